@@ -1,0 +1,1 @@
+"""The command `epir`: one small file per verb."""

@@ -1,0 +1,96 @@
+"""What the verbs share: two-line errors, progress on stderr, one JSON object on stdout."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+
+from epir.core.progress import Progress
+
+stdout = Console(highlight=False, soft_wrap=True)
+stderr = Console(stderr=True, highlight=False, soft_wrap=True)
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+def emit_json(value: Mapping[str, Any]) -> None:
+    """Write one JSON object as the last thing on stdout."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def showing_progress(*, quiet: bool = False) -> Iterator[Progress]:
+    """A bar with time left on a terminal, plain lines otherwise."""
+    if stderr.is_terminal and not quiet:
+        bar = Bar()
+        try:
+            yield bar
+        finally:
+            bar.finish()
+    else:
+        yield Lines(quiet=quiet)
+
+
+class Bar:
+    """Progress as a bar that rich draws on stderr."""
+
+    def __init__(self) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
+
+        self._bar = RichProgress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            TextColumn("[dim]{task.fields[note]}"),
+            console=stderr,
+        )
+        self._task: Any = None
+
+    def start(self, task: str, total: int) -> None:
+        """Draw a new bar below the finished ones."""
+        self._bar.start()
+        self._task = self._bar.add_task(task, total=total, note="")
+
+    def advance(self, steps: int = 1, note: str = "") -> None:
+        """Move the bar on."""
+        self._bar.update(self._task, advance=steps, **({"note": note} if note else {}))
+
+    def finish(self) -> None:
+        """Leave the bar as it stands."""
+        self._bar.stop()
+
+
+class Lines:
+    """Progress as plain lines, for logs: one every few seconds, and the last."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._task, self._total, self._done = "", 0, 0
+        self._began = self._spoke = 0.0
+
+    def start(self, task: str, total: int) -> None:
+        """Remember the task; the first line comes with its first steps."""
+        self._task, self._total, self._done = task, total, 0
+        self._began = self._spoke = time.monotonic()
+
+    def advance(self, steps: int = 1, note: str = "") -> None:
+        """Say how far it is, unless the last line is only seconds old."""
+        self._done += steps
+        now = time.monotonic()
+        if self._quiet or (self._done < self._total and now - self._spoke < SECONDS_BETWEEN_LINES):
+            return
+        self._spoke = now
+        left = (now - self._began) / max(self._done, 1) * (self._total - self._done)
+        tail = f", {left:.0f} s left" if self._done < self._total else f", {now - self._began:.0f} s"
+        sys.stderr.write(f"{self._task}: {self._done}/{self._total}{tail}{'  ' + note if note else ''}\n")
+
+    def finish(self) -> None:
+        """Nothing to close."""

@@ -1,0 +1,1 @@
+"""What every folder speaks: errors, records, settings, seeds, files, progress."""

@@ -1,0 +1,198 @@
+"""Settings: frozen dataclasses, to and from TOML, changed by dotted names, with a digest.
+
+A settings class checks its own combinations in `__post_init__` and raises `ConfigError`; everything here works
+for any such class, nested as deep as needed. Unknown names are refused, with the nearest known one as the fix.
+"""
+
+import dataclasses
+import hashlib
+import json
+import tomllib
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+import tomli_w
+
+from epir.core.errors import ConfigError
+from epir.core.files import write_text
+
+Settings = TypeVar("Settings")
+
+
+def to_dict(settings: object) -> dict[str, Any]:
+    """Every setting as plain values; `None` is left out, for TOML has no word for it."""
+    assert dataclasses.is_dataclass(settings)
+    plain: dict[str, Any] = {}
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        if dataclasses.is_dataclass(value):
+            plain[field.name] = to_dict(value)
+        elif isinstance(value, tuple):
+            plain[field.name] = list(value)
+        elif isinstance(value, Path):
+            plain[field.name] = str(value)
+        elif value is not None:
+            plain[field.name] = value
+    return plain
+
+
+def from_dict(kind: type[Settings], values: Mapping[str, Any], *, section: str = "") -> Settings:
+    """Settings of the class `kind`; names that it does not have are refused."""
+    hints = typing.get_type_hints(kind)
+    known = [field.name for field in dataclasses.fields(kind) if field.init]  # type: ignore[arg-type]
+    arguments = {}
+    for name, value in values.items():
+        dotted = f"{section}.{name}" if section else name
+        refuse_unknown(name, known, section=section)
+        arguments[name] = _convert(value, hints[name], dotted)
+    return kind(**arguments)
+
+
+def refuse_unknown(name: str, known: Iterable[str], *, section: str = "", what: str = "setting") -> None:
+    """Raise `ConfigError` with the nearest known name unless `name` is one of `known`."""
+    names = sorted(known)
+    if name in names:
+        return
+    near = get_close_matches(name, names, n=1)
+    where = f"[{section}] has no" if section else "there is no"
+    raise ConfigError(
+        f"{where} {what} {name!r}",
+        fix=f"did you mean {near[0]!r}?" if near else f"use one of: {', '.join(names)}",
+    )
+
+
+def override(settings: Settings, changes: Iterable[str]) -> Settings:
+    """The settings with `a.b=value` texts applied, as `--set` gives them."""
+    for change in changes:
+        name, value = read_change(change)
+        settings = _replace(settings, name.split("."), value, section="")
+    return settings
+
+
+def read_change(change: str) -> tuple[str, Any]:
+    """The dotted name and the value in `a.b=value`."""
+    name, equals, text = change.partition("=")
+    if not equals or not name.strip():
+        raise ConfigError(
+            f"cannot read the setting {change!r}", fix="write it as name=value, for example --set training.epochs=30"
+        )
+    return name.strip(), _parse(text.strip())
+
+
+def read_toml(kind: type[Settings], path: Path) -> Settings:
+    """Settings from a TOML file."""
+    return from_dict(kind, toml_values(path))
+
+
+def toml_values(path: Path) -> dict[str, Any]:
+    """The plain values of a TOML file, with a clear error where it cannot be read."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"there is no settings file {path}", fix="check the path") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}", fix="correct that line; strings need quotes") from None
+
+
+def write_toml(settings: object, path: Path) -> None:
+    """Write every setting, resolved, to `path`."""
+    write_text(path, tomli_w.dumps(to_dict(settings)))
+
+
+def digest(values: object) -> str:
+    """A short name for these settings: equal settings have equal digests on every machine."""
+    plain = to_dict(values) if dataclasses.is_dataclass(values) else values
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def differences(old: object, new: object) -> list[str]:
+    """One line per setting that differs, as `name: old -> new`."""
+    before, after = _flat(to_dict(old)), _flat(to_dict(new))
+    names = sorted(before.keys() | after.keys())
+    return [
+        f"{name}: {before.get(name, 'unset')} -> {after.get(name, 'unset')}"
+        for name in names
+        if before.get(name) != after.get(name)
+    ]
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = value
+    return flat
+
+
+def _replace(settings: Settings, path: list[str], value: Any, *, section: str) -> Settings:
+    name, rest = path[0], path[1:]
+    known = [field.name for field in dataclasses.fields(settings) if field.init]  # type: ignore[arg-type]
+    refuse_unknown(name, known, section=section)
+    inner = getattr(settings, name)
+    dotted = f"{section}.{name}" if section else name
+    if rest:
+        if not dataclasses.is_dataclass(inner):
+            raise ConfigError(f"{dotted} is a single setting, not a section", fix=f"write --set {dotted}=value")
+        changed = _replace(inner, rest, value, section=dotted)
+    elif dataclasses.is_dataclass(inner):
+        raise ConfigError(
+            f"{dotted} is a section, not a single setting",
+            fix=f"name one of its settings: {dotted}.{dataclasses.fields(inner)[0].name}=...",
+        )
+    else:
+        changed = _convert(value, typing.get_type_hints(type(settings))[name], dotted)
+    return dataclasses.replace(settings, **{name: changed})  # type: ignore[type-var]
+
+
+def _parse(text: str) -> Any:
+    """The TOML value of `text`; a bare word is a string, and `none` is no value."""
+    if text.lower() == "none":
+        return None
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _convert(value: Any, hint: Any, name: str) -> Any:
+    """`value` as the type `hint` wants it, or a `ConfigError` that names the setting."""
+    origin, options = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        if value is None and type(None) in options:
+            return None
+        inner = [option for option in options if option is not type(None)]
+        for option in inner[:-1]:
+            try:
+                return _convert(value, option, name)
+            except ConfigError:
+                continue  # the next type of the union may fit
+        return _convert(value, inner[-1], name)
+    if origin is Literal:
+        if value not in options:
+            raise ConfigError(f"{name} cannot be {value!r}", fix=f"use one of: {', '.join(map(str, options))}")
+        return value
+    if origin is tuple and isinstance(value, (list, tuple)):
+        if options[-1:] == (Ellipsis,):
+            return tuple(_convert(item, options[0], name) for item in value)
+        if len(value) == len(options):
+            return tuple(_convert(item, option, name) for item, option in zip(value, options, strict=True))
+    if dataclasses.is_dataclass(hint):
+        if isinstance(value, hint):  # type: ignore[arg-type]
+            return value
+        if isinstance(value, Mapping):
+            return from_dict(hint, value, section=name)  # type: ignore[arg-type]
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if hint is Path and isinstance(value, str):
+        return Path(value)
+    if hint in (int, float, str, bool) and type(value) is hint:
+        return value
+    wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", Path: "a path"}
+    raise ConfigError(f"{name} cannot be {value!r}", fix=f"give {wanted.get(hint, f'a value of {hint}')}")

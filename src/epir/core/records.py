@@ -1,0 +1,80 @@
+"""The records that every folder speaks: a clip, a fold, a prediction.
+
+They are frozen and carry their own names, so that nothing ever depends on the order of rows.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """One annotated clip of a corpus; `None` where the corpus does not say.
+
+    Frame numbers are those of the file names, or indices from 0 in a video.
+    """
+
+    corpus: str
+    subject: str
+    clip: str
+    emotion: str
+    onset: int | None = None
+    apex: int | None = None
+    offset: int | None = None
+    fps: float | None = None
+    frames: Path | None = None  # a folder of pictures or a video file
+    extra: Mapping[str, str] = field(default_factory=dict)  # further columns: action units, ...
+
+    @property
+    def person(self) -> str:
+        """Corpus and subject together: two corpora may both have a subject `01`."""
+        return f"{self.corpus}/{self.subject}"
+
+    @property
+    def key(self) -> str:
+        """The clip's name among all corpora."""
+        return f"{self.corpus}/{self.subject}/{self.clip}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """What one model is trained on, and what it predicts afterwards, once."""
+
+    name: str
+    train: tuple[Clip, ...]
+    test: tuple[Clip, ...]
+
+    @property
+    def held_out(self) -> frozenset[str]:
+        """The people that training never sees."""
+        return frozenset(clip.person for clip in self.test)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What one fold said about one clip.
+
+    `strict` comes from the weights after the last epoch, as do `scores` (in the order of the
+    protocol's classes). `best_epoch` is the prediction of the epoch that suited the held-out people best: it leaks.
+    """
+
+    corpus: str
+    subject: str
+    clip: str
+    truth: str
+    strict: str
+    best_epoch: str
+    seed: int
+    fold: str
+    scores: tuple[float, ...]
+
+    @property
+    def person(self) -> str:
+        """Corpus and subject, as in `Clip.person`."""
+        return f"{self.corpus}/{self.subject}"
+
+    @property
+    def key(self) -> str:
+        """The clip's name, as in `Clip.key`."""
+        return f"{self.corpus}/{self.subject}/{self.clip}"

@@ -1,0 +1,1 @@
+"""Corpora as released: annotation sheets and folders -> clips. No pixels, no torch."""

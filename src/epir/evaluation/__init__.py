@@ -1,0 +1,1 @@
+"""Protocols, folds, runs and scores that cannot leak."""

@@ -1,0 +1,1 @@
+"""Frames -> the face: found once per clip, one square crop for all its frames."""

@@ -1,0 +1,1 @@
+"""Folders of pictures and video files -> frames."""

@@ -1,0 +1,1 @@
+"""Map sets: the joint between pixels and tensors."""

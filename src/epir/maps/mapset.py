@@ -1,0 +1,205 @@
+"""Map sets: the flow maps of many clips in one folder, opened without reading them into memory.
+
+A folder holds `maps.npy` (float32), `clips.csv` (one row per map, same order) and `meta.json` (how they were made).
+
+Axes: n clips, S map size; channels are always u, v, strain
+"""
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from epir.core.errors import MapSetError
+from epir.core.files import whole_folder
+from epir.core.records import Clip
+
+FORMAT = "epir-maps/1"
+CHANNELS = ("u", "v", "strain")
+COLUMNS = ("corpus", "subject", "clip", "emotion", "onset", "apex", "offset", "fps")
+
+
+@dataclass(frozen=True)
+class MapSet:
+    """The maps of some clips, and the clips they belong to."""
+
+    maps: np.ndarray  # (n, 3, S, S) float32, memory-mapped when it comes from disk
+    clips: tuple[Clip, ...]
+    meta: Mapping[str, Any]
+    folder: Path | None = None
+
+    def __len__(self) -> int:
+        return len(self.clips)
+
+    @property
+    def size(self) -> int:
+        """Width and height of a map."""
+        return int(self.maps.shape[-1])
+
+    @property
+    def digest(self) -> str:
+        """The digest of `maps.npy`, as written when the set was made."""
+        return str(self.meta["digest"])
+
+
+def load_maps(folder: str | Path, *, verify: bool = True) -> MapSet:
+    """Open a map set; `verify` reads it once to compare its digest with the one in `meta.json`."""
+    folder = Path(folder)
+    meta = _read_meta(folder)
+    clips = _read_clips(folder / "clips.csv")
+    maps = _open_maps(folder / "maps.npy")
+    if len(maps) != len(clips):
+        raise MapSetError(f"{folder} has {len(maps)} maps but {len(clips)} rows in clips.csv", fix="prepare it again")
+    if maps.dtype != np.float32 or maps.ndim != 4 or maps.shape[1] != 3 or maps.shape[2] != maps.shape[3]:
+        raise MapSetError(
+            f"{folder / 'maps.npy'} holds {maps.dtype} {maps.shape}, not float32 (n, 3, S, S)",
+            fix="write it with epir prepare, or convert it to that shape",
+        )
+    if verify:
+        _verify(folder, meta)
+    return MapSet(maps=maps, clips=clips, meta=meta, folder=folder)
+
+
+def save_maps(
+    folder: str | Path, maps: np.ndarray, clips: Sequence[Clip], *, recipe: Mapping[str, Any], force: bool = False
+) -> MapSet:
+    """Write a map set in one step and open it."""
+    assert len(maps) == len(clips), "one map per clip"
+    folder = Path(folder)
+    with whole_folder(folder, force=force) as temporary:
+        np.save(temporary / "maps.npy", np.ascontiguousarray(maps, dtype=np.float32))
+        finish_maps(temporary, clips, recipe=recipe)
+    return load_maps(folder, verify=False)
+
+
+def finish_maps(folder: Path, clips: Sequence[Clip], *, recipe: Mapping[str, Any]) -> None:
+    """Write `clips.csv` and `meta.json` beside a `maps.npy` that is complete."""
+    (folder / "clips.csv").write_text(_clips_csv(clips), encoding="utf-8")
+    meta = {
+        "format": FORMAT,
+        "size": int(_open_maps(folder / "maps.npy").shape[-1]),
+        "channels": list(CHANNELS),
+        "recipe": dict(recipe),
+        "digest": file_digest(folder / "maps.npy"),
+        "clips_digest": file_digest(folder / "clips.csv"),
+    }
+    (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
+
+
+def refuse_mixed_sizes(sets: Iterable[MapSet]) -> None:
+    """Map sets that go into one evaluation must have maps of one size, and no clip twice."""
+    seen: dict[str, str] = {}
+    sizes: dict[int, str] = {}
+    for number, mapset in enumerate(sets, start=1):
+        name = str(mapset.folder or f"map set {number}")
+        sizes.setdefault(mapset.size, name)
+        if len(sizes) > 1:
+            (a, first), (b, second) = list(sizes.items())[:2]
+            raise MapSetError(
+                f"the map sets differ in size: {first} has {a} px maps, {second} has {b} px",
+                fix=f"prepare both with the same --size, for example --size {a}",
+            )
+        for clip in mapset.clips:
+            if clip.key in seen:
+                raise MapSetError(
+                    f"the clip {clip.key} is in {seen[clip.key]} and in {name}", fix="give each clip once"
+                )
+            seen[clip.key] = name
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_meta(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise MapSetError(f"there is no map set {folder}", fix="check the path, or make one with epir prepare")
+    try:
+        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise MapSetError(f"{folder} is not a map set: it has no meta.json", fix="make one with epir prepare") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise MapSetError(f"{folder / 'meta.json'} is damaged: {error}", fix="prepare the map set again") from None
+    found = meta.get("format") if isinstance(meta, dict) else None
+    if found != FORMAT:
+        raise MapSetError(
+            f"{folder} has the format {found!r}, not {FORMAT!r}", fix="prepare it with this version of epir"
+        )
+    for name in ("digest", "recipe", "size"):
+        if name not in meta:
+            raise MapSetError(f"{folder / 'meta.json'} lacks {name!r}", fix="prepare the map set again")
+    return meta
+
+
+def _open_maps(path: Path) -> np.ndarray:
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise MapSetError(f"{path.parent} has no {path.name}", fix="prepare the map set again") from None
+    except (ValueError, EOFError, OSError) as error:
+        raise MapSetError(f"{path} cannot be opened: {error}", fix="prepare the map set again") from None
+
+
+def _verify(folder: Path, meta: Mapping[str, Any]) -> None:
+    for name, expected in (("maps.npy", meta["digest"]), ("clips.csv", meta.get("clips_digest"))):
+        if expected is not None and file_digest(folder / name) != expected:
+            raise MapSetError(
+                f"{folder / name} is not what meta.json says: it was changed or only half written",
+                fix="prepare the map set again, or restore it from a copy",
+            )
+
+
+def _read_clips(path: Path) -> tuple[Clip, ...]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise MapSetError(f"{path.parent} has no clips.csv", fix="prepare the map set again") from None
+    rows = csv.DictReader(io.StringIO(text))
+    missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
+    if missing:
+        raise MapSetError(f"{path} lacks the column {missing[0]!r}", fix=f"its columns must begin {','.join(COLUMNS)}")
+    return tuple(_clip(row, path, line) for line, row in enumerate(rows, start=2))
+
+
+def _clip(row: Mapping[str, str], path: Path, line: int) -> Clip:
+    def number(name: str, kind: type) -> Any:
+        text = (row[name] or "").strip()
+        try:
+            return kind(text) if text else None
+        except ValueError:
+            raise MapSetError(
+                f"{path}, line {line}: {name} is {text!r}", fix="write a number, or leave it empty"
+            ) from None
+
+    return Clip(
+        corpus=row["corpus"],
+        subject=row["subject"],
+        clip=row["clip"],
+        emotion=row["emotion"],
+        onset=number("onset", int),
+        apex=number("apex", int),
+        offset=number("offset", int),
+        fps=number("fps", float),
+        extra={name: value for name, value in row.items() if name not in COLUMNS and name is not None and value},
+    )
+
+
+def _clips_csv(clips: Sequence[Clip]) -> str:
+    further = sorted({name for clip in clips for name in clip.extra})
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*COLUMNS, *further])
+    for clip in clips:
+        fps = "" if clip.fps is None else f"{clip.fps:g}"
+        places = ["" if value is None else value for value in (clip.onset, clip.apex, clip.offset)]
+        extra = [clip.extra.get(name, "") for name in further]
+        writer.writerow([clip.corpus, clip.subject, clip.clip, clip.emotion, *places, fps, *extra])
+    return out.getvalue()

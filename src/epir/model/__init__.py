@@ -1,0 +1,1 @@
+"""The EPIR model, its settings and presets, and its folder on disk."""

@@ -1,0 +1,74 @@
+"""Self-attention in which a token may look at every token but itself.
+
+[EPIR] the paper, Eq. 10-12
+[LSA]  Lee et al. 2021, Vision Transformer for Small-Size Datasets, arXiv:2112.13492, Sec. 3.2
+
+Axes: B clips, N tokens, D model width, H heads, K width of one head (K = D // H)
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from epir.tokens.linear import Linear
+
+
+class Attention(nn.Module):
+    """Plain multi-head attention: every token looks at every token, scores divided by sqrt(K)."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.head_width = width // heads  # 85 for the paper's 3 heads in a width of 256
+        inner = heads * self.head_width
+        self.to_qkv = Linear(width, 3 * inner, bias=False)
+        self.to_out = Linear(inner, width)
+
+    def forward(self, tokens: Tensor, *, with_keys: bool = False) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Mix (B, N, D) tokens; also gives the weights (B * H, N, N), for selection, and on request the keys (B, N, K).
+
+        The keys are summed over the heads: merging compares their cosine, to which the mean would be the same.
+        """
+        batch, count, _ = tokens.shape
+        qkv = self.to_qkv(tokens).view(batch, count, 3, self.heads, self.head_width)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4).flatten(1, 2)  # each (B * H, N, K)
+        weights = self.scores(q, k.mT).softmax(dim=-1)  # (B * H, N, N)
+        mixed = torch.bmm(weights, v).view(batch, self.heads, count, -1).transpose(1, 2).flatten(2)  # (B, N, H * K)
+        keys = k.view(batch, self.heads, count, -1).sum(dim=1) if with_keys else None
+        return self.to_out(mixed), weights, keys
+
+    def scores(self, q: Tensor, k: Tensor) -> Tensor:
+        """How much each token attends to each: (B * H, N, K) and (B * H, K, N) -> (B * H, N, N)."""
+        return torch.bmm(q * self.head_width**-0.5, k)
+
+
+class InterTokenAttention(Attention):
+    """Attention among a fixed number of tokens with a learned temperature per head and no self-pairs: ITALS.
+
+    Departs from [EPIR]: the temperature is kept as the logarithm of its inverse, so that no optimiser step can make it
+    negative.
+    """
+
+    mask: Tensor
+
+    def __init__(self, width: int, heads: int, tokens: int) -> None:
+        super().__init__(width, heads)
+        start = -0.5 * math.log(self.head_width)  # temperature sqrt(K), the usual scaling
+        self.log_sharpness = nn.Parameter(torch.full((heads, 1, 1), start))
+        self.register_buffer("mask", without_self(tokens), persistent=False)
+
+    def scores(self, q: Tensor, k: Tensor) -> Tensor:
+        """Divided by the learned temperature, the diagonal at -inf: [EPIR] Eq. 11-12."""
+        scaled = q.view(-1, self.heads, *q.shape[1:]) * self.log_sharpness.exp()
+        return torch.baddbmm(self.mask, scaled.view(q.shape), k)
+
+    @property
+    def temperature(self) -> Tensor:
+        """The learned temperatures, one per head."""
+        return (-self.log_sharpness).exp().flatten()
+
+
+def without_self(tokens: int) -> Tensor:
+    """The mask of [EPIR] Eq. 11, to be added to the scores: -inf on the diagonal, 0 elsewhere."""
+    return torch.zeros(tokens, tokens).fill_diagonal_(-math.inf)

@@ -1,0 +1,131 @@
+"""The EPIR model: tokenization, token integration, discriminative token extraction, head.
+
+[EPIR] the paper, Sec. 3 and its overall figure
+
+Axes: B clips, S map size, P patches, T patch tokens at selection, N tokens with the class token, D width, H heads,
+C classes
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from epir.model.block import Block, Passing
+from epir.model.losses import contrastive_loss
+from epir.model.network import Network
+from epir.model.settings import ModelSettings
+from epir.tokens.linear import Linear
+from epir.tokens.merging import holds
+from epir.tokens.patches import PatchTokens
+from epir.tokens.record import TokenRecord
+from epir.tokens.rollout import best_token_per_head, class_row, gather_selected, token_scores
+
+
+class Epir(Network):
+    """A small Vision Transformer that merges and selects its tokens; the settings also make every rung below it."""
+
+    settings_class = ModelSettings
+    settings: ModelSettings
+    patch_numbers: Tensor
+
+    def __init__(self, settings: ModelSettings | None = None) -> None:
+        settings = settings or ModelSettings()
+        super().__init__(settings)
+        self.patch_tokens = PatchTokens(
+            map_size=settings.map_size,
+            patch=settings.patch,
+            width=settings.width,
+            tokenization=settings.tokenization,
+            shift=settings.shift,
+        )
+        self.class_token = nn.Parameter(torch.zeros(1, 1, settings.width))
+        self.positions = nn.Parameter(torch.zeros(1, 1 + settings.patches, settings.width))
+        self.dropout = nn.Dropout(settings.dropout) if settings.dropout else nn.Identity()
+        blocks, tokens = [], 1 + settings.patches
+        for pairs in (*settings.pairs, *[0] * settings.extractor_blocks):
+            blocks.append(Block(settings, tokens=tokens, pairs=pairs))
+            tokens -= pairs
+        self.blocks = nn.ModuleList(blocks)
+        self.last_block = Block(settings, tokens=1 + settings.heads if settings.selection else tokens)
+        self.head_norm = nn.LayerNorm(settings.width)
+        self.head = Linear(settings.width, settings.classes)
+        self.register_buffer("patch_numbers", torch.arange(1, 1 + settings.patches).unsqueeze(0), persistent=False)
+        for part in (self.class_token, self.positions):
+            nn.init.trunc_normal_(part, std=0.02)
+
+    def represent(self, maps: Tensor) -> Tensor:
+        """The class token (B, D) that leaves the last block, for normalised maps (B, 3, S, S)."""
+        tokens, passings = self._pass_blocks(maps)
+        if self.settings.selection:
+            tokens = gather_selected(tokens, self._select(passings)[0])  # (B, 1 + H, D)
+        tokens, _ = self.last_block(tokens, self.patch_numbers)
+        return tokens[:, 0]
+
+    def classify(self, features: Tensor) -> Tensor:
+        """Logits (B, C) of class tokens (B, D): [EPIR] Eq. 21."""
+        return self.head(self.head_norm(features))
+
+    def loss(self, maps: Tensor, labels: Tensor, *, smoothing: float = 0.0, weights: Tensor | None = None) -> Tensor:
+        """Cross-entropy and, with selection, the contrastive loss: [EPIR] Eq. 23."""
+        self.check(maps)
+        features = self.represent(self.normalise(maps))
+        loss = functional.cross_entropy(self.classify(features), labels, weight=weights, label_smoothing=smoothing)
+        if self.settings.selection and self.settings.contrastive:
+            loss = loss + self.settings.contrastive * contrastive_loss(features, labels, margin=self.settings.margin)
+        return loss
+
+    @torch.no_grad()
+    def explain(self, maps: Tensor) -> tuple[Tensor, TokenRecord]:
+        """Logits (B, C), and what was merged, selected and attended to on the way."""
+        self.check(maps)
+        tokens, passings = self._pass_blocks(self.normalise(maps))
+        selected, scores, row = self._select(passings, full=True)
+        entering = gather_selected(tokens, selected) if self.settings.selection else tokens
+        tokens, _ = self.last_block(entering, self.patch_numbers)
+        holders = [passing.holder.expand(maps.shape[0], -1) for passing in passings]
+        counts = [self.settings.patches - sum(self.settings.pairs[: number + 1]) for number in range(len(passings))]
+        record = TokenRecord(
+            grid=self.settings.grid,
+            provenance=holds(holders[-1], scores.shape[2] - 1),
+            history=tuple(
+                holds(holder, count)
+                for holder, count in zip(holders[: self.settings.integration_blocks], counts, strict=False)
+            ),
+            selected=selected,
+            rollout=row[:, :, 1:],
+        )
+        return self.classify(tokens[:, 0]), record
+
+    def _pass_blocks(self, maps: Tensor) -> tuple[Tensor, list[Passing]]:
+        """Tokens (B, N, D) before the last block, and what each block handed on."""
+        patches = self.patch_tokens(maps)  # (B, P, D)
+        tokens = torch.cat([self.class_token.expand(maps.shape[0], -1, -1), patches], dim=1)  # (B, 1 + P, D)
+        tokens = self.dropout(tokens + self.positions)
+        holder = self.patch_numbers.expand(maps.shape[0], -1)  # (B, P): at first each patch is a token of its own
+        passings = []
+        for block in self.blocks:
+            tokens, passing = block(tokens, holder)
+            holder = passing.holder
+            passings.append(passing)
+        return tokens, passings
+
+    @torch.no_grad()
+    def _select(self, passings: list[Passing], *, full: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+        """The token of each head (B, H), every token's score (B, H, 1 + T), and the rollout on the map (B, H, 1 + P).
+
+        Selection is not differentiated through. With `rollout = "extractor"` the scores are the class row of the
+        extractor blocks alone, whose tokens agree; the rollout on the map is then only computed if asked for.
+        """
+        attentions = [passing.attention for passing in passings]
+        merges = [passing.merge for passing in passings]
+        tokens = self.settings.patches - sum(self.settings.pairs)
+        heads = self.settings.heads
+        if self.settings.rollout == "extractor":
+            extractor = attentions[self.settings.integration_blocks :]
+            row = class_row(extractor, [None] * len(extractor), heads)
+            scores = row
+            row = class_row(attentions, merges, heads) if full else row
+        else:
+            row = class_row(attentions, merges, heads)
+            scores = token_scores(row, passings[-1].holder, tokens)
+        return best_token_per_head(scores), scores, row

@@ -1,0 +1,46 @@
+"""HTML that is safe by default: text is escaped unless it is `Markup` already."""
+
+import base64
+from html import escape
+
+VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
+
+
+class Markup(str):
+    """Text that is HTML already and must not be escaped again."""
+
+    __slots__ = ()
+
+
+def element(name: str, *children: str, **attributes: str | int | float | bool | None) -> Markup:
+    """One element with its children; `class_` and `aria_label` give `class` and `aria-label`.
+
+    An attribute that is `None` or `False` is left out; one that is `True` has no value.
+
+    >>> element("td", "a < b", class_="name")
+    '<td class="name">a &lt; b</td>'
+    """
+    written = "".join(_attribute(key, value) for key, value in attributes.items())
+    if name in VOID:
+        assert not children, f"<{name}> has no children"
+        return Markup(f"<{name}{written}>")
+    return Markup(f"<{name}{written}>{join(*children)}</{name}>")
+
+
+def join(*parts: str) -> Markup:
+    """The parts one after the other, escaped where they are plain text."""
+    return Markup("".join(part if isinstance(part, Markup) else escape(part) for part in parts))
+
+
+def data_url(content: bytes, kind: str) -> str:
+    """A picture as the address of itself, so that the page needs no other file."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def _attribute(key: str, value: str | int | float | bool | None) -> str:
+    if value is None or value is False:
+        return ""
+    name = key.rstrip("_").replace("_", "-")
+    if name == "viewbox":  # SVG spells it in two cases
+        name = "viewBox"
+    return f" {name}" if value is True else f' {name}="{escape(str(value))}"'

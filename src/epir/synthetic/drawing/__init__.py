@@ -1,0 +1,1 @@
+"""Invented faces: what a person looks like, drawn at any size."""

@@ -1,0 +1,1 @@
+"""Maps -> tokens, and what happens to tokens: shifted patches, merging, selection, rollout."""

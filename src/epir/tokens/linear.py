@@ -1,0 +1,29 @@
+"""A linear layer whose weights lie input first.
+
+With the few tokens of one map, `x @ W` on weights stored as (in, out) is up to twice as fast on a CPU as torch's own
+layer, which stores them as (out, in); for large batches there is no difference.
+"""
+
+import torch
+from torch import Tensor, nn
+
+
+class Linear(nn.Module):
+    """`x @ weight + bias` on the last axis, with `weight` (in, out)."""
+
+    def __init__(self, inputs: int, outputs: int, *, bias: bool = True) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(inputs, outputs))
+        self.bias = nn.Parameter(torch.zeros(outputs)) if bias else None
+        nn.init.xavier_uniform_(self.weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., in) -> (..., out)."""
+        rows = x.flatten(0, -2)
+        mixed = torch.mm(rows, self.weight) if self.bias is None else torch.addmm(self.bias, rows, self.weight)
+        return mixed.view(*x.shape[:-1], -1)
+
+    def extra_repr(self) -> str:
+        """Its sizes, for printing a model."""
+        inputs, outputs = self.weight.shape
+        return f"{inputs}, {outputs}, bias={self.bias is not None}"

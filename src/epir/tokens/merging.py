@@ -1,0 +1,121 @@
+"""Token integration: which tokens are merged is planned once, then anything per token can follow the plan.
+
+[EPIR] the paper, Eq. 5-9
+
+The class token is token 0 and never takes part. The patch tokens are split alternately into two halves; the most
+similar pairs across them, each token in one pair at the most, become one token each.
+
+Departs from [EPIR]: Eq. 9 puts merged tokens first; here a merged token stands where its first half stood and the order
+is kept, so that the alternate split goes on to compare neighbours. Attention itself does not depend on the order.
+
+Axes: B clips, N tokens with the class token, K pairs, M tokens after merging (N - K), P patches, T patch tokens,
+D width
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+MOST_TABLE_VALUES = 1 << 18  # a table of every single merge stays below 1 MiB
+SMALLEST_NORM = 1e-12
+
+
+class MergePlan(NamedTuple):
+    """Where each token goes, and what each new token is made of."""
+
+    into: Tensor  # (B, N) int64: the new place of each token
+    matrix: Tensor  # (B, M, N): tokens after = matrix @ tokens before; its rows sum to 1
+
+
+class Merger(nn.Module):
+    """Plans the merge of the `pairs` most similar pairs among a fixed number of tokens.
+
+    With a single pair there are few possible plans; they are made once and looked up, which for the few tokens of a
+    small map is several times faster than working the plan out.
+    """
+
+    table_into: Tensor
+    table_matrix: Tensor
+
+    def __init__(self, tokens: int, pairs: int) -> None:
+        super().__init__()
+        self.pairs = pairs
+        self.columns = (tokens - 1) // 2  # patch tokens 1, 3, 5, ...
+        rows = tokens - 1 - self.columns  # patch tokens 0, 2, 4, ...
+        self.has_table = pairs == 1 and rows * self.columns * (tokens - 1) * tokens <= MOST_TABLE_VALUES
+        if self.has_table:
+            every_pair = torch.arange(rows * self.columns).unsqueeze(1)
+            plan = plan_pairs(*positions(every_pair, self.columns), tokens)
+            self.register_buffer("table_into", plan.into, persistent=False)
+            self.register_buffer("table_matrix", plan.matrix, persistent=False)
+
+    def forward(self, keys: Tensor, sizes: Tensor | None = None) -> MergePlan:
+        """The plan for tokens with these keys, (B, N, D), through which nothing is differentiated.
+
+        A merged token is the plain mean of its two tokens, or, if `sizes` (B, N) says how many patches each holds,
+        their weighted mean.
+        """
+        found = most_similar_pairs(keys.detach(), self.pairs)  # (B, K)
+        if self.has_table and sizes is None:
+            found = found.view(-1)
+            return MergePlan(self.table_into.index_select(0, found), self.table_matrix.index_select(0, found))
+        return plan_pairs(*positions(found, self.columns), keys.shape[1], sizes)
+
+
+def most_similar_pairs(keys: Tensor, pairs: int) -> Tensor:
+    """The numbers (B, K) of the K most similar disjoint pairs of patch tokens, by the cosine of their keys (B, N, D).
+
+    Pair number r * columns + c joins token r of the patch tokens 0, 2, 4, ... and token c of 1, 3, 5, ...
+    """
+    unit = keys / torch.linalg.vector_norm(keys, dim=-1, keepdim=True).clamp_(min=SMALLEST_NORM)  # (B, N, D)
+    similarity = torch.bmm(unit[:, 1::2], unit[:, 2::2].mT)  # (B, rows, columns)
+    best = similarity.flatten(1).argmax(dim=1, keepdim=True)  # (B, 1)
+    if pairs == 1:
+        return best
+    rows, columns = similarity.shape[1:]
+    row_numbers, column_numbers = torch.arange(rows, device=keys.device), torch.arange(columns, device=keys.device)
+    found = [best]
+    for _ in range(pairs - 1):
+        similarity = similarity.masked_fill((row_numbers == best // columns).unsqueeze(2), -torch.inf)
+        similarity = similarity.masked_fill((column_numbers == best % columns).unsqueeze(1), -torch.inf)
+        best = similarity.flatten(1).argmax(dim=1, keepdim=True)
+        found.append(best)
+    return torch.cat(found, dim=1)
+
+
+def positions(found: Tensor, columns: int) -> tuple[Tensor, Tensor]:
+    """The places among all N tokens of the two tokens of each numbered pair."""
+    first = torch.div(found, columns, rounding_mode="floor")
+    return first * 2 + 1, (found - first * columns) * 2 + 2
+
+
+def plan_pairs(first: Tensor, second: Tensor, tokens: int, sizes: Tensor | None = None) -> MergePlan:
+    """The plan that merges token `second` into token `first`, (B, K) places each, out of N tokens."""
+    batch, pairs = first.shape
+    gone = torch.zeros(batch, tokens, dtype=torch.int64, device=first.device).scatter(1, second, 1)  # (B, N)
+    into = torch.arange(tokens, device=first.device) - gone.cumsum(1)
+    into = into.scatter(1, second, into.gather(1, first))
+    if sizes is None:
+        halves = torch.ones(batch, tokens, device=first.device)
+        share = halves.scatter(1, first, 0.5).scatter(1, second, 0.5)
+    else:
+        a, b = sizes.gather(1, first), sizes.gather(1, second)
+        share = torch.ones_like(sizes).scatter(1, first, a / (a + b)).scatter(1, second, b / (a + b))
+    empty = share.new_zeros(batch, tokens - pairs, tokens)
+    return MergePlan(into, empty.scatter(1, into.unsqueeze(1), share.unsqueeze(1)))
+
+
+def holds(holder: Tensor, tokens: int) -> Tensor:
+    """Provenance as 0 and 1: (B, T, P), which of the P patches each of the T patch tokens holds.
+
+    `holder` (B, P) says which token holds each patch, and counts the class token as token 0.
+    """
+    return functional.one_hot(holder - 1, tokens).transpose(1, 2)
+
+
+def patches_held(holder: Tensor, tokens: int) -> Tensor:
+    """How many patches each of N tokens holds, (B, N); the class token counts as one."""
+    held = torch.zeros(holder.shape[0], tokens, device=holder.device)
+    return held.scatter_add(1, holder, torch.ones_like(holder, dtype=held.dtype)).clamp(min=1)

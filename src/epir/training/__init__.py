@@ -1,0 +1,1 @@
+"""Labelled maps -> a trained model."""

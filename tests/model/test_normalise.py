@@ -1,0 +1,35 @@
+import numpy as np
+import torch
+
+from epir.model.normalise import InputNormalisation
+
+
+def stretched(maps):
+    low, high = maps.amin((2, 3), keepdim=True), maps.amax((2, 3), keepdim=True)
+    return (maps - low) / (high - low)
+
+
+def test_map_makes_raw_flow_and_stretched_maps_the_same():
+    maps = torch.randn(4, 3, 8, 8) * 3 + 1
+    normalise = InputNormalisation("map")
+    assert torch.allclose(normalise(maps), normalise(stretched(maps)), atol=1e-5)
+    assert np.allclose(normalise(maps).mean((2, 3)), 0, atol=1e-6)
+
+
+def test_map_leaves_a_channel_without_motion_at_zero():
+    assert (InputNormalisation("map")(torch.full((1, 3, 4, 4), 7.0)) == 0).all()
+
+
+def test_fold_uses_the_statistics_of_the_training_clips_only():
+    train, other = torch.randn(50, 3, 4, 4) * 2 + 5, torch.zeros(1, 3, 4, 4)
+    normalise = InputNormalisation("fold")
+    normalise.fit(train)
+    assert torch.allclose(normalise(train).mean((0, 2, 3)), torch.zeros(3), atol=1e-4)
+    before = normalise(train[:1])
+    normalise(other)
+    assert torch.equal(normalise(train[:1]), before)
+
+
+def test_none_changes_nothing():
+    maps = torch.randn(1, 3, 4, 4)
+    assert InputNormalisation("none")(maps) is maps

@@ -1,0 +1,117 @@
+"""Imports go one way, heavy parts stay where they belong, and `import epir` is light."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import epir
+
+SRC = Path(epir.__file__).parent
+
+MAY_IMPORT = {
+    "core": "",
+    "maps": "",
+    "datasets": "",
+    "frames": "",
+    "faces": "frames",
+    "flow": "frames faces datasets",
+    "synthetic": "flow datasets frames faces",
+    "tokens": "",
+    "model": "tokens",
+    "peers": "tokens model frames faces",
+    "training": "model peers",
+    "evaluation": "datasets model peers training",
+    "reports": "datasets frames faces flow tokens model peers training evaluation",
+    "bench": "datasets frames faces flow synthetic tokens model peers training evaluation reports",
+    "cli": "datasets frames faces flow synthetic tokens model peers training evaluation reports bench",
+}
+
+# Third-party weight, and the only folders that may carry it.
+AT_HOME = {
+    "cv2": "frames faces flow synthetic bench",
+    "torch": "tokens model peers training evaluation reports bench",
+    "matplotlib": "reports",
+    "pandas": "datasets reports",
+    "openpyxl": "datasets",
+    "sklearn": "peers evaluation",
+    "ray": "evaluation",
+    "fastapi": "web",
+    "typer": "cli",
+    "rich": "cli",
+}
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            yield node.module or "", node.level
+        elif isinstance(node, ast.Import):
+            yield from ((name.name, 0) for name in node.names)
+
+
+def files():
+    return [path for path in sorted(SRC.rglob("*.py")) if path.parent != SRC]
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(SRC)))
+def test_imports_go_one_way(path):
+    folder = path.relative_to(SRC).parts[0]
+    allowed = {folder, "core", "maps", *MAY_IMPORT[folder].split()}
+    for module, level in imports(path):
+        assert level == 0, f"{path} has a relative import"
+        if module.startswith("epir."):
+            assert module.split(".")[1] in allowed, f"{folder} may not import {module}"
+        third_party = module.split(".")[0]
+        assert folder in AT_HOME.get(third_party, folder).split(), f"{third_party} does not belong in {folder}"
+
+
+def test_every_folder_is_named():
+    folders = {path.name for path in SRC.iterdir() if path.is_dir() and any(path.glob("*.py"))}
+    assert folders <= set(MAY_IMPORT), "add the new folder to MAY_IMPORT"
+
+
+def loaded_after(statement):
+    code = (
+        f"import sys, os; before = dict(os.environ); {statement}; "
+        "assert dict(os.environ) == before; print(*sys.modules)"
+    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_importing_epir_is_light_and_silent():
+    output = loaded_after("import epir")
+    assert "\n" not in output.strip()
+    for heavy in ("torch", "cv2", "numpy", "pandas", "matplotlib", "typer"):
+        assert heavy not in output.split()
+
+
+def test_the_command_line_loads_nothing_heavy_before_a_verb_runs():
+    loaded = loaded_after("import epir.cli.main").split()
+    for heavy in ("torch", "cv2", "numpy", "pandas", "matplotlib", "sklearn", "joblib"):
+        assert heavy not in loaded
+
+
+@pytest.mark.parametrize("folder", ["datasets", "frames", "faces", "flow"])
+def test_reading_a_corpus_needs_no_torch(folder):
+    modules = [f"epir.{folder}.{path.stem}" for path in (SRC / folder).glob("*.py") if not path.stem.startswith("_")]
+    loaded = loaded_after("; ".join(f"import {module}" for module in modules)).split()
+    assert "torch" not in loaded
+    if folder == "datasets":
+        assert "cv2" not in loaded
+
+
+def test_the_model_needs_no_opencv():
+    assert "cv2" not in loaded_after("import epir.model.transformer").split()
+
+
+@pytest.mark.parametrize("name", epir.__all__)
+def test_every_public_name_is_there(name):
+    assert getattr(epir, name).__name__ == name
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        epir.nothing  # noqa: B018
