@@ -77,8 +77,15 @@ def test_the_table_says_what_working_the_plan_out_says(tokens):
     assert torch.equal(plan.matrix, expected.matrix)
 
 
-def test_large_maps_have_no_table():
-    assert not Merger(257, 1).has_table
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_tokens_are_merged_without_a_table_and_by_indices_to_the_same_result(weighted):
+    torch.manual_seed(0)
+    merger = Merger(101, 9)
+    assert not merger.has_table
+    keys, tokens = torch.randn(3, 101, 8), torch.randn(3, 101, 5)
+    plan = merger(keys, torch.randint(1, 5, (3, 101)).float() if weighted else None)
+    assert torch.allclose(plan.merge(tokens), plan.matrix @ tokens, atol=1e-5)
+    assert not Merger(257, 1).has_table  # it would be large
 
 
 def test_keys_of_length_zero_do_not_spoil_the_choice():

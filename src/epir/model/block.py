@@ -9,7 +9,6 @@ Axes: B clips, N tokens, M tokens after merging, D width, H heads, P patches
 
 from typing import NamedTuple
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -35,7 +34,7 @@ class Block(nn.Module):
         width = settings.width
         self.attention_norm = nn.LayerNorm(width)
         self.attention = (
-            InterTokenAttention(width, settings.heads, tokens)
+            InterTokenAttention(width, settings.heads)
             if settings.attention == "inter-token"
             else Attention(width, settings.heads)
         )
@@ -54,7 +53,7 @@ class Block(nn.Module):
         if self.merger is not None:
             plan = self.merger(keys, patches_held(holder, tokens.shape[1]) if self.weighted else None)
             merge = plan.matrix
-            tokens = torch.bmm(merge, tokens)  # (B, M, D)
+            tokens = plan.merge(tokens)  # (B, M, D)
             holder = plan.into.gather(1, holder)
         hidden = self._drop(functional.gelu(self.widen(self.feed_forward_norm(tokens))))
         return tokens + self._drop(self.narrow(hidden)), Passing(weights, merge, holder)

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 MOST_TABLE_VALUES = 1 << 18  # a table of every single merge stays below 1 MiB
+FEW_TOKENS = 64  # up to here a small matrix product is quicker than indices
 SMALLEST_NORM = 1e-12
 
 
@@ -27,6 +28,20 @@ class MergePlan(NamedTuple):
 
     into: Tensor  # (B, N) int64: the new place of each token
     matrix: Tensor  # (B, M, N): tokens after = matrix @ tokens before; its rows sum to 1
+    kept: Tensor | None = None  # (B, M) int64: the token that each new one continues
+    partner: Tensor | None = None  # (B, M) int64: the token that joins it, or itself
+
+    def merge(self, tokens: Tensor) -> Tensor:
+        """The tokens after the merge: (B, N, D) -> (B, M, D)."""
+        if self.kept is None or self.partner is None or tokens.shape[1] <= FEW_TOKENS:
+            return torch.bmm(self.matrix, tokens)
+        batch, count, width = tokens.shape
+        first_rows = torch.arange(0, batch * count, count, device=tokens.device).unsqueeze(1)  # of each clip
+        rows = tokens.reshape(-1, width)
+        kept = rows.index_select(0, (self.kept + first_rows).flatten())  # (B * M, D)
+        partner = rows.index_select(0, (self.partner + first_rows).flatten())
+        share = self.matrix.gather(2, self.partner.unsqueeze(2))  # (B, M, 1)
+        return torch.lerp(kept, partner, share.view(-1, 1)).view(batch, -1, width)
 
 
 class Merger(nn.Module):
@@ -71,18 +86,18 @@ def most_similar_pairs(keys: Tensor, pairs: int) -> Tensor:
     """
     unit = keys / torch.linalg.vector_norm(keys, dim=-1, keepdim=True).clamp_(min=SMALLEST_NORM)  # (B, N, D)
     similarity = torch.bmm(unit[:, 1::2], unit[:, 2::2].mT)  # (B, rows, columns)
-    best = similarity.flatten(1).argmax(dim=1, keepdim=True)  # (B, 1)
     if pairs == 1:
-        return best
+        return similarity.flatten(1).argmax(dim=1, keepdim=True)
     rows, columns = similarity.shape[1:]
-    row_numbers, column_numbers = torch.arange(rows, device=keys.device), torch.arange(columns, device=keys.device)
-    found = [best]
-    for _ in range(pairs - 1):
-        similarity = similarity.masked_fill((row_numbers == best // columns).unsqueeze(2), -torch.inf)
-        similarity = similarity.masked_fill((column_numbers == best % columns).unsqueeze(1), -torch.inf)
-        best = similarity.flatten(1).argmax(dim=1, keepdim=True)
-        found.append(best)
-    return torch.cat(found, dim=1)
+    found = []
+    for _ in range(pairs):
+        row = similarity.amax(dim=2).argmax(dim=1).view(-1, 1, 1)
+        one_row = row.expand(-1, 1, columns)
+        column = similarity.gather(1, one_row).argmax(dim=2, keepdim=True)  # (B, 1, 1)
+        found.append(row * columns + column)
+        similarity.scatter_(1, one_row, -torch.inf)  # both tokens are taken
+        similarity.scatter_(2, column.expand(-1, rows, 1), -torch.inf)
+    return torch.cat(found, dim=1).squeeze(2)
 
 
 def positions(found: Tensor, columns: int) -> tuple[Tensor, Tensor]:
@@ -93,18 +108,21 @@ def positions(found: Tensor, columns: int) -> tuple[Tensor, Tensor]:
 
 def plan_pairs(first: Tensor, second: Tensor, tokens: int, sizes: Tensor | None = None) -> MergePlan:
     """The plan that merges token `second` into token `first`, (B, K) places each, out of N tokens."""
-    batch, pairs = first.shape
-    gone = torch.zeros(batch, tokens, dtype=torch.int64, device=first.device).scatter(1, second, 1)  # (B, N)
-    into = torch.arange(tokens, device=first.device) - gone.cumsum(1)
-    into = into.scatter(1, second, into.gather(1, first))
+    batch, left = first.shape[0], tokens - first.shape[1]
+    places = torch.arange(tokens, device=first.device).expand(batch, -1)  # (B, N)
+    gone = torch.zeros_like(places).scatter(1, second, 1)
+    into = places - gone.cumsum(1)
+    beyond = into.scatter(1, second, left)  # tokens that go are put behind the end, and cut off
+    kept = torch.zeros_like(places[:, : left + 1]).scatter(1, beyond, places)[:, :left]
+    goal = into.gather(1, first)  # (B, K)
+    into = into.scatter(1, second, goal)
     if sizes is None:
-        halves = torch.ones(batch, tokens, device=first.device)
-        share = halves.scatter(1, first, 0.5).scatter(1, second, 0.5)
+        share = torch.ones(batch, tokens, device=first.device).scatter(1, torch.cat([first, second], dim=1), 0.5)
     else:
         a, b = sizes.gather(1, first), sizes.gather(1, second)
         share = torch.ones_like(sizes).scatter(1, first, a / (a + b)).scatter(1, second, b / (a + b))
-    empty = share.new_zeros(batch, tokens - pairs, tokens)
-    return MergePlan(into, empty.scatter(1, into.unsqueeze(1), share.unsqueeze(1)))
+    matrix = share.new_zeros(batch, left, tokens).scatter(1, into.unsqueeze(1), share.unsqueeze(1))
+    return MergePlan(into, matrix, kept, kept.scatter(1, goal, second))
 
 
 def holds(holder: Tensor, tokens: int) -> Tensor:

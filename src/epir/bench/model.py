@@ -1,0 +1,102 @@
+"""How near the model comes to what the machine can do, and to its neighbours.
+
+The limit is the machine's own rate of matrix multiplication: float32, 2048 x 2048, one thread.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from epir.bench.ratio import Ratio, seconds_each
+from epir.model.network import Network
+from epir.model.presets import preset
+from epir.model.transformer import Epir
+from epir.peers.registry import create_model
+
+SIDE = 2048  # of the matrices whose product sets the limit
+BATCH = 64
+
+
+def measure(*, quick: bool = False) -> list[Ratio]:
+    """The yardsticks that concern the model alone."""
+    torch.set_num_threads(1)
+    rounds = 3 if quick else 12
+    return [*near_the_limit(rounds), *one_map(rounds), *many_tokens(rounds)]
+
+
+def near_the_limit(rounds: int) -> list[Ratio]:
+    """Training step and forward pass of the paper's model at batch 64, against matrix multiplication."""
+    model, maps = Epir(), torch.randn(BATCH, 3, 28, 28)
+    multiply_adds = count_multiply_adds(model, maps[:1]) * BATCH
+    a, b = torch.randn(SIDE, SIDE), torch.randn(SIDE, SIDE)
+    seconds = seconds_each(
+        {"matrix": lambda: a @ b, "forward": predicting(model, maps), "step": training_step(model, maps)}, rounds=rounds
+    )
+    rate = SIDE**3 / seconds["matrix"]
+    step = 3 * multiply_adds / seconds["step"] / rate  # the backward pass multiplies twice as much as the forward pass
+    forward = multiply_adds / seconds["forward"] / rate
+    return [
+        Ratio("training step", step, 0.65, f"share of the matrix rate of {rate / 1e9:.0f} G multiply-adds/s, batch {BATCH}"),
+        Ratio("forward", forward, 0.60, f"share of the matrix rate, batch {BATCH}"),
+    ]
+
+
+def one_map(rounds: int) -> list[Ratio]:
+    """One map at a time, as in an answer for a video."""
+    map_ = torch.randn(1, 3, 28, 28)
+    models = {name: create_model(name) for name in ("epir", "vit", "htnet")}
+    seconds = seconds_each({name: predicting(m, map_) for name, m in models.items()}, rounds=4 * rounds, calls=3)
+    detail = f"epir {1000 * seconds['epir']:.1f} ms"
+    return [
+        Ratio("vit / epir, one map", seconds["vit"] / seconds["epir"], 1.0, detail),
+        Ratio("htnet / epir, one map", seconds["htnet"] / seconds["epir"], 8.0, detail),
+    ]
+
+
+def many_tokens(rounds: int) -> list[Ratio]:
+    """A 112 x 112 map has 256 tokens: here merging must pay."""
+    sizes = {"map_size": 112, "integration": 0.3}
+    models = {"epir": Epir(preset("epir", **sizes)), "vit": Epir(preset("vit", map_size=112))}
+    maps = torch.randn(4, 3, 112, 112)
+    forward = seconds_each({name: predicting(m, maps) for name, m in models.items()}, rounds=rounds)
+    step = seconds_each({name: training_step(m, maps) for name, m in models.items()}, rounds=max(2, rounds // 2))
+    return [
+        Ratio("vit / epir, 256 tokens, forward", forward["vit"] / forward["epir"], 1.25, "112 px map, integration 30 %"),
+        Ratio("vit / epir, 256 tokens, training", step["vit"] / step["epir"], 1.25, "112 px map, integration 30 %"),
+    ]
+
+
+def count_multiply_adds(model: nn.Module, maps: Tensor) -> float:
+    """Multiply-accumulates of one forward pass by torch's own counter, which counts two operations for each."""
+    was_training = model.training
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model.eval()(maps)
+    model.train(was_training)
+    return counter.get_total_flops() / 2
+
+
+def predicting(model: nn.Module, maps: Tensor) -> Callable[[], None]:
+    """A forward pass in eager mode, ready to be timed."""
+
+    def run() -> None:
+        model.eval()
+        with torch.inference_mode():
+            model(maps)
+
+    return run
+
+
+def training_step(model: Network, maps: Tensor) -> Callable[[], None]:
+    """A whole training step: forward, backward, AdamW."""
+    labels = torch.arange(len(maps)) % 3
+    optimiser = torch.optim.AdamW(model.parameters(), fused=True)
+
+    def run() -> None:
+        model.train()
+        optimiser.zero_grad(set_to_none=True)
+        model.loss(maps, labels).backward()
+        optimiser.step()
+
+    return run
