@@ -1,0 +1,160 @@
+"""`epir check`: whether a copy of a corpus is complete and sound."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from epir.core.records import Clip
+    from epir.datasets.base import Defect
+    from epir.datasets.counts import Counts
+    from epir.datasets.survey import Survey
+
+Pair = tuple[str, str]  # what was found, what was expected
+LINES = 20  # of each kind of finding in the terminal; --json has them all
+
+
+def check(
+    corpus: Annotated[str, typer.Argument(help="casme2, samm, smic, casme3, synthetic or manifest.")],
+    root: Annotated[Path, typer.Argument(help="The folder into which the corpus was unpacked; for manifest the CSV.")],
+    deep: Annotated[bool, typer.Option("--deep", help="Open every picture too: minutes instead of seconds.")] = False,
+    sheet: Annotated[Path | None, typer.Option(help="The annotation sheet, where it lies elsewhere.")] = None,
+    part: Annotated[str | None, typer.Option(help="SMIC: hs (default), vis, nir; hs-e, vis-e, nir-e.")] = None,
+    tree: Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Recognise a corpus, count its clips, classes and people against the expected, list every defect.
+
+    Exit code 0 if all is well, 1 if something is missing or wrong.
+
+    Example: epir check casme2 ~/corpora/CASME2
+    """
+    from epir.cli.console import emit_json, showing_progress
+    from epir.datasets.registry import load_corpus
+    from epir.datasets.survey import survey
+
+    given = {"sheet": sheet, "part": part, "tree": tree}
+    loaded = load_corpus(corpus, root, **{name: value for name, value in given.items() if value is not None})
+    with showing_progress(quiet=not deep) as progress:
+        result = survey(loaded, opener=_open_pictures if deep else None, progress=progress)
+    if as_json:
+        emit_json(result.to_dict())
+    else:
+        _show(result)
+    if not result.is_clean:
+        raise typer.Exit(1)
+
+
+def _open_pictures(clip: "Clip") -> str | None:
+    """Open every picture of a clip; a sentence if some cannot be opened."""
+    from epir.core.errors import FrameError
+    from epir.datasets.inspection import ranges
+    from epir.frames.reader import open_frames
+
+    assert clip.frames is not None
+    bad: list[int] = []
+    try:
+        with open_frames(clip.frames) as frames:
+            for number in frames.numbers:
+                if (clip.onset or 0) <= number <= (number if clip.offset is None else clip.offset):
+                    try:
+                        frames.read(number)
+                    except FrameError:
+                        bad.append(number)
+    except FrameError as error:
+        return None if clip.frames.is_dir() else error.problem  # an empty folder is on the list already
+    noun = "picture" if len(bad) == 1 else "pictures"
+    return f"{len(bad)} {noun} cannot be opened: frame {ranges(bad)}" if bad else None
+
+
+def _show(result: "Survey") -> None:
+    from rich.markup import escape
+
+    from epir.cli.console import stdout
+
+    corpus = result.corpus
+    stdout.print(f"[bold]{corpus.name}[/bold] in {escape(str(corpus.root))}")
+    there = sum(clip.frames is not None and clip.frames.exists() for clip in corpus.clips)
+    found = f"{corpus.tree}, for {there} of {len(corpus)} clips" if there else "none found"
+    stdout.print(f"annotations: {escape(corpus.sheet)}; frames: {found}")
+    for note in corpus.notes:
+        stdout.print(f"[dim]{escape(note)}[/dim]")
+    _show_counts(result)
+    corrected = [f"{one.clip}  {one.field} {one.old} -> {one.new}: {one.reason}" for one in corpus.corrected]
+    _show_list("corrected", corrected)
+    _show_list("known in every copy of the release", _grouped(one for one in corpus.defects if one.known))
+    wrong = [*result.departures, *_grouped(corpus.faults)]
+    _show_list("[red]missing or wrong[/red]", wrong)
+    stdout.print("\n[green]all is well[/green]" if result.is_clean else f"\n[red]{_summary(result)}[/red]")
+
+
+def _show_counts(result: "Survey") -> None:
+    from rich.table import Table
+
+    from epir.cli.console import stdout
+
+    blocks = {"all": (result.counts, result.expected), **result.protocols}
+    compared = any(expected for _, expected in blocks.values())
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("")
+    for heading in ("clips", "expected", "people", "expected") if compared else ("clips", "people"):
+        table.add_column(heading, justify="right")
+    for name, (found, expected) in blocks.items():
+        if name != "all":
+            table.add_row()
+        for label, *pairs in _rows(name, found, expected):
+            table.add_row(label, *(cell for pair in pairs for cell in (pair if compared else pair[:1])))
+    stdout.print()
+    stdout.print(table)
+
+
+def _rows(name: str, found: "Counts", expected: "Counts | None") -> Iterator[tuple[str, Pair, Pair]]:
+    """A line for all clips, and one for each class: its name, clips and people, each with what is expected."""
+    from rich.markup import escape
+
+    wanted = expected.classes if expected else {}
+    clips, people = (expected.clips, expected.people) if expected else (None, None)
+    yield f"[bold]{name}", _pair(found.clips, clips), _pair(found.people, people)
+    for label in {**found.classes, **wanted}:
+        yield f"  {escape(label)}", _pair(found.classes.get(label, 0), wanted.get(label)), ("", "")
+
+
+def _pair(found: int | None, expected: int | None) -> Pair:
+    differs = expected is not None and found != expected
+    return f"[red]{found}[/red]" if differs else str(found), "" if expected is None else str(expected)
+
+
+def _grouped(defects: "Iterable[Defect]") -> list[str]:
+    """One line for each problem; clips with the very same problem share a line."""
+    clips: dict[str, list[str]] = {}
+    for defect in defects:
+        clips.setdefault(defect.problem, []).append(defect.clip)
+    return [f"{_names(names)}  {problem}" for problem, names in clips.items()]
+
+
+def _names(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{len(names)} clips ({names[0]}, ..., {names[-1]})"
+
+
+def _show_list(heading: str, lines: Sequence[str]) -> None:
+    from rich.markup import escape
+
+    from epir.cli.console import stdout
+
+    if lines:
+        stdout.print(f"\n{heading}:")
+        for line in lines[:LINES]:
+            stdout.print(f"  {escape(line)}")
+        if len(lines) > LINES:
+            stdout.print(f"  ... and {len(lines) - LINES} more (--json lists them all)")
+
+
+def _summary(result: "Survey") -> str:
+    faults = len(result.corpus.faults)
+    clips = len({defect.clip for defect in result.corpus.faults})
+    parts = [f"{len(result.departures)} counts differ"] if result.departures else []
+    noun = "defect" if faults == 1 else "defects"
+    parts += [f"{faults} {noun} in {clips} of {len(result.corpus)} clips"] if faults else []
+    return "; ".join(parts)

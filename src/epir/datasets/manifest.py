@@ -1,0 +1,126 @@
+"""A corpus of the user's own: a CSV with one row per clip.
+
+Columns `clip,subject,emotion,frames`, and where known `onset,apex,offset,fps` and `corpus`; further columns are kept.
+`frames` is a folder of pictures or a video file, relative to the CSV.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from epir.core.errors import DatasetError
+from epir.core.records import Clip
+from epir.datasets.base import Corpus, Defect
+from epir.datasets.inspection import Problem, defects, frame_problems, order_problems
+from epir.datasets.sheet import Row, read_table
+from epir.datasets.spelling import MISSING, PICTURES, frame_number
+from epir.datasets.tree import Tree
+
+COLUMNS = ("clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps", "corpus")
+OPTIONAL = ("onset", "apex", "offset", "fps", "corpus")
+NAME = "manifest.csv"
+
+
+def load(root: Path, *, sheet: str | Path | None = None) -> Corpus:
+    """The clips that a CSV lists; `root` is the CSV, or a folder that holds it."""
+    return read_manifest(Path(sheet) if sheet else find_manifest(root), root=root)
+
+
+def find_manifest(root: Path, name: str = NAME) -> Path:
+    """The CSV called `name` in a folder, or the only CSV there."""
+    if root.is_file():
+        return root
+    found = sorted(path for path in root.glob("*.csv") if not path.name.startswith("."))
+    named = [path for path in found if path.name.casefold() == name]
+    if named or len(found) == 1:
+        return (named or found)[0]
+    problem = f"{root} holds {len(found)} CSV files, none called {name}" if found else f"there is no CSV file in {root}"
+    raise DatasetError(problem, fix=f"call it {name}, or give its path; its columns are {','.join(COLUMNS[:8])}")
+
+
+def read_manifest(path: Path, *, root: Path, corpus: str = "manifest") -> Corpus:
+    """The clips of one CSV; a column `corpus` overrides the name given here, row by row."""
+    table = read_table(path, {name: (name,) for name in COLUMNS}, optional=OPTIONAL)
+    disk = Tree(path.parent)
+    clips: dict[str, Clip] = {}
+    rows: dict[str, int] = {}
+    found: list[Defect] = []
+    for row in table.rows:
+        _refuse_empty(path, row)
+        clip, problems = _clip(row, path.parent, corpus)
+        if clip.key in clips:
+            raise DatasetError(
+                f"{path} has the clip {clip.key} twice, in rows {rows[clip.key]} and {row.number}",
+                fix="give each clip of a subject its own name",
+            )
+        clip, more = _with_frames(clip, row.cells["frames"], disk)
+        clips[clip.key], rows[clip.key] = clip, row.number
+        found += defects(clip, [*problems, *order_problems(clip), *more], tree="")
+    if not clips:
+        raise DatasetError(f"{path} lists no clips", fix="write one row per clip below the header")
+    return Corpus(corpus, root, path.name, tuple(clips.values()), defects=tuple(found), tree="as listed")
+
+
+def _refuse_empty(path: Path, row: Row) -> None:
+    for name in ("clip", "subject"):
+        if not row.cells[name]:
+            raise DatasetError(f"{path}, row {row.number}: the {name} is empty", fix=f"give every clip a {name}")
+
+
+def _clip(row: Row, folder: Path, corpus: str) -> tuple[Clip, list[Problem]]:
+    cells, problems = row.cells, list[Problem]()
+    numbers: dict[str, int | None] = {}
+    for name in ("onset", "apex", "offset"):
+        try:
+            numbers[name] = frame_number(cells.get(name), zero=True)
+        except ValueError:
+            numbers[name] = None
+            problems.append(("no number", f"the {name} is {cells[name]!r}, which is no frame number"))
+    if not cells["emotion"]:
+        problems.append(("emotion", "it has no emotion"))
+    return Clip(
+        corpus=cells.get("corpus") or corpus,
+        subject=cells["subject"],
+        clip=cells["clip"],
+        emotion=cells["emotion"],
+        fps=_fps(cells, problems),
+        frames=folder / cells["frames"] if cells["frames"] else None,
+        extra={name: cell for name, cell in row.further.items() if cell},
+        **numbers,
+    ), problems
+
+
+def _fps(cells: Mapping[str, str], problems: list[Problem]) -> float | None:
+    text = cells.get("fps", "")
+    if text.casefold() in MISSING:
+        return None
+    try:
+        fps = float(text)
+    except ValueError:
+        fps = 0.0
+    if not 0 < fps < float("inf"):
+        problems.append(("no number", f"the fps is {text!r}, which is no number of frames per second"))
+        return None
+    return fps
+
+
+def _with_frames(clip: Clip, written: str, disk: Tree) -> tuple[Clip, list[Problem]]:
+    """The clip with empty places filled: no onset means the first frame, no offset the last one of a folder."""
+    place = clip.frames
+    if place is None:
+        return clip, [("no folder", "the column frames is empty")]
+    if place.is_dir():
+        frames = disk.look(place).frames
+        if frames:
+            clip = _filled(clip, onset=frames[0], offset=frames[-1])
+        return clip, list(frame_problems(clip, frames))
+    if not place.exists():
+        return clip, [("no folder", f"there is no folder or video {written}")]
+    if place.suffix.casefold() in PICTURES:
+        return clip, [("no folder", f"{written} is one picture; give the folder that holds it")]
+    return _filled(clip, onset=0, offset=None), []
+
+
+def _filled(clip: Clip, *, onset: int, offset: int | None) -> Clip:
+    first = onset if clip.onset is None else clip.onset
+    return replace(clip, onset=first, offset=offset if clip.offset is None else clip.offset)

@@ -1,0 +1,159 @@
+"""Annotation sheets: finding the file, and reading its rows by the names of the columns."""
+
+import csv
+import io
+import warnings
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import NoReturn
+from zipfile import BadZipFile
+
+from epir.core.errors import DatasetError
+from epir.datasets.spelling import column, plain
+from epir.datasets.tree import Tree
+
+_ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+_DAMAGE = (BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError, RuntimeError, SyntaxError)
+Grid = list[list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a sheet: its number as a spreadsheet counts, and its cells by field."""
+
+    number: int
+    cells: Mapping[str, str]
+    further: Mapping[str, str]  # the columns that no field is read from, by name
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows below a header, and the header."""
+
+    path: Path
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def find_sheet(tree: Tree, patterns: Sequence[str], *, title: str) -> tuple[Path, tuple[Path, ...]]:
+    """The annotation sheet of a corpus, and others that would do; of several versions the newest is taken."""
+    named: dict[str, list[Path]] = {pattern: [] for pattern in patterns}
+    for folder in tree.below(tree.root, depth=2):
+        for name in tree.look(folder).files:
+            fits = (pattern for pattern in patterns if fnmatchcase(name.casefold(), pattern.casefold()))
+            if not name.startswith("~$") and (first := next(fits, None)):
+                named[first].append(folder / name)
+    found = [
+        path for paths in named.values() for path in sorted(paths, key=lambda path: path.name.casefold(), reverse=True)
+    ]
+    if not found:
+        raise DatasetError(
+            f"there is no annotation sheet of {title} in {tree.root}",
+            fix=f"put it there (looked for: {', '.join(patterns)}), or give its path with --sheet",
+        )
+    return found[0], tuple(found[1:])
+
+
+def read_table(
+    path: Path,
+    fields: Mapping[str, Sequence[str]],
+    *,
+    page: str = "",
+    optional: Iterable[str] = (),
+) -> Table:
+    """The rows of a sheet, .xlsx or .csv; `fields` gives the names that each field's column may have.
+
+    The header is the first row that names the columns of `subject` and `clip`; the page called `page` is tried first.
+    """
+    if not path.is_file():
+        raise DatasetError(f"there is no file {path}", fix="check the path of the sheet")
+    grids = dict(_pages(path))
+    order = sorted(grids, key=lambda name: name.casefold() != page.casefold())
+    headers = {name: start for name in order if (start := _header_row(grids[name], fields)) is not None}
+    chosen = next(iter(headers), None)
+    if chosen is None:
+        shown = next((row for grid in grids.values() for row in grid if any(row)), [])
+        _refuse(path, fields["subject"], [cell for cell in shown if cell])
+    return _table(path, grids[chosen], headers[chosen], fields, frozenset(optional))
+
+
+def _table(path: Path, grid: Grid, start: int, fields: Mapping[str, Sequence[str]], optional: frozenset[str]) -> Table:
+    names = grid[start]
+    reduced = [column(name) for name in names]
+    places: dict[str, int] = {}
+    for field, spellings in fields.items():
+        place = next((reduced.index(column(name)) for name in spellings if column(name) in reduced), None)
+        if place is not None:
+            places[field] = place
+        elif field not in optional:
+            _refuse(path, spellings, [name for name in names if name])
+    left = {name: place for place, name in enumerate(names) if name and place not in places.values()}
+    rows = []
+    for number, cells in enumerate(grid[start + 1 :], start=start + 2):
+        cells = cells + [""] * (len(names) - len(cells))
+        if any(cells):
+            picked = {field: cells[place] for field, place in places.items()}
+            rows.append(Row(number, picked, {name: cells[place] for name, place in left.items()}))
+    return Table(path, tuple(name for name in names if name), tuple(rows))
+
+
+def _header_row(grid: Grid, fields: Mapping[str, Sequence[str]]) -> int | None:
+    for number, cells in enumerate(grid):
+        reduced = {column(cell) for cell in cells}
+        if all(reduced & {column(name) for name in fields[field]} for field in ("subject", "clip")):
+            return number
+    return None
+
+
+def _refuse(path: Path, spellings: Sequence[str], found: Sequence[str]) -> NoReturn:
+    others = f" (nor {', '.join(map(repr, spellings[1:]))})" if spellings[1:] else ""
+    raise DatasetError(
+        f"{path} has no column {spellings[0]!r}{others}; its columns are: {', '.join(found) or 'none'}",
+        fix=f"rename the column to {spellings[0]!r}, or give another sheet with --sheet",
+    )
+
+
+def _pages(path: Path) -> Iterator[tuple[str, Grid]]:
+    """Every page of a sheet as texts; a .csv has one."""
+    with path.open("rb") as file:
+        start = file.read(8)
+    if start.startswith(_OLD_EXCEL):
+        raise DatasetError(
+            f"{path} is in the old Excel format, or has a password",
+            fix="open it and save it as .xlsx or .csv, without a password",
+        )
+    if start.startswith(_ZIP):
+        yield from _workbook(path)
+    elif path.suffix.casefold() in (".xlsx", ".xls"):
+        raise DatasetError(f"{path} is damaged: it is no Excel file", fix="copy it again from the release")
+    else:
+        yield "", _comma_separated(path)
+
+
+def _workbook(path: Path) -> Iterator[tuple[str, Grid]]:
+    import openpyxl
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # openpyxl warns of styles that it does not keep
+        try:
+            with path.open("rb") as file:
+                book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+                for page in book.worksheets:
+                    page.reset_dimensions()  # some programs write a wrong size, and rows would be lost
+                    yield page.title, [[plain(cell) for cell in row] for row in page.iter_rows(values_only=True)]
+        except _DAMAGE as error:
+            raise DatasetError(f"{path} cannot be read: {error}", fix="copy it again from the release") from None
+
+
+def _comma_separated(path: Path) -> Grid:
+    content = path.read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("cp1252", errors="replace")
+    first = text.partition("\n")[0]
+    separator = max(",;\t", key=first.count)  # spreadsheets in some countries write semicolons
+    return [[plain(cell) for cell in row] for row in csv.reader(io.StringIO(text), delimiter=separator)]

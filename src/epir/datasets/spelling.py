@@ -1,0 +1,80 @@
+"""The many spellings of one thing: subjects, frame numbers, columns and emotion words."""
+
+import re
+from pathlib import PurePath
+
+MISSING = frozenset({"", "/", "\\", "?", "-", "-1", "nan", "none", "null", "n/a", "na", "#n/a"})
+PICTURES = frozenset({".jpg", ".jpeg", ".png", ".bmp"})
+
+_SUBJECT = re.compile(r"(?:(?:subject|sub|spno|sp|s)[\s._-]*)?(\d+)(?:\.0+)?", re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?\d+(?:\.0*)?")
+_DIGITS = re.compile(r"\d+")
+_SYNONYMS = (frozenset({"other", "others"}), frozenset({"happy", "happiness"}), frozenset({"sad", "sadness"}))
+
+
+def plain(cell: object) -> str:
+    """A cell's text without surrounding blanks: `6.0` from a spreadsheet is `6`, no value is ``.
+
+    >>> plain(6.0), plain(" sub06 "), plain(None)
+    ('6', 'sub06', '')
+    """
+    if cell is None:
+        return ""
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))
+    return " ".join(str(cell).split())
+
+
+def whole(text: str) -> str:
+    """A whole number in its plainest form, `046` and `46.0` as `46`; any other text as it is."""
+    return str(int(text.partition(".")[0])) if _WHOLE.fullmatch(text) else text
+
+
+def column(name: object) -> str:
+    """A column's name reduced to letters and digits: `Onset Frame` and ` OnsetFrame` are one."""
+    return "".join(re.findall(r"\w", plain(name).casefold())).replace("_", "")
+
+
+def subject_number(text: object) -> int | None:
+    """The number of a subject in any spelling, or `None` if it is not one.
+
+    >>> {subject_number(text) for text in ("6", "006", 6, 6.0, "sub06", "S6", "spNO.6", "spno6")}
+    {6}
+    """
+    match = _SUBJECT.fullmatch(plain(text))
+    return int(match[1]) if match else None
+
+
+def frame_number(cell: object, *, zero: bool = False) -> int | None:
+    """The frame number in a cell, `None` where it is missing (0 too, unless `zero` makes it a number).
+
+    Raises `ValueError` for anything else.
+    """
+    text = plain(cell)
+    if text.casefold() in MISSING:
+        return None
+    if not _WHOLE.fullmatch(text):
+        raise ValueError(text)
+    number = int(text.partition(".")[0])
+    if number < 0:
+        raise ValueError(text)
+    return number if number or zero else None
+
+
+def frame_of_file(name: str) -> int | None:
+    """The frame number of a picture: the last integer of its name; `None` for anything that is no picture.
+
+    >>> frame_of_file("reg_img46.jpg"), frame_of_file("006_05562.JPG"), frame_of_file("notes.txt")
+    (46, 5562, None)
+    """
+    path = PurePath(name)
+    if name.startswith(".") or path.suffix.casefold() not in PICTURES:
+        return None
+    numbers = _DIGITS.findall(path.stem)
+    return int(numbers[-1]) if numbers else None
+
+
+def synonyms(word: str) -> frozenset[str]:
+    """An emotion word in lower case, with its other spelling where the corpora use two."""
+    lower = " ".join(word.split()).casefold()
+    return next((both for both in _SYNONYMS if lower in both), frozenset({lower}))

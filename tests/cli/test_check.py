@@ -1,0 +1,199 @@
+import json
+import subprocess
+import sys
+
+import cv2
+import numpy as np
+import openpyxl
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from epir.cli.check import check
+from epir.core.errors import DatasetError
+
+HEADER = "clip,subject,emotion,frames,onset,apex,offset,fps"
+
+
+@pytest.fixture
+def run():
+    app = typer.Typer(pretty_exceptions_enable=False)
+    app.command()(check)
+
+    def call(*arguments):
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result
+
+    return call
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """Two sound clips of somebody's own, with real pictures."""
+    picture = np.full((8, 8, 3), 90, np.uint8)
+    for clip in ("one", "two"):
+        (tmp_path / clip).mkdir()
+        for number in range(1, 6):
+            assert cv2.imwrite(str(tmp_path / clip / f"img{number}.png"), picture)
+    rows = ["one,anna,negative,one,1,3,5,60", "two,ben,surprise,two,1,3,5,60"]
+    (tmp_path / "manifest.csv").write_text("\n".join([HEADER, *rows]) + "\n")
+    return tmp_path
+
+
+def test_all_is_well(run, mine):
+    result = run("manifest", mine)
+    assert result.exit_code == 0
+    assert "all is well" in result.output
+    assert "for 2 of 2 clips" in result.output
+
+
+def test_the_json_object(run, mine):
+    result = run("manifest", mine, "--json")
+    found = json.loads(result.output)
+    assert result.exit_code == 0
+    assert (found["corpus"], found["sheet"], found["clips"], found["people"]) == ("manifest", "manifest.csv", 2, 2)
+    assert found["emotions"] == {"negative": 1, "surprise": 1}
+    assert found["protocols"]["cde"] == {
+        "clips": 2,
+        "people": 2,
+        "classes": {"negative": 1, "positive": 0, "surprise": 1},
+    }
+    assert found["defects"] == found["corrected"] == []
+
+
+def test_a_missing_frame_is_listed_and_the_exit_code_says_so(run, mine):
+    (mine / "one" / "img4.png").unlink()
+    result = run("manifest", mine)
+    assert result.exit_code == 1
+    assert "manifest/anna/one  1 frame of 1-5 missing: 4" in result.output
+    assert "1 defect in 1 of 2 clips" in result.output
+    result = run("manifest", mine, "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.output)["defects"] == [
+        {"clip": "manifest/anna/one", "problem": "1 frame of 1-5 missing: 4", "known": False}
+    ]
+
+
+def test_unreadable_pictures_are_found_only_by_opening_them(run, mine):
+    (mine / "two" / "img2.png").write_bytes(b"not a picture")
+    (mine / "two" / "img3.png").write_bytes(b"")
+    assert run("manifest", mine).exit_code == 0
+    result = run("manifest", mine, "--deep", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["defects"] == [
+        {"clip": "manifest/ben/two", "problem": "2 pictures cannot be opened: frame 2-3", "known": False}
+    ]
+
+
+def test_pictures_outside_the_clip_are_not_opened(run, mine):
+    (mine / "two" / "img9.png").write_bytes(b"not a picture")
+    assert run("manifest", mine, "--deep").exit_code == 0
+
+
+def test_a_video_that_cannot_be_opened(run, mine):
+    (mine / "three.mp4").write_bytes(b"not a video")
+    with (mine / "manifest.csv").open("a") as file:
+        file.write("three,ben,surprise,three.mp4,0,3,5,60\n")
+    result = run("manifest", mine, "--deep", "--json")
+    (defect,) = json.loads(result.stdout)["defects"]
+    assert defect["clip"] == "manifest/ben/three"
+    assert "three.mp4" in defect["problem"]
+
+
+def test_many_equal_defects_share_a_line_and_long_lists_are_cut(run, tmp_path):
+    rows = [f"c{n},anna,joy,gone,1,3,5,60" for n in range(30)]
+    (tmp_path / "manifest.csv").write_text("\n".join([HEADER, *rows]) + "\n")
+    result = run("manifest", tmp_path)
+    assert "30 clips (manifest/anna/c0, ..., manifest/anna/c29)  there is no folder or video gone" in result.output
+    rows = [f"c{n},anna,joy,gone{n},1,3,5,60" for n in range(30)]
+    (tmp_path / "manifest.csv").write_text("\n".join([HEADER, *rows]) + "\n")
+    result = run("manifest", tmp_path)
+    assert "... and 10 more (--json lists them all)" in result.output
+    assert len(json.loads(run("manifest", tmp_path, "--json").output)["defects"]) == 30
+
+
+def test_names_in_brackets_are_printed_as_they_are(run, mine):
+    path = mine / "manifest.csv"
+    path.write_text(
+        path.read_text().replace("one,anna,negative", "[red]one,anna,[bold]joy").replace(",1,3,5", ",3,3,5", 1)
+    )
+    result = run("manifest", mine)
+    assert "manifest/anna/[red]one  apex and onset are one frame" in result.output
+    assert "[bold]joy" in result.output
+
+
+@pytest.fixture
+def casme2(tmp_path):
+    """One clip of CASME II, with a value that is corrected and one that every copy lacks."""
+    book = openpyxl.Workbook()
+    header = [
+        "Subject",
+        "Filename",
+        None,
+        "OnsetFrame",
+        "ApexFrame",
+        "OffsetFrame",
+        None,
+        "Action Units",
+        "Estimated Emotion",
+    ]
+    book.active.append(header)
+    book.active.append(["16", "EP01_08", None, 40, 70, 110, None, 4, "disgust"])
+    book.active.append(["04", "EP12_01f", None, 243, "/", 250, None, 4, "disgust"])
+    book.save(tmp_path / "CASME2-coding-20140508.xlsx")
+    for folder, last in (("sub16/EP01_08", 96), ("sub04/EP12_01f", 250)):
+        (tmp_path / "Cropped" / folder).mkdir(parents=True)
+        for number in range(40, last + 1):
+            (tmp_path / "Cropped" / folder / f"reg_img{number}.jpg").touch()
+    return tmp_path
+
+
+def test_counts_corrections_and_known_flaws_are_shown(run, casme2):
+    result = run("casme2", casme2)
+    assert result.exit_code == 1  # 253 clips are missing
+    lines = [line.split() for line in result.output.splitlines()]
+    assert ["all", "2", "255", "2", "26"] in lines
+    assert ["cde", "1", "145", "1", "24"] in lines
+    assert "annotations: 2014; frames: cropped, for 2 of 2 clips" in result.output
+    assert "casme2/sub16/EP01_08  offset 110 -> 96: the delivered frames end at 96" in result.output
+    assert "known in every copy of the release:\n  casme2/sub04/EP12_01f  the sheet gives no apex" in result.output
+    assert "2 clips, expected 255" in result.output
+    found = json.loads(run("casme2", casme2, "--json").output)
+    assert found["corrected"][0]["new"] == "96"
+    assert {"clip": "casme2", "problem": "2 clips, expected 255", "known": False} in found["defects"]
+    assert [one["clip"] for one in found["defects"] if one["known"]] == ["casme2/sub04/EP12_01f"]
+
+
+def test_options_reach_the_corpus(run, casme2, tmp_path):
+    sheet = (casme2 / "CASME2-coding-20140508.xlsx").rename(tmp_path / "elsewhere.xlsx")
+    with pytest.raises(DatasetError, match="no annotation sheet"):
+        run("casme2", casme2)
+    assert "frames: cropped" in run("casme2", casme2, "--sheet", sheet).output
+    with pytest.raises(DatasetError, match=r"has no 'raw' frames\n  fix: choose one of: cropped"):
+        run("casme2", casme2, "--sheet", sheet, "--tree", "raw")
+    with pytest.raises(DatasetError, match="casme2 has no option 'part'"):
+        run("casme2", casme2, "--part", "hs")
+
+
+def test_parts_of_smic(run, tmp_path):
+    folder = tmp_path / "VIS" / "s11" / "micro" / "positive" / "s11_po_01"
+    folder.mkdir(parents=True)
+    for number in range(5):
+        (folder / f"image{100000 + number}.bmp").touch()
+    found = json.loads(run("smic", tmp_path, "--part", "vis", "--json").output)
+    assert (found["sheet"], found["clips"], found["protocols"]["cde"]["clips"]) == ("vis", 1, 0)
+
+
+def test_the_help_gives_an_example(run):
+    result = run("--help")
+    assert "epir check casme2" in result.output
+
+
+def test_asking_for_help_imports_nothing_heavy():
+    code = (
+        "import sys; import epir.cli.check; "
+        "assert not {'cv2', 'torch', 'openpyxl', 'pandas', 'numpy'} & set(sys.modules), sorted(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

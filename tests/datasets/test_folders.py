@@ -1,0 +1,72 @@
+import pytest
+
+from epir.core.errors import DatasetError
+from epir.datasets.folders import Layouts, Place, match_folders
+from epir.datasets.tree import Tree
+
+LAYOUTS = Layouts(
+    {"{subject}/{clip}/color": "full", "{subject}_{clip}": "clips"}, {"small": "*small*"}, ignored=("depth",)
+)
+
+
+def place(subject, clip):
+    return Place(f"{subject}/{clip}", ({"subject": subject, "clip": clip},))
+
+
+def test_a_layout_is_followed_whatever_the_spelling(tmp_path, release):
+    there = release.frames(tmp_path / "x" / "Sub01" / "EP" / "Color", range(3))
+    matches = match_folders(Tree(tmp_path), [place("1", "ep"), place("2", "ep")], LAYOUTS)
+    assert matches.kind == "full"
+    assert matches.folders == {"1/ep": there}
+    assert matches.homes == (tmp_path / "x",)
+
+
+def test_the_name_of_a_folder_tells_the_tree_before_the_layout_does(tmp_path, release):
+    release.frames(tmp_path / "Small" / "sub01" / "ep" / "color", range(3))
+    assert match_folders(Tree(tmp_path), [place("1", "ep")], LAYOUTS).kind == "small"
+
+
+def test_the_most_complete_tree_is_taken(tmp_path, release):
+    places = [place("1", "a"), place("1", "b")]
+    release.frames(tmp_path / "one" / "1" / "a" / "color", range(3))
+    for clip in "ab":
+        release.frames(tmp_path / "two" / f"1_{clip}", range(3))
+    matches = match_folders(Tree(tmp_path), places, LAYOUTS)
+    assert (matches.kind, matches.other_kinds) == ("clips", ("full",))
+    assert match_folders(Tree(tmp_path), places, LAYOUTS, wanted="full").folders.keys() == {"1/a"}
+
+
+def test_subjects_spread_over_several_folders_are_put_together(tmp_path, release):
+    for disk, subject in (("disk1", "1"), ("disk2", "2")):
+        release.frames(tmp_path / disk / subject / "a" / "color", range(3))
+    matches = match_folders(Tree(tmp_path), [place("1", "a"), place("2", "a")], LAYOUTS)
+    assert len(matches.folders) == 2
+    assert len(matches.homes) == 2
+
+
+def test_a_folder_with_frames_is_preferred_to_an_empty_one(tmp_path, release):
+    (tmp_path / "a" / "1" / "x" / "color").mkdir(parents=True)
+    there = release.frames(tmp_path / "b" / "1" / "x" / "color", range(3))
+    assert match_folders(Tree(tmp_path), [place("1", "x")], LAYOUTS).folders["1/x"] == there
+
+
+def test_ignored_folders_are_not_entered(tmp_path, release):
+    release.frames(tmp_path / "depth" / "1" / "x" / "color", range(3))
+    assert match_folders(Tree(tmp_path), [place("1", "x")], LAYOUTS).folders == {}
+
+
+def test_folders_of_frames_are_not_listed_before_a_clip_needs_them(tmp_path, release, monkeypatch):
+    release.frames(tmp_path / "1" / "x" / "color", range(3))
+    unused = release.frames(tmp_path / "1" / "y" / "color", range(3))
+    tree = Tree(tmp_path)
+    match_folders(tree, [place("1", "x")], LAYOUTS)
+    monkeypatch.setattr("os.scandir", lambda path: pytest.fail(f"{path} is listed only now"))
+    assert tree.look(tmp_path / "1" / "x" / "color").frames == (0, 1, 2)
+    with pytest.raises(pytest.fail.Exception, match="only now"):
+        tree.look(unused)
+
+
+def test_no_folders_at_all(tmp_path):
+    assert match_folders(Tree(tmp_path), [place("1", "x")], LAYOUTS).kind == ""
+    with pytest.raises(DatasetError, match=r"has no 'full' frames\n  fix: unpack the frames there"):
+        match_folders(Tree(tmp_path), [place("1", "x")], LAYOUTS, wanted="full")

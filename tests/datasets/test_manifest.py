@@ -1,0 +1,122 @@
+import pytest
+
+from epir.core.errors import DatasetError
+from epir.datasets.manifest import read_manifest
+from epir.datasets.registry import load_corpus
+
+HEADER = "clip,subject,emotion,frames,onset,apex,offset,fps"
+
+
+def manifest(path, *rows, header=HEADER):
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_folders_and_videos_beside_the_csv(tmp_path, release):
+    release.frames(tmp_path / "frames" / "one", range(5, 30))
+    (tmp_path / "two.mp4").touch()
+    path = manifest(tmp_path / "mine.csv", "c1,anna,joy,frames/one,6,12,20,60", "c2,ben,anger,two.mp4,0,7,14,")
+    corpus = load_corpus("manifest", path)
+    first, second = corpus.clips
+    assert first.key == "manifest/anna/c1"
+    assert (first.onset, first.apex, first.offset, first.fps) == (6, 12, 20, 60.0)
+    assert first.frames == tmp_path / "frames" / "one"
+    assert (second.onset, second.apex, second.offset, second.fps) == (0, 7, 14, None)
+    assert second.frames == tmp_path / "two.mp4"
+    assert corpus.defects == ()
+    assert load_corpus("manifest", tmp_path).clips == corpus.clips
+
+
+def test_empty_places_mean_the_first_and_the_last_frame(tmp_path, release):
+    release.frames(tmp_path / "one", range(5, 30))
+    (tmp_path / "two.avi").touch()
+    path = manifest(tmp_path / "m.csv", "c1,anna,joy,one", "c2,anna,joy,two.avi", header="clip,subject,emotion,frames")
+    first, second = load_corpus("manifest", path).clips
+    assert (first.onset, first.apex, first.offset) == (5, None, 29)
+    assert (second.onset, second.apex, second.offset) == (0, None, None)
+
+
+def test_absolute_paths_and_further_columns(tmp_path, release):
+    there = release.frames(tmp_path / "far" / "one", range(5))
+    (tmp_path / "near").mkdir()
+    path = manifest(
+        tmp_path / "near" / "m.csv", f"c1,anna,joy,{there},0,1,2,25,AU12,", header=HEADER + ",action units,empty"
+    )
+    (clip,) = load_corpus("manifest", path).clips
+    assert clip.frames == there
+    assert clip.extra == {"action units": "AU12"}
+
+
+def test_a_column_may_name_the_corpus(tmp_path, release):
+    release.frames(tmp_path / "one", range(5))
+    path = manifest(
+        tmp_path / "m.csv",
+        "EP02_01f,sub01,disgust,one,0,1,2,25,casme2",
+        "x,y,joy,one,0,1,2,25,",
+        header=HEADER + ",corpus",
+    )
+    assert [clip.key for clip in load_corpus("manifest", path).clips] == ["casme2/sub01/EP02_01f", "manifest/y/x"]
+    assert read_manifest(path, root=tmp_path, corpus="synthetic").clips[1].key == "synthetic/y/x"
+
+
+def test_what_is_wrong_is_listed_and_the_rest_is_read(tmp_path, release):
+    release.frames(tmp_path / "one", range(5))
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a.png").touch()
+    path = manifest(
+        tmp_path / "m.csv",
+        "c1,anna,joy,gone,0,1,2,25",
+        "c2,anna,,one,0,1,2,25",
+        "c3,anna,joy,one,x,1,2,fast",
+        "c4,anna,joy,one,2,2,4,25",
+        "c5,anna,joy,empty,0,1,2,25",
+        "c6,anna,joy,,0,1,2,25",
+        "c7,anna,joy,a.png,0,1,2,25",
+        "c8,anna,joy,one,0,1,9,inf",
+    )
+    corpus = load_corpus("manifest", path)
+    assert len(corpus) == 8
+    assert [(one.clip[-2:], one.problem) for one in corpus.faults] == [
+        ("c1", "there is no folder or video gone"),
+        ("c2", "it has no emotion"),
+        ("c3", "the onset is 'x', which is no frame number"),
+        ("c3", "the fps is 'fast', which is no number of frames per second"),
+        ("c4", "apex and onset are one frame, with no motion between them; the apex policy decides"),
+        ("c5", "its folder holds no pictures"),
+        ("c6", "the column frames is empty"),
+        ("c7", "a.png is one picture; give the folder that holds it"),
+        ("c8", "the fps is 'inf', which is no number of frames per second"),
+        ("c8", "5 frames of 0-9 missing: 5-9"),
+    ]
+
+
+def test_mistakes_that_stop(tmp_path):
+    with pytest.raises(
+        DatasetError,
+        match=r"there is no CSV file in .*\n  fix: call it manifest.csv, .*; its columns are clip,subject",
+    ):
+        load_corpus("manifest", tmp_path)
+    path = manifest(tmp_path / "a.csv", "c1,anna,joy,one,0,1,2,25", "c1,anna,joy,two,0,1,2,25")
+    with pytest.raises(
+        DatasetError, match=r"has the clip manifest/anna/c1 twice, in rows 2 and 3\n  fix: give each clip"
+    ):
+        load_corpus("manifest", path)
+    manifest(path, "c1,,joy,one,0,1,2,25")
+    with pytest.raises(DatasetError, match=r"row 2: the subject is empty"):
+        load_corpus("manifest", path)
+    manifest(path)
+    with pytest.raises(DatasetError, match=r"lists no clips"):
+        load_corpus("manifest", path)
+    manifest(path, "c1,anna,joy", header="clip,subject,label")
+    with pytest.raises(DatasetError, match=r"no column 'emotion'; its columns are: clip, subject, label"):
+        load_corpus("manifest", path)
+
+
+def test_of_several_csv_files_the_one_called_manifest_is_taken(tmp_path, release):
+    release.frames(tmp_path / "one", range(5))
+    manifest(tmp_path / "a.csv")
+    manifest(tmp_path / "b.csv")
+    with pytest.raises(DatasetError, match=r"holds 2 CSV files, none called manifest.csv"):
+        load_corpus("manifest", tmp_path)
+    manifest(tmp_path / "manifest.csv", "c1,anna,joy,one,0,1,2,25")
+    assert len(load_corpus("manifest", tmp_path)) == 1

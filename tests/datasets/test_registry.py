@@ -1,0 +1,52 @@
+import subprocess
+import sys
+
+import pytest
+
+from epir.core.errors import DatasetError
+from epir.datasets.registry import list_corpora, load_corpus
+
+
+def test_the_names():
+    assert list_corpora() == ("casme2", "samm", "smic", "casme3", "synthetic", "manifest")
+
+
+def test_the_nearest_corpus_is_proposed(tmp_path):
+    with pytest.raises(DatasetError, match=r"there is no corpus 'casme'\n  fix: did you mean 'casme2' or 'casme3'\?"):
+        load_corpus("casme", tmp_path)
+    with pytest.raises(DatasetError, match=r"there is no corpus 'xyz'\n  fix: use one of: casme2, samm, smic"):
+        load_corpus("xyz", tmp_path)
+
+
+def test_a_root_that_is_not_there(tmp_path):
+    with pytest.raises(
+        DatasetError, match=r"there is no folder .*gone\n  fix: give the folder into which samm was unpacked"
+    ):
+        load_corpus("samm", tmp_path / "gone")
+
+
+def test_a_root_that_is_a_file(tmp_path):
+    (tmp_path / "a.zip").touch()
+    for name in ("casme2", "smic"):
+        with pytest.raises(DatasetError, match=r"a.zip is a file\n  fix: give the folder into which"):
+            load_corpus(name, tmp_path / "a.zip")
+
+
+def test_options_that_a_corpus_does_not_have(tmp_path):
+    with pytest.raises(DatasetError, match=r"casme2 has no option 'part'\n  fix: its options are: sheet, tree"):
+        load_corpus("casme2", tmp_path, part="hs")
+
+
+def test_no_sheet_says_which_names_are_looked_for(tmp_path):
+    with pytest.raises(DatasetError, match=r"no annotation sheet of CASME II in .*\n  fix: .*CASME2-coding-2\*.xlsx"):
+        load_corpus("CASME2", tmp_path)
+
+
+def test_reading_annotations_needs_neither_pixels_nor_tensors(tmp_path, release):
+    release.casme2_sheet(tmp_path / "CASME2-coding-20140508.xlsx", "2014")
+    code = (
+        "import sys; from epir.datasets.registry import load_corpus; from epir.datasets.survey import survey;"
+        f"survey(load_corpus('casme2', {str(tmp_path)!r}));"
+        "assert not {'cv2', 'torch', 'pandas', 'matplotlib'} & set(sys.modules), sorted(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,137 @@
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from epir.core.errors import DatasetError
+from epir.datasets.sheet import find_sheet, read_table
+from epir.datasets.tree import Tree
+
+FIELDS = {"subject": ("Subject",), "clip": ("Filename",), "onset": ("OnsetFrame", "Onset")}
+
+
+def test_columns_are_found_by_name_wherever_they_are(tmp_path, release):
+    path = release.workbook(
+        tmp_path / "a.xlsx", [None, "Filename ", " Onset Frame", "Subject"], [(None, "EP1", 46, "01")]
+    )
+    (row,) = read_table(path, FIELDS).rows
+    assert row.cells == {"subject": "01", "clip": "EP1", "onset": "46"}
+
+
+def test_the_header_is_searched_for(tmp_path, release):
+    path = release.workbook(
+        tmp_path / "a.xlsx", ["Subject", "Filename", "Onset"], [("006", "006_1_2", 5562)], above=[["remark"]] * 13
+    )
+    (row,) = read_table(path, FIELDS).rows
+    assert row.number == 15
+    assert row.cells["subject"] == "006"
+
+
+def test_the_named_page_comes_first_and_the_others_after_it(tmp_path, release):
+    other = ("other", [["Subject", "Filename", "Onset"], ["2", "b", 1]])
+    path = release.workbook(
+        tmp_path / "a.xlsx", ["Subject", "Filename", "Onset"], [("1", "a", 1)], page="label", further_pages=[other]
+    )
+    assert read_table(path, FIELDS, page="LABEL").rows[0].cells["clip"] == "a"
+    assert read_table(path, FIELDS, page="other").rows[0].cells["clip"] == "b"
+    assert read_table(path, FIELDS, page="nowhere").rows[0].cells["clip"] == "a"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_comma_separated_sheets(tmp_path, separator, mark):
+    path = tmp_path / "a.csv"
+    lines = [
+        ["Subject", "Filename", "Onset", "More"],
+        ["1", '"a, b"' if separator == "," else "a, b", "7", "x"],
+        ["", "", "", ""],
+    ]
+    path.write_text(mark + "\n".join(separator.join(line) for line in lines), encoding="utf-8")
+    (row,) = read_table(path, FIELDS).rows
+    assert row.cells == {"subject": "1", "clip": "a, b", "onset": "7"}
+    assert row.further == {"More": "x"}
+
+
+def test_rows_shorter_than_the_header_are_filled(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("Subject,Filename,Onset\n1,a\n")
+    assert read_table(path, FIELDS).rows[0].cells["onset"] == ""
+
+
+def test_a_missing_column_is_named_with_those_that_are_there(tmp_path, release):
+    path = release.workbook(tmp_path / "a.xlsx", ["Subject", "Filename", "Begin"], [("1", "a", 1)])
+    with pytest.raises(
+        DatasetError,
+        match=r"no column 'OnsetFrame' \(nor 'Onset'\); its columns are: Subject, Filename, Begin\n  fix: rename",
+    ):
+        read_table(path, FIELDS)
+    assert read_table(path, FIELDS, optional=["onset"]).rows[0].cells == {"subject": "1", "clip": "a"}
+
+
+def test_a_sheet_without_a_header_shows_its_first_row(tmp_path, release):
+    path = release.workbook(tmp_path / "a.xlsx", ["Hello", "world"], [])
+    with pytest.raises(DatasetError, match=r"no column 'Subject'; its columns are: Hello, world"):
+        read_table(path, FIELDS)
+
+
+def test_an_empty_sheet(tmp_path):
+    path = tmp_path / "a.csv"
+    path.touch()
+    with pytest.raises(DatasetError, match="its columns are: none"):
+        read_table(path, FIELDS)
+
+
+def test_old_excel_files_are_named(tmp_path):
+    path = tmp_path / "a.xls"
+    path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 and so on")
+    with pytest.raises(DatasetError, match=r"old Excel format, or has a password\n  fix: open it and save it as .xlsx"):
+        read_table(path, FIELDS)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04 cut off"])
+def test_damaged_files_are_named(tmp_path, content):
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(content)
+    with pytest.raises(DatasetError, match=r"a.xlsx (is damaged|cannot be read).*\n  fix: copy it again"):
+        read_table(path, FIELDS)
+
+
+@given(places=st.lists(st.floats(0, 1, exclude_max=True), min_size=1, max_size=20), end=st.floats(0.01, 1))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_workbook_with_damaged_bytes_is_read_or_named(tmp_path, release, places, end):
+    path = tmp_path / "a.xlsx"
+    content = bytearray(release.workbook(path, ["Subject", "Filename", "Onset"], [("1", "a", 1)]).read_bytes())
+    for place in places:
+        content[4 + int(place * (len(content) - 4))] ^= 0xFF
+    path.write_bytes(content[: int(end * len(content))])
+    try:
+        read_table(path, FIELDS)
+    except DatasetError as error:
+        assert "a.xlsx" in error.problem
+
+
+def test_an_excel_file_with_the_wrong_ending_is_read(tmp_path, release):
+    path = release.workbook(tmp_path / "a.xlsx", ["Subject", "Filename", "Onset"], [("1", "a", 1)])
+    old = path.rename(tmp_path / "a.xls")
+    assert len(read_table(old, FIELDS).rows) == 1
+
+
+def test_a_sheet_that_is_not_there(tmp_path):
+    with pytest.raises(DatasetError, match=r"there is no file .*a.xlsx\n  fix: check the path"):
+        read_table(tmp_path / "a.xlsx", FIELDS)
+
+
+def test_of_several_versions_the_newest_is_taken_and_the_others_are_named(tmp_path):
+    for name in ("CODING-2014.xlsx", "coding-2019.xlsx", "~$coding-2020.xlsx", "other.xlsx"):
+        (tmp_path / name).touch()
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "deep" / "er" / "coding-2012.xlsx").touch()
+    path, others = find_sheet(Tree(tmp_path), ["coding-*.xlsx"], title="X")
+    assert path.name == "coding-2019.xlsx"
+    assert {other.name for other in others} == {"CODING-2014.xlsx", "coding-2012.xlsx"}
+
+
+def test_no_sheet_says_what_was_looked_for(tmp_path):
+    with pytest.raises(
+        DatasetError, match=r"no annotation sheet of X in .*\n  fix: .*looked for: a.xlsx, b\*.csv.*--sheet"
+    ):
+        find_sheet(Tree(tmp_path), ["a.xlsx", "b*.csv"], title="X")
