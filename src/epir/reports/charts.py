@@ -52,11 +52,15 @@ class Chart:
 
 def chart_figure(chart: Chart) -> Markup:
     """The chart with its title and its legend as one `<figure>`."""
-    legend = [element("span", element("i", class_=f"swatch {style(line, n)}"), line.name) for n, line in enumerate(chart.lines)]
+    legend = [
+        element("span", element("i", class_=f"swatch {style(line, n)}"), line.name)
+        for n, line in enumerate(chart.lines)
+    ]
     return element(
         "figure",
-        element("figcaption", element("b", chart.title), element("span", *legend, class_="legend")),
+        element("figcaption", element("b", chart.title)),
         chart_svg(chart),
+        element("p", *legend, class_="legend"),
         element("p", chart.note, class_="note") if chart.note else Markup(),
         class_="chart",
     )
@@ -80,14 +84,22 @@ def chart_svg(chart: Chart) -> Markup:
     for value in ticks(*across, 6):
         x, _ = place(value, up[0])
         parts.append(element("text", f"{value:g}", x=f"{x:.1f}", y=HEIGHT - BOTTOM + 17, text_anchor="middle"))
-    parts.append(element("text", chart.x_title, x=(LEFT + WIDTH - RIGHT) / 2, y=HEIGHT - 5, text_anchor="middle", class_="axis"))
+    parts.append(
+        element("text", chart.x_title, x=(LEFT + WIDTH - RIGHT) / 2, y=HEIGHT - 5, text_anchor="middle", class_="axis")
+    )
     middle = (TOP + HEIGHT - BOTTOM) / 2
     turned = f"rotate(-90 11 {middle:g})"
-    parts.append(element("text", chart.y_title, x=11, y=f"{middle:g}", text_anchor="middle", transform=turned, class_="axis"))
+    parts.append(
+        element("text", chart.y_title, x=11, y=f"{middle:g}", text_anchor="middle", transform=turned, class_="axis")
+    )
     for number, line in enumerate(chart.lines):
         parts += _line_parts(line, style(line, number), place)
     return element(
-        "svg", *parts, viewbox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=f"{chart.title}: {chart.y_title} against {chart.x_title}"
+        "svg",
+        *parts,
+        viewbox=f"0 0 {WIDTH} {HEIGHT}",
+        role="img",
+        aria_label=f"{chart.title}: {chart.y_title} against {chart.x_title}",
     )
 
 

@@ -28,15 +28,20 @@ SPECIAL = {
 }
 
 
-def latex(tables: Iterable[Table]) -> str:
-    """The tables one below the other; they need `\\usepackage{booktabs}`."""
+def latex_tables(tables: Iterable[Table]) -> str:
+    """The tables one below the other, for documents that load `booktabs`."""
     return "% needs \\usepackage{booktabs}\n" + "\n".join(map(latex_table, tables))
 
 
 def latex_table(table: Table) -> str:
     """One `table` environment with rules as books have them."""
     shape = "".join("r" if column.numeric else "l" for column in table.columns)
-    lines = [r"\begin{table}[t]", r"\centering", rf"\caption{{{escape(table.caption)}}}", rf"\label{{tab:{_label(table.name)}}}"]
+    lines = [
+        r"\begin{table}[t]",
+        r"\centering",
+        rf"\caption{{{escape(table.caption)}}}",
+        rf"\label{{tab:{_label(table.name)}}}",
+    ]
     lines += [rf"\begin{{tabular}}{{{shape}}}", r"\toprule"]
     if table.is_grouped:
         lines += _group_lines(table)

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from epir.reports.tables import Table
 
 
-def markdown(tables: Iterable[Table]) -> str:
+def markdown_tables(tables: Iterable[Table]) -> str:
     """The tables one below the other, each under its caption."""
     return "\n".join(map(markdown_table, tables))
 
@@ -16,7 +16,9 @@ def markdown_table(table: Table) -> str:
     lines = [f"**{_cell(table.caption)}**", "", _line(headings)]
     lines.append("|" + "|".join("---:" if column.numeric else "---" for column in table.columns) + "|")
     for row in table.rows:
-        lines.append(_line([f"**{_cell(cell)}**" if row.strong and cell else _cell(cell) for cell in row.cells], done=True))
+        lines.append(
+            _line([f"**{_cell(cell)}**" if row.strong and cell else _cell(cell) for cell in row.cells], done=True)
+        )
     lines += ["", *(f"- {_cell(note)}" for note in table.notes)]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -13,6 +13,7 @@ class Column:
     title: str
     group: str = ""
     numeric: bool = False
+    tag: bool = False  # holds what kind of recognition the row's scores describe
 
 
 @dataclass(frozen=True)

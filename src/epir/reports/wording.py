@@ -2,11 +2,13 @@
 
 from typing import Final
 
-STRICT: Final = "strict"
-LEAKS: Final = "best epoch (leaks)"
-PRINTED: Final = "printed: best epoch or unknown"
+from epir.evaluation.scores import Column
+from epir.evaluation.table import COLUMN_NAMES
 
-COLUMNS: Final = {"strict": STRICT, "best_epoch": LEAKS}  # the names in scores.json and predictions.csv
+COLUMNS: Final[dict[Column, str]] = COLUMN_NAMES
+STRICT: Final = COLUMNS["strict"]
+LEAKS: Final = COLUMNS["best_epoch"]
+PRINTED: Final = "printed"
 
 CORPORA: Final = {
     "casme2": "CASME II",
@@ -32,18 +34,19 @@ PAPER: Final = "https://doi.org/10.1145/3731715.3733270"
 GLOSSARY: Final = (
     (
         STRICT,
-        "The result. Each person is predicted once, by a model that was trained for a number of epochs fixed beforehand "
-        "on other people. Nothing about the held-out person is used before that prediction.",
+        "The result. Each person is predicted once, by a model that was trained on other people for a number of epochs "
+        "that was fixed beforehand. Nothing about the held-out person is used before that prediction.",
     ),
     (
         LEAKS,
-        "Each held-out person is predicted after every epoch and the epoch that suits that person best is kept. This is "
-        "the habit of much published code. It looks at the answer, so it is too high; it is shown only because "
+        "Each held-out person is predicted after every epoch and the epoch that suits that person best is kept. This "
+        "is the habit of much published code. It looks at the answer, so it is too high; it is shown only because "
         "published tables are often made this way.",
     ),
     (
         PRINTED,
-        "A number from a paper. Most papers do not say which of the two it is.",
+        "A number from the paper's tables, with how its epoch was chosen as far as that is known: last epoch, best "
+        "epoch (leaks), or unknown.",
     ),
     (
         "UF1",
@@ -97,6 +100,15 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def clips(number: float) -> str:
+    """A number of clips; means over seeds may be broken.
+
+    >>> clips(12.0), clips(12.333)
+    ('12', '12.3')
+    """
+    return f"{number:.1f}".removesuffix(".0")
+
+
 def score(value: float | None) -> str:
     """A score with four places, as the papers of the field print it; a dash where there is none."""
     return "–" if value is None or value != value else f"{value:.4f}"
@@ -105,6 +117,15 @@ def score(value: float | None) -> str:
 def interval(bounds: tuple[float, float] | list[float] | None) -> str:
     """An interval as `0.66–0.76`, or nothing."""
     return f"{bounds[0]:.2f}–{bounds[1]:.2f}" if bounds else ""
+
+
+def signed(value: float, places: int) -> str:
+    """A difference with its sign.
+
+    >>> signed(-0.01234, 3)
+    '−0.012'
+    """
+    return f"{value:+.{places}f}".replace("-", "−")
 
 
 def duration(seconds: float) -> str:

@@ -1,0 +1,207 @@
+"""Invented runs, written by the same code that writes real ones, and maps and frames that fit them."""
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from epir.core.records import Clip
+from epir.evaluation.record import ClipRecord, FoldRecord
+from epir.evaluation.settings import Experiment
+from epir.evaluation.store import Run, open_store
+from epir.maps.mapset import MapSet, save_maps
+from epir.peers.registry import model_settings
+from epir.training.settings import TrainingSettings
+
+CLASSES = ("negative", "positive", "surprise")
+
+
+def invent_clips(
+    corpora: dict[str, int], per_person: int, *, seed: int = 0, classes: tuple[str, ...] = CLASSES
+) -> list[Clip]:
+    """Some clips of some people of some corpora; the classes are as uneven as real ones."""
+    rng = np.random.default_rng(seed)
+    shares = np.array([0.56, 0.25, 0.19]) if len(classes) == 3 else np.full(len(classes), 1 / len(classes))
+    return [
+        Clip(
+            corpus,
+            f"sub{person:02d}",
+            f"EP{number:02d}_{person}f",
+            str(rng.choice(classes, p=shares)),
+            10,
+            30,
+            60,
+            200.0,
+        )
+        for corpus, people in corpora.items()
+        for person in range(1, people + 1)
+        for number in range(1, 1 + int(rng.integers(1, 2 * per_person)))
+    ]
+
+
+def invent_maps(clips: list[Clip], *, size: int = 28, seed: int = 0) -> np.ndarray:
+    """Smooth motion around one place of the face per class, (n, 3, S, S)."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[0:size, 0:size] / size
+    maps = np.zeros((len(clips), 3, size, size), np.float32)
+    for row, clip in enumerate(clips):
+        place = {"negative": (0.35, 0.3), "positive": (0.5, 0.75), "surprise": (0.5, 0.2)}.get(clip.emotion, (0.5, 0.5))
+        across, down = np.array(place) + rng.normal(0, 0.04, 2)
+        bump = np.exp(-(((x - across) / 0.18) ** 2 + ((y - down) / 0.12) ** 2))
+        maps[row, 0] = bump * rng.normal(0.4, 0.3) + rng.normal(0, 0.02, bump.shape)
+        maps[row, 1] = bump * rng.normal(-0.8, 0.3) + rng.normal(0, 0.02, bump.shape)
+        maps[row, 2] = np.hypot(*np.gradient(maps[row, 1]))
+    return maps
+
+
+def invent_tokens(rng: np.random.Generator, *, grid: int = 4, heads: int = 3, merges: int = 6) -> dict:
+    """A token record as a fold keeps it."""
+    groups = [[patch] for patch in range(grid * grid)]
+    for _ in range(merges):
+        first, second = sorted(rng.choice(len(groups), 2, replace=False))
+        groups[first] = sorted(groups[first] + groups.pop(second))
+    rollout = rng.dirichlet(np.full(grid * grid, 0.4), heads)
+    return {
+        "groups": groups,
+        "selected": [int(np.argmax([rollout[h][group].sum() for group in groups])) for h in range(heads)],
+        "rollout": [[round(float(value), 5) for value in head] for head in rollout],
+    }
+
+
+def write_run(
+    folder: Path,
+    clips: list[Clip],
+    *,
+    maps: tuple[MapSet, ...] = (),
+    model: str = "epir",
+    protocol: str = "cde",
+    classes: tuple[str, ...] = CLASSES,
+    seeds: int = 1,
+    epochs: int = 20,
+    skill: float = 0.62,
+    tokens: bool = True,
+    merges: int = 6,
+    environment: dict | None = None,
+    seed: int = 0,
+    **changes: object,
+) -> Run:
+    """A finished run with invented predictions, right with the chance `skill`."""
+    settings = model_settings(model, classes=len(classes), **changes)
+    experiment = Experiment(
+        protocol,
+        classes,
+        settings,
+        TrainingSettings(epochs=max(epochs, 1)),
+        seeds=seeds,
+        maps=tuple(each.digest for each in maps),
+    )
+    people = sorted({clip.person for clip in clips})
+    with open_store(folder, experiment) as store:
+        for number in range(seeds):
+            rng = np.random.default_rng([seed, number])
+            for person in people:
+                mine = [clip for clip in clips if clip.person == person]
+                store.add(_fold(person, number, experiment, mine, rng, skill, epochs, merges if tokens else None))
+        store.describe(
+            environment
+            or {
+                "versions": {"epir": "0.1.0", "python": "3.11.2"},
+                "workers": 2,
+                "maps": [
+                    {
+                        "folder": os.path.relpath(each.folder, folder),
+                        "digest": each.digest,
+                        "clips": len(each),
+                        "size": each.size,
+                        "recipe": {"name": "epir"},
+                    }
+                    for each in maps
+                ],
+            }
+        )
+        return store.finish(people)
+
+
+def _fold(person, number, experiment, clips, rng, skill, epochs, merges):
+    classes = experiment.classes
+    habit = float(np.clip(rng.normal(skill, 0.15), 0.05, 1.0))
+    best = int(rng.integers(max(1, epochs // 3), epochs + 1)) if epochs else 0
+    records = []
+    for clip in clips:
+        truth = classes.index(clip.emotion)
+        after = [
+            truth if rng.random() < habit * (1 - 0.7 * np.exp(-epoch / 4)) else int(rng.integers(len(classes)))
+            for epoch in range(epochs)
+        ]
+        final = after[-1] if after else truth if rng.random() < habit else int(rng.integers(len(classes)))
+        if after and rng.random() < 0.35:
+            after[best - 1] = truth
+        scores = rng.dirichlet(np.where(np.arange(len(classes)) == final, 9.0, 1.0))
+        scores[[final, int(scores.argmax())]] = scores[[int(scores.argmax()), final]]
+        records.append(
+            ClipRecord(
+                clip.corpus,
+                clip.subject,
+                clip.clip,
+                truth=clip.emotion,
+                strict=classes[final],
+                best_epoch=classes[after[best - 1]] if after else classes[final],
+                scores=tuple(round(float(score), 6) for score in scores),
+                by_epoch=tuple(after),
+                tokens=None if merges is None else invent_tokens(rng, merges=merges),
+            )
+        )
+    loss = tuple(float(1.1 * np.exp(-epoch / 6) + 0.25 + rng.normal(0, 0.02)) for epoch in range(epochs))
+    return FoldRecord(person, number, experiment.digest, tuple(records), loss, best, 100, 3.2, 4.0)
+
+
+def draw_face(clip: Clip, size: int = 240) -> np.ndarray:
+    """A plain drawn face, (size, size, 3) uint8."""
+    y, x = np.mgrid[0:size, 0:size] / size
+    picture = np.full((size, size, 3), (70, 90, 110), np.uint8)
+    tone = np.random.default_rng(list(clip.person.encode())).integers(0, 40)
+    picture[((x - 0.5) / 0.42) ** 2 + ((y - 0.5) / 0.5) ** 2 < 1] = (224 - tone, 186 - tone, 160 - tone)
+    for eye in (0.33, 0.67):
+        picture[((x - eye) / 0.08) ** 2 + ((y - 0.4) / 0.035) ** 2 < 1] = (50, 40, 40)
+        picture[(abs(x - eye) < 0.1) & (abs(y - 0.3) < 0.015)] = (90, 60, 40)
+    picture[(abs(x - 0.5) < 0.13) & (abs(y - 0.76) < 0.02)] = (170, 70, 80)
+    return picture
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Callable[..., Run]:
+    """Writes a small run of three corpora with its map set; the same call gives the same run."""
+
+    def make(name: str = "run", **changes: object) -> Run:
+        corpora = changes.pop("corpora", {"casme2": 4, "samm": 3, "smic": 3})
+        clips = changes.pop("clips", None) or invent_clips(corpora, 3)
+        maps = tmp_path / "maps"
+        mapset = save_maps(maps, invent_maps(clips), clips, recipe={"name": "epir"}, force=True)
+        return write_run(tmp_path / name, clips, maps=(mapset,), **changes)
+
+    return make
+
+
+@pytest.fixture
+def invented_clips() -> list[Clip]:
+    """The clips of the small run."""
+    return invent_clips({"casme2": 4, "samm": 3, "smic": 3}, 3)
+
+
+@pytest.fixture
+def with_faces(tmp_path: Path, invented_clips: list[Clip]) -> tuple[Run, Clip]:
+    """A run whose frames are at hand, and one of its clips."""
+    from matplotlib.image import imsave
+
+    crop = "x=120 y=120 side=230 angle=0 stretch=1"
+    clips = []
+    for clip in invented_clips:
+        folder = tmp_path / "frames" / clip.key
+        folder.mkdir(parents=True)
+        imsave(folder / "img30.png", draw_face(clip))
+        clips.append(replace(clip, extra={"frames": str(folder), "crop": crop}))
+    mapset = save_maps(tmp_path / "maps", invent_maps(clips), clips, recipe={"name": "epir"})
+    return write_run(tmp_path / "run", clips, maps=(mapset,), epochs=2), clips[0]

@@ -1,0 +1,72 @@
+import io
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from epir.reports.pixels import (
+    centred,
+    flow_picture,
+    grey_picture,
+    integrated_picture,
+    jpeg,
+    png,
+    positive_picture,
+    signed_picture,
+    wheel_picture,
+)
+
+
+def test_png_keeps_every_pixel(tmp_path):
+    picture = np.random.default_rng(0).integers(0, 256, (7, 5, 3), dtype=np.uint8)
+    back = imread(io.BytesIO(png(picture)), format="png")
+    assert np.array_equal((back * 255).round().astype(np.uint8), picture)
+    assert png(picture) == png(picture.copy())
+
+
+def test_jpeg_is_close():
+    picture = np.full((16, 16, 3), (200, 120, 40), np.uint8)
+    back = imread(io.BytesIO(jpeg(picture)), format="jpeg")
+    assert np.abs(back.astype(int) - picture).max() < 12
+
+
+def test_signs_have_their_colours_and_zero_is_white():
+    picture = signed_picture(np.array([[-1.0, 0.0, 1.0, 9.0]]), 1.0)[0]
+    assert picture[0, 2] > picture[0, 0]  # blue
+    assert tuple(picture[1]) == (255, 255, 255)
+    assert picture[2, 0] > picture[2, 2]  # orange
+    assert tuple(picture[3]) == tuple(picture[2])
+
+
+@pytest.mark.parametrize("draw", [positive_picture, grey_picture])
+def test_a_flat_channel_is_white_and_more_is_darker(draw):
+    assert (draw(np.full((3, 3), 0.4)) == 255).all()
+    shades = draw(np.array([[0.0, 0.5, 1.0]])).sum(axis=-1)[0].astype(int)
+    assert shades[0] > shades[1] > shades[2]
+
+
+def test_a_channel_stretched_to_positive_values_is_centred_on_its_median():
+    assert np.median(centred(np.array([0.0, 0.5, 0.5, 1.0]))) == 0
+    signed = np.array([-0.2, 0.1])
+    assert centred(signed) is signed
+
+
+def test_still_maps_are_white_and_directions_differ():
+    still = flow_picture(np.zeros((3, 4, 4), np.float32))
+    assert (still == 255).all()
+    field = np.zeros((3, 4, 4), np.float32)
+    field[0], field[0, :2] = 1.0, -1.0
+    moving = flow_picture(field)
+    assert tuple(moving[0, 0]) != tuple(moving[3, 0])
+    assert wheel_picture().shape == (112, 112, 3)
+
+
+def test_integration_leaves_single_patches_alone_and_averages_groups():
+    picture = np.random.default_rng(1).integers(0, 256, (8, 8, 3), dtype=np.uint8)
+    singles = [[patch] for patch in range(16)]
+    assert np.array_equal(integrated_picture(picture, singles, 4), picture)
+    merged = integrated_picture(picture, [[0, 5], *([p] for p in range(16) if p not in (0, 5))], 4)
+    assert np.array_equal(merged[:2, :2], merged[2:4, 2:4])
+    mean = (picture[:2, :2].astype(float) + picture[2:4, 2:4]) / 2
+    assert np.abs(merged[:2, :2] - mean).max() <= 0.5
+    assert np.array_equal(merged[:2, 2:], picture[:2, 2:])

@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+
+from epir.core.records import Prediction
+from epir.evaluation.record import ClipRecord, FoldRecord
+from epir.reports.results import (
+    Confusion,
+    class_counts,
+    confusions,
+    epoch_chart,
+    hardest,
+    loss_chart,
+    people,
+)
+
+CLASSES = ("negative", "positive", "surprise")
+
+
+def said(person, clip, truth, strict, best=None, *, corpus="casme2", seed=0, scores=(0.6, 0.3, 0.1)):
+    return Prediction(corpus, person, clip, truth, strict, best or strict, seed, f"{corpus}/{person}", scores)
+
+
+def test_rows_of_rates_sum_to_one_and_a_class_without_clips_is_nan():
+    matrix = Confusion("full", "strict", CLASSES, np.array([[3.0, 1, 0], [0, 2, 0], [0, 0, 0]]))
+    assert np.allclose(matrix.rates[:2].sum(axis=1), 1)
+    assert matrix.rates[0, 0] == 0.75
+    assert np.isnan(matrix.rates[2]).all()
+
+
+def test_matrices_are_pooled_then_by_corpus_and_add_up(small):
+    run = small(seeds=2)
+    for column in ("strict", "best_epoch"):
+        whole, *parts = confusions(run.predictions, CLASSES, column)
+        assert [part.part for part in parts] == ["casme2", "samm", "smic"]
+        assert np.allclose(sum(part.counts for part in parts), whole.counts)
+        assert np.allclose(whole.counts, run.scores[column]["confusion"], atol=1e-4)
+
+
+def test_one_corpus_has_one_matrix():
+    assert [each.part for each in confusions([said("1", "a", "negative", "negative")], CLASSES, "strict")] == ["full"]
+
+
+def test_people_are_scored_over_seeds_and_sorted():
+    predictions = [
+        said("1", "a", "negative", "negative"),
+        said("1", "b", "negative", "positive", "negative"),
+        said("1", "a", "negative", "negative", seed=1),
+        said("1", "b", "negative", "negative", seed=1),
+        said("2", "a", "positive", "positive"),
+        said("2", "a", "positive", "positive", seed=1),
+    ]
+    first, second = people(predictions)
+    assert (first.person, first.clips, first.strict) == ("casme2/2", 1, 1.0)
+    assert (second.person, second.clips, second.strict, second.best_epoch) == ("casme2/1", 2, 0.75, 1.0)
+
+
+def test_the_hardest_clip_is_the_one_whose_truth_was_believed_least():
+    predictions = [
+        said("1", "easy", "negative", "negative", scores=(0.9, 0.1, 0.0)),
+        said("1", "hard", "surprise", "negative", scores=(0.9, 0.1, 0.0)),
+        said("1", "hard", "surprise", "surprise", scores=(0.1, 0.1, 0.8), seed=1),
+        said("1", "between", "positive", "negative", scores=(0.5, 0.45, 0.05)),
+    ]
+    clips = hardest(predictions, CLASSES)
+    assert [clip.clip for clip in clips] == ["hard", "between"]  # the easy one is right
+    assert clips[0].belief == pytest.approx(0.4)
+    assert (clips[0].wrong, clips[0].seeds, clips[0].guess) == (1, 2, "negative")
+    assert len(hardest(predictions, CLASSES, most=1)) == 1
+
+
+def fold(loss, by_epoch, truth="negative", best="negative"):
+    clip = ClipRecord(
+        "c", "1", "a", truth, CLASSES[by_epoch[-1]] if by_epoch else "negative", best, (1, 0, 0), tuple(by_epoch)
+    )
+    return FoldRecord("c/1", 0, "d", (clip,), tuple(loss))
+
+
+def test_the_loss_curve_is_the_mean_and_its_band_holds_it():
+    chart = loss_chart([fold((1.0, 0.5), (0, 0)), fold((3.0, 1.5), (0, 0))])
+    line = chart.lines[0]
+    assert line.y == (2.0, 1.0)
+    assert all(low <= y <= high for low, y, high in zip(line.low, line.y, line.high, strict=True))
+    assert line.x == (1, 2)
+
+
+def test_accuracy_per_epoch_is_pooled_and_says_that_it_leaks():
+    chart = epoch_chart([fold((1, 1), (1, 0)), fold((1, 1), (0, 0))], CLASSES)
+    assert chart.lines[0].y == (0.5, 1.0)
+    assert "leaks" in chart.title
+    assert "leaks" in chart.lines[0].name
+    assert [line.kind for line in chart.lines[1:]] == ["strict", "best_epoch"]
+
+
+def test_a_model_without_epochs_has_no_curves():
+    assert loss_chart([fold((), ())]) is None
+    assert epoch_chart([fold((), ())], CLASSES) is None
+
+
+def test_clips_are_counted_once_whatever_the_number_of_seeds():
+    predictions = [said("1", "a", "negative", "negative", seed=seed) for seed in range(3)]
+    assert class_counts(predictions, CLASSES) == {"casme2": {"negative": 1, "positive": 0, "surprise": 0}}

@@ -1,0 +1,31 @@
+from epir.reports.series import in_order, is_ladder, run_titles, series_title, sweep_of
+
+
+def test_runs_that_differ_in_blocks_alone_are_a_sweep_in_the_order_of_their_blocks(small):
+    runs = [small(f"r{blocks}", blocks=blocks, epochs=1) for blocks in (13, 7, 9)]
+    assert sweep_of(runs) == "blocks"
+    ordered = in_order(runs)
+    assert [run.experiment.model.blocks for run in ordered] == [7, 9, 13]
+    assert run_titles(ordered) == ["blocks 7", "blocks 9", "blocks 13"]
+    assert series_title(ordered) == "epir, sweep over the number of blocks,"
+
+
+def test_the_rate_of_integration_is_told_in_per_cent(small):
+    runs = [small(f"r{rate}", integration=rate, epochs=1) for rate in (0.0, 0.3)]
+    assert sweep_of(runs) == "integration"
+    assert run_titles(runs) == ["integration 0 %", "integration 30 %"]
+
+
+def test_runs_that_differ_in_two_settings_are_no_sweep(small):
+    runs = [small("a", epochs=1), small("b", blocks=7, integration=0.0, epochs=1)]
+    assert sweep_of(runs) is None
+    assert run_titles(runs) == ["epir (a)", "epir (b)"]
+    assert series_title(runs) == "2 runs"
+
+
+def test_rungs_are_a_ladder_from_the_lowest(small):
+    runs = [small("a", model="epir", epochs=1), small("b", model="vit", epochs=1)]
+    assert is_ladder(runs)
+    assert [run.name for run in in_order(runs)] == ["vit", "epir"]
+    assert not is_ladder(runs[:1])
+    assert not is_ladder([runs[0], runs[0]])
