@@ -44,29 +44,22 @@ class Attention(nn.Module):
 
 
 class InterTokenAttention(Attention):
-    """Attention with a learned temperature per head and no self-pairs: ITALS.
+    """Attention among a fixed number of tokens with a learned temperature per head and no self-pairs: ITALS."""
 
-    Departs from [EPIR]: the temperature is kept as the logarithm of its inverse, so that no optimiser step can make it
-    negative.
-    """
+    mask: Tensor
 
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, tokens: int) -> None:
         super().__init__(width, heads)
-        start = -0.5 * math.log(self.head_width)  # temperature sqrt(K), the usual scaling
-        self.log_sharpness = nn.Parameter(torch.full((heads, 1, 1), start))
+        start = math.sqrt(self.head_width)  # the usual scaling
+        self.temperature = nn.Parameter(torch.full((heads, 1, 1), start))
+        self.register_buffer("mask", without_self(tokens), persistent=False)
 
     def scores(self, q: Tensor, k: Tensor) -> Tensor:
         """Divided by the learned temperature, the diagonal at -inf: [EPIR] Eq. 11-12."""
-        scaled = q.view(-1, self.heads, *q.shape[1:]) * self.log_sharpness.exp()
-        return without_self(torch.bmm(scaled.view(q.shape), k))
-
-    @property
-    def temperature(self) -> Tensor:
-        """The learned temperatures, one per head."""
-        return (-self.log_sharpness).exp().flatten()
+        scaled = q.view(-1, self.heads, *q.shape[1:]) / self.temperature
+        return torch.baddbmm(self.mask, scaled.view(q.shape), k)
 
 
-def without_self(scores: Tensor) -> Tensor:
-    """The scores (B * H, N, N) with their diagonal set to -inf, in place: the mask of [EPIR] Eq. 11."""
-    scores.flatten(1)[:, :: scores.shape[1] + 1].fill_(-math.inf)  # a view of the diagonal that ONNX knows too
-    return scores
+def without_self(tokens: int) -> Tensor:
+    """The mask of [EPIR] Eq. 11, to be added to the scores: -inf on the diagonal, 0 elsewhere."""
+    return torch.zeros(tokens, tokens).fill_diagonal_(-math.inf)
