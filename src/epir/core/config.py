@@ -175,6 +175,8 @@ def _convert(value: Any, hint: Any, name: str) -> Any:
                 continue  # the next type of the union may fit
         return _convert(value, inner[-1], name)
     if origin is Literal:
+        if value is None and "none" in options:  # `--set normalise=none`: here the word itself is a choice
+            return "none"
         if value not in options:
             raise ConfigError(f"{name} cannot be {value!r}", fix=f"use one of: {', '.join(map(str, options))}")
         return value

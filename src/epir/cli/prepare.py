@@ -1,0 +1,81 @@
+"""`epir prepare`: frames -> map set."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def prepare(
+    corpus: Annotated[str, typer.Argument(help="casme2, samm, smic, casme3, synthetic or manifest.")],
+    root: Annotated[Path, typer.Argument(help="The folder into which it was unpacked; for manifest, the CSV file.")],
+    out: Annotated[Path, typer.Option(help="The map set to write.")],
+    size: Annotated[int, typer.Option(help="Width and height of a map, in pixels.")] = 28,
+    workers: Annotated[int | None, typer.Option(help="Processes; by default one per core.")] = None,
+    recipe: Annotated[str, typer.Option(help="epir, ststnet-like or htnet-like.")] = "epir",
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="Change the recipe: flow.size=224, strain=tensor.")
+    ] = None,
+    detector: Annotated[str | None, typer.Option(help="mtcnn, or none for frames that are cropped already.")] = None,
+    apex: Annotated[str | None, typer.Option(help="Where none is annotated: spotted or middle.")] = None,
+    sheet: Annotated[Path | None, typer.Option(help="The annotation sheet, if there are several.")] = None,
+    tree: Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")] = None,
+    part: Annotated[str | None, typer.Option(help="smic: hs, vis or nir.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="A clip that cannot be prepared is an error.")] = False,
+    contact_sheet: Annotated[bool, typer.Option("--contact-sheet", help="Draw one picture per person.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a map set made in another way.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Turn the frames of a corpus into a map set; a second call does what is missing.
+
+    Example: epir prepare casme2 data/CASME2 --out maps/casme2 --contact-sheet
+    """
+    from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.flow.left_out import read_left_out
+    from epir.flow.prepare import CONTACT_SHEETS, chosen_recipe
+    from epir.flow.prepare import prepare as prepare_maps
+    from epir.flow.recipe import changed, get_recipe
+
+    chosen = chosen_recipe(get_recipe(recipe, changes or ()), detector, apex)
+    given: dict[str, Any] = {"sheet": sheet, "tree": tree, "part": part}
+    with showing_progress() as progress:
+        maps = prepare_maps(
+            corpus,
+            root,
+            out,
+            size=size,
+            workers=workers,
+            recipe=chosen,
+            strict=strict,
+            contact_sheet=contact_sheet,
+            progress=progress,
+            force=force,
+            **{name: value for name, value in given.items() if value is not None},
+        )
+    left_out = read_left_out(out)
+    sources = [clip.extra.get("apex_source", "") for clip in maps.clips]
+    apexes = {source: sources.count(source) for source in sorted(set(sources))}
+    people = len({clip.person for clip in maps.clips})
+    if as_json:
+        emit_json(
+            {
+                "maps": str(out),
+                "corpus": maps.meta["recipe"]["corpus"],
+                "sheet": maps.meta["recipe"]["sheet"],
+                "clips": len(maps),
+                "people": people,
+                "size": maps.size,
+                "recipe": {"name": chosen.name, "digest": chosen.digest, "changed": changed(chosen)},
+                "apex": apexes,
+                "left_out": [{"clip": clip.key, "problem": clip.problem, "fix": clip.fix} for clip in left_out],
+                "contact_sheets": str(out / CONTACT_SHEETS) if contact_sheet else None,
+            }
+        )
+        return
+    stdout.print(f"{out}: {len(maps)} maps of {people} people, {maps.size} x {maps.size} px", markup=False)
+    stdout.print(f"recipe: {'; '.join([chosen.name, *changed(chosen)])}", markup=False)
+    stdout.print(f"apex: {', '.join(f'{count} {source}' for source, count in apexes.items())}", markup=False)
+    if contact_sheet:
+        stdout.print(f"contact sheets: {out / CONTACT_SHEETS}", markup=False)
+    for clip in left_out:
+        stdout.print(f"left out {clip.key}: {clip.problem}\n  fix: {clip.fix}", markup=False)

@@ -1,0 +1,141 @@
+"""Faces in a frame, by three nets of rising care.
+
+[MTCNN] Zhang et al. 2016, Joint Face Detection and Alignment Using Multitask Cascaded Convolutional Networks
+
+The first net scans the frame at several sizes and proposes windows; the second throws most of them out; the third says
+where eyes, nose and mouth are. Nothing is random: the same frame gives the same faces.
+
+Axes: n windows; a window is left, top, right, bottom in pixels
+"""
+
+import cv2
+import numpy as np
+
+from epir.core.errors import ShapeError
+from epir.faces import nets
+from epir.faces.face import Face
+
+THRESHOLDS = (0.6, 0.7, 0.7)  # of the three nets, as in the authors' code
+PYRAMID_STEP = 0.709  # each scan sees half the area of the one before
+LARGEST_NET = 48  # px: windows of the third net; a face needs no more pixels than that to be found
+WINDOW, STRIDE = 12, 2  # px of the first net
+
+
+def find_faces(frame: np.ndarray, *, min_face: int = 80) -> list[Face]:
+    """The faces of a (H, W, 3) uint8 RGB frame that are at least about `min_face` px wide, surest first."""
+    if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8:
+        raise ShapeError(
+            f"faces are looked for in (H, W, 3) uint8 RGB frames, not {frame.dtype} {frame.shape}",
+            fix="read the frame with epir.frames.reader.open_frames",
+        )
+    shrink = min(1.0, LARGEST_NET / min_face)  # a large frame with large faces is looked at in small
+    small = _resized(frame, shrink) if shrink < 1.0 else frame
+    windows = _propose(small, min_face * shrink)
+    windows = _thin_out(small, windows)
+    faces = _settle(small, windows)
+    scale_x, scale_y = frame.shape[1] / small.shape[1], frame.shape[0] / small.shape[0]
+    return [_in_frame(*face, scale_x, scale_y) for face in faces]
+
+
+def _propose(frame: np.ndarray, min_face: float) -> np.ndarray:
+    """Windows (n, 4) of whole pixels in which the first net sees a face, over all sizes."""
+    found = []
+    scale = WINDOW / min_face
+    while min(frame.shape[:2]) * scale >= WINDOW:
+        scores, shifts = nets.scan(_resized(frame, scale))
+        rows, columns = np.nonzero(scores >= THRESHOLDS[0])
+        corner = np.stack([columns, rows], axis=1) * STRIDE
+        windows = np.concatenate([corner, corner + WINDOW], axis=1) / scale
+        picked = suppress(windows, scores[rows, columns], 0.5)
+        found.append(np.column_stack([windows, scores[rows, columns], shifts[rows, columns]])[picked])
+        scale *= PYRAMID_STEP
+    proposals = np.concatenate(found) if found else np.zeros((0, 9))
+    proposals = proposals[suppress(proposals[:, :4], proposals[:, 4], 0.7)]
+    return np.rint(squared(shifted(proposals[:, :4], proposals[:, 5:])))
+
+
+def _thin_out(frame: np.ndarray, windows: np.ndarray) -> np.ndarray:
+    """The windows (n, 4) that the second net believes, moved to where it wants them, in whole pixels."""
+    if not len(windows):
+        return windows
+    scores, shifts = nets.refine(cut_windows(frame, windows, 24))
+    sure = scores > THRESHOLDS[1]
+    windows, scores, shifts = windows[sure], scores[sure], shifts[sure]
+    picked = suppress(windows, scores, 0.7)
+    return np.rint(squared(shifted(windows[picked], shifts[picked])))
+
+
+def _settle(frame: np.ndarray, windows: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, float]]:
+    """Box (4,), landmarks (5, 2) and score of each face that the third net believes, surest first."""
+    if not len(windows):
+        return []
+    scores, shifts, shares = nets.settle(cut_windows(frame, windows, LARGEST_NET))
+    sure = scores > THRESHOLDS[2]
+    windows, scores, shifts, shares = windows[sure], scores[sure], shifts[sure], shares[sure]
+    points = windows[:, None, :2] + shares * (windows[:, None, 2:] - windows[:, None, :2])  # (n, 5, 2)
+    boxes = shifted(windows, shifts)
+    return [(boxes[i], points[i], float(scores[i])) for i in suppress(boxes, scores, 0.7, of_smaller=True)]
+
+
+def suppress(windows: np.ndarray, scores: np.ndarray, limit: float, *, of_smaller: bool = False) -> np.ndarray:
+    """Indices of windows (n, 4) that no better one overlaps by more than `limit`, best first.
+
+    The overlap is a share of the union, or of the smaller window.
+    """
+    area = (windows[:, 2] - windows[:, 0]) * (windows[:, 3] - windows[:, 1])
+    order = np.argsort(-scores, kind="stable")
+    kept = []
+    while len(order):
+        best, rest = order[0], order[1:]
+        kept.append(best)
+        corner = np.maximum(windows[best, :2], windows[rest, :2])
+        size = np.clip(np.minimum(windows[best, 2:], windows[rest, 2:]) - corner, 0, None)
+        shared = size[:, 0] * size[:, 1]
+        whole = np.minimum(area[best], area[rest]) if of_smaller else area[best] + area[rest] - shared
+        order = rest[shared <= limit * whole]
+    return np.array(kept, dtype=int)
+
+
+def shifted(windows: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+    """Windows (n, 4) with each edge moved by a share of the width or height."""
+    size = windows[:, 2:] - windows[:, :2]
+    return windows + shifts * np.concatenate([size, size], axis=1)
+
+
+def squared(windows: np.ndarray) -> np.ndarray:
+    """Windows (n, 4) made square about their centres, by the longer side."""
+    size = windows[:, 2:] - windows[:, :2]
+    centre = windows[:, :2] + size / 2
+    half = size.max(axis=1, keepdims=True) / 2
+    return np.concatenate([centre - half, centre + half], axis=1)
+
+
+def cut_windows(frame: np.ndarray, windows: np.ndarray, size: int) -> np.ndarray:
+    """The windows (n, 4) of whole pixels of a frame as (n, size, size, 3) uint8; black beyond the frame."""
+    cut = np.zeros((len(windows), size, size, 3), np.uint8)
+    height, width = frame.shape[:2]
+    for i, (left, top, right, bottom) in enumerate(windows.astype(int)):
+        inner = frame[max(top, 0) : max(bottom, 0), max(left, 0) : max(right, 0)]
+        if not inner.size:
+            continue
+        lacking = (max(-top, 0), max(bottom - height, 0), max(-left, 0), max(right - width, 0))
+        if any(lacking):
+            inner = cv2.copyMakeBorder(inner, *lacking, borderType=cv2.BORDER_CONSTANT)
+        cut[i] = cv2.resize(inner, (size, size), interpolation=cv2.INTER_AREA)
+    return cut
+
+
+def _resized(frame: np.ndarray, scale: float) -> np.ndarray:
+    height, width = frame.shape[:2]
+    return cv2.resize(
+        frame, (max(1, round(width * scale)), max(1, round(height * scale))), interpolation=cv2.INTER_AREA
+    )
+
+
+def _in_frame(box: np.ndarray, points: np.ndarray, score: float, scale_x: float, scale_y: float) -> Face:
+    """The face in pixels of the frame, whose pixel centres have whole coordinates."""
+    left, top, right, bottom = (float(value) for value in box * (scale_x, scale_y, scale_x, scale_y))
+    left_eye, right_eye, nose, mouth_left, mouth_right = (
+        (float(x), float(y)) for x, y in points * (scale_x, scale_y) - 0.5
+    )
+    return Face((left, top, right, bottom), left_eye, right_eye, nose, mouth_left, mouth_right, score)

@@ -1,0 +1,78 @@
+"""Two faces -> a map of u, v and strain.
+
+u and v are displacements in pixels of the map, whatever the size the flow was computed at; strain has no unit. So a map
+does not change its scale with `flow.size`, and strain is what differentiating u and v gives.
+
+Axes: h pixels of the flow, S map size
+"""
+
+import cv2
+import numpy as np
+
+from epir.core.errors import ShapeError
+from epir.faces.align import Crop
+from epir.flow.head_motion import without_head_motion
+from epir.flow.optical import flow_between
+from epir.flow.recipe import Recipe
+from epir.flow.strain import optical_strain
+
+
+def cut_face(frame: np.ndarray, crop: Crop, recipe: Recipe) -> np.ndarray:
+    """The face of a frame as `face_map` wants it: at `flow.size`, with the recipe's context around it."""
+    size, border = recipe.flow.size, recipe.flow.border
+    return crop.widen((size + 2 * border) / size).apply(frame, size + 2 * border)
+
+
+def face_map(onset_face: np.ndarray, apex_face: np.ndarray, recipe: Recipe, size: int = 28) -> np.ndarray:
+    """The map of two faces (h, h, 3) uint8 cut out by `cut_face`, as (3, S, S) float32.
+
+    Square faces of another size are brought to the one the recipe wants.
+    """
+    wanted = recipe.flow.size + 2 * recipe.flow.border
+    faces = [_resized(face, wanted) for face in (onset_face, apex_face)]
+    return flow_to_map(without_border(flow_between(faces[0], faces[1], recipe), recipe), recipe, size)
+
+
+def without_border(flow: np.ndarray, recipe: Recipe) -> np.ndarray:
+    """The flow of the face alone: the context is cut off."""
+    border = recipe.flow.border
+    return flow[border : flow.shape[0] - border, border : flow.shape[1] - border]
+
+
+def flow_to_map(flow: np.ndarray, recipe: Recipe, size: int = 28) -> np.ndarray:
+    """The map of an (h, h, 2) flow in its own pixels, as (3, S, S) float32: u, v, strain."""
+    if flow.ndim != 3 or flow.shape[0] != flow.shape[1] or flow.shape[2] != 2:
+        raise ShapeError(f"a flow of shape {flow.shape} gives no map", fix="give a square flow (h, h, 2)")
+    flow = without_head_motion(flow.astype(np.float32), recipe.head_motion)
+    scale = size / flow.shape[0]
+    motion = area_average(flow, size) * scale  # (S, S, 2), in pixels of the map
+    if recipe.strain_at == "map":
+        strain = optical_strain(motion, recipe.strain)  # (S, S)
+    else:
+        strain = area_average(optical_strain(flow, recipe.strain), size)  # (S, S)
+        strain = strain * scale if recipe.strain == "magnitude" else strain
+    channels = np.stack([motion[..., 0], motion[..., 1], strain]).astype(np.float32)  # (3, S, S)
+    return minmax(channels) if recipe.normalise == "minmax" else channels
+
+
+def area_average(field: np.ndarray, size: int) -> np.ndarray:
+    """The mean over each cell of a size x size grid; cells may cut pixels in parts."""
+    if field.shape[0] < size:  # nothing to average: the field is coarser than the map
+        return cv2.resize(field, (size, size), interpolation=cv2.INTER_LINEAR)
+    return cv2.resize(field, (size, size), interpolation=cv2.INTER_AREA)
+
+
+def minmax(channels: np.ndarray) -> np.ndarray:
+    """Each (S, S) channel stretched to 0..1; a channel without any motion is all 0."""
+    low = channels.min(axis=(1, 2), keepdims=True)
+    reach = channels.max(axis=(1, 2), keepdims=True) - low
+    return ((channels - low) / np.where(reach > 0, reach, 1)).astype(np.float32)
+
+
+def _resized(face: np.ndarray, size: int) -> np.ndarray:
+    if face.shape[0] != face.shape[1]:
+        raise ShapeError(f"a face of shape {face.shape} is not square", fix="cut it out with Crop.apply")
+    if face.shape[0] == size:
+        return face
+    shrink = face.shape[0] > size
+    return cv2.resize(face, (size, size), interpolation=cv2.INTER_AREA if shrink else cv2.INTER_CUBIC)

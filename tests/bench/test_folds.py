@@ -1,0 +1,10 @@
+import pytest
+
+from epir.bench.folds import measure
+
+
+@pytest.mark.slow
+def test_the_ratios_are_measured():
+    workers, share = measure(quick=True)
+    assert workers.name == "one worker / two workers" and workers.value > 0 and "s and" in workers.detail
+    assert share.target == 0.95 and 0.3 < share.value <= 1

@@ -1,0 +1,77 @@
+import cv2
+import numpy as np
+import pytest
+
+from epir.core.errors import FaceNotFound
+from epir.faces.finder import brightened, choose_face, find_crop, find_face, widths
+from epir.faces.settings import FaceSettings
+
+
+def test_the_plain_photograph(astronaut, assert_found):
+    assert_found(find_face(astronaut))
+
+
+@pytest.mark.parametrize("size", [230, 280, 350])  # a face 40, 49 or 62 px wide
+def test_a_small_face(astronaut, assert_found, size):
+    scale = size / 512
+    small = cv2.resize(astronaut, (size, size), interpolation=cv2.INTER_AREA)
+    shift = (scale - 1) / 2  # pixel centres
+    assert_found(find_face(small), [[scale, 0, shift], [0, scale, shift]])
+
+
+@pytest.mark.parametrize("degrees", [15, -15])
+def test_a_turned_head(frame_of, assert_found, degrees):
+    matrix = cv2.getRotationMatrix2D((224, 118), degrees, 1.0)
+    assert_found(find_face(frame_of(matrix, 512, 512)), matrix, tolerance=5.0)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.2, 0.05])
+def test_a_dark_frame(astronaut, assert_found, share):
+    assert_found(find_face((astronaut * share).astype(np.uint8)), tolerance=8.0)
+
+
+@pytest.mark.parametrize("scale", [0.6, 1.0, 2.0])
+def test_a_large_frame(frame_of, assert_found, scale):
+    matrix = [[scale, 0.0, 700.0], [0.0, scale, 100.0]]
+    frame = frame_of(matrix, 1920, 1080)
+    assert frame.shape == (1080, 1920, 3)
+    assert_found(find_face(frame), matrix)
+
+
+def test_a_grey_frame(astronaut, assert_found):
+    grey = cv2.cvtColor(cv2.cvtColor(astronaut, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB)
+    assert_found(find_face(grey))
+
+
+def test_the_largest_or_the_most_central_face_is_chosen(frame_of):
+    near = frame_of([[1.2, 0, 0], [0, 1.2, 0]], 1200, 600)
+    far = frame_of([[0.7, 0, 440], [0, 0.7, 220]], 1200, 600)  # its face is in the middle
+    both = near.copy()
+    both[200:600, 500:900] = far[200:600, 500:900]
+    largest, central = (find_face(both, FaceSettings(choice=choice, min_face=50)) for choice in ("largest", "central"))
+    assert largest.centre[0] < 350
+    assert 550 < central.centre[0] < 650
+    assert choose_face([largest, central], both.shape[:2], "largest") is largest
+    assert choose_face([largest, central], both.shape[:2], "central") is central
+
+
+def test_no_face_is_an_error_that_says_so():
+    with pytest.raises(FaceNotFound, match=r"no face was found in a frame of 300 x 200 px\n  fix: .*--detector none"):
+        find_crop(np.full((200, 300, 3), 120, np.uint8))
+
+
+def test_without_a_detector_the_whole_frame_is_the_face():
+    crop = find_crop(np.zeros((342, 280, 3), np.uint8), FaceSettings(detector="none"))
+    assert (crop.side, crop.angle) == (280, 0)
+    assert crop.stretch == pytest.approx(342 / 280, rel=1e-5)
+
+
+def test_large_faces_are_looked_for_first():
+    assert widths((480, 640), FaceSettings(min_face=80)) == [80, 40, 20]
+    assert widths((1080, 1920), FaceSettings(min_face=80)) == [180, 80, 40, 20]
+    assert widths((1080, 1920), FaceSettings(min_face=80, choice="central")) == [80, 40, 20]
+    assert widths((480, 640), FaceSettings(min_face=24)) == [80, 24]
+
+
+def test_brightening_spreads_a_dark_frame(astronaut):
+    assert brightened((astronaut * 0.05).astype(np.uint8)).std() > 40

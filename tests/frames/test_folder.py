@@ -1,0 +1,83 @@
+import cv2
+import numpy as np
+import pytest
+
+from epir.core.errors import FrameError
+from epir.frames.folder import FolderFrames, missing_frame, numbered_pictures
+
+
+def fill(folder, names):
+    folder.mkdir(exist_ok=True)
+    for shade, name in enumerate(names):
+        cv2.imwrite(str(folder / name), np.full((4, 6, 3), shade, np.uint8))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [
+        ("img46.jpg", 46),  # CASME II
+        ("reg_img7.jpg", 7),
+        ("006_05562.jpg", 5562),  # SAMM
+        ("reg_image559740.bmp", 559740),  # SMIC
+        ("EP01_5-113.jpg", 113),  # CASME
+        ("123.png", 123),  # CAS(ME)^3
+        ("00020.PNG", 20),  # DFME
+        ("frame12b.jpeg", 12),
+    ],
+)
+def test_the_last_integer_of_a_name_is_the_number(tmp_path, name, number):
+    assert list(numbered_pictures(fill(tmp_path, [name]))) == [number]
+
+
+def test_frames_are_read_by_number_whatever_the_order_of_names(tmp_path):
+    frames = FolderFrames(fill(tmp_path, ["img9.png", "img10.png", "img100.png", "img11.png"]))
+    assert frames.numbers == (9, 10, 11, 100)
+    assert [frames.read(number)[0, 0, 0] for number in (9, 10, 100, 11)] == [0, 1, 2, 3]
+    assert [(number, frame[0, 0, 0]) for number, frame in frames] == [(9, 0), (10, 1), (11, 3), (100, 2)]
+    assert [number for number, _ in frames.between(10, 99)] == [10, 11]
+    assert len(frames) == 4
+    assert frames.fps is None
+
+
+def test_only_the_frames_asked_for_are_read(tmp_path):
+    folder = fill(tmp_path, ["img1.png", "img2.png"])
+    (folder / "img3.png").write_bytes(b"not a picture")
+    with FolderFrames(folder) as frames:
+        assert frames.numbers == (1, 2, 3)
+        assert frames.read(2)[0, 0, 0] == 1
+        with pytest.raises(FrameError, match=r"img3.png is not a picture"):
+            frames.read(3)
+
+
+def test_other_files_are_passed_over(tmp_path):
+    folder = fill(tmp_path, ["img1.png", "cover.png", "._img2.png"])
+    (folder / "Thumbs.db").write_bytes(b"x")
+    (folder / "notes3.txt").write_text("x")
+    assert FolderFrames(folder).numbers == (1,)
+
+
+def test_a_missing_frame_tells_what_is_there(tmp_path):
+    frames = FolderFrames(fill(tmp_path, ["img51.png", "img52.png", "img54.png", "img96.png"]))
+    with pytest.raises(
+        FrameError, match=r"has no frame 110: it holds frames 51 to 96; 42 of these are missing\n.*nearest frame is 96"
+    ):
+        frames.read(110)
+    with pytest.raises(FrameError, match=r"has no frame 53: .*\n.*nearest frame is 52"):
+        frames.read(53)
+
+
+def test_a_gapless_folder_speaks_of_no_gaps(tmp_path):
+    assert "missing" not in missing_frame(tmp_path, 4, (1, 2, 3)).problem
+
+
+def test_two_pictures_for_one_number_are_refused_when_read(tmp_path):
+    frames = FolderFrames(fill(tmp_path, ["img1.png", "img01.png", "img2.png"]))
+    assert frames.read(2)[0, 0, 0] == 2
+    with pytest.raises(FrameError, match=r"two pictures for frame 1: img01.png and img1.png\n  fix: remove one"):
+        frames.read(1)
+
+
+def test_an_empty_folder_is_refused(tmp_path):
+    with pytest.raises(FrameError, match=r"holds no numbered pictures\n  fix: it should hold files such as img1"):
+        FolderFrames(fill(tmp_path, ["cover.png"]))
