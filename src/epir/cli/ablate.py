@@ -1,0 +1,69 @@
+"""The verb `ablate`."""
+
+from typing import Annotated
+
+import typer
+
+from epir.cli.evaluate import (
+    Address,
+    Changes,
+    EngineName,
+    Folds,
+    Force,
+    Gpus,
+    Json,
+    Maps,
+    Out,
+    Protocol,
+    Seeds,
+    Training,
+    Workers,
+)
+
+
+def ablate(
+    maps: Maps,
+    protocol: Protocol,
+    sweep: Annotated[
+        str | None, typer.Option(help="blocks (7 to 15) or integration (0 to 80 %).", show_default="the ladder")
+    ] = None,
+    out: Out = None,
+    folds: Folds = "loso",
+    seeds: Seeds = 1,
+    training: Training = None,
+    changes: Changes = None,
+    engine: EngineName = "local",
+    workers: Workers = None,
+    address: Address = "",
+    gpus: Gpus = 0.0,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Evaluate the ladder of the paper's ablation into one table; a second call finishes what is missing.
+
+    Example: epir ablate maps --protocol cde --folds 10 --out runs/ladder
+    """
+    from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.evaluation import series
+    from epir.evaluation.run import Engine
+
+    with showing_progress(quiet=json) as progress:
+        found = series.ablate(
+            maps,
+            protocol=protocol,
+            sweep=sweep,
+            out=out,
+            folds=folds,
+            seeds=seeds,
+            training=training,
+            changes=changes or (),
+            engine=Engine(engine, workers, address, gpus),
+            force=force,
+            progress=progress,
+        )
+    if json:
+        runs = zip(found.names, found.runs, strict=True)
+        emit_json({"runs": {name: {"run": str(run.folder), **run.scores} for name, run in runs}})
+        return
+    stdout.print(found.table.text(), markup=False)
+    stdout.print(f"the runs and table.csv are in {found.runs[0].folder.parent}", markup=False)

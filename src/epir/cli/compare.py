@@ -1,0 +1,35 @@
+"""The verb `compare`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Two or more run folders of the same clips.", show_default=False)],
+    json: Annotated[bool, typer.Option("--json", help="Print the comparison as one JSON object.")] = False,
+) -> None:
+    """Set runs side by side: scores with intervals, a paired test over people, and what differs in their settings.
+
+    Example: epir compare runs/cde-epir runs/cde-ststnet
+    """
+    from dataclasses import asdict
+
+    from epir.cli.console import emit_json, stdout
+    from epir.core.errors import RunError
+    from epir.evaluation.comparison import compare_all
+    from epir.evaluation.store import open_run
+    from epir.evaluation.table import comparison_table, score_table
+
+    if len(runs) < 2:
+        raise RunError("there is nothing to compare one run with", fix="name two run folders or more")
+    opened = [open_run(folder) for folder in runs]
+    found = compare_all(opened)
+    names = [str(folder) for folder in runs]
+    if json:
+        scores = {name: run.scores for name, run in zip(names, opened, strict=True)}
+        emit_json({"runs": scores, "comparisons": [asdict(each) for each in found]})
+        return
+    stdout.print(score_table(opened, names=names).text(), markup=False)
+    stdout.print(comparison_table(found).text(), markup=False)

@@ -1,0 +1,107 @@
+"""The verb `evaluate`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Maps = Annotated[
+    list[Path], typer.Argument(help="Map sets of one size, as epir prepare writes them.", show_default=False)
+]
+Protocol = Annotated[
+    str, typer.Option(help="cde, sde-casme2, sde-samm, sde-smic, sde-casme3 or sde.", show_default=False)
+]
+Out = Annotated[Path | None, typer.Option(help="The run folder.", show_default="runs/PROTOCOL-MODEL")]
+Folds = Annotated[
+    str, typer.Option(help="loso (leave one person out), loco (one corpus), or a number of grouped folds.")
+]
+Seeds = Annotated[int, typer.Option(help="How many seeds; scores are means over them.")]
+Training = Annotated[
+    str | None,
+    typer.Option(help="The recipe: strict, peer or paper.", show_default="strict; peer for other methods' networks"),
+]
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", help="Change a setting: training.epochs=30.", show_default=False)
+]
+EngineName = Annotated[str, typer.Option("--engine", help="local or ray.")]
+Workers = Annotated[int | None, typer.Option(help="Folds at a time.", show_default="one per core")]
+Address = Annotated[str, typer.Option(help="Of a Ray cluster that is already there.", show_default="one is started")]
+Gpus = Annotated[float, typer.Option(help="Each fold's share of a GPU, with --engine ray.")]
+Force = Annotated[bool, typer.Option("--force", help="Begin the run anew and lose its finished folds.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the scores as one JSON object.")]
+
+
+def evaluate(
+    maps: Maps,
+    protocol: Protocol,
+    model: Annotated[str, typer.Option(help="A model, or several separated by commas.")] = "epir",
+    out: Out = None,
+    folds: Folds = "loso",
+    seeds: Seeds = 1,
+    training: Training = None,
+    changes: Changes = None,
+    zero_shot: Annotated[
+        bool, typer.Option("--zero-shot", help="No training: given weights predict every clip.")
+    ] = False,
+    weights: Annotated[
+        Path | None, typer.Option(help="The model folder for --zero-shot.", show_default="the shipped weights")
+    ] = None,
+    engine: EngineName = "local",
+    workers: Workers = None,
+    address: Address = "",
+    gpus: Gpus = 0.0,
+    force: Force = False,
+    json: Json = False,
+) -> None:
+    """Train and predict every fold, print the table, write the run; a second call finishes what is missing.
+
+    Example: epir evaluate maps --protocol cde --folds 10 --seeds 3 --out runs/first
+    """
+    from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.evaluation import run as single
+    from epir.evaluation.printed import comparisons
+    from epir.evaluation.series import evaluate_models, models_of
+    from epir.evaluation.table import score_table
+
+    how = single.Engine(engine, workers, address, gpus)
+    names = models_of(model)
+    with showing_progress(quiet=json) as progress:
+        if len(names) > 1 and not zero_shot:
+            series = evaluate_models(
+                maps,
+                protocol=protocol,
+                models=names,
+                out=out,
+                folds=folds,
+                seeds=seeds,
+                training=training,
+                changes=changes or (),
+                engine=how,
+                force=force,
+                progress=progress,
+            )
+            runs, table = series.runs, series.table
+        else:
+            run = single.evaluate(
+                maps,
+                protocol=protocol,
+                model=names[0],
+                out=out,
+                folds=folds,
+                seeds=seeds,
+                training=training,
+                changes=changes or (),
+                zero_shot=zero_shot,
+                weights=weights,
+                engine=how,
+                force=force,
+                progress=progress,
+            )
+            runs, table = (run,), score_table([run], comparisons(run.experiment.protocol))
+    if json:
+        found = {name: {"run": str(run.folder), **run.scores} for name, run in zip(names, runs, strict=False)}
+        emit_json({"runs": found} if len(runs) > 1 else next(iter(found.values())))
+        return
+    stdout.print(table.text(), markup=False)
+    for run in runs:
+        stdout.print(f"the run is in {run.folder}", markup=False)

@@ -1,0 +1,198 @@
+"""One fold: train on its training clips, then look at the held-out clips once.
+
+The held-out clips are also predicted after every epoch, for the column `best_epoch` alone: nothing of it flows back.
+
+Axes: n held-out clips, E epochs, C classes
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from epir.core.errors import TrainingError
+from epir.core.seeds import stream_seed
+from epir.evaluation.material import Sample, read_maps
+from epir.evaluation.record import ClipRecord, FoldRecord
+from epir.evaluation.settings import Experiment
+
+Reader = Callable[[Sequence[Sample]], np.ndarray]
+
+
+@dataclass(frozen=True)
+class FoldTask:
+    """All that a worker needs to run one fold with one seed; maps are read where it runs."""
+
+    experiment: Experiment
+    fold: str
+    seed: int
+    train: tuple[Sample, ...]
+    test: tuple[Sample, ...]
+    weights: Path | None = None  # the model folder of a zero-shot experiment
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What a model says about the held-out clips."""
+
+    scores: np.ndarray  # (n, C)
+    by_epoch: np.ndarray  # (E, n) numbers of classes
+    loss: tuple[float, ...] = ()
+    training_seconds: float = 0.0
+    tokens: list[dict[str, Any]] = field(default_factory=list)
+
+
+def run_fold(task: FoldTask, read: Reader = read_maps) -> FoldRecord:
+    """Train and predict one fold; the same record (but for the seconds) wherever and whenever it runs."""
+    from epir.peers.registry import is_pipeline
+
+    began = time.perf_counter()
+    with one_thread(), _named(task):
+        if task.experiment.is_zero_shot:
+            outcome = _zero_shot(task, read)
+        elif is_pipeline(task.experiment.model.name):
+            outcome = _pipeline(task, read)
+        else:
+            outcome = _network(task, read)
+    return _record(task, outcome, time.perf_counter() - began)
+
+
+def best_epoch(by_epoch: np.ndarray, truth: np.ndarray) -> int:
+    """The epoch (from 1) whose predictions (E, n) suit the held-out people best, the latest of equals: it leaks."""
+    hits = (by_epoch == truth).sum(1)
+    return len(hits) - int(hits[::-1].argmax())
+
+
+def _network(task: FoldTask, read: Reader) -> _Outcome:
+    from epir.model.network import Network
+    from epir.peers.registry import build
+    from epir.training.batches import LabelledMaps
+    from epir.training.loop import find_device, fit, predict, repeatable
+
+    recipe, classes = task.experiment.training, task.experiment.classes
+    seed = stream_seed(task.seed, task.fold)
+    with repeatable(stream_seed(seed, "first weights"), find_device("cpu")):
+        model = build(task.experiment.model)
+    assert isinstance(model, Network)
+    held_out = read(task.test)
+    by_epoch: list[np.ndarray] = []
+    looking = 0.0
+
+    def look(epoch: int, network: Network) -> None:
+        nonlocal looking
+        began = time.perf_counter()
+        by_epoch.append(predict(network, held_out, mirror=recipe.mirror_at_prediction).argmax(1))
+        looking += time.perf_counter() - began
+
+    train = LabelledMaps.of(read(task.train), [sample.label for sample in task.train], classes)
+    trained = fit(model, train, recipe, seed=seed, after_epoch=look)
+    scores = predict(model, held_out, mirror=recipe.mirror_at_prediction)
+    seconds = trained.seconds - looking
+    return _Outcome(scores, np.stack(by_epoch), trained.losses, seconds, token_records(model, held_out))
+
+
+def _pipeline(task: FoldTask, read: Reader) -> _Outcome:
+    """A pipeline learns once, so its only epoch is both its last and its best."""
+    from epir.peers.pipeline import Pipeline
+    from epir.peers.registry import build
+
+    classes = task.experiment.classes
+    model = build(task.experiment.model)
+    assert isinstance(model, Pipeline)
+    labels = np.array([classes.index(sample.label) for sample in task.train])
+    began = time.perf_counter()
+    clips = [sample.clip for sample in task.train]
+    model.fit(read(task.train), labels, seed=stream_seed(task.seed, task.fold), clips=clips)
+    seconds = time.perf_counter() - began
+    scores = model.scores(read(task.test), clips=[sample.clip for sample in task.test])
+    return _Outcome(scores, scores.argmax(1)[None], training_seconds=seconds)
+
+
+def _zero_shot(task: FoldTask, read: Reader) -> _Outcome:
+    from epir.evaluation.zero_shot import load_network
+    from epir.training.loop import predict
+
+    assert task.weights is not None
+    model = load_network(task.weights)
+    held_out = read(task.test)
+    scores = predict(model, held_out, mirror=task.experiment.training.mirror_at_prediction)
+    return _Outcome(scores, scores.argmax(1)[None], tokens=token_records(model, held_out))
+
+
+def token_records(model: Any, maps: np.ndarray) -> list[dict[str, Any]]:
+    """What the model did with the tokens of each map (n, 3, S, S); nothing for models that cannot tell."""
+    if not hasattr(model, "explain"):
+        return []
+    import torch
+
+    device = next(model.parameters()).device
+    _, record = model.explain(torch.from_numpy(np.array(maps, dtype=np.float32)).to(device))
+    rollout = np.round(record.rollout.cpu().numpy().astype(float), 4)
+    return [
+        {
+            "groups": record.groups(number),
+            "selected": record.selected[number].tolist(),
+            "rollout": rollout[number].tolist(),
+        }
+        for number in range(len(maps))
+    ]
+
+
+def _record(task: FoldTask, outcome: _Outcome, seconds: float) -> FoldRecord:
+    classes = task.experiment.classes
+    truth = np.array([classes.index(sample.label) for sample in task.test])
+    best = best_epoch(outcome.by_epoch, truth)
+    strict = outcome.scores.argmax(1)
+    clips = tuple(
+        ClipRecord(
+            corpus=sample.clip.corpus,
+            subject=sample.clip.subject,
+            clip=sample.clip.clip,
+            truth=sample.label,
+            strict=classes[strict[number]],
+            best_epoch=classes[outcome.by_epoch[best - 1, number]],
+            scores=tuple(round(float(value), 6) for value in outcome.scores[number]),
+            by_epoch=tuple(outcome.by_epoch[:, number].tolist()) if outcome.loss else (),
+            tokens=outcome.tokens[number] if outcome.tokens else None,
+        )
+        for number, sample in enumerate(task.test)
+    )
+    return FoldRecord(
+        fold=task.fold,
+        seed=task.seed,
+        experiment="",
+        clips=clips,
+        loss=tuple(round(value, 6) for value in outcome.loss),
+        best_epoch=best if outcome.loss else 0,
+        training_clips=len(task.train),
+        training_seconds=round(outcome.training_seconds, 3),
+        seconds=round(seconds, 3),
+    )
+
+
+@contextmanager
+def _named(task: FoldTask) -> Iterator[None]:
+    """Say in which fold training went wrong."""
+    try:
+        yield
+    except TrainingError as error:
+        raise TrainingError(f"fold {task.fold}, seed {task.seed}: {error.problem}", fix=error.fix) from None
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread for torch and for numerical libraries: quick on a shared machine, and the same sums everywhere."""
+    import torch
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(limits=1):
+            yield
+    finally:
+        torch.set_num_threads(threads)

@@ -1,0 +1,116 @@
+"""Map sets and a protocol -> the clips that take part, each with its class and the place of its map.
+
+Axes: n clips, S map size
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from epir.core.config import digest
+from epir.core.errors import ProtocolError
+from epir.core.records import Clip
+from epir.datasets.protocols import Protocol, get_protocol
+from epir.maps.mapset import MapSet, load_maps, refuse_mixed_sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A clip, its class, and the place of its map: folder and row."""
+
+    clip: Clip
+    label: str
+    folder: str
+    row: int
+
+
+@dataclass(frozen=True)
+class Material:
+    """All that an evaluation works on; samples are in the order of their names, whatever the order on disk."""
+
+    protocol: str
+    classes: tuple[str, ...]
+    samples: tuple[Sample, ...]
+    size: int
+    maps: tuple[str, ...]  # digests of the map sets
+    left_out: int = 0  # clips that are not part of the protocol
+
+    @property
+    def clips(self) -> tuple[Clip, ...]:
+        """The clips that take part."""
+        return tuple(sample.clip for sample in self.samples)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The class of each clip by its key."""
+        return {sample.clip.key: sample.label for sample in self.samples}
+
+    @property
+    def digest(self) -> str:
+        """A short name for these clips and classes."""
+        return digest([[sample.clip.key, sample.label] for sample in self.samples])
+
+
+def gather(sets: Sequence[MapSet], protocol: str) -> Material:
+    """The clips of the map sets that take part in the protocol; impossible evaluations are refused here."""
+    refuse_mixed_sizes(sets)
+    everything = [clip for mapset in sets for clip in mapset.clips]
+    rule = get_protocol(protocol, everything)
+    samples = [
+        Sample(clip, label, str(mapset.folder), row)
+        for mapset in sets
+        for row, clip in enumerate(mapset.clips)
+        if (label := rule.label(clip)) is not None
+    ]
+    _refuse_missing_classes(rule, [sample.label for sample in samples], everything)
+    return Material(
+        protocol=rule.name,
+        classes=rule.classes,
+        samples=tuple(sorted(samples, key=lambda sample: sample.clip.key)),
+        size=sets[0].size,
+        maps=tuple(mapset.digest for mapset in sets),
+        left_out=len(everything) - len(samples),
+    )
+
+
+def read_maps(samples: Sequence[Sample]) -> np.ndarray:
+    """The maps (n, 3, S, S) of the samples, read from disk."""
+    opened = {folder: _opened(folder, _stamp(folder)) for folder in {sample.folder for sample in samples}}
+    return np.stack([opened[sample.folder][sample.row] for sample in samples])
+
+
+@lru_cache(maxsize=16)
+def _opened(folder: str, stamp: tuple[int, int]) -> np.ndarray:
+    """A map set's maps, opened once per process; the digest was compared when the evaluation began."""
+    return load_maps(Path(folder), verify=False).maps
+
+
+def _stamp(folder: str) -> tuple[int, int]:
+    """What changes when a map set is written anew, so that an old one is not taken for it."""
+    state = (Path(folder) / "maps.npy").stat()
+    return state.st_ino, state.st_mtime_ns
+
+
+def _refuse_missing_classes(rule: Protocol, labels: Sequence[str], clips: Sequence[Clip]) -> None:
+    counts = Counter(labels)
+    words = ", ".join(f"{word!r}" for word in sorted({clip.emotion for clip in clips}))
+    if not counts:
+        raise ProtocolError(
+            f"none of the {len(clips)} clips takes part in the protocol {rule.name}: their labels are {words}",
+            fix="name the protocol of this corpus with --protocol, or sde, which takes any label",
+        )
+    if len(rule.classes) < 2:
+        raise ProtocolError(
+            f"all clips have one class, {rule.classes[0]!r}: there is nothing to tell apart",
+            fix="give maps of two classes or more",
+        )
+    missing = [name for name in rule.classes if name not in counts]
+    if missing:
+        raise ProtocolError(
+            f"the protocol {rule.name} tells {', '.join(rule.classes)} apart, but no clip is {' or '.join(missing)}",
+            fix="give all map sets of the protocol, or use --protocol sde, which takes the classes that are there",
+        )

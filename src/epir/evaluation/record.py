@@ -1,0 +1,83 @@
+"""What one fold leaves behind: a JSON file that is written once, whole.
+
+It holds what the tables need (predictions, after the last epoch and after each) and what the report draws (loss
+curve, tokens); it holds no weights.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from epir.core.records import Prediction
+
+FORMAT = "epir-fold/1"
+
+
+@dataclass(frozen=True)
+class ClipRecord:
+    """What the fold said about one held-out clip."""
+
+    corpus: str
+    subject: str
+    clip: str
+    truth: str
+    strict: str  # the class after the last epoch
+    best_epoch: str  # the class after the epoch that suited the held-out people best: it leaks
+    scores: tuple[float, ...]  # after the last epoch, in the order of the classes
+    by_epoch: tuple[int, ...] = ()  # the class's number after each epoch
+    tokens: Mapping[str, Any] | None = None  # groups, selected, rollout (models that explain themselves)
+
+
+@dataclass(frozen=True)
+class FoldRecord:
+    """What one fold and seed left behind."""
+
+    fold: str
+    seed: int
+    experiment: str  # digest of the experiment that it belongs to; the run folder fills it in
+    clips: tuple[ClipRecord, ...]
+    loss: tuple[float, ...] = ()  # mean over the training clips, per epoch
+    best_epoch: int = 0  # counted from 1; 0 for a model without epochs
+    training_clips: int = 0
+    training_seconds: float = 0.0
+    seconds: float = 0.0  # all of it
+
+    @property
+    def predictions(self) -> tuple[Prediction, ...]:
+        """One prediction per held-out clip."""
+        return tuple(
+            Prediction(
+                corpus=clip.corpus,
+                subject=clip.subject,
+                clip=clip.clip,
+                truth=clip.truth,
+                strict=clip.strict,
+                best_epoch=clip.best_epoch,
+                seed=self.seed,
+                fold=self.fold,
+                scores=clip.scores,
+            )
+            for clip in self.clips
+        )
+
+
+def to_json(record: FoldRecord) -> str:
+    """The record as JSON text, one line per clip."""
+    head = {name: value for name, value in vars(record).items() if name != "clips"}
+    lines = ",\n  ".join(
+        json.dumps({name: value for name, value in vars(clip).items() if value is not None}) for clip in record.clips
+    )
+    return json.dumps({"format": FORMAT, **head})[:-1] + f', "clips": [\n  {lines}\n]}}\n'
+
+
+def from_json(text: str) -> FoldRecord:
+    """The record in JSON text; `ValueError` or `KeyError` where it is not one."""
+    values = json.loads(text)
+    if not isinstance(values, dict) or values.pop("format", None) != FORMAT:
+        raise ValueError(f"not {FORMAT}")
+    clips = tuple(
+        ClipRecord(**{**clip, "scores": tuple(clip["scores"]), "by_epoch": tuple(clip["by_epoch"])})
+        for clip in values.pop("clips")
+    )
+    return FoldRecord(**{**values, "clips": clips, "loss": tuple(values["loss"])})

@@ -1,0 +1,120 @@
+"""Predictions -> scores: everything from one confusion matrix pooled over all folds.
+
+UF1 is the plain mean of the classes' F1, UAR the plain mean of their recall, over the protocol's fixed list of
+classes; a class without any clip counts 0. Scores of parts are the same predictions restricted to one corpus.
+
+Axes: P people, C classes (rows of a confusion matrix are the truth), K seeds, R resamplings
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from epir.core.records import Prediction
+from epir.core.seeds import generator
+
+Column = Literal["strict", "best_epoch"]
+COLUMNS: tuple[Column, ...] = ("strict", "best_epoch")
+
+RESAMPLINGS = 2000
+LEVEL = 0.95
+
+
+def confusion_matrix(truth: Sequence[str], guess: Sequence[str], classes: Sequence[str]) -> np.ndarray:
+    """Counts (C, C) of clips by truth (rows) and prediction (columns)."""
+    place = {name: number for number, name in enumerate(classes)}
+    counts = np.zeros((len(classes), len(classes)), dtype=np.int64)
+    np.add.at(counts, ([place[name] for name in truth], [place[name] for name in guess]), 1)
+    return counts
+
+
+def uf1(confusion: np.ndarray) -> np.ndarray:
+    """Mean F1 of the classes, for confusion matrices (..., C, C)."""
+    hits = _hits(confusion)
+    return _ratio(2 * hits, confusion.sum(-1) + confusion.sum(-2)).mean(-1)
+
+
+def uar(confusion: np.ndarray) -> np.ndarray:
+    """Mean recall of the classes, for confusion matrices (..., C, C)."""
+    return _ratio(_hits(confusion), confusion.sum(-1)).mean(-1)
+
+
+def macro_precision(confusion: np.ndarray) -> np.ndarray:
+    """Mean precision of the classes, for confusion matrices (..., C, C): printed as UAR in some papers."""
+    return _ratio(_hits(confusion), confusion.sum(-2)).mean(-1)
+
+
+def accuracy(confusion: np.ndarray) -> np.ndarray:
+    """Share of clips predicted right, for confusion matrices (..., C, C)."""
+    return _ratio(_hits(confusion).sum(-1), confusion.sum((-2, -1)))
+
+
+def counts_by_person(predictions: Sequence[Prediction], classes: Sequence[str], column: Column) -> np.ndarray:
+    """Confusion counts (K, P, C, C) for each seed and person, both in sorted order."""
+    seeds = {seed: number for number, seed in enumerate(sorted({each.seed for each in predictions}))}
+    people = {name: number for number, name in enumerate(sorted({each.person for each in predictions}))}
+    place = {name: number for number, name in enumerate(classes)}
+    counts = np.zeros((len(seeds), len(people), len(classes), len(classes)), dtype=np.int64)
+    for each in predictions:
+        guess = each.strict if column == "strict" else each.best_epoch
+        counts[seeds[each.seed], people[each.person], place[each.truth], place[guess]] += 1
+    return counts
+
+
+def uf1_interval(counts: np.ndarray, *, resamplings: int = RESAMPLINGS, level: float = LEVEL) -> tuple[float, float]:
+    """The bootstrap interval of UF1 (mean over seeds) for counts (K, P, C, C), resampling whole people."""
+    people = counts.shape[1]
+    draws = generator(0, "bootstrap over people").multinomial(people, np.full(people, 1 / people), size=resamplings)
+    resampled = np.einsum("rp,kpij->rkij", draws, counts)  # (R, K, C, C)
+    low, high = np.quantile(uf1(resampled).mean(-1), [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def score(predictions: Sequence[Prediction], classes: Sequence[str], column: Column) -> dict[str, Any]:
+    """UF1, UAR, accuracy, interval, confusion and parts of one column; means over seeds."""
+    counts = counts_by_person(predictions, classes, column)
+    pooled = counts.sum(1)  # (K, C, C)
+    corpora = sorted({each.corpus for each in predictions})
+    low, high = uf1_interval(counts)
+    return {
+        "uf1": _mean(uf1(pooled)),
+        "uar": _mean(uar(pooled)),
+        "accuracy": _mean(accuracy(pooled)),
+        "uf1_interval": [round(low, 6), round(high, 6)],
+        "confusion": _plain(pooled.mean(0)),
+        "parts": {corpus: _part(predictions, classes, column, corpus) for corpus in corpora},
+    }
+
+
+def all_scores(predictions: Sequence[Prediction], classes: Sequence[str]) -> dict[str, Any]:
+    """Both columns, over all seeds and for each seed alone."""
+    seeds = sorted({each.seed for each in predictions})
+    alone = {seed: [each for each in predictions if each.seed == seed] for seed in seeds}
+    return {
+        **{column: score(predictions, classes, column) for column in COLUMNS},
+        "by_seed": {str(seed): {column: score(alone[seed], classes, column) for column in COLUMNS} for seed in seeds},
+    }
+
+
+def _part(predictions: Sequence[Prediction], classes: Sequence[str], column: Column, corpus: str) -> dict[str, float]:
+    pooled = counts_by_person([each for each in predictions if each.corpus == corpus], classes, column).sum(1)
+    return {"uf1": _mean(uf1(pooled)), "uar": _mean(uar(pooled))}
+
+
+def _hits(confusion: np.ndarray) -> np.ndarray:
+    return np.diagonal(confusion, axis1=-2, axis2=-1)
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """The quotient, and 0 where there is nothing to divide by."""
+    return np.divide(above, below, out=np.zeros(np.shape(above)), where=np.asarray(below) > 0)
+
+
+def _mean(values: np.ndarray) -> float:
+    return round(float(np.mean(values)), 6)
+
+
+def _plain(confusion: np.ndarray) -> list[list[float]]:
+    """Counts as whole numbers where they are whole, as they are for one seed."""
+    return [[int(value) if value == int(value) else round(float(value), 4) for value in row] for row in confusion]

@@ -1,0 +1,242 @@
+"""The run folder: it knows what is done and what is missing, and an interruption costs the folds that were running.
+
+`config.toml` is the experiment, `folds/` has one file per fold and seed, each written once and whole; the tables
+`predictions.csv` and `scores.json` are written when nothing is missing, and can be made again from the folds.
+"""
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from epir.core import config
+from epir.core.errors import RunError
+from epir.core.files import write_text
+from epir.core.records import Prediction
+from epir.evaluation.lock import locked
+from epir.evaluation.record import FoldRecord, from_json, to_json
+from epir.evaluation.scores import all_scores
+from epir.evaluation.settings import Experiment, read_experiment
+
+CONFIG, FOLDS, PREDICTIONS = "config.toml", "folds", "predictions.csv"
+SCORES, ENVIRONMENT = "scores.json", "environment.json"
+LONGEST_NAME = 150
+
+AGAIN = "give the same command again: it finishes what is missing"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished evaluation on disk."""
+
+    folder: Path
+    experiment: Experiment
+    folds: tuple[FoldRecord, ...]
+    scores: dict[str, Any]
+    environment: dict[str, Any]
+
+    @cached_property
+    def predictions(self) -> tuple[Prediction, ...]:
+        """One prediction per clip and seed, ordered by seed and name."""
+        return _sorted_predictions(self.folds)
+
+    @property
+    def name(self) -> str:
+        """What tables call this run: the model, or the weights that were tried without training."""
+        zero_shot = " (zero-shot)" if self.experiment.is_zero_shot else ""
+        return f"{self.experiment.model.name}{zero_shot}"
+
+
+def open_run(folder: str | Path) -> Run:
+    """The finished run in `folder`."""
+    folder = Path(folder)
+    experiment = _experiment(folder)
+    if not (folder / SCORES).exists():
+        done = len(list((folder / FOLDS).glob("[!.]*.json")))
+        raise RunError(f"the run {folder} is not finished: {done} folds are done", fix=AGAIN)
+    environment = _read_json(folder / ENVIRONMENT) if (folder / ENVIRONMENT).exists() else {}
+    return Run(folder, experiment, _read_folds(folder), _read_json(folder / SCORES), environment)
+
+
+@contextmanager
+def open_store(folder: str | Path, experiment: Experiment, *, force: bool = False) -> Iterator["Store"]:
+    """The store of this experiment, for this process alone; a run of another experiment there is refused."""
+    folder = Path(folder)
+    with locked(folder):
+        if force:
+            _clear(folder)
+        if (folder / CONFIG).exists():
+            _refuse_changes(folder, experiment)
+        elif any(not path.name.startswith(".") for path in folder.iterdir()):
+            raise RunError(f"{folder} is not empty and not a run", fix="give another folder with --out")
+        else:
+            with _writing(folder / CONFIG):
+                config.write_toml(experiment, folder / CONFIG)
+        _sweep(folder)
+        yield Store(folder, experiment)
+
+
+class Store:
+    """What is done and what is missing of one experiment."""
+
+    def __init__(self, folder: Path, experiment: Experiment) -> None:
+        self.folder = folder
+        self.experiment = experiment
+        self.digest = _digest(folder)
+
+    def has(self, fold: str, seed: int) -> bool:
+        """Whether this fold and seed are done."""
+        return self._path(fold, seed).exists()
+
+    def add(self, record: FoldRecord) -> None:
+        """Keep the record of a fold."""
+        path = self._path(record.fold, record.seed)
+        with _writing(path):
+            write_text(path, to_json(replace(record, experiment=self.digest)))
+
+    def describe(self, environment: Mapping[str, Any]) -> None:
+        """Write down where the run was made; a call that finishes it elsewhere adds what is different there."""
+        path = self.folder / ENVIRONMENT
+        known = _read_json(path) if path.exists() else dict(environment)
+        changed = {name: value for name, value in environment.items() if known.get(name) != value}
+        if changed and changed not in known.setdefault("continued", []):
+            known["continued"].append(changed)
+        with _writing(path):
+            write_text(path, json.dumps(known, indent=1) + "\n")
+
+    def finish(self, folds: Sequence[str]) -> Run:
+        """Write the tables of a run that has all of `folds`, and open it."""
+        records = _read_folds(self.folder)
+        missing = {(fold, seed) for fold in folds for seed in range(self.experiment.seeds)}
+        missing -= {(record.fold, record.seed) for record in records}
+        assert not missing, f"folds are missing: {sorted(missing)}"
+        predictions = _sorted_predictions(records)
+        with _writing(self.folder / PREDICTIONS):
+            write_text(self.folder / PREDICTIONS, _predictions_csv(predictions, self.experiment.classes))
+        with _writing(self.folder / SCORES):
+            text = json.dumps(_scores(self.experiment, records, predictions), indent=1)
+            write_text(self.folder / SCORES, text + "\n")
+        return open_run(self.folder)
+
+    def _path(self, fold: str, seed: int) -> Path:
+        return self.folder / FOLDS / f"{file_name(fold)}__seed{seed}.json"
+
+
+def file_name(fold: str) -> str:
+    """A name that every file system takes, different for different folds: `casme2/sub01` -> `casme2+sub01`."""
+    name = "+".join(quote(part, safe="") for part in fold.split("/"))
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}-{config.digest(fold)}"
+
+
+def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: Sequence[Prediction]) -> dict[str, Any]:
+    return {
+        "protocol": experiment.protocol,
+        "model": experiment.model.name,
+        "classes": list(experiment.classes),
+        "clips": len({each.key for each in predictions}),
+        "people": len({each.person for each in predictions}),
+        "folds": len({record.fold for record in records}),
+        "seeds": experiment.seeds,
+        **all_scores(predictions, experiment.classes),
+        "seconds": round(sum(record.seconds for record in records), 1),
+    }
+
+
+def _predictions_csv(predictions: Sequence[Prediction], classes: Sequence[str]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["corpus", "subject", "clip", "truth", "strict", "best_epoch", "seed", *classes])
+    for each in predictions:
+        scores = [f"{value:.6f}" for value in each.scores]
+        writer.writerow(
+            [each.corpus, each.subject, each.clip, each.truth, each.strict, each.best_epoch, each.seed, *scores]
+        )
+    return out.getvalue()
+
+
+def _sorted_predictions(records: Sequence[FoldRecord]) -> tuple[Prediction, ...]:
+    predictions = [each for record in records for each in record.predictions]
+    return tuple(sorted(predictions, key=lambda each: (each.seed, each.key)))
+
+
+def _read_folds(folder: Path) -> tuple[FoldRecord, ...]:
+    records = []
+    expected = _digest(folder)
+    for path in sorted((folder / FOLDS).glob("[!.]*.json")):
+        try:
+            record = from_json(path.read_text(encoding="utf-8"))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RunError(f"{path} is damaged: {error}", fix=f"delete that file, then {AGAIN}") from None
+        if record.experiment != expected:
+            raise RunError(f"{path} belongs to another experiment", fix=f"delete that file, then {AGAIN}")
+        records.append(record)
+    return tuple(records)
+
+
+def _digest(folder: Path) -> str:
+    """The digest of the settings as they stand in the file, whatever settings a later version adds."""
+    return config.digest(config.toml_values(folder / CONFIG))
+
+
+def _experiment(folder: Path) -> Experiment:
+    if not folder.is_dir():
+        raise RunError(f"there is no run {folder}", fix="check the path, or make one with epir evaluate")
+    if not (folder / CONFIG).exists():
+        inside = sorted(path.parent.name for path in folder.glob(f"*/{CONFIG}"))
+        fix = f"name one of the runs in it: {', '.join(inside)}" if inside else "make one with epir evaluate"
+        raise RunError(f"{folder} is not a run: it has no {CONFIG}", fix=fix)
+    return read_experiment(folder / CONFIG)
+
+
+def _refuse_changes(folder: Path, experiment: Experiment) -> None:
+    changed = config.differences(read_experiment(folder / CONFIG), experiment)
+    if changed:
+        raise RunError(
+            f"the run {folder} was made with other settings or maps ({'; '.join(changed)})",
+            fix="give another folder with --out, the old settings, or --force to begin this run anew",
+        )
+
+
+def _sweep(folder: Path) -> None:
+    """Remove half files, from a process that was killed while writing them."""
+    patterns = [f".{Path(name).stem}-*" for name in (SCORES, PREDICTIONS, ENVIRONMENT, CONFIG)]
+    for pattern in (f"{FOLDS}/.*", *patterns):
+        for left_over in folder.glob(pattern):
+            left_over.unlink()
+
+
+def _clear(folder: Path) -> None:
+    """Empty a run folder; anything that is not a run is left alone."""
+    if (folder / CONFIG).exists():
+        for name in (SCORES, PREDICTIONS, ENVIRONMENT, CONFIG):
+            (folder / name).unlink(missing_ok=True)
+        shutil.rmtree(folder / FOLDS, ignore_errors=True)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} cannot be read: {error}", fix=f"delete that file, then {AGAIN}") from None
+    if not isinstance(values, dict):
+        raise RunError(f"{path} is damaged: it is not a JSON object", fix=f"delete that file, then {AGAIN}")
+    return values
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turn a full or unwritable disk into words; what was written before is kept."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(
+            f"cannot write {path}: {error.strerror or error}",
+            fix="make room or give the right to write there; then the same command goes on, finished folds are kept",
+        ) from None

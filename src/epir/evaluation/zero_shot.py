@@ -1,0 +1,62 @@
+"""Weights that are tried as they are: where they come from, and whether they fit the clips."""
+
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from epir.core.errors import CheckpointError
+from epir.maps.mapset import file_digest
+from epir.model.folder import load_weights, read_config
+from epir.model.network import Network
+from epir.peers.registry import build, settings_from_dict
+from epir.training.start import WEIGHTS
+
+
+def find_weights(folder: str | Path | None) -> Path:
+    """The model folder that the user named, or the one that is shipped with the package."""
+    if folder is not None:
+        return Path(folder).resolve()
+    shipped = Path(str(files("epir"))) / "weights"
+    if not (shipped / WEIGHTS).exists():
+        raise CheckpointError(
+            "this version of epir ships no weights", fix="name a model folder with --weights, as epir train writes it"
+        )
+    return shipped
+
+
+def weights_digest(folder: Path) -> str:
+    """The digest of a model folder's weights."""
+    path = Path(folder) / WEIGHTS
+    if not path.exists():
+        raise CheckpointError(f"there are no weights {path}", fix="give a model folder, as epir train writes it")
+    return file_digest(path)
+
+
+def load_network(folder: Path) -> Network:
+    """The network in a model folder, ready to predict."""
+    network = build(weights_settings(folder))
+    assert isinstance(network, Network)
+    load_weights(network, folder)
+    return network.eval()
+
+
+def weights_settings(folder: Path) -> Any:
+    """The settings of the network in a model folder."""
+    return settings_from_dict(read_config(folder).settings)
+
+
+def check_weights(folder: Path, *, classes: Sequence[str], map_size: int) -> None:
+    """Refuse weights that were trained for other classes or another size of map."""
+    labels, settings = read_config(folder).labels, weights_settings(folder)
+    if (labels and labels != tuple(classes)) or settings.classes != len(classes):
+        theirs = ", ".join(labels) or f"{settings.classes} classes"
+        raise CheckpointError(
+            f"the weights in {folder} tell {theirs} apart, but the protocol tells {', '.join(classes)} apart",
+            fix="choose the protocol that they were trained for, or other weights",
+        )
+    if settings.map_size != map_size:
+        raise CheckpointError(
+            f"the weights in {folder} are for {settings.map_size} px maps, but the map set has {map_size} px",
+            fix=f"prepare the maps with --size {settings.map_size}",
+        )

@@ -1,0 +1,47 @@
+"""Maps that could have been: mirrored, shifted, noisy. All of it vectorised over the batch.
+
+Axes: B clips, S map size; channels are u, v, strain
+"""
+
+import torch
+from torch import Tensor
+
+from epir.training.settings import TrainingSettings
+
+
+def augment(maps: Tensor, settings: TrainingSettings, generator: torch.Generator) -> Tensor:
+    """Randomly changed copies of maps (B, 3, S, S), as the recipe has it."""
+    if settings.mirror:
+        chosen = torch.rand(len(maps), 1, 1, 1, generator=generator, device=maps.device) < settings.mirror
+        maps = torch.where(chosen, mirrored(maps), maps)
+    if settings.shift:
+        span = 2 * settings.shift + 1
+        steps = torch.randint(span, (2, len(maps)), generator=generator, device=maps.device) - settings.shift
+        maps = shifted(maps, *steps)
+    if settings.noise:
+        noise = torch.randn(maps.shape, generator=generator, device=maps.device)
+        maps = maps + settings.noise * maps.std(dim=(2, 3), keepdim=True) * noise
+    return maps
+
+
+def mirrored(maps: Tensor) -> Tensor:
+    """The maps (B, 3, S, S) of the same faces in a mirror: left and right change places, and u its sign.
+
+    In a map that was stretched to 0..1 the sign is hidden in the stretching: the mirror image of u is then 1 - u. So u
+    is reflected about 0 where it has a sign, and about the middle of its range where it has none; both are exact.
+    """
+    flipped = maps.flip(-1)
+    u = flipped[:, :1]  # (B, 1, S, S)
+    low, high = u.amin(dim=(2, 3), keepdim=True), u.amax(dim=(2, 3), keepdim=True)
+    return torch.cat([torch.where(low < 0, 0, low + high) - u, flipped[:, 1:]], dim=1)
+
+
+def shifted(maps: Tensor, down: Tensor, right: Tensor) -> Tensor:
+    """Maps (B, 3, S, S) moved by whole pixels (B,) down and to the right; the edges are replicated."""
+    size = maps.shape[-1]
+    places = torch.arange(size, device=maps.device)
+    rows = (places - down[:, None]).clamp(0, size - 1)  # (B, S)
+    columns = (places - right[:, None]).clamp(0, size - 1)  # (B, S)
+    clips = torch.arange(len(maps), device=maps.device)[:, None, None, None]
+    channels = torch.arange(maps.shape[1], device=maps.device)[None, :, None, None]
+    return maps[clips, channels, rows[:, None, :, None], columns[:, None, None, :]]

@@ -1,0 +1,43 @@
+"""Averages of weights that are fixed before training: nothing in them is chosen by a score."""
+
+import copy
+
+import torch
+
+from epir.model.network import Network
+from epir.training.settings import TrainingSettings
+
+
+class Averaged:
+    """The network that training delivers: the one that is trained, or a copy that follows it as an average.
+
+    `ema`: a moving average over all steps, quick at first so that the random start is forgotten. `last`: the mean of
+    the weights after each of the last epochs. Running statistics of a network are averaged like its weights.
+    """
+
+    def __init__(self, model: Network, settings: TrainingSettings) -> None:
+        self.settings = settings
+        self.network = model if settings.averaging == "none" else copy.deepcopy(model).requires_grad_(False)
+        self._steps = 0
+
+    def after_step(self, model: Network) -> None:
+        """Follow one step of the optimiser."""
+        if self.settings.averaging == "ema":
+            self._steps += 1
+            decay = min(self.settings.decay, (1 + self._steps) / (10 + self._steps))
+            self._move(model, 1 - decay)
+
+    def after_epoch(self, model: Network, epoch: int) -> None:
+        """Follow one epoch, counted from 1."""
+        if self.settings.averaging == "last":
+            first = max(1, self.settings.epochs - self.settings.last + 1)
+            self._move(model, 1 / max(1, epoch - first + 1))
+
+    @torch.no_grad()
+    def _move(self, model: Network, share: float) -> None:
+        mine, theirs = self.network.state_dict(), model.state_dict()
+        for name, tensor in mine.items():
+            if tensor.is_floating_point():
+                tensor.lerp_(theirs[name], share)
+            else:
+                tensor.copy_(theirs[name])

@@ -1,0 +1,55 @@
+"""Clips -> tensors: the maps and labels that training is given, and the order in which it sees them.
+
+Axes: n clips, S map size, C classes
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from epir.core.config import refuse_unknown
+from epir.core.errors import TrainingError
+
+
+@dataclass(frozen=True)
+class LabelledMaps:
+    """Some clips as one tensor, with their classes: all that `fit` ever gets to see."""
+
+    maps: Tensor  # (n, 3, S, S) float32
+    labels: Tensor  # (n,) int64, numbers of classes
+    classes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        assert len(self.maps) == len(self.labels), "one label per map"
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @classmethod
+    def of(cls, maps: np.ndarray, labels: Sequence[str], classes: Sequence[str]) -> "LabelledMaps":
+        """The maps (n, 3, S, S) with their class names."""
+        for label in labels:
+            refuse_unknown(label, classes, what="class")
+        numbers = [tuple(classes).index(label) for label in labels]
+        tensor = torch.from_numpy(np.array(maps, dtype=np.float32))  # a copy: the file may be memory-mapped
+        return cls(tensor, torch.tensor(numbers, dtype=torch.int64), tuple(classes))
+
+    def class_weights(self) -> Tensor:
+        """Weights (C,) under which every class present counts the same; their mean over the clips is 1."""
+        counts = torch.bincount(self.labels, minlength=len(self.classes)).float()
+        present = (counts > 0).sum()
+        return torch.where(counts > 0, len(self) / (present * counts.clamp(min=1)), torch.zeros_like(counts))
+
+    def refuse_too_few(self) -> None:
+        """Training has nothing to learn from fewer than two clips."""
+        if len(self) < 2:
+            raise TrainingError(f"{len(self)} clips are too few to train on", fix="give two clips or more")
+
+
+def shuffled(count: int, batch: int, generator: torch.Generator) -> Iterator[Tensor]:
+    """The rows of each batch of one epoch, in random order; batches differ in size by at most one clip."""
+    order = torch.randperm(count, generator=generator, device=generator.device)
+    yield from order.tensor_split(-(-count // batch))

@@ -1,0 +1,180 @@
+"""The training loop: `fit` sees the clips it is given and nothing else; `predict` looks once.
+
+Axes: n clips, B clips of a batch, S map size, C classes
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from epir.core.errors import ConfigError, TrainingError
+from epir.core.progress import Progress, Silent
+from epir.core.seeds import stream_seed
+from epir.model.network import Network
+from epir.training.augment import augment, mirrored
+from epir.training.averaging import Averaged
+from epir.training.batches import LabelledMaps, shuffled
+from epir.training.schedule import make_optimiser, rate
+from epir.training.settings import TrainingSettings
+from epir.training.start import start_from
+
+PREDICTION_BATCH = 256
+
+AfterEpoch = Callable[[int, Network], None]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """How training went; the weights are in the model."""
+
+    losses: tuple[float, ...]  # mean over the clips, per epoch
+    clips: int
+    seconds: float
+
+    @property
+    def clips_per_second(self) -> float:
+        """Throughput, all epochs together."""
+        return self.clips * len(self.losses) / max(self.seconds, 1e-9)
+
+
+def fit(
+    model: Network,
+    clips: LabelledMaps,
+    settings: TrainingSettings | None = None,
+    *,
+    seed: int = 0,
+    after_epoch: AfterEpoch | None = None,
+    progress: Progress | None = None,
+) -> Trained:
+    """Train the model in place; it ends in evaluation mode with the weights that the recipe delivers.
+
+    `after_epoch` is shown the epoch (from 1) and the network as it would be delivered now, in evaluation mode. It
+    cannot change what follows: it has no part in the random numbers.
+    """
+    settings, progress = settings or TrainingSettings(), progress or Silent()
+    _refuse_misfits(model, clips)
+    if settings.start is not None:
+        start_from(model, settings.start)
+    device = find_device(settings.device)
+    model.to(device)
+    maps, labels = clips.maps.to(device), clips.labels.to(device)
+    model.normalise.fit(maps)
+    weights = clips.class_weights().to(device) if settings.class_weights else None
+    optimiser = make_optimiser(model.parameters(), settings)
+    delivered = Averaged(model, settings)
+    steps, step, losses = settings.epochs * -(-len(clips) // settings.batch), 0, []
+    began = time.perf_counter()
+    progress.start("training", settings.epochs)
+    with repeatable(seed, device) as generator:
+        good = _snapshot(model)
+        for epoch in range(1, settings.epochs + 1):
+            model.train()
+            total = 0.0
+            for number, rows in enumerate(shuffled(len(clips), settings.batch, generator)):
+                seen = augment(maps[rows], settings, generator)  # (B, 3, S, S)
+                loss = model.loss(seen, labels[rows], smoothing=settings.smoothing, weights=weights)
+                value = float(loss.detach())
+                if not np.isfinite(value):
+                    model.load_state_dict(good)
+                    raise _stopped(epoch, settings)
+                if number == 0:
+                    good = _snapshot(model)  # these weights have just given a finite loss
+                _step(model, optimiser, loss, rate(step, steps, settings), settings.gradient_limit)
+                delivered.after_step(model)
+                step += 1
+                total += value * len(rows)
+            losses.append(total / len(clips))
+            delivered.after_epoch(model, epoch)
+            if after_epoch is not None:
+                _show(after_epoch, epoch, delivered.network, device)
+            speed = len(clips) * epoch / (time.perf_counter() - began)
+            progress.advance(note=f"loss {losses[-1]:.3f}, {speed:.0f} clips a second")
+    if delivered.network is not model:
+        model.load_state_dict(delivered.network.state_dict())
+    model.eval()
+    progress.finish()
+    return Trained(tuple(losses), len(clips), time.perf_counter() - began)
+
+
+@torch.no_grad()
+def predict(model: Network, maps: Tensor | np.ndarray, *, mirror: bool = True) -> np.ndarray:
+    """Probabilities (n, C) of maps (n, 3, S, S); with `mirror` the mean over each map and its mirror image."""
+    device = next(model.parameters()).device
+    model.eval()
+    tensor = maps if isinstance(maps, Tensor) else torch.from_numpy(np.array(maps, dtype=np.float32))
+    if not len(tensor):
+        return np.zeros((0, model.settings.classes), dtype=np.float32)
+    parts = []
+    for batch in tensor.split(PREDICTION_BATCH):
+        batch = batch.to(device)
+        sides = torch.cat([batch, mirrored(batch)]) if mirror else batch
+        answer = model(sides).softmax(-1)
+        parts.append(answer.unflatten(0, (-1, len(batch))).mean(0))  # (B, C)
+    return torch.cat(parts).cpu().numpy()
+
+
+def find_device(name: str) -> torch.device:
+    """The device called `name`; `auto` is a GPU where there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError):
+        raise ConfigError(f"there is no device {name!r} here", fix="use --set training.device=cpu, or auto") from None
+
+
+@contextmanager
+def repeatable(seed: int, device: torch.device) -> Iterator[torch.Generator]:
+    """A generator of random numbers; inside, everything random comes from `seed`, and the caller's numbers stay."""
+    devices = [device] if device.type == "cuda" else []
+    was, warned = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(stream_seed(seed, "dropout"))
+        if devices:  # a CPU with one thread is deterministic by itself
+            torch.use_deterministic_algorithms(True, warn_only=True)
+        try:
+            yield torch.Generator(device).manual_seed(stream_seed(seed, "batches and augmentation"))
+        finally:
+            torch.use_deterministic_algorithms(was, warn_only=warned)
+
+
+def _step(model: nn.Module, optimiser: torch.optim.Optimizer, loss: Tensor, lr: float, limit: float) -> None:
+    for group in optimiser.param_groups:
+        group["lr"] = lr
+    optimiser.zero_grad(set_to_none=True)
+    loss.backward()
+    if limit:
+        nn.utils.clip_grad_norm_(model.parameters(), limit)
+    optimiser.step()
+
+
+def _show(after_epoch: AfterEpoch, epoch: int, network: Network, device: torch.device) -> None:
+    """Call with the network in evaluation mode; random numbers drawn there are not missed here."""
+    network.eval()
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        after_epoch(epoch, network)
+
+
+def _snapshot(model: nn.Module) -> dict[str, Tensor]:
+    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+
+
+def _refuse_misfits(model: Network, clips: LabelledMaps) -> None:
+    clips.refuse_too_few()
+    if model.settings.classes != len(clips.classes):
+        raise ConfigError(
+            f"the model has {model.settings.classes} classes but the clips have {len(clips.classes)}",
+            fix=f"build the model with classes={len(clips.classes)}",
+        )
+
+
+def _stopped(epoch: int, settings: TrainingSettings) -> TrainingError:
+    return TrainingError(
+        f"the loss is not a number any more in epoch {epoch}; the model holds the last good weights",
+        fix=f"train with a lower rate than {settings.lr:g} (--set training.lr=...) or with training.gradient_limit=1",
+    )

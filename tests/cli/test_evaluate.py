@@ -1,0 +1,140 @@
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from epir.cli.main import main
+from epir.core.records import Clip
+from epir.maps.mapset import save_maps
+
+CLASSES = ("negative", "positive", "surprise")
+QUICK = ("--model", "bi-woof", "--folds", "2", "--workers", "1")
+
+
+@pytest.fixture
+def small_set(tmp_path):
+    """A function that writes a small map set."""
+
+    def make(name="maps", *, people=4, size=12, labels=CLASSES, corpus="smic"):
+        random = np.random.default_rng(0)
+        clips = [Clip(corpus, str(n), f"c{k}", labels[(n + k) % len(labels)]) for n in range(people) for k in range(6)]
+        maps = random.normal(size=(len(clips), 3, size, size)).astype(np.float32)
+        return str(save_maps(tmp_path / name, maps, clips, recipe={"name": "noise"}).folder)
+
+    return make
+
+
+@pytest.fixture
+def epir(monkeypatch, capsys):
+    """The command line in this process: exit code, stdout, stderr."""
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["epir", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        out, err = capsys.readouterr()
+        return end.value.code or 0, out, err
+
+    return call
+
+
+def test_it_prints_the_table_and_writes_the_run(epir, small_set, tmp_path):
+    code, out, err = epir("evaluate", small_set(), "--protocol", "cde", "--out", tmp_path / "run", *QUICK)
+    assert code == 0
+    assert "cde: 24 clips of 4 people, 2 folds (grouped by person), 1 seed" in out
+    assert "best epoch (leaks)" in out and "EPIR" in out and f"the run is in {tmp_path / 'run'}" in out
+    assert "bi-woof on cde, folds: 2/2" in err
+    assert {path.name for path in (tmp_path / "run").iterdir()} >= {"config.toml", "predictions.csv", "scores.json"}
+
+
+def test_json_is_the_last_thing_on_stdout(epir, small_set, tmp_path):
+    maps = small_set()
+    code, out, _ = epir("evaluate", maps, "--protocol", "cde", "--out", tmp_path / "run", "--json", *QUICK)
+    found = json.loads(out)
+    assert code == 0 and found == {"run": str(tmp_path / "run")} | json.loads(
+        (tmp_path / "run/scores.json").read_text()
+    )
+    words = ("--model", "bi-woof,mdmo", "--folds", "2", "--workers", "1", "--json")
+    _, out, _ = epir("evaluate", maps, "--protocol", "cde", "--out", tmp_path / "runs", *words)
+    assert set(json.loads(out)["runs"]) == {"bi-woof", "mdmo"}
+
+
+def test_several_models_end_in_one_table(epir, small_set, tmp_path):
+    words = ("--model", "bi-woof,mdmo", "--folds", "2", "--workers", "1", "--out", tmp_path / "runs")
+    code, out, _ = epir("evaluate", small_set(), "--protocol", "sde", *words)
+    assert code == 0 and out.count("strict") == 2 and str(tmp_path / "runs" / "mdmo") in out
+
+
+def test_settings_are_changed_by_their_dotted_names(epir, small_set, tmp_path):
+    words = ("--set", "training.epochs=1", "--set", "model.dropout=0.25", "--training", "paper", "--model", "ststnet")
+    maps = small_set()
+    code, _, _ = epir(
+        "evaluate", maps, "--protocol", "cde", "--out", tmp_path / "run", "--workers", 1, "--folds", 2, *words
+    )
+    config = (tmp_path / "run" / "config.toml").read_text()
+    assert code == 0 and "dropout = 0.25" in config and "epochs = 1\n" in config and "lr = 5e-05" in config
+
+
+@pytest.mark.parametrize(
+    ("words", "problem", "fix"),
+    [
+        (("--workers", "0"), "0 workers cannot do anything", "--workers 1 or more"),
+        (("--engine", "slurm"), "there is no engine 'slurm'", "--engine local"),
+        (("--folds", "9"), "9 folds need at least 9 people, but there are 4", "--folds 4 or fewer"),
+        (("--model", "epri"), "there is no model 'epri'", "did you mean 'epir'?"),
+        (("--set", "training.epoch=2"), "[training] has no setting 'epoch'", "did you mean 'epochs'?"),
+        (("--weights", "model"), "--weights is for --zero-shot", "--set training.start=MODEL"),
+        (("--protocol", "sde-casme2"), "none of the 24 clips takes part in the protocol sde-casme2", "--protocol"),
+    ],
+)
+def test_mistakes_take_two_lines_and_exit_2(epir, small_set, tmp_path, words, problem, fix):
+    start = ("evaluate", small_set(), "--protocol", "cde", "--model", "ststnet", "--out", tmp_path / "run")
+    code, out, err = epir(*start, *words)
+    lines = err.splitlines()
+    assert code == 2 and not out and len(lines) == 2
+    assert problem in lines[0] and lines[1].startswith("fix: ") and fix in lines[1]
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("choices", "problem"),
+    [
+        ([{"people": 1}], "one person must be held out of at least two, but all clips are of smic/0"),
+        ([{"labels": ("negative",)}], "no clip is positive or surprise"),
+        (
+            [{"labels": ("negative", "positve", "surprise")}],
+            "labelled 'positve', a word that the protocol cde does not",
+        ),
+        ([{}, {"name": "b", "size": 14, "corpus": "samm"}], "the map sets differ in size"),
+    ],
+)
+def test_maps_that_cannot_be_evaluated_are_refused(epir, small_set, tmp_path, choices, problem):
+    maps = [small_set(**each) for each in choices]
+    code, _, err = epir("evaluate", *maps, "--protocol", "cde", "--model", "ststnet", "--out", tmp_path / "run")
+    assert code == 2 and problem in err and "\nfix: " in err
+
+
+def test_an_unwritable_run_folder_is_told(epir, small_set, tmp_path):
+    (tmp_path / "run").write_text("a file is in the way")
+    code, _, err = epir("evaluate", small_set(), "--protocol", "cde", "--out", tmp_path / "run", *QUICK)
+    assert code == 2 and "cannot write to the run folder" in err and "fix: give another folder with --out" in err
+
+
+def test_zero_shot_without_weights_is_told(epir, small_set, tmp_path, monkeypatch):
+    from epir.evaluation import zero_shot
+
+    monkeypatch.setattr(zero_shot, "files", lambda package: tmp_path)
+    code, _, err = epir("evaluate", small_set(), "--protocol", "cde", "--zero-shot", "--out", tmp_path / "run")
+    assert code == 2 and "ships no weights" in err and "--weights" in err
+
+
+def test_an_interruption_exits_130(epir, small_set, tmp_path, monkeypatch):
+    from epir.evaluation.run import Engine
+
+    def interrupted(self, tasks):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Engine, "run", interrupted)
+    code, _, _ = epir("evaluate", small_set(), "--protocol", "cde", "--out", tmp_path / "run", *QUICK)
+    assert code == 130

@@ -1,0 +1,44 @@
+import pytest
+
+from epir.core.errors import ConfigError
+from epir.evaluation.choices import choose
+
+
+def chosen(name="epir", *, training=None, changes=(), classes=3, map_size=28):
+    return choose(name, training=training, changes=changes, classes=classes, map_size=map_size)
+
+
+def test_classes_and_size_come_from_the_clips():
+    model, training = chosen(classes=5, map_size=56)
+    assert (model.name, model.classes, model.map_size, training.name) == ("epir", 5, 56, "strict")
+
+
+def test_peers_have_a_recipe_of_their_own_unless_told():
+    assert chosen("ststnet")[1].name == "peer"
+    assert chosen("ststnet", training="paper")[1].name == "paper"
+    assert chosen("vit+dtsm")[1].name == chosen("htnet")[1].name == "strict"
+
+
+def test_changes_are_applied_together():
+    """A 60 px map needs another patch: neither change is possible without the other."""
+    model, training = chosen(map_size=60, changes=["model.patch=15", "training.epochs=3", "training.lr=1e-3"])
+    assert (model.patch, model.map_size, training.epochs, training.lr) == (15, 60, 3, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("epochs=3", "there is no setting 'epochs'\n  fix: did you mean training.epochs?"),
+        ("width=3", "there is no setting 'width'\n  fix: did you mean model.width?"),
+        ("nonsense=3", "there is no setting 'nonsense'\n  fix: begin it with model. or training."),
+        ("training.epoch=3", r"\[training\] has no setting 'epoch'\n  fix: did you mean 'epochs'"),
+        ("model.with=3", r"\[model\] has no setting 'with'\n  fix: did you mean 'width'"),
+        ("model.classes=3", "model.classes follows from the protocol\n  fix: leave out --set model.classes=3"),
+        ("model.name=vit", "model.name follows from --model"),
+        ("training.epochs=many", "training.epochs cannot be 'many'\n  fix: give a whole number"),
+        ("training.epochs", "cannot read the setting 'training.epochs'\n  fix: write it as name=value"),
+    ],
+)
+def test_settings_that_do_not_exist_are_refused(change, words):
+    with pytest.raises(ConfigError, match=words):
+        chosen(changes=[change])

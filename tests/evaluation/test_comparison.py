@@ -1,0 +1,100 @@
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from epir.core.errors import RunError
+from epir.evaluation.comparison import compare, compare_all, permutation_test
+from epir.evaluation.record import ClipRecord, FoldRecord
+from epir.evaluation.scores import all_scores, uf1
+from epir.evaluation.settings import Experiment
+from epir.evaluation.store import Run
+from epir.peers.registry import model_settings
+
+CLASSES = ("negative", "positive", "surprise")
+
+
+def made(name, right, *, people=16, each=3, seeds=1, protocol="cde", seed=0):
+    """A run that is right about a share of its clips."""
+    random = np.random.default_rng(seed)
+    experiment = Experiment(protocol, CLASSES, model_settings("ststnet"), seeds=seeds)
+    folds = []
+    for number, person in product(range(seeds), range(people)):
+        clips = []
+        for clip in range(each):
+            truth = (person + clip) % 3
+            guess = CLASSES[truth if random.random() < right else (truth + 1) % 3]
+            clips.append(ClipRecord("smic", f"{person:02d}", str(clip), CLASSES[truth], guess, guess, (0, 0, 1)))
+        folds.append(FoldRecord(f"smic/{person:02d}", number, "", tuple(clips)))
+    run = Run(Path(name), experiment, tuple(folds), {}, {})
+    run.scores.update(all_scores(run.predictions, CLASSES))
+    return run
+
+
+def test_the_difference_is_that_of_the_scores():
+    first, second = made("a", 0.5), made("b", 0.8, seed=1)
+    found = compare(first, second)
+    assert found.difference == pytest.approx(second.scores["strict"]["uf1"] - first.scores["strict"]["uf1"], abs=1e-6)
+    assert found.interval[0] < found.difference < found.interval[1]
+    back = compare(second, first)
+    assert back.difference == pytest.approx(-found.difference) and back.p == pytest.approx(found.p, abs=0.01)
+
+
+def test_a_large_difference_is_hardly_chance_and_none_is_all_chance():
+    assert compare(made("a", 0.4), made("b", 0.95, seed=1)).p < 0.005
+    same = made("a", 0.6)
+    found = compare(same, replace(same, folder=Path("b")))
+    assert found.difference == 0 and found.p == 1 and found.interval == (0, 0)
+
+
+def test_runs_that_are_alike_seldom_look_different():
+    chances = [compare(made("a", 0.6, seed=n), made("b", 0.6, seed=100 + n)).p for n in range(60)]
+    assert np.mean(np.array(chances) < 0.1) < 0.25 and np.mean(chances) == pytest.approx(0.5, abs=0.15)
+
+
+def test_every_way_of_swapping_by_hand():
+    random = np.random.default_rng(0)
+    counts = random.integers(0, 3, size=(2, 1, 6, 3, 3))
+    seen = abs(uf1(counts[1, 0].sum(0)) - uf1(counts[0, 0].sum(0)))
+    as_large = 0
+    for ways in product((0, 1), repeat=6):
+        first = sum(counts[way, 0, person] for person, way in enumerate(ways))
+        second = sum(counts[1 - way, 0, person] for person, way in enumerate(ways))
+        as_large += abs(uf1(second) - uf1(first)) >= seen - 1e-12
+    assert permutation_test(counts) == (as_large / 64, True)
+
+
+def test_random_swaps_come_near_the_exact_chance():
+    random = np.random.default_rng(2)
+    counts = random.integers(0, 3, size=(2, 2, 13, 3, 3))
+    exact, is_exact = permutation_test(counts)
+    nobody = np.zeros((2, 2, 1, 3, 3), dtype=int)  # a person without clips changes nothing, but makes it 14
+    sampled, was_exact = permutation_test(np.concatenate([counts, nobody], axis=2))
+    assert is_exact and not was_exact and sampled == pytest.approx(exact, abs=0.02)
+
+
+def test_runs_may_differ_in_their_seeds():
+    first, second = made("a", 0.5, seeds=2), made("b", 0.8, seeds=3, seed=1)
+    found = compare(first, second)
+    assert found.difference == pytest.approx(second.scores["strict"]["uf1"] - first.scores["strict"]["uf1"], abs=1e-6)
+    assert "seeds: 2 -> 3" in found.settings
+
+
+def test_all_runs_are_set_against_the_first():
+    found = compare_all([made("a", 0.5), made("b", 0.6, seed=1), made("c", 0.7, seed=2)])
+    assert [(each.second, each.column) for each in found] == [
+        ("b", "strict"),
+        ("b", "best_epoch"),
+        ("c", "strict"),
+        ("c", "best_epoch"),
+    ]
+
+
+def test_runs_of_other_clips_or_protocols_are_refused():
+    with pytest.raises(RunError, match="a and b cannot be compared: they differ in their clips, for example smic/15/0"):
+        compare(made("a", 0.5), made("b", 0.5, people=15))
+    words = r"their protocols are cde \(negative, positive, surprise\) and sde-smic .*\n  fix: compare runs of the same"
+    with pytest.raises(RunError, match=words):
+        compare(made("a", 0.5), made("b", 0.5, protocol="sde-smic"))

@@ -1,0 +1,111 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from epir.evaluation.fold import FoldTask, best_epoch, run_fold
+from epir.evaluation.folds import make_folds
+from epir.evaluation.material import gather, read_maps
+from epir.evaluation.settings import Experiment
+from epir.maps.mapset import load_maps
+from epir.peers.registry import model_settings
+from epir.training.settings import TrainingSettings
+
+QUICK = TrainingSettings(epochs=3, batch=16, lr=0.01)
+SMALL = {"width": 12, "heads": 2, "feed_forward": 12, "blocks": 5, "patch": 3}
+
+
+@pytest.fixture
+def make_task(make_maps):
+    def make(model="ststnet", *, training=QUICK, seed=0, changes=None, **choices):
+        material = gather([load_maps(make_maps(f"maps{model}{seed}", **choices))], "cde")
+        settings = model_settings(model, map_size=material.size, **(changes or {}))
+        experiment = Experiment("cde", material.classes, settings, training)
+        sample_of = {sample.clip.key: sample for sample in material.samples}
+        fold = make_folds(material.clips, material.labels, "loso")[1]
+        train, test = (tuple(sample_of[clip.key] for clip in clips) for clips in (fold.train, fold.test))
+        return FoldTask(experiment, fold.name, seed, train, test)
+
+    return make
+
+
+def without_time(record):
+    return replace(record, seconds=0, training_seconds=0)
+
+
+def test_a_fold_says_what_it_was_asked(make_task):
+    task = make_task()
+    record = run_fold(task)
+    assert (record.fold, record.seed) == (task.fold, 0)
+    assert [clip.clip for clip in record.clips] == [sample.clip.clip for sample in task.test]
+    assert record.training_clips == 18 and len(record.loss) == 3 and 1 <= record.best_epoch <= 3
+    assert record.seconds >= record.training_seconds > 0
+    for clip in record.clips:
+        assert sum(clip.scores) == pytest.approx(1, abs=1e-5) and len(clip.by_epoch) == 3
+        assert task.experiment.classes[int(np.argmax(clip.scores))] == clip.strict
+        assert task.experiment.classes[clip.by_epoch[-1]] == clip.strict  # the last look is the result
+        assert task.experiment.classes[clip.by_epoch[record.best_epoch - 1]] == clip.best_epoch
+        assert clip.tokens is None
+
+
+def test_a_fold_is_the_same_whenever_it_runs(make_task):
+    task = make_task()
+    first = run_fold(task)
+    torch.rand(5)
+    torch.set_num_threads(2)
+    assert without_time(run_fold(task)) == without_time(first)
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(1)
+
+
+def test_seeds_and_folds_have_random_numbers_of_their_own(make_task):
+    task = make_task()
+    scores = {
+        run_fold(each).clips[0].scores for each in (task, replace(task, seed=1), replace(task, fold="another name"))
+    }
+    assert len(scores) == 3
+
+
+def test_training_is_not_touched_by_the_held_out_clips(make_task):
+    """Whatever the held-out clips show and are called, a fold's training goes the same way."""
+    task = make_task()
+
+    def read_other(samples):
+        maps = read_maps(samples)
+        return maps if samples == task.train else np.roll(maps, 1, axis=0) + 1
+
+    renamed = tuple(replace(sample, label="surprise") for sample in task.test)
+    record, other = run_fold(task), run_fold(replace(task, test=renamed), read_other)
+    assert record.loss == other.loss
+
+
+def test_models_that_explain_themselves_leave_their_tokens(make_task):
+    record = run_fold(make_task("epir", changes=SMALL))
+    for clip in record.clips:
+        groups, selected, rollout = (clip.tokens[name] for name in ("groups", "selected", "rollout"))
+        assert sorted(patch for group in groups for patch in group) == list(range(16))
+        assert len(selected) == len(rollout) == 2 and all(0 <= number < len(groups) for number in selected)
+        assert all(len(row) == 16 and round(row[0], 4) == row[0] for row in rollout)
+
+
+def test_a_pipeline_runs_through_the_same_fold(make_task):
+    record = run_fold(make_task("bi-woof"))
+    assert record.best_epoch == 0 and record.loss == ()
+    assert all(clip.strict == clip.best_epoch and clip.by_epoch == () for clip in record.clips)
+
+
+def test_the_best_epoch_by_hand():
+    truth = np.array([0, 1])
+    by_epoch = np.array([[1, 1], [0, 1], [1, 0], [0, 1], [0, 0]])
+    assert best_epoch(by_epoch, truth) == 4  # the second is as good, but earlier
+
+
+@given(st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4), min_size=1, max_size=9))
+def test_the_best_epoch_is_the_latest_of_the_best(rows):
+    by_epoch, truth = np.array(rows), np.array([0, 1, 2, 0])
+    hits = (by_epoch == truth).sum(1).tolist()
+    best = best_epoch(by_epoch, truth)
+    assert hits[best - 1] == max(hits) and max(hits) not in hits[best:]

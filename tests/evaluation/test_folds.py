@@ -1,0 +1,112 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from epir.core.errors import ProtocolError
+from epir.core.records import Clip
+from epir.evaluation.folds import make_folds
+
+LABELS = ("negative", "positive", "surprise")
+
+
+@st.composite
+def corpora(draw, fewest=3):
+    """Clips of some people; the same subject name may occur in two corpora."""
+    people = draw(
+        st.lists(
+            st.tuples(st.sampled_from(["casme2", "samm"]), st.integers(1, 9)), min_size=fewest, max_size=14, unique=True
+        )
+    )
+    clips, labels = [], {}
+    for corpus, subject in people:
+        for number in range(draw(st.integers(1, 6))):
+            clip = Clip(corpus, str(subject), f"c{number}", draw(st.sampled_from(LABELS)))
+            clips.append(clip)
+            labels[clip.key] = clip.emotion
+    return draw(st.permutations(clips)), labels
+
+
+def check(folds, clips):
+    tested = [clip.key for fold in folds for clip in fold.test]
+    assert sorted(tested) == sorted(clip.key for clip in clips)  # every clip once
+    for fold in folds:
+        assert fold.test and fold.train
+        assert not {clip.person for clip in fold.train} & {clip.person for clip in fold.test}
+        assert len(fold.train) + len(fold.test) == len(clips)
+    assert len({fold.name for fold in folds}) == len(folds)
+
+
+@given(corpora())
+def test_leave_one_person_out(found):
+    clips, labels = found
+    folds = make_folds(clips, labels, "loso")
+    check(folds, clips)
+    assert all(fold.held_out == {fold.name} for fold in folds)
+
+
+@given(corpora(), st.integers(2, 5))
+def test_grouped_folds(found, count):
+    clips, labels = found
+    count = min(count, len({clip.person for clip in clips}))
+    folds = make_folds(clips, labels, str(count))
+    check(folds, clips)
+    assert len(folds) == count
+
+
+@given(corpora())
+def test_leave_one_corpus_out(found):
+    clips, labels = found
+    if len({clip.corpus for clip in clips}) < 2:
+        return
+    folds = make_folds(clips, labels, "loco")
+    check(folds, clips)
+    assert [fold.name for fold in folds] == ["casme2", "samm"]
+    assert all({clip.corpus for clip in fold.test} == {fold.name} for fold in folds)
+
+
+@given(corpora(), st.sampled_from(["loso", "3"]))
+def test_who_is_held_out_does_not_depend_on_the_order(found, scheme):
+    clips, labels = found
+    folds, again = (make_folds(order, labels, scheme) for order in (clips, sorted(clips, key=lambda clip: clip.key)))
+    assert [(fold.name, fold.held_out) for fold in folds] == [(fold.name, fold.held_out) for fold in again]
+
+
+def test_grouped_folds_spread_the_classes():
+    random = np.random.default_rng(0)
+    clips = [
+        Clip("smic", str(person), f"c{number}", random.choice(LABELS, p=[0.6, 0.25, 0.15]))
+        for person in range(40)
+        for number in range(random.integers(1, 12))
+    ]
+    labels = {clip.key: clip.emotion for clip in clips}
+    folds = make_folds(clips, labels, "5")
+    for label in LABELS:
+        counts = [sum(clip.emotion == label for clip in fold.test) for fold in folds]
+        assert max(counts) - min(counts) <= 3
+    assert folds[0].name == "fold-1-of-5"
+
+
+def test_two_subjects_of_one_name_are_two_people():
+    clips = [Clip(corpus, "01", "c", "negative") for corpus in ("casme2", "samm")]
+    assert [fold.name for fold in make_folds(clips, {}, "loso")] == ["casme2/01", "samm/01"]
+
+
+def test_one_person_is_too_few():
+    clips = [Clip("casme2", "01", str(number), "negative") for number in range(3)]
+    with pytest.raises(ProtocolError, match="two, but all clips are of casme2/01\n  fix: give maps of two people"):
+        make_folds(clips, {}, "loso")
+
+
+def test_more_folds_than_people_are_refused():
+    clips = [Clip("casme2", str(person), "c", "negative") for person in range(3)]
+    with pytest.raises(
+        ProtocolError, match="10 folds need at least 10 people, but there are 3\n  fix: use --folds 3 or"
+    ):
+        make_folds(clips, {clip.key: "negative" for clip in clips}, "10")
+
+
+def test_one_corpus_cannot_be_left_out():
+    clips = [Clip("casme2", str(person), "c", "negative") for person in range(3)]
+    with pytest.raises(ProtocolError, match="loco holds out one corpus of at least two, but all clips are of casme2"):
+        make_folds(clips, {}, "loco")

@@ -1,0 +1,44 @@
+import json
+
+import pytest
+
+from epir.evaluation.record import ClipRecord, FoldRecord, from_json, to_json
+
+TOKENS = {"groups": [[0, 1], [2]], "selected": [0, 1, 0], "rollout": [[0.5, 0.25, 0.25]]}
+RECORD = FoldRecord(
+    fold="casme2/sub01",
+    seed=2,
+    experiment="abc",
+    clips=(
+        ClipRecord("casme2", "sub01", "EP01", "b", "a", "b", (0.6, 0.4), (1, 1, 0), TOKENS),
+        ClipRecord("casme2", "sub01", 'quote " and ü', "a", "a", "a", (0.9, 0.1), (0, 0, 0)),
+    ),
+    loss=(1.5, 1.0, 0.5),
+    best_epoch=2,
+    training_clips=7,
+    training_seconds=1.5,
+    seconds=2.0,
+)
+
+
+def test_a_record_survives_its_file():
+    assert from_json(to_json(RECORD)) == RECORD
+
+
+def test_the_file_is_plain_json_with_one_line_per_clip():
+    text = to_json(RECORD)
+    values = json.loads(text)
+    assert values["format"] == "epir-fold/1" and values["clips"][0]["tokens"] == TOKENS
+    assert "tokens" not in values["clips"][1] and len(text.splitlines()) == 4
+
+
+def test_predictions_carry_both_columns():
+    first, second = RECORD.predictions
+    assert (first.strict, first.best_epoch, first.truth, first.seed, first.fold) == ("a", "b", "b", 2, "casme2/sub01")
+    assert second.key == 'casme2/sub01/quote " and ü'
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "epir-fold/2"}', to_json(RECORD)[:-30]])
+def test_anything_else_is_refused(text):
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        from_json(text)

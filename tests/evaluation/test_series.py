@@ -1,0 +1,106 @@
+import json
+
+import pytest
+
+from epir.core.errors import ConfigError, RunError
+from epir.evaluation.run import Engine, evaluate
+from epir.evaluation.series import ablate, evaluate_models, ladder_variants, models_of, sweep_variants
+from epir.peers.registry import model_settings
+
+ONE = Engine(workers=1)
+SMALL = ("model.width=12", "model.heads=2", "model.feed_forward=12", "model.patch=3", "training.epochs=1")
+
+
+def test_models_are_named_with_commas():
+    assert models_of("epir, ststnet,epir") == ("epir", "ststnet")
+    with pytest.raises(ConfigError, match="there is no model 'stsnet'\n  fix: did you mean 'ststnet'"):
+        models_of("epir,stsnet")
+    with pytest.raises(ConfigError, match="there is no model ','"):
+        models_of(",")
+
+
+def test_the_ladder_is_the_papers():
+    names = [variant.name for variant in ladder_variants()]
+    assert names[0] == "vit" and names[-1] == "epir" and len(names) == 6
+
+
+def test_the_block_sweep_keeps_the_last_block():
+    for variant, blocks in zip(sweep_variants("blocks"), range(7, 16), strict=True):
+        assert variant.changes == (f"model.blocks={blocks}",)
+        settings = model_settings("epir", blocks=blocks)
+        assert settings.integration_blocks + settings.extractor_blocks + 1 == blocks
+        assert abs(settings.integration_blocks - settings.extractor_blocks) <= 1
+
+
+def test_the_integration_sweep_takes_away_its_share():
+    left = []
+    for variant, rate in zip(sweep_variants("integration"), (0.0, 0.3, 0.6, 0.8), strict=True):
+        assert variant.changes == (f"model.integration={rate}",)
+        left.append(16 - sum(model_settings("epir", integration=rate).pairs))
+    assert left == [16, 11, 6, 3]
+
+
+def test_an_unknown_sweep_is_refused():
+    with pytest.raises(ConfigError, match="there is no sweep 'block'\n  fix: did you mean 'blocks'"):
+        sweep_variants("block")
+
+
+def test_several_models_end_in_one_table(make_maps, tmp_path, quick):
+    series = evaluate_models(
+        [make_maps()],
+        protocol="cde",
+        models=["ststnet", "bi-woof"],
+        out=tmp_path / "runs",
+        folds="2",
+        changes=quick,
+        engine=ONE,
+    )
+    assert [run.folder.name for run in series.runs] == ["ststnet", "bi-woof"]
+    assert [row[0] for row in series.table.rows[:4]] == ["ststnet", "ststnet", "bi-woof", "bi-woof"]
+    assert (tmp_path / "runs" / "table.csv").read_text() == series.table.csv()
+    stored = json.loads((tmp_path / "runs" / "table.json").read_text())
+    assert stored["bi-woof"] == series.runs[1].scores
+    assert stored["bi-woof"]["strict"]["uf1"] == stored["bi-woof"]["best_epoch"]["uf1"]
+
+
+def test_a_wish_that_a_later_model_cannot_fulfil_is_refused_at_once(make_maps, tmp_path):
+    with pytest.raises(ConfigError, match=r"\[model\] has no setting 'dropout'"):
+        evaluate_models(
+            [make_maps()],
+            protocol="cde",
+            models=["ststnet", "bi-woof"],
+            out=tmp_path / "runs",
+            changes=["model.dropout=0.1"],
+            engine=ONE,
+        )
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_ladder_stands_beside_its_printed_rungs(make_maps, tmp_path):
+    series = ablate([make_maps()], protocol="cde", out=tmp_path / "ladder", folds="2", changes=SMALL, engine=ONE)
+    assert series.names[0] == "vit" and (tmp_path / "ladder" / "vit+dtsm" / "scores.json").exists()
+    assert [row[0] for row in series.table.rows[12:]] == [
+        "Baseline",
+        "+DTSM",
+        "+ITALS",
+        "+SPT",
+        "+DNSPT",
+        "+Token Integration",
+    ]
+
+
+def test_a_sweep_is_resumed(make_maps, tmp_path, monkeypatch):
+    call = dict(protocol="cde", sweep="integration", out=tmp_path / "sweep", folds="2", changes=SMALL, engine=ONE)
+    maps = [make_maps()]
+    series = ablate(maps, **call)
+    assert series.names == ("integration 0 %", "integration 30 %", "integration 60 %", "integration 80 %")
+    assert sorted(path.name for path in (tmp_path / "sweep").iterdir() if path.is_dir())[0] == "integration-0"
+    monkeypatch.setattr(Engine, "run", lambda *_: pytest.fail("nothing was missing"))
+    assert ablate(maps, **call).table == series.table
+
+
+def test_several_models_do_not_go_into_a_run(make_maps, tmp_path, quick):
+    maps = make_maps()
+    evaluate(maps, protocol="cde", model="bi-woof", out=tmp_path / "run", folds=2, engine=ONE)
+    with pytest.raises(RunError, match="is a run of one model\n  fix: give another folder"):
+        evaluate_models([maps], protocol="cde", models=["ststnet", "bi-woof"], out=tmp_path / "run", engine=ONE)

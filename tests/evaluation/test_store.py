@@ -1,0 +1,212 @@
+import csv
+import errno
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from epir.core.errors import RunError
+from epir.evaluation.record import ClipRecord, FoldRecord
+from epir.evaluation.settings import Experiment, read_experiment
+from epir.evaluation.store import file_name, open_run, open_store
+from epir.peers.registry import model_settings
+from epir.training.settings import training_preset
+
+CLASSES = ("negative", "positive", "surprise")
+EXPERIMENT = Experiment("cde", CLASSES, model_settings("ststnet"), training_preset("paper"), maps=("d1",), clips="d2")
+
+
+def record(fold, *, seed=0, count=3):
+    corpus, subject = fold.split("/")
+    clips = tuple(
+        ClipRecord(corpus, subject, f"c{n}", CLASSES[n % 3], CLASSES[n % 2], CLASSES[n % 3], (0.5, 0.3, 0.2), (n % 3,))
+        for n in range(count)
+    )
+    return FoldRecord(fold, seed, "", clips, loss=(1.0,), best_epoch=1, seconds=1.25)
+
+
+def finished(folder, experiment=EXPERIMENT):
+    with open_store(folder, experiment) as store:
+        for seed in range(experiment.seeds):
+            for fold in ("casme2/1", "samm/2"):
+                store.add(record(fold, seed=seed))
+        store.describe({"engine": "local"})
+        return store.finish(["casme2/1", "samm/2"])
+
+
+def test_a_run_is_what_the_design_says(tmp_path):
+    run = finished(tmp_path / "run")
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {
+        ".lock",
+        "config.toml",
+        "folds",
+        "predictions.csv",
+        "scores.json",
+        "environment.json",
+    }
+    rows = list(csv.reader((tmp_path / "run" / "predictions.csv").read_text().splitlines()))
+    assert rows[0] == ["corpus", "subject", "clip", "truth", "strict", "best_epoch", "seed", *CLASSES]
+    assert rows[1] == ["casme2", "1", "c0", "negative", "negative", "negative", "0", "0.500000", "0.300000", "0.200000"]
+    assert len(rows) == 7
+    scores = json.loads((tmp_path / "run" / "scores.json").read_text())
+    assert run.scores == scores
+    head = {name: scores[name] for name in ("protocol", "model", "clips", "people", "folds", "seeds", "seconds")}
+    assert head == {
+        "protocol": "cde",
+        "model": "ststnet",
+        "clips": 6,
+        "people": 2,
+        "folds": 2,
+        "seeds": 1,
+        "seconds": 2.5,
+    }
+    for column in ("strict", "best_epoch"):
+        assert set(scores[column]) == {"uf1", "uar", "accuracy", "uf1_interval", "confusion", "parts"}
+        assert set(scores[column]["parts"]) == {"casme2", "samm"}
+    assert set(scores["by_seed"]) == {"0"}
+
+
+def test_a_run_opens_as_it_was_written(tmp_path):
+    experiment = replace(EXPERIMENT, seeds=2)
+    finished(tmp_path, experiment)
+    run = open_run(tmp_path)
+    assert run.experiment == experiment and read_experiment(tmp_path / "config.toml") == experiment
+    assert len(run.folds) == 4 and len(run.predictions) == 12
+    assert [(each.seed, each.key) for each in run.predictions] == sorted(
+        (each.seed, each.key) for each in run.predictions
+    )
+    assert run.environment == {"engine": "local"} and run.name == "ststnet"
+
+
+def test_the_store_knows_what_is_missing(tmp_path):
+    with open_store(tmp_path, EXPERIMENT) as store:
+        store.add(record("casme2/1"))
+    with open_store(tmp_path, EXPERIMENT) as store:
+        assert store.has("casme2/1", 0) and not store.has("casme2/1", 1) and not store.has("samm/2", 0)
+
+
+def test_an_unfinished_run_says_so(tmp_path):
+    with open_store(tmp_path, EXPERIMENT) as store:
+        store.add(record("casme2/1"))
+    with pytest.raises(RunError, match="is not finished: 1 folds are done\n  fix: give the same command again"):
+        open_run(tmp_path)
+
+
+def test_other_settings_are_refused_with_the_difference(tmp_path):
+    finished(tmp_path)
+    changed = replace(EXPERIMENT, training=replace(EXPERIMENT.training, epochs=7), maps=("d9",))
+    words = (
+        r"other settings or maps \(maps: \['d1'\] -> \['d9'\]; training.epochs: 300 -> 7\)\n  fix: give another folder"
+    )
+    with pytest.raises(RunError, match=words), open_store(tmp_path, changed):
+        pass
+    assert len(open_run(tmp_path).folds) == 2  # nothing is lost
+
+
+def test_force_begins_anew(tmp_path):
+    finished(tmp_path)
+    changed = replace(EXPERIMENT, folds="5")
+    with open_store(tmp_path, changed, force=True) as store:
+        assert not store.has("casme2/1", 0)
+    assert read_experiment(tmp_path / "config.toml") == changed and not (tmp_path / "scores.json").exists()
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_folder_of_something_else_is_left_alone(tmp_path, force):
+    (tmp_path / "thesis.tex").write_text("precious")
+    with (
+        pytest.raises(RunError, match="is not empty and not a run\n  fix: give another"),
+        open_store(tmp_path, EXPERIMENT, force=force),
+    ):
+        pass
+    assert (tmp_path / "thesis.tex").read_text() == "precious"
+
+
+def test_half_a_file_of_a_killed_process_is_swept_away(tmp_path):
+    with open_store(tmp_path, EXPERIMENT) as store:
+        store.add(record("casme2/1"))
+    (tmp_path / "folds" / ".samm+2__seed0-x.json").write_text('{"half')
+    with open_store(tmp_path, EXPERIMENT):
+        assert [path.name for path in (tmp_path / "folds").iterdir()] == ["casme2+1__seed0.json"]
+
+
+def test_a_damaged_fold_is_named(tmp_path):
+    finished(tmp_path)
+    (tmp_path / "folds" / "samm+2__seed0.json").write_text("{")
+    with pytest.raises(
+        RunError, match=r"samm\+2__seed0.json is damaged: .*\n  fix: delete that file, then give the same"
+    ):
+        open_run(tmp_path)
+
+
+def test_a_fold_of_another_experiment_is_named(tmp_path):
+    finished(tmp_path / "run")
+    finished(tmp_path / "other", replace(EXPERIMENT, folds="5"))
+    stray = "folds/samm+2__seed0.json"
+    (tmp_path / "run" / stray).write_bytes((tmp_path / "other" / stray).read_bytes())
+    with pytest.raises(RunError, match=r"samm\+2__seed0.json belongs to another experiment\n  fix: delete"):
+        open_run(tmp_path / "run")
+
+
+def test_a_run_outlives_settings_that_a_later_version_adds(tmp_path):
+    """A file without a setting that has a default now: the run still opens, and goes on."""
+    with open_store(tmp_path, EXPERIMENT) as store:
+        (tmp_path / "config.toml").write_text((tmp_path / "config.toml").read_text().replace("last = 5\n", ""))
+    with open_store(tmp_path, EXPERIMENT) as store:
+        store.add(record("casme2/1"))
+    with open_store(tmp_path, EXPERIMENT) as store:
+        store.add(record("samm/2"))
+        store.finish(["casme2/1", "samm/2"])
+    assert open_run(tmp_path).experiment == EXPERIMENT
+
+
+def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
+    from epir.evaluation import store as module
+
+    with open_store(tmp_path, EXPERIMENT) as store:
+        store.add(record("casme2/1"))
+
+        def no_room(path, text):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(module, "write_text", no_room)
+        with pytest.raises(RunError, match=r"cannot write .*: No space left on device\n  fix: make room .* goes on"):
+            store.add(record("samm/2"))
+        monkeypatch.undo()
+        assert store.has("casme2/1", 0) and not store.has("samm/2", 0)
+        store.add(record("samm/2"))
+        assert len(store.finish(["casme2/1", "samm/2"]).predictions) == 6
+
+
+def test_a_call_from_elsewhere_is_added_to_the_environment(tmp_path):
+    with open_store(tmp_path, EXPERIMENT) as store:
+        store.describe({"engine": "local", "workers": 1})
+        store.describe({"engine": "local", "workers": 1})
+        store.describe({"engine": "local", "workers": 4})
+        store.describe({"engine": "local", "workers": 4})
+    found = json.loads((tmp_path / "environment.json").read_text())
+    assert found == {"engine": "local", "workers": 1, "continued": [{"workers": 4}]}
+
+
+def test_what_is_no_run_is_told(tmp_path):
+    with pytest.raises(RunError, match=r"there is no run .*\n  fix: check the path"):
+        open_run(tmp_path / "nowhere")
+    with pytest.raises(RunError, match=r"is not a run: it has no config.toml\n  fix: make one with epir evaluate"):
+        open_run(tmp_path)
+    finished(tmp_path / "ststnet")
+    with pytest.raises(RunError, match="fix: name one of the runs in it: ststnet"):
+        open_run(tmp_path)
+
+
+@given(st.lists(st.text(min_size=1, max_size=200), min_size=2, max_size=8, unique=True))
+def test_file_names_are_safe_and_different(names):
+    files = [file_name(name) for name in names]
+    assert len(set(files)) == len(names)
+    for name in files:
+        assert not set(name) & set('/\\:*?"<>| \0\n') and len(f"{name}__seed10.json") < 255
+
+
+def test_a_person_reads_well_in_a_file_name():
+    assert file_name("casme2/sub01") == "casme2+sub01"

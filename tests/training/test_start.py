@@ -1,0 +1,61 @@
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from epir.core.errors import CheckpointError
+from epir.training.start import start_from
+
+
+def saved(model, folder, **changes):
+    weights = {name: tensor.clone() for name, tensor in model.state_dict().items()} | changes
+    save_file(weights, folder / "model.safetensors")
+    return folder
+
+
+def test_weights_are_copied(make_tiny, tmp_path):
+    source, model = make_tiny(), make_tiny()
+    torch.nn.init.constant_(source.head.weight, 0.25)
+    start_from(model, saved(source, tmp_path))
+    assert all(
+        torch.equal(a, b) for a, b in zip(model.state_dict().values(), source.state_dict().values(), strict=True)
+    )
+
+
+def test_half_precision_becomes_single(make_tiny, tmp_path):
+    source, model = make_tiny(), make_tiny()
+    start_from(model, saved(source.half(), tmp_path))
+    assert model.head.weight.dtype == torch.float32
+    torch.testing.assert_close(model.head.weight, source.head.weight.float())
+
+
+def test_a_head_of_other_classes_keeps_its_random_start(make_tiny, tmp_path):
+    source, model = make_tiny(classes=2), make_tiny(classes=5)
+    torch.nn.init.constant_(source.norm.weight, 3.0)
+    before = model.head.weight.detach().clone()
+    start_from(model, saved(source, tmp_path))
+    assert torch.equal(model.head.weight, before) and float(model.norm.weight.detach()[0]) == 3
+
+
+def test_weights_of_another_model_are_refused(make_tiny, tmp_path):
+    save_file({"conv.weight": torch.zeros(2)}, tmp_path / "model.safetensors")
+    with pytest.raises(CheckpointError, match=r"weights of another model: .*'conv.weight'\n  fix: .* of 'tiny'"):
+        start_from(make_tiny(), tmp_path)
+
+
+def test_weights_of_another_size_are_refused(make_tiny, tmp_path):
+    folder = saved(make_tiny(), tmp_path, **{"norm.weight": torch.zeros(7)})
+    with pytest.raises(
+        CheckpointError, match=r"does not fit: norm.weight is \(7,\) there and \(12,\) here\n  fix: use"
+    ):
+        start_from(make_tiny(), folder)
+
+
+def test_a_folder_without_weights_is_refused(make_tiny, tmp_path):
+    with pytest.raises(CheckpointError, match=r"there are no weights .*model.safetensors\n  fix: give a model folder"):
+        start_from(make_tiny(), tmp_path)
+
+
+def test_a_damaged_file_is_refused(make_tiny, tmp_path):
+    (tmp_path / "model.safetensors").write_bytes(b"not weights")
+    with pytest.raises(CheckpointError, match=r"model.safetensors cannot be read: .*\n  fix: copy or train"):
+        start_from(make_tiny(), tmp_path)
