@@ -71,17 +71,22 @@ class Canvas:
         return picture if pixels < 0.25 else cv2.GaussianBlur(picture, (0, 0), pixels)
 
     def noise(self, random: np.random.Generator, grain: float) -> np.ndarray:
-        """Smooth noise of mean 0 and deviation about 1, with grains of `grain` face units."""  # (H, W)
+        """Smooth noise of mean 0 and deviation about 1, with grains of `grain` face units.
+
+        Grains smaller than a pixel average out, as they do in a camera.
+        """
         step = max(grain * self.scale, 1.0)
         rows, columns = int(self.height / step) + 4, int(self.width / step) + 4
         grid = random.standard_normal((rows, columns), dtype=np.float32)
         if step == 1.0:
-            return grid[: self.height, : self.width]
+            return grid[: self.height, : self.width] * np.float32(grain * self.scale)
         place = np.array([[step, 0, -step], [0, step, -step]], dtype=np.float32)
         return 1.3 * cv2.warpAffine(grid, place, (self.width, self.height), flags=cv2.INTER_CUBIC)
 
 
-def bump(x: np.ndarray, y: np.ndarray, at: tuple[float, float], radii: tuple[float, float], turn: float = 0.0) -> np.ndarray:
+def bump(
+    x: np.ndarray, y: np.ndarray, at: tuple[float, float], radii: tuple[float, float], turn: float = 0.0
+) -> np.ndarray:
     """A Gaussian hill of height 1, turned by `turn` radians."""
     dx, dy = x - np.float32(at[0]), y - np.float32(at[1])
     if turn:
@@ -90,11 +95,14 @@ def bump(x: np.ndarray, y: np.ndarray, at: tuple[float, float], radii: tuple[flo
     return np.exp(-0.5 * ((dx / np.float32(radii[0])) ** 2 + (dy / np.float32(radii[1])) ** 2))
 
 
-def pair(
-    x: np.ndarray, y: np.ndarray, at: tuple[float, float], radii: tuple[float, float], turn: float = 0.0
-) -> np.ndarray:
-    """Two hills that mirror each other across the midline."""
-    return bump(np.abs(x), y, at, radii, turn)
+def twin(x: np.ndarray, y: np.ndarray, at: tuple[float, float], radii: tuple[float, float]) -> np.ndarray:
+    """Two hills that mirror each other, smooth also where they meet at the midline."""
+    return bump(x, y, at, radii) + bump(x, y, (-at[0], at[1]), radii)
+
+
+def ridge(distance: np.ndarray, width: float | np.ndarray) -> np.ndarray:
+    """A Gaussian ridge of height 1 along the line where `distance` is 0."""
+    return np.exp(-0.5 * (distance / np.asarray(width, np.float32)) ** 2)
 
 
 def ramp(value: np.ndarray, start: float, end: float) -> np.ndarray:

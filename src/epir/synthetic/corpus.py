@@ -1,0 +1,189 @@
+"""Writing a synthetic corpus: frame folders, an annotation sheet, and on request the true flow.
+
+    OUT/annotations.csv        one row per clip, as `epir check synthetic` reads it
+    OUT/corpus.toml            every setting, so that the same corpus can be made again
+    OUT/people.png             everybody's neutral face
+    OUT/motion.png             one expression of each emotion: onset, apex, exaggerated, true flow
+    OUT/001/001_01/img0001.jpg the frames of the first clip of the first person
+    OUT/truth/001/001_01.npz   its true flow from onset to apex, (H, W, 2) float32 in pixels, and what is seen where
+
+A clip depends on the seed and its own name alone, so any number of workers writes the same bytes.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from epir.core.config import write_toml
+from epir.core.errors import EpirError
+from epir.core.files import refuse_overwrite, whole_folder
+from epir.core.progress import Progress, Silent
+from epir.core.seeds import generator
+from epir.flow.workers import one_thread
+from epir.synthetic.clip import FIRST, ClipPlan, draw_frame, plan_clip
+from epir.synthetic.drawing.canvas import Canvas
+from epir.synthetic.drawing.portrait import Portrait, draw_portrait
+from epir.synthetic.expressions import emotions
+from epir.synthetic.identity import draw_identity
+from epir.synthetic.moving import MovingFace
+from epir.synthetic.nuisance import IDLE, Kind
+from epir.synthetic.parallel import work_through
+from epir.synthetic.settings import CorpusSettings
+from epir.synthetic.sheet import motion_sheet, people_sheet
+
+SHEET = "annotations.csv"
+COLUMNS = (
+    "clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps",
+    "kind", "action_units", "amplitudes", "intensity", "blinks",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written."""
+
+    folder: Path
+    people: int
+    clips: int
+    frames: int
+
+
+def write_corpus(
+    out: str | Path,
+    settings: CorpusSettings | None = None,
+    *,
+    workers: int = 1,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Written:
+    """Write a synthetic corpus to the folder `out` in one step."""
+    settings, progress, out = settings or CorpusSettings(), progress or Silent(), Path(out)
+    refuse_foreign(out, SHEET, force=force)
+    plans = plan_corpus(settings)
+    with whole_folder(out, force=force) as folder:
+        progress.start("drawing clips", len(plans))
+        for plan in work_through(write_clip, plans, settings, folder, workers=workers):
+            progress.advance(note=plan.name)
+        progress.finish()
+        write_sheet(folder / SHEET, plans)
+        write_toml(settings, folder / "corpus.toml")
+        with one_thread():
+            write_picture(folder / "people.png", people_sheet(settings.seed, subjects(settings)))
+            write_picture(folder / "motion.png", motion_sheet(settings.seed, plans))
+    return Written(out, settings.people, len(plans), sum(plan.frames for plan in plans))
+
+
+def refuse_foreign(out: Path, mark: str, *, force: bool) -> None:
+    """Stop if something is at `out`; with `force`, if it is not what `epir synth` writes (it holds no file `mark`)."""
+    refuse_overwrite(out, force=force)
+    if force and out.exists() and not (out / mark).is_file() and not (out.is_dir() and not any(out.iterdir())):
+        raise EpirError(
+            f"{out} exists and was not written by epir synth", fix="choose another name, or remove it yourself"
+        )
+
+
+def subjects(settings: CorpusSettings) -> tuple[str, ...]:
+    """The people's names; the first is the same person whatever the size of the corpus."""
+    return tuple(f"{number:03d}" for number in range(1, settings.people + 1))
+
+
+def plan_corpus(settings: CorpusSettings) -> tuple[ClipPlan, ...]:
+    """Every clip of the corpus, person by person."""
+    return tuple(plan for place, name in enumerate(subjects(settings)) for plan in _plan_person(settings, place, name))
+
+
+def _plan_person(settings: CorpusSettings, place: int, subject: str) -> Iterator[ClipPlan]:
+    words = emotions(settings.classes)
+    wanted: list[tuple[Kind, str]] = [
+        ("expression", words[(place * settings.clips + number) % len(words)]) for number in range(settings.clips)
+    ]
+    wanted += [(IDLE[number % len(IDLE)], "") for number in range(settings.idle)]
+    order = generator(settings.seed, "order", subject).permutation(len(wanted))
+    geometry = draw_identity(settings.seed, subject).geometry
+    for number, index in enumerate(order, start=1):
+        kind, emotion = wanted[index]
+        yield plan_clip(
+            settings.seed,
+            subject,
+            f"{subject}_{number:02d}",
+            geometry=geometry,
+            kind=kind,
+            classes=settings.classes,
+            emotion=emotion,
+            fps=settings.fps,
+            rest=settings.rest,
+            nuisances=settings.nuisances,
+        )
+
+
+def write_clip(plan: ClipPlan, settings: CorpusSettings, folder: Path) -> ClipPlan:
+    """Draw one clip into the corpus folder."""
+    place = folder / frames_of(plan)
+    place.mkdir(parents=True)
+    with one_thread():
+        portrait = portrait_of(settings.seed, plan.subject, settings.size)
+        face = MovingFace(portrait, draw_identity(settings.seed, plan.subject).geometry, plan.movement)
+        for number in plan.numbers:
+            path = place / f"img{number:04d}.{settings.picture}"
+            write_picture(path, draw_frame(plan, face, number), settings.quality)
+        if settings.truth and plan.course is not None:
+            write_truth(folder / "truth" / plan.subject / f"{plan.name}.npz", plan, face)
+    return plan
+
+
+def write_truth(path: Path, plan: ClipPlan, face: MovingFace) -> None:
+    """Write the true flow from onset to apex, and the layer that is seen at each pixel of the onset."""
+    assert plan.course is not None
+    onset, apex = plan.state(plan.course.onset), plan.state(plan.course.apex)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(path, flow=face.true_flow(onset, apex), layer=face.visible(onset))
+
+
+@lru_cache(maxsize=2)
+def portrait_of(seed: int, subject: str, size: int) -> Portrait:
+    """The portrait of a person at a frame size; a worker draws a person once, not once per clip."""
+    return draw_portrait(draw_identity(seed, subject), Canvas.frame(size))
+
+
+def frames_of(plan: ClipPlan) -> str:
+    """The folder of a clip's frames within the corpus."""
+    return f"{plan.subject}/{plan.name}"
+
+
+def write_sheet(path: Path, plans: Sequence[ClipPlan]) -> None:
+    """Write the annotation sheet."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(_row(plan) for plan in plans)
+
+
+def _row(plan: ClipPlan) -> list[object]:
+    course, expression = plan.course, plan.expression
+    key_frames = [course.onset, course.apex, course.offset] if course else ["", "", ""]
+    shown = [expression.units, expression.amplitudes, f"{plan.intensity:.3f}"] if expression else ["", "", ""]
+    blinks = " ".join(f"{FIRST + first}-{FIRST + last}" for first, last in plan.disturbances.blinks)
+    return [
+        plan.name,
+        plan.subject,
+        plan.emotion,
+        frames_of(plan),
+        *key_frames,
+        f"{plan.fps:g}",
+        plan.kind,
+        *shown,
+        blinks,
+    ]
+
+
+def write_picture(path: Path, picture: np.ndarray, quality: int = 92) -> None:
+    """Write an RGB picture as the file's name says: png, or jpg of this quality."""
+    options = [cv2.IMWRITE_JPEG_QUALITY, quality] if path.suffix == ".jpg" else [cv2.IMWRITE_PNG_COMPRESSION, 6]
+    done, content = cv2.imencode(path.suffix, cv2.cvtColor(picture, cv2.COLOR_RGB2BGR), options)
+    assert done, "OpenCV can write jpg and png"
+    path.write_bytes(content.tobytes())

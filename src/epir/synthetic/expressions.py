@@ -1,0 +1,120 @@
+"""Expressions: which action units make up an emotion, how strong, and whether on one side only.
+
+`expressions.csv` holds one row per combination, for each of three lists of emotion words: 3 classes (those of the
+composite), 5 (those of CASME II) and 7 (those of CAS(ME)^3). The same unit serves several emotions, as on real faces.
+"""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+
+from epir.core.errors import ConfigError
+from epir.synthetic.units import BLINK, action_units
+
+EXTRA_UNIT = 0.10  # chance of one further, weak action unit
+EXTRA_AMPLITUDE = (0.1, 0.35)
+OTHER_SIDE = (0.0, 0.25)  # what is left on the other side of a one-sided expression
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One row of the table."""
+
+    units: tuple[tuple[int, float, float], ...]  # number, least and greatest amplitude
+    chance: float
+    one_sided: float
+
+
+@dataclass(frozen=True)
+class Action:
+    """One action unit in a face, with its amplitude on the left and right of the picture (0 none, 1 full)."""
+
+    unit: int
+    left: float
+    right: float
+
+    @property
+    def amplitude(self) -> float:
+        """The stronger side."""
+        return max(self.left, self.right)
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An emotion as a face shows it."""
+
+    emotion: str
+    actions: tuple[Action, ...]
+
+    @property
+    def units(self) -> str:
+        """The action units as annotators write them: `4+L14`."""
+        return "+".join(f"{_side(action)}{action.unit}" for action in self.actions)
+
+    @property
+    def amplitudes(self) -> str:
+        """The amplitude of each action unit, in the order of `units`."""
+        return "+".join(f"{action.amplitude:.2f}" for action in self.actions)
+
+
+def _side(action: Action) -> str:
+    if action.left < 0.4 * action.right:
+        return "R"
+    return "L" if action.right < 0.4 * action.left else ""
+
+
+@cache
+def expression_table() -> Mapping[int, Mapping[str, tuple[Combination, ...]]]:
+    """Number of classes -> emotion -> its combinations."""
+    table: dict[int, dict[str, tuple[Combination, ...]]] = {}
+    with files("epir.synthetic").joinpath("expressions.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            emotions = table.setdefault(int(row["classes"]), {})
+            combination = Combination(_read_units(row["units"]), float(row["chance"]), float(row["one_sided"]))
+            emotions[row["emotion"]] = (*emotions.get(row["emotion"], ()), combination)
+    return table
+
+
+def _read_units(text: str) -> tuple[tuple[int, float, float], ...]:
+    units = []
+    for part in text.split():
+        number, amplitudes = part.split(":")
+        low, high = amplitudes.split("-")
+        units.append((int(number), float(low), float(high)))
+    return tuple(units)
+
+
+def emotions(classes: int) -> tuple[str, ...]:
+    """The emotion words of a list of `classes` classes."""
+    table = expression_table()
+    if classes not in table:
+        known = ", ".join(map(str, table))
+        raise ConfigError(f"there is no list of {classes} classes", fix=f"use one of: {known}")
+    return tuple(table[classes])
+
+
+def draw_expression(classes: int, emotion: str, random: np.random.Generator) -> Expression:
+    """One way in which this emotion may show."""
+    combinations = expression_table()[classes][emotion]
+    chances = np.array([combination.chance for combination in combinations])
+    chosen = combinations[int(random.choice(len(combinations), p=chances / chances.sum()))]
+    amplitudes = {unit: float(random.uniform(low, high)) for unit, low, high in chosen.units}
+    if random.random() < EXTRA_UNIT:
+        others = [unit for unit in action_units() if unit != BLINK and unit not in amplitudes]
+        amplitudes[int(random.choice(others))] = float(random.uniform(*EXTRA_AMPLITUDE))
+    left = right = 1.0
+    if random.random() < chosen.one_sided:
+        weak = float(random.uniform(*OTHER_SIDE))
+        left, right = (weak, 1.0) if random.random() < 0.5 else (1.0, weak)
+    both_or_middle = {unit: any(push.both for push in action_units()[unit].pushes) for unit in amplitudes}
+    return Expression(
+        emotion,
+        tuple(
+            Action(unit, *((left * size, right * size) if both_or_middle[unit] else (size, size)))
+            for unit, size in sorted(amplitudes.items())
+        ),
+    )

@@ -1,0 +1,203 @@
+"""Maps of invented people by the thousand, without writing a frame: for training.
+
+Each map has its own stream of random numbers, named by the seed and the map's number, so that any number of workers
+makes the same maps, and the first thousand of ten thousand are those of one thousand. A recipe is a flow recipe
+(`epir`, ...), one with changes (`epir:flow.method=dis,flow.context=0.125`), or `direct`: the displacement field itself
+(`direct.py`). Several recipes are taken in turn, person by person.
+
+Axes: n maps, S map size
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from epir.core.config import digest
+from epir.core.errors import ConfigError
+from epir.core.files import whole_folder
+from epir.core.progress import Progress, Silent
+from epir.core.records import Clip
+from epir.core.seeds import generator
+from epir.flow.map import face_map, flow_to_map
+from epir.flow.recipe import Recipe, get_recipe
+from epir.flow.workers import one_thread
+from epir.maps.mapset import CHANNELS, FORMAT, MapSet, finish_maps, load_maps
+from epir.synthetic.clip import STEEPEST
+from epir.synthetic.corpus import refuse_foreign
+from epir.synthetic.course import draw_course
+from epir.synthetic.direct import DirectSettings, direct_flow
+from epir.synthetic.expressions import Expression, draw_expression, emotions
+from epir.synthetic.identity import draw_identity
+from epir.synthetic.movement import draw_movement
+from epir.synthetic.pair import draw_crop, photograph_pair
+from epir.synthetic.parallel import work_through
+
+DIRECT = "direct"
+PER_PERSON = 8  # maps of one person
+CHUNK = 8  # people per piece of work
+FPS = 200.0
+INTENSITY = (0.10, 0.75)  # face units
+BLINK, BLINK_SURPRISE = 0.30, 0.12
+
+
+@dataclass(frozen=True)
+class MapSettings:
+    """How many maps of what kind."""
+
+    count: int
+    recipes: tuple[str, ...] = ("epir",)
+    size: int = 28
+    classes: int = 3
+    seed: int = 0
+    direct: DirectSettings = field(default_factory=DirectSettings)
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise ConfigError(f"{self.count} maps are no maps", fix="give --maps 1 or more")
+        if not 4 <= self.size <= 512:
+            raise ConfigError(f"a map cannot be {self.size} px wide", fix="give --size from 4 to 512; 28 is usual")
+        if not self.recipes:
+            raise ConfigError("no recipe is given", fix="give one, for example --recipe epir")
+        emotions(self.classes)
+        for name in self.recipes:
+            find_recipe(name)
+
+
+def find_recipe(name: str | Recipe) -> Recipe:
+    """The recipe of this name, with changes after a colon; `direct` measures strain as `epir` does."""
+    if isinstance(name, Recipe):
+        return name
+    base, _, changes = name.partition(":")
+    if base.strip() == DIRECT:
+        return replace(get_recipe("epir", [c for c in changes.split(",") if c]), name=DIRECT)
+    try:
+        recipe = get_recipe(base.strip(), [change for change in changes.split(",") if change])
+    except ConfigError as error:
+        raise ConfigError(error.problem, fix=f"{error.fix}; or {DIRECT!r}, the field itself") from None
+    return replace(recipe, name=name) if changes else recipe
+
+
+def synthetic_maps(
+    count: int,
+    recipe: str | Sequence[str] = "epir",
+    *,
+    seed: int = 0,
+    classes: int = 3,
+    size: int = 28,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> MapSet:
+    """A set of maps in memory: classes in equal parts, one recipe or several in turn."""
+    recipes = (recipe,) if isinstance(recipe, str) else tuple(recipe)
+    return make_maps(MapSettings(count, recipes, size, classes, seed), workers=workers, progress=progress)
+
+
+def make_maps(settings: MapSettings, *, workers: int = 1, progress: Progress | None = None) -> MapSet:
+    """The maps that these settings ask for, in memory."""
+    maps = np.empty((settings.count, 3, settings.size, settings.size), np.float32)
+    clips = fill(maps, settings, workers=workers, progress=progress or Silent())
+    content = hashlib.sha256(maps.tobytes()).hexdigest()
+    meta = {"format": FORMAT, "size": settings.size, "channels": list(CHANNELS), "digest": content}
+    return MapSet(maps=maps, clips=clips, meta={**meta, "recipe": recipe_meta(settings)})
+
+
+def write_maps(
+    out: str | Path, settings: MapSettings, *, workers: int = 1, force: bool = False, progress: Progress | None = None
+) -> MapSet:
+    """The same as a map set on disk; it may be larger than memory."""
+    out = Path(out)
+    refuse_foreign(out, "meta.json", force=force)
+    with whole_folder(out, force=force) as folder:
+        shape = (settings.count, 3, settings.size, settings.size)
+        maps = np.lib.format.open_memmap(folder / "maps.npy", mode="w+", dtype=np.float32, shape=shape)
+        clips = fill(maps, settings, workers=workers, progress=progress or Silent())
+        maps.flush()
+        finish_maps(folder, clips, recipe=recipe_meta(settings))
+    return load_maps(out, verify=False)
+
+
+def fill(maps: np.ndarray, settings: MapSettings, *, workers: int, progress: Progress) -> tuple[Clip, ...]:
+    """Make maps into an (n, 3, S, S) array, and give the clips they belong to."""
+    people = -(-settings.count // PER_PERSON)
+    chunks = [range(start, min(start + CHUNK, people)) for start in range(0, people, CHUNK)]
+    clips: list[Clip] = []
+    progress.start("making maps", settings.count)
+    for part in work_through(make_chunk, chunks, settings, workers=workers):
+        for made, clip in part:
+            maps[len(clips)] = made
+            clips.append(clip)
+        progress.advance(len(part))
+    progress.finish()
+    return tuple(clips)
+
+
+def recipe_meta(settings: MapSettings) -> dict[str, Any]:
+    """How the maps were made, for meta.json."""
+    recipes = [find_recipe(name).to_meta() for name in settings.recipes]
+    recipe = recipes[0] if len(recipes) == 1 else {"name": "mixed", "recipes": recipes, "digest": digest(recipes)}
+    return {**recipe, "corpus": "synthetic", "seed": settings.seed, "classes": settings.classes}
+
+
+def make_chunk(people: Iterable[int], settings: MapSettings) -> list[tuple[np.ndarray, Clip]]:
+    """The maps of some people, each with its clip."""
+    with one_thread():
+        return [made for person in people for made in _make_person(person, settings)]
+
+
+def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarray, Clip]]:
+    subject = f"s{settings.seed}-{person + 1:06d}"
+    name = settings.recipes[person % len(settings.recipes)]
+    recipe = find_recipe(name)
+    identity = draw_identity(settings.seed, subject)
+    portrait = None if recipe.name == DIRECT else draw_crop(identity, recipe)
+    words = emotions(settings.classes)
+    first = person * PER_PERSON
+    for number in range(first, min(first + PER_PERSON, settings.count)):
+        random = generator(settings.seed, "map", number)
+        emotion = words[number % len(words)]
+        expression = draw_expression(settings.classes, emotion, random)
+        movement = draw_movement(expression.actions, identity.geometry, random)
+        intensity = float(np.exp(random.uniform(*np.log(INTENSITY))))
+        blink = BLINK_SURPRISE if emotion == "surprise" else BLINK
+        if portrait is None:
+            flow = direct_flow(
+                settings.size,
+                identity.geometry,
+                movement,
+                blink=blink,
+                intensity=intensity,
+                random=random,
+                settings=settings.direct,
+            )
+            made = flow_to_map(flow, recipe, settings.size)
+        else:
+            intensity = min(intensity, STEEPEST / movement.steepness())
+            onset, apex = photograph_pair(portrait, identity.geometry, movement, intensity, blink, recipe, random)
+            made = face_map(onset, apex, recipe, settings.size)
+        yield made, _clip(subject, number, expression, intensity, name, random)
+
+
+def _clip(
+    subject: str, number: int, expression: Expression, intensity: float, recipe: str, random: np.random.Generator
+) -> Clip:
+    course = draw_course(FPS, 1, random)
+    return Clip(
+        corpus="synthetic",
+        subject=subject,
+        clip=f"{number + 1:07d}",
+        emotion=expression.emotion,
+        onset=course.onset,
+        apex=course.apex,
+        offset=course.offset,
+        fps=FPS,
+        extra={
+            "action_units": expression.units,
+            "amplitudes": expression.amplitudes,
+            "intensity": f"{intensity:.3f}",
+            "recipe": recipe,
+        },
+    )

@@ -1,0 +1,133 @@
+"""Movement: how far each point of one person's skin goes in one expression.
+
+A movement is a displacement field in face units, defined at every point of the face and at no resolution; at its
+strongest point it has length 1, and a clip scales it by its intensity over time. The pushes of the action units are
+placed on the person's own face and vary from one time to the next, as no two smiles are alike.
+
+Axes: H rows, W columns; the last axis of a field is right, down
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from epir.synthetic.expressions import Action
+from epir.synthetic.identity import Geometry
+from epir.synthetic.units import Push, action_units
+
+LATTICE = 0.5  # face units between the points at which pictures take a movement; between them it is interpolated
+SOFT = 0.05  # rounds off the tip of a push, so that the skin is not torn
+
+
+@dataclass(frozen=True)
+class Patch:
+    """One push on one side of one face."""
+
+    x: float
+    y: float
+    radius_x: float
+    radius_y: float
+    turn: float  # of the ellipse, radians
+    right: float  # displacement at the centre
+    down: float
+
+
+@dataclass(frozen=True)
+class Movement:
+    """The displacement of the skin at full intensity, as a sum of patches."""
+
+    patches: tuple[Patch, ...]
+    power: float  # form of the patches: 2 is a Gaussian, less is more pointed with longer skirts
+    scale: float = 1.0
+
+    def displacement(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The displacement at columns `x` (1, W) and rows `y` (H, 1), in face units."""  # (H, W, 2)
+        field = np.zeros((*np.broadcast_shapes(x.shape, y.shape), 2), np.float32)
+        for patch in self.patches:
+            dx, dy = x - np.float32(patch.x), y - np.float32(patch.y)
+            c, s = np.float32(np.cos(patch.turn)), np.float32(np.sin(patch.turn))
+            along, across = (
+                (c * dx + s * dy) / np.float32(patch.radius_x),
+                (c * dy - s * dx) / np.float32(patch.radius_y),
+            )
+            weight = np.exp(-((0.5 * (along**2 + across**2 + np.float32(SOFT))) ** np.float32(self.power / 2)))
+            field[..., 0] += np.float32(patch.right * self.scale) * weight
+            field[..., 1] += np.float32(patch.down * self.scale) * weight
+        return field
+
+    def mirrored(self) -> "Movement":
+        """The movement of the mirrored face."""
+        patches = (replace(p, x=-p.x, right=-p.right, turn=-p.turn) for p in self.patches)
+        return replace(self, patches=tuple(patches))
+
+    def normalised(self) -> "Movement":
+        """The movement scaled so that its strongest point (on a lattice) has length 1."""
+        peak = float(np.sqrt((self.on_lattice() ** 2).sum(axis=-1).max()))
+        return replace(self, scale=self.scale / peak) if peak > 1e-6 else self
+
+    def steepness(self) -> float:
+        """The largest change of the displacement per face unit; below 1 the skin cannot fold."""
+        field = self.on_lattice()
+        return float(max(np.abs(np.diff(field, axis=axis)).max() for axis in (0, 1))) / LATTICE
+
+    def on_lattice(self) -> np.ndarray:
+        """The displacement on a lattice over the whole face."""
+        x = np.arange(-16, 16.01, LATTICE, dtype=np.float32)[None, :]
+        y = np.arange(-6, 31.01, LATTICE, dtype=np.float32)[:, None]
+        return self.displacement(x, y)
+
+
+def draw_movement(actions: tuple[Action, ...], geometry: Geometry, random: np.random.Generator) -> Movement:
+    """These actions on a face with this geometry, with the variation of real ones; normalised."""
+    patches: list[Patch] = []
+    for action in actions:
+        uneven = random.normal(0, 0.18)
+        sides = {1: action.right * (1 + uneven), -1: action.left * (1 - uneven)}
+        for push in action_units()[action.unit].pushes:
+            patches += _patches(push, sides, geometry, random)
+    return Movement(tuple(patches), power=float(random.uniform(0.9, 1.7))).normalised()
+
+
+def _patches(push: Push, sides: dict[int, float], geometry: Geometry, random: np.random.Generator) -> list[Patch]:
+    strength = push.weight * np.exp(random.normal(0, 0.25))
+    jitter = random.normal(0, 0.7, 2) * (1.0 if push.both else 0.6, 0.8)
+    radii = 0.85 * np.array([push.radius_x, push.radius_y]) * random.uniform(0.75, 1.35, 2)
+    swing, turn = random.normal(0, 0.25), random.normal(0, 0.2)
+    c, s = np.cos(swing), np.sin(swing)
+    right, down = c * push.right - s * push.down, s * push.right + c * push.down
+    made = []
+    for side in (1, -1) if push.both else (1,):
+        amplitude = strength * (sides[side] if push.both else (sides[1] + sides[-1]) / 2)
+        if push.both:
+            amplitude *= np.exp(random.normal(0, 0.15))
+        x, y = place(geometry, push.x, push.y)
+        made.append(
+            Patch(
+                x=float(side * (x + jitter[0]) + random.normal(0, 0.25)),
+                y=float(y + jitter[1] + random.normal(0, 0.2)),
+                radius_x=float(radii[0]),
+                radius_y=float(radii[1]),
+                turn=float(side * turn),
+                right=float(side * right * amplitude),
+                down=float(down * amplitude),
+            )
+        )
+    return made
+
+
+def place(g: Geometry, x: float, y: float) -> tuple[float, float]:
+    """Where a point of the average face lies on a face with this geometry."""
+    average = Geometry()
+    knots = [
+        -8.0,
+        average.brow_y + 0.4,
+        average.eye_y,
+        average.nose_y,
+        average.mouth_y,
+        average.mouth_y + 5.2,
+        average.chin,
+    ]
+    here = [-8.0, g.brow_y + 0.4, g.eye_y, g.nose_y, g.mouth_y, g.mouth_y + 5.2, max(g.chin, g.mouth_y + 6.5)]
+    eyes, mouth = g.eye_x / average.eye_x, g.mouth_half / average.mouth_half
+    widths = [g.width, eyes, eyes, (eyes + mouth) / 2, mouth, g.jaw, g.jaw]
+    return x * float(np.interp(y, knots, widths)), float(np.interp(y, knots, here))

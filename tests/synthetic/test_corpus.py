@@ -1,0 +1,145 @@
+import csv
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from epir.core.config import read_toml
+from epir.core.errors import ConfigError, EpirError
+from epir.datasets.registry import load_corpus
+from epir.datasets.survey import survey
+from epir.frames.reader import open_frames
+from epir.synthetic.corpus import plan_corpus, portrait_of, write_corpus
+from epir.synthetic.identity import draw_identity
+from epir.synthetic.moving import MovingFace
+from epir.synthetic.settings import CorpusSettings
+
+SMALL = CorpusSettings(people=2, clips=3, idle=1, size=96, fps=25.0, truth=True)
+
+
+def contents(folder: Path):
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("synthetic") / "corpus"
+    return folder, write_corpus(folder, SMALL)
+
+
+def test_what_is_written_is_a_corpus_without_a_defect(corpus):
+    folder, written = corpus
+    found = load_corpus("synthetic", folder)
+    result = survey(found)
+    assert result.is_clean and written.clips == len(found.clips) == 8 and written.people == 2
+    assert dict(found.emotions) == {"negative": 2, "positive": 2, "surprise": 2, "none": 2}
+    assert set(result.protocols) == {"cde", "sde"} and all(counts.clips == 6 for counts, _ in result.protocols.values())
+
+
+def test_the_sheet_tells_what_was_planned(corpus):
+    folder, _ = corpus
+    plans = {plan.name: plan for plan in plan_corpus(SMALL)}
+    for clip in load_corpus("synthetic", folder).clips:
+        plan = plans[clip.clip]
+        assert clip.emotion == plan.emotion and clip.fps == 25 and clip.extra["kind"] == plan.kind
+        with open_frames(clip.frames) as frames:
+            assert frames.numbers == tuple(plan.numbers)
+            assert frames.read(frames.numbers[0]).shape == (96, 96, 3)
+        if plan.course:
+            assert (clip.onset, clip.apex, clip.offset) == (plan.course.onset, plan.course.apex, plan.course.offset)
+            assert clip.extra["action_units"] == plan.expression.units
+            assert float(clip.extra["intensity"]) == pytest.approx(plan.intensity, abs=6e-4)
+        else:
+            assert clip.apex is None and "action_units" not in clip.extra
+
+
+def test_the_settings_are_kept_beside_it(corpus):
+    assert read_toml(CorpusSettings, corpus[0] / "corpus.toml") == SMALL
+    assert cv2.imread(str(corpus[0] / "people.png")).shape[0] >= 90
+
+
+def test_the_true_flow_is_kept_for_every_expression(corpus):
+    folder, _ = corpus
+    plans = [plan for plan in plan_corpus(SMALL) if plan.course]
+    kept = sorted(path.stem for path in (folder / "truth").rglob("*.npz"))
+    assert kept == sorted(plan.name for plan in plans)
+    plan = plans[0]
+    face = MovingFace(portrait_of(0, plan.subject, 96), draw_identity(0, plan.subject).geometry, plan.movement)
+    onset, apex = plan.state(plan.course.onset), plan.state(plan.course.apex)
+    with np.load(folder / "truth" / plan.subject / f"{plan.name}.npz") as truth:
+        np.testing.assert_array_equal(truth["flow"], face.true_flow(onset, apex))
+        assert set(np.unique(truth["layer"])) <= {0, 1, 2, 3}
+
+
+def test_two_workers_write_the_same_bytes_as_one(corpus, tmp_path):
+    write_corpus(tmp_path / "twice", SMALL, workers=2)
+    assert contents(tmp_path / "twice") == contents(corpus[0])
+
+
+def test_the_first_people_of_a_larger_corpus_are_the_same():
+    small = {plan.name: repr(plan) for plan in plan_corpus(CorpusSettings(people=1, clips=3))}
+    large = {plan.name: repr(plan) for plan in plan_corpus(CorpusSettings(people=3, clips=3))}
+    assert all(large[name] == plan for name, plan in small.items())
+    assert repr(plan_corpus(CorpusSettings(people=1, clips=3, seed=1))[0]) not in small.values()
+
+
+@pytest.mark.parametrize(("classes", "clips"), [(3, 4), (5, 7), (7, 3)])
+def test_classes_come_in_equal_parts(classes, clips):
+    plans = plan_corpus(CorpusSettings(people=classes, clips=clips, idle=3, classes=classes))
+    counts = {}
+    for plan in plans:
+        counts[plan.emotion] = counts.get(plan.emotion, 0) + 1
+    assert counts.pop("none") == 3 * classes
+    assert set(counts.values()) == {clips}
+
+
+def test_nothing_is_replaced_unasked(corpus, tmp_path):
+    with pytest.raises(EpirError, match=r"exists already\n  fix: choose another name, or add --force"):
+        write_corpus(corpus[0], SMALL)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("years of work")
+    with pytest.raises(EpirError, match=r"was not written by epir synth\n  fix: choose another name"):
+        write_corpus(tmp_path / "mine", SMALL, force=True)
+    assert (tmp_path / "mine" / "thesis.tex").exists()
+
+
+def test_force_replaces_a_corpus_and_png_keeps_every_bit(tmp_path):
+    tiny = CorpusSettings(people=1, clips=1, idle=0, size=96, fps=10.0, picture="png")
+    write_corpus(tmp_path / "c", tiny)
+    first = contents(tmp_path / "c")
+    write_corpus(tmp_path / "c", CorpusSettings(people=1, clips=1, idle=0, size=96, fps=10.0, seed=3), force=True)
+    assert contents(tmp_path / "c").keys() != first.keys() and any(name.endswith(".png") for name in first)
+    assert not any(path.name.startswith(".") for path in tmp_path.iterdir())
+
+
+def test_a_break_leaves_nothing_behind(tmp_path, monkeypatch):
+    def broken(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("epir.synthetic.corpus.write_sheet", broken)
+    with pytest.raises(KeyboardInterrupt):
+        write_corpus(tmp_path / "c", CorpusSettings(people=1, clips=1, idle=0, size=96, fps=10.0))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_workers_cannot_work(tmp_path):
+    with pytest.raises(ConfigError, match=r"0 workers cannot work\n  fix: give --workers 1 or more"):
+        write_corpus(tmp_path / "c", SMALL, workers=0)
+
+
+def test_a_corpus_without_its_sheet_says_how_to_make_one(tmp_path):
+    with pytest.raises(EpirError, match=r"there is no annotations.csv in .*\n  fix: write a corpus there: epir synth"):
+        load_corpus("synthetic", tmp_path)
+
+
+def test_a_lost_frame_is_found_by_the_check(corpus, tmp_path):
+    folder = tmp_path / "copy"
+    write_corpus(folder, CorpusSettings(people=1, clips=1, idle=0, size=96, fps=10.0))
+    with (folder / "annotations.csv").open() as file:
+        row = next(csv.DictReader(file))
+    (folder / row["frames"] / f"img{int(row['apex']):04d}.jpg").unlink()
+    result = survey(load_corpus("synthetic", folder))
+    assert not result.is_clean and "apex frame" in result.corpus.defects[0].problem

@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+
+from epir.core.errors import ConfigError, EpirError
+from epir.maps.mapset import load_maps
+from epir.synthetic.maps import PER_PERSON, MapSettings, find_recipe, make_maps, synthetic_maps, write_maps
+
+QUICK = "epir:flow.size=56,flow.context=0.0"
+
+
+def test_any_number_of_workers_makes_the_same_maps():
+    settings = MapSettings(70, (QUICK, "direct"))
+    one, two = make_maps(settings), make_maps(settings, workers=2)
+    np.testing.assert_array_equal(one.maps, two.maps)
+    assert one.clips == two.clips and one.digest == two.digest
+
+
+def test_a_smaller_set_is_the_beginning_of_a_larger_one():
+    small, large = synthetic_maps(10, "direct", seed=5), synthetic_maps(30, "direct", seed=5)
+    np.testing.assert_array_equal(small.maps, large.maps[:10])
+    assert small.clips == large.clips[:10]
+    other = synthetic_maps(10, "direct", seed=6)
+    assert not np.array_equal(small.maps, other.maps)
+    assert not {clip.key for clip in small.clips} & {clip.key for clip in other.clips}, "they can be used together"
+
+
+def test_every_map_says_what_it_shows():
+    made = synthetic_maps(32, (QUICK, "direct"), classes=5)
+    assert made.maps.shape == (32, 3, 28, 28) and made.maps.dtype == np.float32 and np.isfinite(made.maps).all()
+    assert made.maps[:, 2].min() >= 0, "strain"
+    for clip in made.clips:
+        assert clip.corpus == "synthetic" and clip.onset < clip.apex < clip.offset
+        assert clip.extra["action_units"] and 0 < float(clip.extra["intensity"]) < 1
+    assert len({clip.subject for clip in made.clips}) == 32 // PER_PERSON
+    assert {clip.extra["recipe"] for clip in made.clips} == {QUICK, "direct"}
+    assert len({clip.emotion for clip in made.clips}) == 5
+    assert made.meta["recipe"]["name"] == "mixed" and len(made.meta["recipe"]["recipes"]) == 2
+
+
+def test_classes_come_in_equal_parts():
+    words = [clip.emotion for clip in synthetic_maps(60, "direct").clips]
+    assert {word: words.count(word) for word in words} == {"negative": 20, "positive": 20, "surprise": 20}
+
+
+@pytest.mark.parametrize("recipe", ["direct", QUICK])
+def test_surprise_moves_the_brows_up_and_smiles_the_corners_of_the_mouth(recipe):
+    made = synthetic_maps(96, recipe, seed=1)
+    words = np.array([clip.emotion for clip in made.clips])
+    maps = made.maps - np.median(made.maps, axis=(2, 3), keepdims=True)
+    brows = {word: maps[words == word, 1, 1:6, 3:25].mean() for word in set(words)}
+    corners = {word: maps[words == word, 1, 16:21, 5:23].mean() for word in set(words)}
+    assert brows["surprise"] < min(brows["negative"], brows["positive"])
+    assert brows["negative"] == max(brows.values())
+    assert corners["positive"] == min(corners.values())
+
+
+def test_maps_grow_with_their_size():
+    small, large = synthetic_maps(8, QUICK, size=14), synthetic_maps(8, QUICK, size=28)
+    assert small.size == 14
+    ratio = np.abs(large.maps[:, :2]).mean() / np.abs(small.maps[:, :2]).mean()
+    assert ratio == pytest.approx(2, rel=0.1), "u and v are in pixels of the map"
+
+
+def test_a_set_on_disk_is_a_map_set(tmp_path):
+    made = write_maps(tmp_path / "maps", MapSettings(9, ("direct",)))
+    again = load_maps(tmp_path / "maps")
+    np.testing.assert_array_equal(made.maps, again.maps)
+    assert again.clips[0].extra["recipe"] == "direct" and again.meta["recipe"]["seed"] == 0
+    assert again.digest == made.digest
+    with pytest.raises(EpirError, match="exists already"):
+        write_maps(tmp_path / "maps", MapSettings(9, ("direct",)))
+    write_maps(tmp_path / "maps", MapSettings(4, ("direct",)), force=True)
+    assert len(load_maps(tmp_path / "maps")) == 4
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"count": 0}, r"0 maps are no maps\n  fix: give --maps 1 or more"),
+        ({"size": 2}, r"a map cannot be 2 px wide\n  fix: give --size from 4 to 512"),
+        ({"recipes": ()}, r"no recipe is given\n  fix: give one"),
+        ({"recipes": ("epri",)}, r"there is no recipe 'epri'\n  fix: did you mean 'epir'\?; or 'direct'"),
+        ({"recipes": ("epir:flow.sise=3",)}, r"\[flow\] has no setting 'sise'"),
+        ({"classes": 4}, r"there is no list of 4 classes"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(changes, words):
+    with pytest.raises(ConfigError, match=words):
+        MapSettings(**{"count": 5, **changes})
+
+
+def test_recipes_are_named_with_their_changes():
+    recipe = find_recipe("epir:flow.method=dis,flow.context=0.125")
+    assert recipe.flow.method == "dis" and recipe.flow.context == 0.125
+    assert find_recipe("direct").name == "direct"
