@@ -3,4 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-VERBS: tuple[Callable[..., Any], ...] = ()
+from epir.cli.ablate import ablate
+from epir.cli.bench import bench
+from epir.cli.check import check
+from epir.cli.compare import compare
+from epir.cli.demo import demo
+from epir.cli.evaluate import evaluate
+from epir.cli.prepare import prepare
+from epir.cli.report import report
+from epir.cli.synth import synth
+
+VERBS: tuple[Callable[..., Any], ...] = (demo, synth, check, prepare, evaluate, ablate, compare, report, bench)
