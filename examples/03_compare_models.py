@@ -14,7 +14,8 @@ from epir.synthetic.maps import synthetic_maps
 maps = synthetic_maps(120, "direct", seed=3)
 with TemporaryDirectory() as folder:
     runs = [
-        epir.evaluate(maps, protocol="sde", model=name, folds=3, out=Path(folder) / name) for name in ("bi-woof", "mdmo")
+        epir.evaluate(maps, protocol="sde", model=name, folds=3, out=Path(folder) / name)
+        for name in ("bi-woof", "mdmo")
     ]
     print(score_table(runs).text())
     print(comparison_table(compare_all(runs)).text())

@@ -1,5 +1,7 @@
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -29,3 +31,16 @@ def test_the_version():
 
 def test_a_wrong_verb_exits_2():
     assert epir("predikt").returncode == 2
+
+
+def test_ctrl_c_exits_130_and_leaves_no_half_written_folder(tmp_path):
+    command = [sys.executable, "-m", "epir.cli.main", "synth", str(tmp_path / "out"), "--people", "40"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.iterdir()) and time.monotonic() < deadline:  # it has begun to write
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.endswith("interrupted; whatever can be resumed goes on with the same command\n")
+    assert list(tmp_path.iterdir()) == []

@@ -6,15 +6,12 @@ import threading
 import time
 from pathlib import Path
 
-import hypothesis
 import numpy as np
 import pytest
 
 from epir.core.records import Clip
 from epir.maps.mapset import save_maps
 
-hypothesis.settings.register_profile("busy machine", deadline=None)
-hypothesis.settings.load_profile("busy machine")
 
 CLASSES = ("negative", "positive", "surprise")
 QUICK = ("training.epochs=2", "training.batch=16", "training.lr=0.01")

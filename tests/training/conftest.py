@@ -2,16 +2,12 @@
 
 from dataclasses import dataclass
 
-import hypothesis
 import pytest
 import torch
 from torch import nn
 
 from epir.model.network import Network
 from epir.training.batches import LabelledMaps
-
-hypothesis.settings.register_profile("busy machine", deadline=None)
-hypothesis.settings.load_profile("busy machine")
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,12 @@ def near_the_limit(rounds: int) -> list[Ratio]:
     step = 3 * multiply_adds / seconds["step"] / rate  # the backward pass multiplies twice as much as the forward pass
     forward = multiply_adds / seconds["forward"] / rate
     return [
-        Ratio("training step", step, 0.65, f"share of the matrix rate of {rate / 1e9:.0f} G multiply-adds/s, batch {BATCH}"),
+        Ratio(
+            "training step",
+            step,
+            0.65,
+            f"share of the matrix rate of {rate / 1e9:.0f} G multiply-adds/s, batch {BATCH}",
+        ),
         Ratio("forward", forward, 0.60, f"share of the matrix rate, batch {BATCH}"),
     ]
 
@@ -63,7 +68,9 @@ def many_tokens(rounds: int) -> list[Ratio]:
     forward = seconds_each({name: predicting(m, maps) for name, m in models.items()}, rounds=rounds)
     step = seconds_each({name: training_step(m, maps) for name, m in models.items()}, rounds=max(2, rounds // 2))
     return [
-        Ratio("vit / epir, 256 tokens, forward", forward["vit"] / forward["epir"], 1.25, "112 px map, integration 30 %"),
+        Ratio(
+            "vit / epir, 256 tokens, forward", forward["vit"] / forward["epir"], 1.25, "112 px map, integration 30 %"
+        ),
         Ratio("vit / epir, 256 tokens, training", step["vit"] / step["epir"], 1.25, "112 px map, integration 30 %"),
     ]
 

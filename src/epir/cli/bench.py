@@ -8,7 +8,9 @@ from epir.cli.console import emit_json, showing_progress, stdout
 
 
 def bench(
-    only: Annotated[list[str] | None, typer.Option(help="One area: model, peers, preparation or folds. May be repeated.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="One area: model, peers, preparation or folds. May be repeated.")
+    ] = None,
     quick: Annotated[bool, typer.Option(help="Fewer rounds: a first impression.")] = False,
     json: Annotated[bool, typer.Option(help="One JSON object on stdout.")] = False,
 ) -> None:
@@ -25,7 +27,14 @@ def bench(
             {
                 "machine": suite.machine(),
                 "ratios": [
-                    {"area": area, "name": r.name, "value": r.value, "target": r.target, "reached": r.reached, "detail": r.detail}
+                    {
+                        "area": area,
+                        "name": r.name,
+                        "value": r.value,
+                        "target": r.target,
+                        "reached": r.reached,
+                        "detail": r.detail,
+                    }
                     for area, ratios in results.items()
                     for r in ratios
                 ],

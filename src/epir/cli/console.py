@@ -61,7 +61,9 @@ class Bar:
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Move the bar on."""
-        self._bar.update(self._task, advance=steps, **({"note": note} if note else {}))
+        self._bar.update(self._task, advance=steps)
+        if note:
+            self._bar.update(self._task, note=note)
 
     def finish(self) -> None:
         """Leave the bar as it stands."""

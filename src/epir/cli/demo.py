@@ -52,7 +52,9 @@ def demo(
         say(2, "check the corpus, as you would check one that you downloaded")
         result = survey(load_corpus("synthetic", corpus))
         if not result.is_clean:
-            raise DatasetError(f"{corpus} has defects", fix=f"see epir check synthetic {corpus}, or begin anew with --force")
+            raise DatasetError(
+                f"{corpus} has defects", fix=f"see epir check synthetic {corpus}, or begin anew with --force"
+            )
         say(3, "find the faces (MTCNN) and the motion between onset and apex (Farneback)")
         prepare("synthetic", corpus, maps, workers=workers, progress=progress, force=force)
         say(4, "leave one person out, in turn, with the paper's model")
@@ -72,15 +74,20 @@ def demo(
         return
     stdout.print(score_table([run]).text(), markup=False)
     low, high = strict["uf1_interval"]
-    stdout.print(f"UF1 {strict['uf1']:.2f} strict (95 % interval {low:.2f} to {high:.2f}); guessing gives {CHANCE:.2f}.")
-    stdout.print(f"\nOpen {page} in a browser.\n", markup=False)
     stdout.print(
-        "Then try:\n"
-        f"  epir compare {run_folder} ...             another model on the same clips: epir evaluate {maps} --protocol sde --model vit\n"
-        "  epir check casme2 /data/CASME2         a corpus of your own\n"
-        "  epir --help",
-        markup=False,
+        f"UF1 {strict['uf1']:.2f} strict (95 % interval {low:.2f} to {high:.2f}); guessing gives {CHANCE:.2f}."
     )
+    stdout.print(f"\nOpen {page} in a browser.\n", markup=False)
+    stdout.print("Then try:")
+    for command, purpose in (
+        (
+            f"epir evaluate {maps} --protocol sde --model vit,ststnet --out {out / 'others'}",
+            "other methods, same folds",
+        ),
+        (f"epir compare {run_folder} {out / 'others' / 'ststnet'}", "is the difference chance?"),
+        ("epir check casme2 /data/CASME2", "a corpus of your own; see docs/datasets.md"),
+    ):
+        stdout.print(f"  {command}\n      {purpose}", markup=False)
 
 
 def _draw(corpus: Path, settings: "CorpusSettings", *, workers: int, force: bool, progress: "Progress") -> None:

@@ -14,6 +14,8 @@ from epir import __version__
 from epir.cli.verbs import VERBS
 from epir.core.errors import EpirError
 
+INTERRUPTED = 130
+
 app = typer.Typer(
     name="epir",
     help="Recognise micro-expressions: from a corpus or a video to an answer with a picture of why.",
@@ -50,9 +52,10 @@ def main() -> None:
     except EpirError as error:
         sys.stderr.write(f"{error.problem}\nfix: {error.fix}\n")
         sys.exit(2)
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted; the same command goes on where it stopped\n")
-        sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:  # typer has caught the Ctrl-C already, and says nothing
+            sys.stderr.write("interrupted; whatever can be resumed goes on with the same command\n")
+        raise
     except BrokenPipeError:  # `epir ... | head`: the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

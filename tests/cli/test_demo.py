@@ -1,0 +1,48 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from epir.cli import demo as demo_verb
+from epir.cli.main import app
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """The same way with fewer and smaller clips."""
+    for name, value in {"PEOPLE": 3, "CLIPS": 3, "SIZE": 200, "FPS": 60.0}.items():
+        monkeypatch.setattr(demo_verb, name, value)
+
+
+@pytest.mark.slow
+def test_the_demo_goes_the_whole_way_and_a_second_call_repeats_nothing(small, tmp_path):
+    out = tmp_path / "demo"
+    first = CliRunner().invoke(app, ["demo", "--out", str(out), "--workers", "1"])
+    assert first.exit_code == 0, first.output
+    assert "strict (95 % interval" in first.output
+    assert "best epoch (leaks)" in first.output
+    assert f"Open {out / 'report.html'} in a browser." in first.output
+    assert f"epir compare {out / 'run'}" in first.output
+    assert "<html" in (out / "report.html").read_text()
+
+    folds = {path: path.stat().st_mtime_ns for path in (out / "run" / "folds").iterdir()}
+    frames = {path: path.stat().st_mtime_ns for path in (out / "corpus").rglob("*.jpg")}
+    again = CliRunner().invoke(app, ["demo", "--out", str(out), "--workers", "1", "--json"])
+    assert (
+        json.loads(again.stdout)["strict"]["uf1"]
+        == json.loads((out / "run" / "scores.json").read_text())["strict"]["uf1"]
+    )
+    assert folds == {path: path.stat().st_mtime_ns for path in (out / "run" / "folds").iterdir()}
+    assert frames == {path: path.stat().st_mtime_ns for path in (out / "corpus").rglob("*.jpg")}
+
+
+def test_another_corpus_in_its_place_is_refused(small, tmp_path):
+    from epir.core.config import write_toml
+    from epir.core.errors import EpirError
+    from epir.synthetic.settings import CorpusSettings
+
+    write_toml(CorpusSettings(people=4), tmp_path / "demo" / "corpus" / "corpus.toml")
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo")])
+    assert isinstance(result.exception, EpirError)
+    assert "was drawn otherwise (clips: 9 -> 3)" in str(result.exception)
+    assert "add --force" in result.exception.fix
