@@ -16,6 +16,7 @@ _HOME = {
     "list_models": "epir.peers.registry",
     "fit": "epir.training.loop",
     "evaluate": "epir.evaluation.run",
+    "Recognizer": "epir.recognition.recognizer",
     "report": "epir.reports.page",
     "EpirError": "epir.core.errors",
 }

@@ -12,7 +12,6 @@ import pytest
 from epir.core.records import Clip
 from epir.maps.mapset import save_maps
 
-
 CLASSES = ("negative", "positive", "surprise")
 QUICK = ("training.epochs=2", "training.batch=16", "training.lr=0.01")
 

@@ -12,6 +12,7 @@ from epir.core.progress import Progress, Silent
 AREAS = {
     "model": "the paper's model against the machine's limit and against a plain Vision Transformer",
     "peers": "the other methods against epir",
+    "onnx": "the exported model against eager torch",
     "preparation": "clips prepared a second",
     "folds": "two workers against one, and the cost of a fold beyond its training",
 }

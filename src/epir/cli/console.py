@@ -11,7 +11,7 @@ from rich.console import Console
 
 from epir.core.progress import Progress
 
-stdout = Console(highlight=False, soft_wrap=True)
+stdout = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 120)
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
 
 SECONDS_BETWEEN_LINES = 5.0

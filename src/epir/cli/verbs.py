@@ -9,8 +9,24 @@ from epir.cli.check import check
 from epir.cli.compare import compare
 from epir.cli.demo import demo
 from epir.cli.evaluate import evaluate
+from epir.cli.export import export
+from epir.cli.predict import predict
 from epir.cli.prepare import prepare
 from epir.cli.report import report
 from epir.cli.synth import synth
+from epir.cli.train import train
 
-VERBS: tuple[Callable[..., Any], ...] = (demo, synth, check, prepare, evaluate, ablate, compare, report, bench)
+VERBS: tuple[Callable[..., Any], ...] = (
+    demo,
+    synth,
+    check,
+    prepare,
+    evaluate,
+    ablate,
+    compare,
+    report,
+    train,
+    predict,
+    export,
+    bench,
+)

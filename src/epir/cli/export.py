@@ -1,0 +1,47 @@
+"""The verb `export`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def export(
+    model: Annotated[Path, typer.Argument(help="A model folder, as epir train writes it.")],
+    out: Annotated[Path, typer.Option(help="The ONNX file to write.")],
+    maps: Annotated[
+        Path | None, typer.Option(help="A map set to compare on, besides random maps.", show_default="synthetic maps")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Write a model as ONNX with a free batch size, compared with the original before it is kept.
+
+    Example: epir export models/mine --out models/mine/model.onnx
+    """
+    from epir.cli.console import emit_json, stdout
+    from epir.maps.mapset import load_maps
+    from epir.model.folder import read_config
+    from epir.recognition.export import export_onnx
+    from epir.synthetic.maps import synthetic_maps
+
+    if maps is not None:
+        compared = load_maps(maps).maps[:64]
+    else:
+        size = int(read_config(model).settings.get("map_size", 28))
+        compared = synthetic_maps(24, "direct", size=size).maps
+    done = export_onnx(model, out, maps=compared, force=force)
+    if json:
+        emit_json(
+            {
+                "file": str(out),
+                "max_difference": done.difference,
+                "random_maps": done.random,
+                "real_maps": done.real,
+                "maps": done.maps,
+                "megabytes": done.megabytes,
+            }
+        )
+        return
+    stdout.print(f"{out}: {done.megabytes:g} MB, batch of any size", markup=False)
+    stdout.print(f"largest difference of a logit on {done.maps} maps: {done.difference:.2g}", markup=False)

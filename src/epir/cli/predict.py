@@ -1,0 +1,61 @@
+"""The verb `predict`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def predict(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            help="Videos, folders of frames, patterns such as 'clips/*.mp4'; pictures in pairs: onset apex."
+        ),
+    ],
+    model: Annotated[
+        Path | None, typer.Option(help="A model folder, or an ONNX file.", show_default="the shipped weights")
+    ] = None,
+    onset: Annotated[int | None, typer.Option(help="Number of the onset frame.", show_default="spotted")] = None,
+    apex: Annotated[int | None, typer.Option(help="Number of the apex frame.", show_default="spotted")] = None,
+    fps: Annotated[
+        float | None, typer.Option(help="Frames a second, for folders.", show_default="as the file says")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="A folder for pictures of why, timelines and annotated videos.")
+    ] = None,
+    engine: Annotated[str | None, typer.Option(help="torch or onnx.", show_default="torch")] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Answers below this score are `uncertain`.", show_default="the model's own")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is in the folder --out.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say which micro-expressions a video shows, how sure that is, and (with --out) why.
+
+    Example: epir predict interview.mp4 --out answers
+
+    Example: epir predict clip_folder --fps 200 --onset 46 --apex 62
+
+    Example: epir predict onset.png apex.png
+    """
+    from epir.cli.console import emit_json, showing_progress, stderr, stdout
+    from epir.recognition.batch import answer_all
+    from epir.recognition.recognizer import Recognizer
+    from epir.recognition.wording import answer_lines
+
+    recognizer = Recognizer.from_pretrained(model, engine=engine, threshold=threshold)  # type: ignore[arg-type]
+    with showing_progress(quiet=json) as progress:
+        batch = answer_all(recognizer, inputs, onset=onset, apex=apex, fps=fps, out=out, force=force, progress=progress)
+    if json:
+        emit_json(batch.to_dict())
+    else:
+        for line in answer_lines(batch.answers):
+            stdout.print(line, markup=False)
+        for path in batch.written:
+            stdout.print(f"written: {path}", markup=False)
+    for name, error in batch.errors:
+        head = f"{name}: " if len(batch.answers) + len(batch.errors) > 1 else ""
+        stderr.print(f"{head}{error.problem}\nfix: {error.fix}", markup=False)
+    if batch.errors:
+        raise typer.Exit(2)

@@ -1,0 +1,73 @@
+"""The verb `train`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def train(
+    maps: Annotated[list[Path], typer.Argument(help="Map sets of one size, as epir prepare writes them.")],
+    protocol: Annotated[str, typer.Option(help="cde, sde-casme2, sde-samm, sde-smic, sde-casme3 or sde.")],
+    out: Annotated[Path, typer.Option(help="The model folder to write.")],
+    model: Annotated[str, typer.Option(help="The model to train.")] = "epir",
+    start: Annotated[
+        Path | None, typer.Option(help="A model folder to start from.", show_default="random weights")
+    ] = None,
+    training: Annotated[
+        str | None,
+        typer.Option(help="The recipe: strict, peer or paper.", show_default="strict; peer for other networks"),
+    ] = None,
+    changes: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: training.epochs=30.")] = None,
+    folds: Annotated[int, typer.Option(help="Grouped folds that calibrate the scores.")] = 5,
+    seed: Annotated[int, typer.Option(help="Of the final model.")] = 0,
+    run: Annotated[Path | None, typer.Option(help="Keep the folds as this run; a second call finishes them.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Folds at a time.", show_default="one per core")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Train one model on all clips, calibrate its scores on held-out people, and write its folder with a model card.
+
+    Example: epir train maps/casme2 maps/samm maps/smic --protocol cde --out models/mine
+    """
+    from dataclasses import asdict
+
+    from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.recognition.final import train_final
+
+    with showing_progress(quiet=json) as progress:
+        made = train_final(
+            maps,
+            protocol=protocol,
+            out=out,
+            model=model,
+            start=start,
+            training=training,
+            changes=changes or (),
+            folds=folds,
+            seed=seed,
+            run=run,
+            workers=workers,
+            force=force,
+            progress=progress,
+        )
+    if json:
+        calibration = asdict(made.calibration)
+        emit_json(
+            {
+                "model": str(out),
+                "clips": made.clips,
+                "people": made.people,
+                "strict": made.strict,
+                "calibration": calibration,
+            }
+        )
+        return
+    strict, fitted = made.strict, made.calibration
+    stdout.print(f"{made.clips} clips of {made.people} people, protocol {protocol}", markup=False)
+    stdout.print(
+        f"strict, grouped folds: UF1 {strict['uf1']:.4f}  UAR {strict['uar']:.4f}  accuracy {strict['accuracy']:.4f}"
+    )
+    errors = f"{fitted.error_before:.3f} -> {fitted.error_after:.3f}"
+    stdout.print(f"temperature {fitted.temperature:.3g}: expected calibration error {errors}", markup=False)
+    stdout.print(f"the model is in {out}; next: epir predict VIDEO --model {out}", markup=False)

@@ -1,0 +1,107 @@
+"""Many inputs in one call, each failing alone."""
+
+import glob
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from epir.core.errors import EpirError, FrameError
+from epir.core.progress import Progress, Silent
+from epir.recognition.answer import Answer
+from epir.recognition.outputs import write_outputs
+from epir.recognition.recognizer import Recognizer
+from epir.recognition.source import is_picture, source_name
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What became of each input."""
+
+    answers: tuple[Answer, ...]
+    errors: tuple[tuple[str, EpirError], ...]  # name of the input, and why it failed
+    written: tuple[Path, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Answers and errors as plain values for JSON; an answer holds one entry per movement."""
+        return {
+            "answers": [
+                {**answer.to_dict(), "movements": [each.to_dict() for each in answer.all]} for answer in self.answers
+            ],
+            "errors": [{"input": name, "problem": error.problem, "fix": error.fix} for name, error in self.errors],
+            "written": [str(path) for path in self.written],
+        }
+
+
+def answer_all(
+    recognizer: Recognizer,
+    inputs: Sequence[str],
+    *,
+    onset: int | None = None,
+    apex: int | None = None,
+    fps: float | None = None,
+    out: str | Path | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Batch:
+    """Answer for every input; patterns are spelt out, pictures are taken in pairs (onset, apex)."""
+    progress = progress or Silent()
+    answers, errors, written = [], [], []
+    names: set[str] = set()
+    for given in gather_inputs(inputs):
+        try:
+            if isinstance(given, FailedInput):
+                raise given.error
+            answer = recognizer.predict(given, onset=onset, apex=apex, fps=fps, progress=progress)
+            if out is not None:
+                folder = Path(out) / _folder_name(given, names)
+                written += write_outputs(given, answer, folder, force=force, progress=progress)
+            answers.append(answer)
+        except EpirError as error:
+            errors.append((given.name if isinstance(given, FailedInput) else source_name(given), error))
+    return Batch(tuple(answers), tuple(errors), tuple(written))
+
+
+@dataclass(frozen=True)
+class FailedInput:
+    """An input that cannot even be tried."""
+
+    name: str
+    error: EpirError
+
+
+def gather_inputs(inputs: Sequence[str]) -> list[str | tuple[str, str] | FailedInput]:
+    """The inputs with patterns spelt out and pictures in pairs, in the order given."""
+    found: list[str | tuple[str, str] | FailedInput] = []
+    waiting: str | None = None
+    for given in inputs:
+        matches = [given]
+        if glob.has_magic(given) and not Path(given).exists():
+            matches = sorted(glob.glob(given, recursive=True))
+            if not matches:
+                error = FrameError(f"nothing matches {given}", fix="check the pattern")
+                found.append(FailedInput(given, error))
+        for path in matches:
+            if not is_picture(path):
+                found.append(path)
+            elif waiting is None:
+                waiting = path
+            else:
+                found.append((waiting, path))
+                waiting = None
+    if waiting is not None:
+        error = FrameError(
+            f"{waiting} is one picture: there is no apex to go with it", fix="give pictures in pairs: onset apex"
+        )
+        found.append(FailedInput(waiting, error))
+    return found
+
+
+def _folder_name(given: str | tuple[str, str], used: set[str]) -> str:
+    """A folder name for an input, different from those before it."""
+    stem = Path(given if isinstance(given, str) else given[1]).stem or "answer"
+    name, number = stem, 2
+    while name in used:
+        name, number = f"{stem}-{number}", number + 1
+    used.add(name)
+    return name

@@ -1,0 +1,181 @@
+"""Map sets -> one model for use: trained on all clips, calibrated on people that were held out."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from epir.core.config import to_dict
+from epir.core.errors import ConfigError, ProtocolError
+from epir.core.files import refuse_overwrite
+from epir.core.progress import Progress, Silent
+from epir.evaluation.choices import choose
+from epir.evaluation.fold import one_thread
+from epir.evaluation.material import Material, gather, read_maps
+from epir.evaluation.run import Engine, evaluate, opened
+from epir.maps.mapset import MapSet
+from epir.recognition.calibration import Calibration, calibrate
+from epir.recognition.card import model_card
+
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class FinalModel:
+    """A finished model folder, and what its folds say about it."""
+
+    folder: Path
+    clips: int
+    people: int
+    strict: dict[str, Any]  # scores of the grouped folds
+    calibration: Calibration
+    seconds: float
+
+
+def train_final(
+    maps: str | Path | MapSet | Sequence[str | Path | MapSet],
+    *,
+    protocol: str,
+    out: str | Path,
+    model: str = "epir",
+    start: str | Path | None = None,
+    training: str | None = None,
+    changes: Iterable[str] = (),
+    folds: int = FOLDS,
+    seed: int = 0,
+    run: str | Path | None = None,
+    workers: int | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> FinalModel:
+    """Train one model on all clips of `maps` and write its folder; its scores are calibrated by grouped folds.
+
+    The folds train the same recipe on some of the people and predict the others: their scores are strict, and the
+    temperature comes from them. `run` keeps them as a run folder. `start` is a model folder to start from.
+    """
+    out, progress = Path(out), progress or Silent()
+    refuse_overwrite(out, force=force)
+    changes = [*changes, *([f"training.start={Path(start).resolve()}"] if start is not None else [])]
+    with ExitStack() as stack:
+        sets = stack.enter_context(opened(maps))
+        material = gather(sets, protocol)
+        _refuse_pipelines(model)
+        count = _fitting_folds(material, folds)
+        home = (
+            Path(run)
+            if run is not None
+            else Path(stack.enter_context(TemporaryDirectory(prefix="epir-folds-"))) / "run"
+        )
+        finished = evaluate(
+            sets,
+            protocol=protocol,
+            model=model,
+            out=home,
+            folds=count,
+            training=training,
+            changes=changes,
+            engine=Engine(workers=workers),
+            progress=progress,
+        )
+        calibration = calibrate(finished.predictions, material.classes)
+        settings, recipe = choose(
+            model, training=training, changes=changes, classes=len(material.classes), map_size=material.size
+        )
+        network, seconds = _train(material, settings, recipe, seed, progress)
+        strict = finished.scores["strict"]
+        notes = _notes(sets, material, recipe, calibration, strict, count, seed)
+        network.save_pretrained(
+            out, labels=material.classes, notes=notes, card=model_card(settings, material.classes, notes), force=force
+        )
+    return FinalModel(
+        folder=out,
+        clips=len(material.samples),
+        people=len({clip.person for clip in material.clips}),
+        strict=strict,
+        calibration=calibration,
+        seconds=seconds,
+    )
+
+
+def _train(material: Material, settings: Any, recipe: Any, seed: int, progress: Progress) -> tuple[Any, float]:
+    from epir.core.seeds import stream_seed
+    from epir.model.network import Network
+    from epir.peers.registry import build
+    from epir.training.batches import LabelledMaps
+    from epir.training.loop import find_device, fit, repeatable
+
+    own = stream_seed(seed, "final model")
+    with one_thread():
+        with repeatable(stream_seed(own, "first weights"), find_device("cpu")):
+            network = build(settings)
+        assert isinstance(network, Network), "pipelines are refused before"
+        clips = LabelledMaps.of(
+            read_maps(material.samples), [each.label for each in material.samples], material.classes
+        )
+        trained = fit(network, clips, recipe, seed=own, progress=progress)
+    return network, trained.seconds
+
+
+def _notes(
+    sets: Sequence[MapSet],
+    material: Material,
+    training: Any,
+    calibration: Calibration,
+    strict: dict[str, Any],
+    folds: int,
+    seed: int,
+) -> dict[str, Any]:
+    from epir import __version__
+
+    recipes = [dict(each.meta.get("recipe", {})) for each in sets]
+    settings = to_dict(training)
+    settings["start"] = Path(settings["start"]).name if settings.get("start") else None  # no paths of this machine
+    people = {clip.person for clip in material.clips}
+    return {
+        "recipe": recipes[0] if len({each.get("digest") for each in recipes}) == 1 else _mixed(recipes),
+        "temperature": calibration.temperature,
+        "threshold": calibration.threshold,
+        "mirror": bool(training.mirror_at_prediction),
+        "calibration": {**asdict(calibration), "folds": folds},
+        "protocol": material.protocol,
+        "strict": {name: strict[name] for name in ("uf1", "uar", "accuracy", "uf1_interval", "confusion")},
+        "data": {
+            "clips": len(material.samples),
+            "people": len(people),
+            "corpora": dict(Counter(clip.corpus for clip in material.clips)),
+            "classes": dict(Counter(sample.label for sample in material.samples)),
+            "maps": list(material.maps),
+        },
+        "training": settings,
+        "seed": seed,
+        "epir": __version__,
+    }
+
+
+def _mixed(recipes: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {"name": "mixed", "recipes": list(recipes)}
+
+
+def _fitting_folds(material: Material, folds: int) -> int:
+    people = len({clip.person for clip in material.clips})
+    if folds < 2:
+        raise ConfigError(f"{folds} folds hold nobody out", fix="give --folds 2 or more; 5 is usual")
+    if people < 2:
+        raise ProtocolError(
+            "calibration needs people that training has not seen, but all clips are of one person",
+            fix="give maps of two people or more",
+        )
+    return min(folds, people)
+
+
+def _refuse_pipelines(model: str) -> None:
+    from epir.peers.registry import is_pipeline
+
+    if is_pipeline(model):
+        raise ConfigError(
+            f"{model!r} is a pipeline of features and a linear SVM, which has no model folder",
+            fix="train a network, for example --model epir",
+        )

@@ -1,0 +1,142 @@
+"""Whatever the user has -> frames: a video file, a folder of pictures, an array, or two pictures.
+
+Axes: T frames, H, W pixels
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from epir.core.errors import FrameError, ShapeError
+from epir.frames.folder import missing_frame
+from epir.frames.picture import PICTURES, read_picture
+from epir.frames.reader import Frames, open_frames
+
+
+class ArrayFrames:
+    """Frames that are in memory already, numbered from 0."""
+
+    fps: float | None = None
+
+    def __init__(self, frames: np.ndarray | Sequence[np.ndarray], name: str = "array") -> None:
+        self.path = Path(name)
+        self._frames = frames
+        self.numbers: tuple[int, ...] = tuple(range(len(frames)))
+
+    def read(self, number: int) -> np.ndarray:
+        """One frame, (H, W, 3) uint8 RGB."""
+        if not 0 <= number < len(self.numbers):
+            raise missing_frame(self.path, number, self.numbers)
+        return colour(self._frames[number])
+
+    def between(self, first: int, last: int) -> Iterator[tuple[int, np.ndarray]]:
+        """The frames from `first` to `last` with their numbers."""
+        for number in self.numbers[max(first, 0) : last + 1]:
+            yield number, self.read(number)
+
+    def __iter__(self) -> Iterator[tuple[int, np.ndarray]]:
+        return self.between(0, len(self.numbers) - 1)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __enter__(self) -> "ArrayFrames":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing stays open."""
+
+
+class PairFrames(ArrayFrames):
+    """An onset and an apex, given as they are."""
+
+
+def open_source(given: Any) -> Frames:
+    """The frames of a path, an array (T, H, W, 3) or (T, H, W), or a pair of pictures (paths or arrays)."""
+    if isinstance(given, str | Path):
+        frames = open_frames(given)
+    elif isinstance(given, np.ndarray) and given.dtype != object:
+        frames = ArrayFrames(_checked(given))
+    elif isinstance(given, Sequence) and len(given) == 2:
+        frames = _pair(given[0], given[1])
+    elif isinstance(given, Sequence) and len(given) > 2 and all(isinstance(each, np.ndarray) for each in given):
+        frames = ArrayFrames([_picture(each, f"frame {number}") for number, each in enumerate(given)])
+    else:
+        raise ShapeError(
+            f"there is nothing to look at in {type(given).__name__}",
+            fix="give a video file, a folder of frames, an array (T, H, W, 3), or two pictures (onset, apex)",
+        )
+    if len(frames.numbers) < 2:
+        raise FrameError(
+            f"{frames.path} holds {_counted(len(frames.numbers))}: motion needs two",
+            fix="give a video of a second or so, or two pictures (onset, apex)",
+        )
+    return frames
+
+
+def source_name(given: Any) -> str:
+    """What the user will recognise the input by."""
+    if isinstance(given, str | Path):
+        return str(given)
+    if isinstance(given, Sequence) and given and all(isinstance(each, str | Path) for each in given):
+        return " ".join(str(each) for each in given)
+    return "two pictures" if isinstance(given, Sequence) and len(given) == 2 else "array"
+
+
+def is_picture(path: str | Path) -> bool:
+    """Whether a path is a picture by its ending."""
+    return Path(path).suffix.lower() in PICTURES and not Path(path).is_dir()
+
+
+def colour(frame: np.ndarray) -> np.ndarray:
+    """The frame as (H, W, 3); a grey one gets three equal channels."""
+    if frame.ndim == 2:
+        frame = frame[..., None]
+    return np.ascontiguousarray(np.repeat(frame, 3, axis=2) if frame.shape[2] == 1 else frame)
+
+
+def _pair(onset: Any, apex: Any) -> PairFrames:
+    pictures = [_picture(each, name) for each, name in ((onset, "the onset"), (apex, "the apex"))]
+    if pictures[0].shape != pictures[1].shape:
+        sizes = [f"{picture.shape[1]} x {picture.shape[0]} px" for picture in pictures]
+        raise ShapeError(
+            f"the onset is {sizes[0]} but the apex is {sizes[1]}",
+            fix="take both pictures from one video, without cropping or scaling either",
+        )
+    return PairFrames(pictures, source_name((onset, apex)))
+
+
+def _picture(given: Any, name: str) -> np.ndarray:
+    if isinstance(given, str | Path):
+        return read_picture(given)
+    picture = np.asarray(given)
+    if (
+        picture.dtype != np.uint8
+        or picture.ndim not in (2, 3)
+        or (picture.ndim == 3 and picture.shape[2] not in (1, 3))
+    ):
+        raise ShapeError(
+            f"{name} is {picture.dtype} {picture.shape}, not a picture", fix="give (H, W, 3) uint8 RGB, or (H, W) uint8"
+        )
+    return colour(picture)
+
+
+def _checked(frames: np.ndarray) -> np.ndarray:
+    if frames.ndim == 3 and frames.shape[2] in (1, 3):
+        raise ShapeError(
+            f"an array of shape {frames.shape} is one picture, not a clip", fix="give (T, H, W, 3), or two pictures"
+        )
+    if frames.dtype != np.uint8 or frames.ndim not in (3, 4) or (frames.ndim == 4 and frames.shape[3] not in (1, 3)):
+        raise ShapeError(
+            f"frames are (T, H, W, 3) uint8 RGB, not {frames.dtype} {frames.shape}",
+            fix="stack the frames on the first axis; values go from 0 to 255",
+        )
+    if 0 in frames.shape[1:]:
+        raise ShapeError(f"frames of shape {frames.shape} are empty", fix="give frames with pixels")
+    return frames
+
+
+def _counted(count: int) -> str:
+    return "no frame" if count == 0 else "one frame"

@@ -1,0 +1,31 @@
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from epir.cli.export import export
+from epir.core.errors import CheckpointError
+from epir.model.presets import preset
+from epir.model.transformer import Epir
+
+pytest.importorskip("onnxscript")
+
+app = typer.Typer()
+app.command()(export)
+
+
+def test_the_difference_is_told(tmp_path):
+    Epir(preset("epir", width=16, feed_forward=16, blocks=3, heads=2)).save_pretrained(tmp_path / "model")
+    result = CliRunner().invoke(app, [str(tmp_path / "model"), "--out", str(tmp_path / "m.onnx"), "--json"])
+    assert result.exit_code == 0, result.output
+    values = json.loads(result.stdout)
+    assert values["maps"] == 34
+    assert max(values["random_maps"], values["real_maps"]) == values["max_difference"] < 1e-4
+    assert (tmp_path / "m.onnx").stat().st_size == pytest.approx(values["megabytes"] * 1e6, abs=1e4)
+
+
+def test_a_missing_model_is_told(tmp_path):
+    result = CliRunner().invoke(app, [str(tmp_path / "none"), "--out", str(tmp_path / "m.onnx")])
+    assert isinstance(result.exception, CheckpointError)
+    assert "there is no model folder" in str(result.exception)

@@ -1,0 +1,40 @@
+import pytest
+
+from epir.core.errors import FrameError
+from epir.recognition.batch import answer_all, gather_inputs
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name in ("a.mp4", "b.mp4", "on.png", "ap.png", "one.png"):
+        (tmp_path / name).touch()
+    return tmp_path
+
+
+def test_patterns_are_spelt_out_and_pictures_paired(files):
+    found = gather_inputs([str(files / "*.mp4"), str(files / "on.png"), str(files / "ap.png")])
+    assert found == [str(files / "a.mp4"), str(files / "b.mp4"), (str(files / "on.png"), str(files / "ap.png"))]
+
+
+def test_a_lone_picture_and_an_empty_pattern_are_errors_of_their_own(files):
+    empty, video, lone = gather_inputs([str(files / "*.avi"), str(files / "a.mp4"), str(files / "one.png")])
+    assert isinstance(empty.error, FrameError)
+    assert "nothing matches" in empty.error.problem
+    assert video == str(files / "a.mp4")
+    assert "one picture: there is no apex" in lone.error.problem
+
+
+def test_each_input_fails_alone(recognizer, video, tmp_path):
+    batch = answer_all(recognizer, [str(tmp_path / "gone.mp4"), str(video)], out=tmp_path / "out")
+    assert [answer.input for answer in batch.answers] == [str(video)]
+    assert [name for name, _ in batch.errors] == [str(tmp_path / "gone.mp4")]
+    assert (tmp_path / "out" / "smile" / "why.png").exists()
+    values = batch.to_dict()
+    assert values["answers"][0]["movements"][0]["apex"] == batch.answers[0].apex
+    assert values["errors"][0]["fix"] == "check the path"
+
+
+def test_inputs_of_one_name_get_folders_of_their_own(recognizer, video, tmp_path):
+    batch = answer_all(recognizer, [str(video), str(video)], out=tmp_path / "out")
+    assert not batch.errors
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["smile", "smile-2"]

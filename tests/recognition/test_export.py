@@ -1,0 +1,86 @@
+import sys
+
+import numpy as np
+import pytest
+
+from epir.core.errors import CheckpointError, EpirError, MissingExtra
+from epir.maps.mapset import load_maps
+from epir.recognition import export as module
+from epir.recognition.engine import OnnxEngine, TorchEngine
+from epir.recognition.recognizer import Recognizer
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("onnxscript")
+
+
+@pytest.fixture(scope="module")
+def exported(trained, maps, tmp_path_factory):
+    out = tmp_path_factory.mktemp("onnx") / "tiny.onnx"
+    return module.export_onnx(trained.folder, out, maps=load_maps(maps).maps[:12])
+
+
+def test_the_file_gives_what_the_original_gives(exported):
+    assert exported.difference == max(exported.random, exported.real) < 1e-4
+    assert exported.maps == 10 + 12
+
+
+@pytest.mark.parametrize("batch", [1, 3, 64])
+def test_the_batch_is_free_and_scores_agree(exported, trained, batch):
+    maps = np.random.default_rng(batch).standard_normal((batch, 3, 28, 28)).astype(np.float32)
+    engine = OnnxEngine(exported.path)
+    assert engine.logits(maps).shape == (batch, 3)
+    assert engine.scores(maps) == pytest.approx(TorchEngine(trained.folder).scores(maps), abs=1e-5)
+
+
+def test_a_recognizer_runs_on_the_file_alone(exported, recognizer, smile):
+    fast = Recognizer.from_pretrained(exported.path)
+    expected = recognizer.predict((smile[12], smile[20]))
+    answer = fast.predict((smile[12], smile[20]))
+    assert answer.scores == pytest.approx(expected.scores, abs=1e-4)
+    assert answer.label == expected.label
+    assert (fast.temperature, fast.threshold, fast.recipe) == (
+        recognizer.temperature,
+        recognizer.threshold,
+        recognizer.recipe,
+    )
+    assert answer.tokens is None
+    answer.plot()
+
+
+def test_a_model_folder_with_its_export_runs_by_onnx(exported, trained, tmp_path, smile):
+    import shutil
+
+    shutil.copytree(trained.folder, tmp_path / "model")
+    shutil.copy(exported.path, tmp_path / "model" / "model.onnx")
+    fast = Recognizer.from_pretrained(tmp_path / "model", engine="onnx")
+    assert fast.predict((smile[12], smile[20])).scores
+
+
+def test_an_export_that_differs_is_not_kept(trained, exported, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_write", lambda _, path: path.write_bytes(exported.path.read_bytes()))
+    monkeypatch.setattr(module, "_difference", lambda *_: 0.3)
+    with pytest.raises(CheckpointError, match=r"differs from the original by 0.3, so it was not kept\n  fix: install"):
+        module.export_onnx(trained.folder, tmp_path / "bad.onnx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_and_existing_files_are_minded(trained, exported, tmp_path):
+    with pytest.raises(CheckpointError, match=r"m.bin does not end in .onnx\n  fix: name it .*m.onnx"):
+        module.export_onnx(trained.folder, tmp_path / "m.bin")
+    with pytest.raises(EpirError, match="exists already"):
+        module.export_onnx(trained.folder, exported.path)
+
+
+def test_a_foreign_file_is_refused(tmp_path):
+    (tmp_path / "m.onnx").write_bytes(b"nothing")
+    with pytest.raises(CheckpointError, match=r"m.onnx cannot be opened: .*\n  fix: write it again"):
+        OnnxEngine(tmp_path / "m.onnx")
+
+
+def test_without_onnx_the_error_names_the_extra(trained, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(MissingExtra, match=r'ONNX is not installed\n  fix: pip install "epir\[onnx\]"'):
+        module.export_onnx(trained.folder, tmp_path / "m.onnx")
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(MissingExtra, match="ONNX Runtime is not installed"):
+        OnnxEngine(tmp_path / "m.onnx")

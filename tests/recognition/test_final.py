@@ -1,0 +1,69 @@
+import json
+
+import pytest
+
+from epir.core.errors import ConfigError, EpirError, ProtocolError
+from epir.maps.mapset import load_maps, save_maps
+from epir.model.folder import read_config
+from epir.recognition.final import train_final
+
+
+def test_the_folder_holds_what_a_recognizer_needs(trained):
+    config = read_config(trained.folder)
+    assert config.labels == ("negative", "positive", "surprise")
+    assert config.notes["temperature"] == trained.calibration.temperature > 0
+    assert config.notes["threshold"] == 0.5
+    assert config.notes["recipe"]["name"] == "direct"
+    assert config.notes["data"]["clips"] == trained.clips == 120
+    assert config.notes["strict"]["uf1"] == trained.strict["uf1"] > 0.5  # chance is 0.33
+    json.loads((trained.folder / "config.json").read_text(), parse_constant=pytest.fail)  # no NaN
+
+
+def test_the_card_says_what_it_is_made_of_and_what_it_must_not_be_used_for(trained):
+    card = (trained.folder / "README.md").read_text()
+    for words in (
+        f"{trained.clips} clips of {trained.people} people: synthetic",
+        f"| strict | {trained.strict['uf1']:.4f} |",
+        "Protocol `sde`, 2 grouped folds",
+        "Expected calibration error",
+        "docs/responsible-use.md",
+        "Do not use it to detect lies",
+    ):
+        assert words in card
+    assert "nan" not in card.casefold().replace("nance", "")
+
+
+def test_an_existing_folder_is_kept_unless_forced(trained, maps):
+    with pytest.raises(EpirError, match=r"exists already\n  fix: .*--force"):
+        train_final(maps, protocol="sde", out=trained.folder)
+
+
+def test_one_person_cannot_calibrate(maps, tmp_path):
+    whole = load_maps(maps)
+    alone = [n for n, clip in enumerate(whole.clips) if clip.subject == whole.clips[0].subject]
+    save_maps(tmp_path / "one", whole.maps[alone], [whole.clips[n] for n in alone], recipe={})
+    with pytest.raises(ProtocolError, match=r"all clips are of one person\n  fix: give maps of two people"):
+        train_final(tmp_path / "one", protocol="sde", out=tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"folds": 1}, "1 folds hold nobody out"), ({"model": "bi-woof"}, "'bi-woof' is a pipeline .* no model folder")],
+)
+def test_impossible_trainings_are_refused(maps, tmp_path, options, words):
+    with pytest.raises(ConfigError, match=words):
+        train_final(maps, protocol="sde", out=tmp_path / "model", **options)
+    assert not (tmp_path / "model").exists()
+
+
+def test_training_can_start_from_a_model_folder(trained, maps, tmp_path):
+    changes = ["model.width=32", "model.feed_forward=48", "model.blocks=4", "model.heads=2", "training.epochs=1"]
+    again = train_final(
+        maps, protocol="sde", out=tmp_path / "on", start=trained.folder, changes=changes, folds=2, workers=1,
+        run=tmp_path / "run",
+    )  # fmt: skip
+    notes = read_config(again.folder).notes
+    assert notes["training"]["start"] == "tiny"
+    assert str(tmp_path) not in (again.folder / "config.json").read_text()
+    assert "Training started from the weights of `tiny`" in (again.folder / "README.md").read_text()
+    assert (tmp_path / "run" / "scores.json").exists()

@@ -1,0 +1,61 @@
+import json
+
+import cv2
+import numpy as np
+import pytest
+
+from epir.core.errors import EpirError
+from epir.recognition.outputs import write_outputs
+from epir.recognition.video import STRIP, annotated, motion_strip
+
+
+@pytest.fixture(scope="module")
+def answer(recognizer, video):
+    return recognizer.predict(video)
+
+
+def test_everything_there_is_to_see_is_written(answer, video, tmp_path):
+    written = write_outputs(video, answer, tmp_path / "out")
+    assert [path.name for path in written] == ["why.png", "timeline.png", "annotated.mp4", "answer.json"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(path.name for path in written)
+    values = json.loads((tmp_path / "out" / "answer.json").read_text())
+    assert values["answers"][0]["label"] == answer.label
+    film = cv2.VideoCapture(str(tmp_path / "out" / "annotated.mp4"))
+    assert int(film.get(cv2.CAP_PROP_FRAME_COUNT)) == 48
+    assert int(film.get(cv2.CAP_PROP_FRAME_HEIGHT)) == 260 + STRIP
+    with pytest.raises(EpirError, match="exists already"):
+        write_outputs(video, answer, tmp_path / "out")
+    write_outputs(video, answer, tmp_path / "out", force=True)
+
+
+def test_two_pictures_have_a_picture_and_no_video(recognizer, smile, tmp_path):
+    pair = (smile[12], smile[20])
+    written = write_outputs(pair, recognizer.predict(pair), tmp_path / "out")
+    assert [path.name for path in written] == ["why.png", "answer.json"]
+
+
+def test_where_nothing_was_found_there_is_a_timeline(recognizer, still, tmp_path):
+    written = write_outputs(still, recognizer.predict(still, fps=60), tmp_path / "out")
+    assert [path.name for path in written] == ["timeline.png", "annotated.mp4", "answer.json"]
+
+
+def test_the_square_lies_around_the_face_and_the_class_shows_only_while_it_lasts(answer, smile):
+    during, before = annotated(smile[20], 20, answer), annotated(smile[2], 2, answer)
+    green = np.abs(during.astype(int) - (150, 190, 40)).max(axis=-1) < 40
+    rows, columns = np.nonzero(green[45:])
+    crop = answer.timeline.crops[0]
+    assert rows.min() + 45 == pytest.approx(crop.y - crop.side / 2, abs=6)
+    assert columns.max() == pytest.approx(crop.x + crop.side / 2, abs=6)
+    assert not (np.abs(before.astype(int) - (150, 190, 40)).max(axis=-1) < 20).any()
+
+
+def test_large_frames_are_written_smaller(answer):
+    assert annotated(np.zeros((3000, 2000, 3), np.uint8), 0, answer).shape == (1280, 852, 3)
+
+
+def test_the_strip_shows_the_movement_where_it_is(answer):
+    strip = motion_strip(answer, 480)
+    assert strip.shape == (STRIP, 480, 3)
+    marked = (strip == (70, 90, 30)).all(axis=-1).any(axis=0).nonzero()[0] / 479 * 47
+    assert marked.min() == pytest.approx(answer.onset, abs=0.2)
+    assert marked.max() == pytest.approx(answer.offset, abs=0.2)

@@ -1,0 +1,226 @@
+import json
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from epir.core.errors import CheckpointError, ConfigError, EpirError, FaceNotFound, FrameError, ShapeError
+from epir.model.folder import read_config
+from epir.recognition.answer import NOT_FOUND, UNCERTAIN
+from epir.recognition.loading import read_recipe
+from epir.recognition.recognizer import Recognizer, Span
+
+
+@pytest.fixture(scope="module")
+def spotted(recognizer, video):
+    return recognizer.predict(video)
+
+
+def test_a_video_gets_an_answer_with_all_it_rests_on(spotted, recognizer):
+    assert spotted.label in (*recognizer.labels, UNCERTAIN)
+    assert sum(spotted.scores.values()) == pytest.approx(1, abs=1e-4)
+    assert tuple(spotted.scores) == recognizer.labels == ("negative", "positive", "surprise")
+    assert abs(spotted.apex - 20) <= 3
+    assert spotted.onset < spotted.apex < spotted.offset
+    assert spotted.map.shape == (3, 28, 28)
+    assert spotted.tokens.grid == 4
+    assert spotted.fps == 60
+    assert spotted.all == (spotted.all[0],)
+    assert spotted.warnings == ()
+
+
+def test_a_smile_is_positive(spotted):
+    assert spotted.best == "positive"
+
+
+def test_an_answer_is_plain_json(spotted):
+    values = json.loads(json.dumps(spotted.to_dict()))
+    assert values["scores"] == spotted.scores
+    assert values["confidence"] == max(spotted.scores.values())
+    assert values["tokens"]["selected"] == list(spotted.tokens.selected)
+
+
+def test_an_answer_draws_itself(spotted, tmp_path):
+    assert isinstance(spotted.plot(tmp_path / "why.png"), Figure)
+    assert (tmp_path / "why.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_folder_array_and_pair_agree_when_given_the_same_two_frames(recognizer, folder, smile):
+    pair = recognizer.predict((smile[12], smile[20]))
+    array = recognizer.predict(smile, onset=12, apex=20)
+    pictures = recognizer.predict(folder, onset=113, apex=121)
+    paths = recognizer.predict((folder / "img113.png", folder / "img121.png"))
+    for answer in (array, pictures, paths):
+        assert answer.scores == pytest.approx(pair.scores, abs=1e-6)
+        assert (answer.map == pair.map).all()
+    assert (pair.onset, pair.apex) == (0, 1)
+    assert (pictures.onset, pictures.apex) == (113, 121)
+    assert pictures.timeline is None
+
+
+def test_maps_are_those_that_prepare_makes(recognizer, folder):
+    from epir.core.records import Clip
+    from epir.flow.clip import prepare_clip
+
+    clip = Clip("own", "1", "smile", "positive", 113, 121, 134, 60.0, frames=folder)
+    answer = recognizer.predict(folder, onset=113, apex=121)
+    assert (answer.map == prepare_clip(clip, recognizer.recipe, 28).map).all()
+
+
+def test_a_given_onset_gets_its_apex_and_a_given_apex_its_onset(recognizer, smile):
+    after = recognizer.predict(smile, onset=11, fps=60)
+    assert after.onset == 11
+    assert abs(after.apex - 20) <= 3
+    before = recognizer.predict(smile, apex=21, fps=60)
+    assert before.apex == 21
+    assert abs(before.onset - 12) <= 3
+
+
+def test_a_still_face_has_no_micro_expression(recognizer, still):
+    answer = recognizer.predict(still, fps=60)
+    assert answer.label == NOT_FOUND == "no micro-expression found"
+    assert (answer.scores, answer.onset, answer.best, answer.all) == ({}, None, None, ())
+    assert isinstance(answer.plot(), Figure)
+
+
+def test_two_equal_pictures_are_uncertain(recognizer, still):
+    answer = recognizer.predict((still[0], still[0]))
+    assert answer.label == UNCERTAIN
+    assert any("hardly moves" in word for word in answer.warnings)
+
+
+def test_below_the_threshold_an_answer_is_uncertain(trained, smile):
+    strict = Recognizer.from_pretrained(trained.folder, threshold=1.0)
+    answer = strict.predict((smile[12], smile[20]))
+    assert answer.label == UNCERTAIN
+    assert answer.best in strict.labels
+
+
+def test_warnings_come_in_plain_words(recognizer, smile):
+    slow = recognizer.predict(smile, onset=12, apex=20, fps=30)
+    assert any("frame rate is low: at 30 frames a second" in word for word in slow.warnings)
+    unknown = recognizer.predict(smile)
+    assert any("frame rate is not known: 100 frames a second were assumed" in word for word in unknown.warnings)
+    small = recognizer.predict((smile[12, ::2, ::2], smile[20, ::2, ::2]))
+    assert any("face is small" in word for word in small.warnings)
+    two = np.concatenate([smile[[12, 20]], smile[[12, 20]]], axis=2)
+    assert any("several faces: 2 were seen" in word for word in recognizer.predict((two[0], two[1])).warnings)
+    shaken = np.roll(smile[20], 12, axis=1)
+    assert any("head moves strongly" in word for word in recognizer.predict((smile[12], shaken)).warnings)
+
+
+def test_grey_pictures_are_fine(recognizer, smile):
+    grey = smile[[12, 20]].mean(axis=-1).astype(np.uint8)
+    colour = recognizer.predict((smile[12], smile[20]))
+    assert recognizer.predict((grey[0], grey[1])).scores == pytest.approx(colour.scores, abs=0.15)
+    assert recognizer.predict(grey[..., None], onset=0, apex=1).scores
+
+
+def test_very_large_frames_are_fine(recognizer, smile):
+    import cv2
+
+    large = [cv2.resize(frame, (2080, 2080), interpolation=cv2.INTER_CUBIC) for frame in smile[[12, 20]]]
+    assert recognizer.predict(large).best == recognizer.predict((smile[12], smile[20])).best
+
+
+def test_many_inputs_become_a_table(recognizer, smile, still, tmp_path):
+    table = recognizer.predict_many([(smile[12], smile[20]), still, tmp_path / "none.mp4"], fps=60)
+    assert list(table["input"])[1:] == ["array", str(tmp_path / "none.mp4")]
+    assert table["positive"].notna().tolist() == [True, False, False]
+    assert "there is no folder or video" in table["error"].iloc[2]
+    assert table["apex"].iloc[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"onset": 20, "apex": 20}, r"the apex 20 does not come after the onset 20\n  fix: give an onset before"),
+        ({"onset": 2, "apex": 99}, r"the apex 99 is not in array, which holds frames 0 to 47\n  fix: .* from 0 to 47"),
+        ({"onset": -1}, r"the onset -1 is not in array"),
+        ({"onset": 47}, r"the onset 47 is the last frame"),
+        ({"apex": 0}, r"the apex 0 is the first frame"),
+    ],
+)
+def test_impossible_key_frames_are_refused(recognizer, smile, options, words):
+    with pytest.raises(FrameError, match=words):
+        recognizer.predict(smile, **options)
+
+
+@pytest.mark.parametrize("fps", [0, -3.0, float("nan"), float("inf")])
+def test_an_impossible_frame_rate_is_refused(recognizer, smile, fps):
+    with pytest.raises(FrameError, match=r"frames a second is no frame rate\n  fix: give the rate of the camera"):
+        recognizer.predict(smile, onset=12, apex=20, fps=fps)
+
+
+def test_where_the_face_is_lost_at_the_onset_the_crop_of_spotting_is_taken(recognizer, smile, spotted):
+    crop = spotted.timeline.crops[0]
+    assert recognizer._crop(np.zeros_like(smile[0]), Span(0, 1, 2, crop)) == crop
+    with pytest.raises(FaceNotFound):
+        recognizer._crop(np.zeros_like(smile[0]), Span(0, 1))
+    assert recognizer._crop(smile[0], Span(0, 1, 2, crop)).x == pytest.approx(crop.x, abs=2)
+
+
+def test_an_apex_without_a_movement_asks_for_the_onset(recognizer, still):
+    with pytest.raises(FrameError, match=r"no movement was found around the apex 9\n  fix: give the onset too"):
+        recognizer.predict(still, apex=9, fps=60)
+
+
+def test_inputs_that_cannot_be_used_say_why(recognizer, tmp_path, smile):
+    text = tmp_path / "notes.mp4"
+    text.write_text("this is no video")
+    for given, kind, words in (
+        (tmp_path / "gone.mp4", FrameError, "there is no folder or video .*gone.mp4"),
+        (text, FrameError, "notes.mp4 cannot be opened as a video"),
+        (smile[:1], FrameError, "array holds one frame: motion needs two\n  fix: give a video"),
+        (smile[0], ShapeError, "is one picture, not a clip"),
+        (smile.astype(float), ShapeError, r"frames are \(T, H, W, 3\) uint8 RGB, not float64"),
+        ((smile[0], smile[0, ::2]), ShapeError, "the onset is 260 x 260 px but the apex is 260 x 130 px"),
+        (np.zeros((6, 90, 90, 3), np.uint8), FaceNotFound, "no face was found"),
+        (3, ShapeError, "there is nothing to look at in int"),
+    ):
+        with pytest.raises(kind, match=words):
+            recognizer.predict(given)
+
+
+def test_a_folder_that_is_no_model_says_so(tmp_path):
+    with pytest.raises(CheckpointError, match=r"there is no model folder"):
+        Recognizer.from_pretrained(tmp_path / "none")
+    with pytest.raises(CheckpointError, match=r"no model.onnx\n  fix: write it with epir export"):
+        Recognizer.from_pretrained(tmp_path, engine="onnx")
+    with pytest.raises(CheckpointError, match=r"there is no file .*m.onnx"):
+        Recognizer.from_pretrained(tmp_path / "m.onnx")
+
+
+def test_without_shipped_weights_the_error_says_what_to_name(monkeypatch):
+    from epir.recognition import loading as module
+
+    def none_shipped(folder):
+        raise CheckpointError("this version of epir ships no weights", fix="name one")
+
+    monkeypatch.setattr(module, "find_weights", none_shipped)
+    with pytest.raises(CheckpointError, match=r"ships no weights\n  fix: name a model folder \(--model\)"):
+        Recognizer.from_pretrained()
+
+
+def test_a_threshold_beyond_the_scores_is_refused(trained):
+    with pytest.raises(ConfigError, match=r"threshold cannot be 3\n  fix: give a score from 0 to 1"):
+        Recognizer.from_pretrained(trained.folder, threshold=3.0)
+
+
+def test_an_unknown_engine_is_refused(trained):
+    with pytest.raises(EpirError, match="tensorrt"):
+        Recognizer.from_pretrained(trained.folder, engine="tensorrt")
+    with pytest.raises(ConfigError, match=r"torch cannot run .*m.onnx\n  fix: give the model folder"):
+        Recognizer.from_pretrained(trained.folder / "m.onnx", engine="torch")
+
+
+def test_the_recipe_comes_from_the_notes(trained):
+    notes = read_config(trained.folder).notes
+    assert read_recipe(notes).flow.size == 168
+    changed = {**notes["recipe"], "flow": {**notes["recipe"]["flow"], "size": 112}}
+    assert read_recipe({"recipe": changed}).flow.size == 112
+    mixed = {"name": "mixed", "recipes": [{"name": "direct"}, {**changed, "name": "epir"}]}
+    assert read_recipe({"recipe": mixed}).flow.size == 112
+    assert read_recipe({}).name == "epir"
+    with pytest.raises(CheckpointError, match=r"flow recipe of this model cannot be used: .*\n  fix: install"):
+        read_recipe({"recipe": {"flow": {"method": "guess"}}})

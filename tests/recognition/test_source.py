@@ -1,0 +1,43 @@
+import numpy as np
+import pytest
+
+from epir.core.errors import FrameError, ShapeError
+from epir.recognition.source import ArrayFrames, PairFrames, colour, open_source, source_name
+
+
+def test_an_array_is_frames():
+    frames = open_source(np.arange(4 * 5 * 6 * 3, dtype=np.uint8).reshape(4, 5, 6, 3))
+    assert frames.numbers == (0, 1, 2, 3)
+    assert [number for number, _ in frames.between(1, 2)] == [1, 2]
+    assert len(frames) == 4
+    with pytest.raises(FrameError, match="has no frame 4: it holds frames 0 to 3"):
+        frames.read(4)
+
+
+def test_grey_frames_get_three_channels():
+    frames = open_source(np.full((3, 8, 9), 7, np.uint8))
+    assert frames.read(0).shape == (8, 9, 3)
+    assert colour(np.zeros((4, 4, 1), np.uint8)).shape == (4, 4, 3)
+
+
+def test_a_list_of_more_than_two_arrays_is_a_clip():
+    assert isinstance(open_source([np.zeros((4, 4, 3), np.uint8)] * 3), ArrayFrames)
+    assert isinstance(open_source([np.zeros((4, 4, 3), np.uint8)] * 2), PairFrames)
+
+
+def test_inputs_have_names():
+    assert source_name("a/b.mp4") == "a/b.mp4"
+    assert source_name(("on.png", "ap.png")) == "on.png ap.png"
+    assert source_name((np.zeros(1), np.zeros(1))) == "two pictures"
+    assert source_name(np.zeros((2, 2))) == "array"
+
+
+@pytest.mark.parametrize("given", [np.zeros((4, 0, 5, 3), np.uint8), np.zeros((4, 4, 4, 2), np.uint8), [], ["a.png"]])
+def test_what_cannot_be_frames_is_refused(given):
+    with pytest.raises(ShapeError, match="fix:"):
+        open_source(given)
+
+
+def test_a_picture_of_another_kind_is_refused():
+    with pytest.raises(ShapeError, match=r"the apex is float64 \(4, 4\), not a picture"):
+        open_source((np.zeros((4, 4), np.uint8), np.zeros((4, 4))))

@@ -1,0 +1,36 @@
+from epir.recognition.answer import NOT_FOUND, Answer
+from epir.recognition.table import answers_table
+from epir.recognition.wording import answer_lines
+
+SCORES = {"negative": 0.1, "positive": 0.7, "surprise": 0.2}
+
+
+def found(**changes):
+    return Answer(
+        **{"input": "a.mp4", "label": "positive", "scores": SCORES, "onset": 3, "apex": 9, "offset": 21} | changes
+    )
+
+
+def test_one_line_per_movement_and_the_notes_below():
+    first = found(warnings=("the face is small",))
+    second = found(onset=40, apex=44, offset=50, label="uncertain", warnings=("the face is small",))
+    lines = answer_lines([Answer(**{**vars(first), "all": (first, second)}), Answer("b.mp4", NOT_FOUND)])
+    assert [line.split()[0] for line in lines] == ["input", "-----", "a.mp4", "a.mp4", "b.mp4", "note:"]
+    assert "positive  " in lines[2] and "0.70" in lines[2]
+    assert "40" in lines[3] and "uncertain" in lines[3]
+    assert "no micro-expression found" in lines[4]
+    assert lines[5] == "note: a.mp4: the face is small"
+
+
+def test_no_answers_no_lines():
+    assert answer_lines([]) == []
+
+
+def test_the_table_has_a_column_per_class_and_a_row_per_movement():
+    whole = Answer(**{**vars(found()), "all": (found(), found(onset=40, apex=44, offset=50))})
+    table = answers_table([whole, Answer("b.mp4", NOT_FOUND)], {"c.mp4": "it is gone"})
+    assert table["input"].tolist() == ["a.mp4", "a.mp4", "b.mp4", "c.mp4"]
+    assert table["positive"].tolist()[:2] == [0.7, 0.7]
+    assert table["onset"].tolist()[:2] == [3, 40]
+    assert table["error"].iloc[3] == "it is gone"
+    assert answers_table([]).empty
