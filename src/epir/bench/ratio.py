@@ -21,12 +21,13 @@ class Ratio:
 
 
 def seconds_each(
-    work: Mapping[str, Callable[[], object]], *, rounds: int, warm_up: int = 2, calls: int = 1
+    work: Mapping[str, Callable[[], object]], *, rounds: int, warm_up: int = 2, calls: int = 1, settle: int = 0
 ) -> dict[str, float]:
     """Processor seconds of one call of each piece of work.
 
     The pieces take turns, so that a busy machine slows all of them; the quickest of all rounds counts, since
-    disturbances only ever add.
+    disturbances only ever add. Each turn begins with `settle` calls that do not count, so that a small piece does not
+    pay for what a large one left in the caches.
     """
     for piece in work.values():
         for _ in range(warm_up):
@@ -34,6 +35,8 @@ def seconds_each(
     best = dict.fromkeys(work, float("inf"))
     for _ in range(rounds):
         for name, piece in work.items():
+            for _ in range(settle):
+                piece()
             began = time.process_time()
             for _ in range(calls):
                 piece()

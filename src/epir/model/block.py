@@ -34,7 +34,7 @@ class Block(nn.Module):
         width = settings.width
         self.attention_norm = nn.LayerNorm(width)
         self.attention = (
-            InterTokenAttention(width, settings.heads, tokens)
+            InterTokenAttention(width, settings.heads)
             if settings.attention == "inter-token"
             else Attention(width, settings.heads)
         )
