@@ -1,6 +1,8 @@
 import json
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from epir.core.errors import ConfigError, EpirError, ProtocolError
 from epir.maps.mapset import load_maps, save_maps
@@ -60,8 +62,9 @@ def test_training_can_start_from_a_model_folder(trained, maps, tmp_path):
     changes = ["model.width=32", "model.feed_forward=48", "model.blocks=4", "model.heads=2", "training.epochs=1"]
     again = train_final(
         maps, protocol="sde", out=tmp_path / "on", start=trained.folder, changes=changes, folds=2, workers=1,
-        run=tmp_path / "run",
+        run=tmp_path / "run", half=True,
     )  # fmt: skip
+    assert all(tensor.dtype == torch.float16 for tensor in load_file(again.folder / "model.safetensors").values())
     notes = read_config(again.folder).notes
     assert notes["training"]["start"] == "tiny"
     assert str(tmp_path) not in (again.folder / "config.json").read_text()

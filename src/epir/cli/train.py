@@ -23,6 +23,7 @@ def train(
     seed: Annotated[int, typer.Option(help="Of the final model.")] = 0,
     run: Annotated[Path | None, typer.Option(help="Keep the folds as this run; a second call finishes them.")] = None,
     workers: Annotated[int | None, typer.Option(help="Folds at a time.", show_default="one per core")] = None,
+    half: Annotated[bool, typer.Option("--half", help="Store the weights in half precision.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -48,6 +49,7 @@ def train(
             seed=seed,
             run=run,
             workers=workers,
+            half=half,
             force=force,
             progress=progress,
         )

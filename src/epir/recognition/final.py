@@ -48,13 +48,15 @@ def train_final(
     seed: int = 0,
     run: str | Path | None = None,
     workers: int | None = None,
+    half: bool = False,
     force: bool = False,
     progress: Progress | None = None,
 ) -> FinalModel:
     """Train one model on all clips of `maps` and write its folder; its scores are calibrated by grouped folds.
 
     The folds train the same recipe on some of the people and predict the others: their scores are strict, and the
-    temperature comes from them. `run` keeps them as a run folder. `start` is a model folder to start from.
+    temperature comes from them. `run` keeps them as a run folder. `start` is a model folder to start from, and `half`
+    stores the weights in half precision.
     """
     out, progress = Path(out), progress or Silent()
     refuse_overwrite(out, force=force)
@@ -88,7 +90,12 @@ def train_final(
         strict = finished.scores["strict"]
         notes = _notes(sets, material, recipe, calibration, strict, count, seed)
         network.save_pretrained(
-            out, labels=material.classes, notes=notes, card=model_card(settings, material.classes, notes), force=force
+            out,
+            labels=material.classes,
+            notes=notes,
+            card=model_card(settings, material.classes, notes),
+            half=half,
+            force=force,
         )
     return FinalModel(
         folder=out,
