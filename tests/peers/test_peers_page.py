@@ -43,13 +43,14 @@ def test_sizes_are_counted(name):
 
 def test_every_peer_is_described_and_has_a_row_of_scores():
     assert list(rows("Scores")) == PEERS
+    assert list(rows("Measured")) == ["epir", *PEERS]
     assert all(f"**`{name}`**" in PAGE for name in PEERS)
 
 
 @pytest.mark.parametrize(("name", "method"), PRINTED.items())
 def test_published_scores_are_the_printed_ones(name, method):
     (row,) = [r for r in printed_rows() if (r["table"], r["method"], r["part"]) == ("1", method, "full")]
-    published, _, _, chosen = rows("Scores")[name]
+    published, chosen = rows("Scores")[name]
     assert published == f"{row['uf1']} / {row['uar']}"
     assert chosen == row["selection"]
 
