@@ -40,6 +40,13 @@ def test_an_existing_folder_is_kept_unless_forced(trained, maps):
         train_final(maps, protocol="sde", out=trained.folder)
 
 
+def test_a_folder_that_is_no_model_is_kept_even_when_forced(maps, tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(EpirError, match="exists already and is not a model folder"):
+        train_final(maps, protocol="sde", out=tmp_path, force=True)
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
 def test_one_person_cannot_calibrate(maps, tmp_path):
     whole = load_maps(maps)
     alone = [n for n, clip in enumerate(whole.clips) if clip.subject == whole.clips[0].subject]

@@ -43,6 +43,7 @@ def save_model(
     force: bool = False,
 ) -> Path:
     """Write a model folder in one step; `half` stores the weights in half precision."""
+    refuse_foreign_folder(Path(folder))
     config = {"format": FORMAT, "model": to_dict(settings), "labels": list(labels), "notes": dict(notes or {})}
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
     if half:
@@ -52,6 +53,12 @@ def save_model(
         save_file(weights, temporary / "model.safetensors", metadata={"format": "pt"})
         (temporary / "README.md").write_text(card or default_card(config), encoding="utf-8")
     return Path(folder)
+
+
+def refuse_foreign_folder(folder: Path) -> None:
+    """`force` replaces a model, never a folder that holds something else."""
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "config.json").exists():
+        raise CheckpointError(f"{folder} exists already and is not a model folder", fix="choose another name")
 
 
 def read_config(folder: str | Path) -> ModelConfig:

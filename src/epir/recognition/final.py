@@ -17,6 +17,7 @@ from epir.evaluation.fold import one_thread
 from epir.evaluation.material import Material, gather, read_maps
 from epir.evaluation.run import Engine, evaluate, opened
 from epir.maps.mapset import MapSet
+from epir.model.folder import refuse_foreign_folder
 from epir.recognition.calibration import Calibration, calibrate
 from epir.recognition.card import model_card
 
@@ -60,6 +61,7 @@ def train_final(
     """
     out, progress = Path(out), progress or Silent()
     refuse_overwrite(out, force=force)
+    refuse_foreign_folder(out)
     changes = [*changes, *([f"training.start={Path(start).resolve()}"] if start is not None else [])]
     with ExitStack() as stack:
         sets = stack.enter_context(opened(maps))
