@@ -8,6 +8,9 @@ from epir.core.errors import ConfigError, EpirError, ProtocolError
 from epir.maps.mapset import load_maps, save_maps
 from epir.model.folder import read_config
 from epir.recognition.final import train_final
+from epir.synthetic.maps import synthetic_maps
+
+SMALL = ("model.width=32", "model.feed_forward=48", "model.blocks=4", "model.heads=2")
 
 
 def test_the_folder_holds_what_a_recognizer_needs(trained):
@@ -66,7 +69,7 @@ def test_impossible_trainings_are_refused(maps, tmp_path, options, words):
 
 
 def test_training_can_start_from_a_model_folder(trained, maps, tmp_path):
-    changes = ["model.width=32", "model.feed_forward=48", "model.blocks=4", "model.heads=2", "training.epochs=1"]
+    changes = [*SMALL, "training.epochs=1"]
     again = train_final(
         maps, protocol="sde", out=tmp_path / "on", start=trained.folder, changes=changes, folds=2, workers=1,
         run=tmp_path / "run", half=True,
@@ -77,3 +80,25 @@ def test_training_can_start_from_a_model_folder(trained, maps, tmp_path):
     assert str(tmp_path) not in (again.folder / "config.json").read_text()
     assert "Training started from the weights of `tiny`" in (again.folder / "README.md").read_text()
     assert (tmp_path / "run" / "scores.json").exists()
+
+
+def test_people_kept_apart_judge_the_model_itself(maps, tmp_path):
+    apart = synthetic_maps(96, "direct", seed=8)
+    changes = [*SMALL, "training.epochs=12", "training.lr=2e-3"]
+    made = train_final(
+        maps, protocol="sde", out=tmp_path / "model", apart=[apart], resume=tmp_path / "standing", changes=changes
+    )
+    assert made.strict["uf1"] > 0.5  # chance is 0.33
+    assert sum(map(sum, made.strict["confusion"])) == 96
+    notes = read_config(made.folder).notes
+    assert (notes["calibration"]["clips"], notes["calibration"]["people"]) == (96, 12)
+    card = (made.folder / "README.md").read_text()
+    assert "this model predicts 96 clips of 12 other people once" in card and "folds" not in card
+    assert (tmp_path / "standing").exists()
+
+
+def test_nobody_is_trained_on_and_kept_apart(maps, tmp_path):
+    with pytest.raises(
+        ProtocolError, match=r"15 people are trained on and kept apart.*\n  fix: keep other people apart"
+    ):
+        train_final(maps, protocol="sde", out=tmp_path / "model", apart=[maps])

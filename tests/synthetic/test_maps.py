@@ -3,7 +3,7 @@ import pytest
 
 from epir.core.errors import ConfigError, EpirError
 from epir.maps.mapset import load_maps
-from epir.synthetic.maps import PER_PERSON, MapSettings, find_recipe, make_maps, synthetic_maps, write_maps
+from epir.synthetic.maps import PER_PERSON, MapSettings, find_recipe, make_maps, read_shares, synthetic_maps, write_maps
 
 QUICK = "epir:flow.size=56,flow.context=0.0"
 
@@ -78,6 +78,7 @@ def test_a_set_on_disk_is_a_map_set(tmp_path):
     [
         ({"count": 0}, r"0 maps are no maps\n  fix: give --maps 1 or more"),
         ({"size": 2}, r"a map cannot be 2 px wide\n  fix: give --size from 4 to 512"),
+        ({"shares": (1, 2)}, r"1, 2 are no shares of negative, positive, surprise\n  fix: give 3 numbers above 0"),
         ({"recipes": ()}, r"no recipe is given\n  fix: give one"),
         ({"recipes": ("epri",)}, r"there is no recipe 'epri'\n  fix: did you mean 'epir'\?; or 'direct'"),
         ({"recipes": ("epir:flow.sise=3",)}, r"\[flow\] has no setting 'sise'"),
@@ -93,3 +94,15 @@ def test_recipes_are_named_with_their_changes():
     recipe = find_recipe("epir:flow.method=dis,flow.context=0.125")
     assert recipe.flow.method == "dis" and recipe.flow.context == 0.125
     assert find_recipe("direct").name == "direct"
+
+
+def test_emotions_occur_as_often_as_their_shares_say():
+    made = make_maps(MapSettings(600, ("direct",), size=8, shares=(250, 109, 83)))
+    words = [clip.emotion for clip in made.clips]
+    counts = np.array([words.count(word) for word in ("negative", "positive", "surprise")])
+    expected = 600 * np.array([250, 109, 83]) / 442
+    assert (np.abs(counts - expected) < 4 * np.sqrt(expected)).all()
+    assert made.meta["recipe"]["shares"] == [250, 109, 83]
+    assert read_shares("250, 109,83") == (250, 109, 83) and read_shares(None) == ()
+    with pytest.raises(ConfigError, match="'half' are no shares\n  fix: give numbers with commas"):
+        read_shares("half")

@@ -1,3 +1,6 @@
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -5,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epir.model.normalise import InputNormalisation
-from epir.training.augment import augment, mirrored, shifted
+from epir.training.augment import augment, blurred, mirrored, shifted, turned
 from epir.training.settings import TrainingSettings
 
 STILL = TrainingSettings(mirror=0.0, shift=0, noise=0.0)
@@ -82,3 +85,41 @@ def test_clips_are_mirrored_as_often_as_the_recipe_says(chance):
     seen = augment(maps, TrainingSettings(mirror=chance, shift=0, noise=0.0), torch.Generator().manual_seed(0))
     share = (seen[:, 1, 0, 0] != maps[:, 1, 0, 0]).float().mean()
     assert share == pytest.approx(chance, abs=0.07)
+
+
+def test_a_quarter_turn_is_exact_and_clockwise():
+    maps = torch.randn(2, 3, 6, 6)
+    one = torch.ones(2)
+    torch.testing.assert_close(turned(maps, math.pi / 2 * one, one, one), maps.rot90(-1, (2, 3)), atol=1e-5, rtol=0)
+    torch.testing.assert_close(turned(maps, 0 * one, one, one), maps, atol=1e-6, rtol=0)
+
+
+def test_a_face_twice_as_large_shows_its_middle_half():
+    ramp = torch.linspace(-1, 1, 16).expand(1, 3, 16, 16)
+    one = torch.ones(1)
+    larger = turned(ramp, 0 * one, 2 * one, one)
+    torch.testing.assert_close(larger, ramp / 2, atol=1e-5, rtol=0)
+    torch.testing.assert_close(turned(ramp, 0 * one, one, 2 * one), ramp / 2, atol=1e-5, rtol=0)  # wider
+    upright = ramp.transpose(2, 3)
+    torch.testing.assert_close(turned(upright, 0 * one, one, 2 * one), upright, atol=1e-5, rtol=0)  # not higher
+
+
+def test_blur_keeps_the_level_and_spreads_a_point_as_a_gaussian():
+    point = torch.zeros(1, 3, 15, 15)
+    point[:, :, 7, 7] = 1
+    soft = blurred(point, 0.9)
+    assert torch.allclose(soft.sum((2, 3)), torch.ones(1, 3), atol=1e-5)
+    row = soft[0, 0].sum(0)
+    spread = float((row * (torch.arange(15) - 7.0) ** 2).sum()) ** 0.5
+    assert 0.85 < spread < 0.95
+    assert torch.allclose(blurred(torch.full((1, 3, 5, 5), 2.0), 0.5), torch.full((1, 3, 5, 5), 2.0))
+
+
+def test_turn_zoom_and_blur_follow_the_recipe_and_its_random_numbers():
+    maps = torch.randn(8, 3, 14, 14)
+    for changes in ({"turn": 5.0}, {"zoom": 0.1}, {"blur": 1.0}):
+        recipe = replace(STILL, **changes)
+        one, two, other = (augment(maps, recipe, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
+        assert torch.equal(one, two) and not torch.equal(one, other) and one.shape == maps.shape
+        assert 0.01 < (one - maps).abs().mean() < 0.9
+    assert torch.equal(augment(maps, STILL, torch.Generator()), maps)

@@ -30,6 +30,10 @@ def synth(
         list[str] | None,
         typer.Option(help="With --maps: epir, direct, ...; several are mixed.", show_default="epir"),
     ] = None,
+    shares: Annotated[
+        str | None,
+        typer.Option(help="With --maps: how often each emotion occurs, such as 250,109,83.", show_default="equally"),
+    ] = None,
     change: Annotated[
         list[str] | None, typer.Option("--set", help="Change a setting, such as nuisances.blink=0.5.")
     ] = None,
@@ -48,8 +52,10 @@ def synth(
     from epir.core.errors import ConfigError
 
     if maps is None:
-        if recipe:
-            raise ConfigError("--recipe is about maps", fix="add --maps N, or leave it out")
+        if recipe or shares:
+            raise ConfigError(
+                f"{'--recipe' if recipe else '--shares'} is about maps", fix="add --maps N, or leave it out"
+            )
         from epir.synthetic.settings import CorpusSettings
 
         corpus = CorpusSettings(
@@ -70,9 +76,10 @@ def synth(
     else:
         if truth:
             raise ConfigError("maps have no frames, so --truth does not go with --maps", fix="leave one of them out")
-        from epir.synthetic.maps import MapSettings
+        from epir.synthetic.maps import MapSettings, read_shares
 
-        wanted = MapSettings(maps, tuple(recipe or ("epir",)), 28 if size is None else size, classes, seed)
+        recipes, parts = tuple(recipe or ("epir",)), read_shares(shares)
+        wanted = MapSettings(maps, recipes, 28 if size is None else size, classes, seed, parts)
         with showing_progress() as progress:
             told = _write_maps(out, override(wanted, change or ()), workers, force, progress)
         text = f"{told['maps']} maps of {told['people']} people in {out}; next: epir train {out} --protocol sde"

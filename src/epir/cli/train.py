@@ -23,6 +23,14 @@ def train(
     seed: Annotated[int, typer.Option(help="Of the final model.")] = 0,
     run: Annotated[Path | None, typer.Option(help="Keep the folds as this run; a second call finishes them.")] = None,
     workers: Annotated[int | None, typer.Option(help="Folds at a time.", show_default="one per core")] = None,
+    apart: Annotated[
+        list[Path] | None,
+        typer.Option(help="Map sets of other people that calibrate the scores, instead of folds.", show_default=False),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(help="Keep in this file where training stands; a second call goes on.", show_default=False),
+    ] = None,
     half: Annotated[bool, typer.Option("--half", help="Store the weights in half precision.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -49,6 +57,8 @@ def train(
             seed=seed,
             run=run,
             workers=workers,
+            apart=apart or (),
+            resume=resume,
             half=half,
             force=force,
             progress=progress,
@@ -68,7 +78,8 @@ def train(
     strict, fitted = made.strict, made.calibration
     stdout.print(f"{made.clips} clips of {made.people} people, protocol {protocol}", markup=False)
     stdout.print(
-        f"strict, grouped folds: UF1 {strict['uf1']:.4f}  UAR {strict['uar']:.4f}  accuracy {strict['accuracy']:.4f}"
+        f"strict, {'people kept apart' if apart else 'grouped folds'}: "
+        f"UF1 {strict['uf1']:.4f}  UAR {strict['uar']:.4f}  accuracy {strict['accuracy']:.4f}"
     )
     errors = f"{fitted.error_before:.3f} -> {fitted.error_after:.3f}"
     stdout.print(f"temperature {fitted.temperature:.3g}: expected calibration error {errors}", markup=False)

@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-Normalisation = Literal["map", "fold", "none"]
+Normalisation = Literal["map", "squash", "fold", "none"]
 
 SMALLEST_DEVIATION = 1e-6  # a channel that does not vary stays at zero
 
@@ -17,7 +17,9 @@ class InputNormalisation(nn.Module):
     """Shift and scale of each channel of a map.
 
     `map`: each channel of each map to zero mean and unit deviation, so that raw flow and maps stretched to
-    0..1 are the same to the network. `fold`: by the statistics of the training clips. `none`: as it is.
+    0..1 are the same to the network. `squash`: the same, then its hyperbolic tangent, and the same again: a few strong
+    pixels (lids, edges, faults of the flow) do not make everything else small. `fold`: by the statistics of the
+    training clips. `none`: as it is.
     """
 
     mean: Tensor
@@ -43,10 +45,16 @@ class InputNormalisation(nn.Module):
             return maps
         if self.mode == "fold":
             return (maps - self.mean) / self.deviation
-        centred = maps - maps.mean(dim=(2, 3), keepdim=True)
-        deviation = centred.square().mean(dim=(2, 3), keepdim=True).sqrt()  # (B, 3, 1, 1)
-        return centred / deviation.clamp(min=SMALLEST_DEVIATION)
+        maps = _standardised(maps)
+        return _standardised(maps.tanh()) if self.mode == "squash" else maps
 
     def extra_repr(self) -> str:
         """The mode, for printing a model."""
         return self.mode
+
+
+def _standardised(maps: Tensor) -> Tensor:
+    """Each channel of each map with mean 0 and deviation 1, (B, 3, S, S)."""
+    centred = maps - maps.mean(dim=(2, 3), keepdim=True)
+    length = torch.linalg.vector_norm(centred, dim=(2, 3), keepdim=True)  # (B, 3, 1, 1): S times the deviation
+    return centred / (length / maps.shape[3]).clamp(min=SMALLEST_DEVIATION)

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 from epir.core.errors import ConfigError
 
-Normalise = Literal["map", "fold", "none"]
+Normalise = Literal["map", "squash", "fold", "none"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class PeerSettings:
     normalise: Normalise = "map"
 
     smallest: ClassVar[int] = 8
-    normalisations: ClassVar[tuple[str, ...]] = ("map", "fold", "none")
+    normalisations: ClassVar[tuple[str, ...]] = ("map", "squash", "fold", "none")
 
     def __post_init__(self) -> None:
         own = {field.name: field.default for field in fields(self)}

@@ -33,9 +33,7 @@ Classes: {", ".join(classes)}. Input: maps of u, v and strain, {settings.map_siz
 
 ## Scores
 
-Protocol `{notes["protocol"]}`, {calibration["folds"]} grouped folds: each fold trains the same recipe \
-(`{notes["training"]["name"]}`, {notes["training"]["epochs"]} epochs) on some of the people and predicts the others \
-once.{START_NOTE if started else ""}
+Protocol `{notes["protocol"]}`, {_judged(notes)}{START_NOTE if started else ""}
 
 | column | UF1 | 95 % interval over people | UAR | accuracy |
 |---|---|---|---|---|
@@ -45,15 +43,15 @@ Confusion, strict (rows are the truth):
 
 {_confusion(strict["confusion"], classes)}
 
-This model itself is trained on all clips with that recipe; it has no held-out people of its own.
+{_whose(notes)}
 
 ## Calibration
 
-Temperature {calibration["temperature"]:g}, fitted on the held-out people of the folds. Expected calibration error: \
+Temperature {calibration["temperature"]:g}, fitted on the held-out people. Expected calibration error: \
 {_number(calibration["error_before"])} without a temperature, {_number(calibration["error_after"])} with one (each \
-fold under the temperature that fits the others). Answers whose best score is below {calibration["threshold"]:g} are \
-given as `uncertain`: {_share(calibration["answered"])} of the held-out clips get an answer, and \
-{_share(calibration["right"])} of these answers are right (strict).
+{"fold" if "folds" in calibration else "half of them"} under the temperature that fits the others). Answers whose \
+best score is below {calibration["threshold"]:g} are given as `uncertain`: {_share(calibration["answered"])} of the \
+held-out clips get an answer, and {_share(calibration["right"])} of these answers are right (strict).
 
 ## Limits
 
@@ -68,6 +66,23 @@ worse; measure it on yours.
 Ask the people you film. Do not use it to detect lies, or to infer emotions at work or at school. Read \
 `{RESPONSIBLE_USE}` of epir before you use it on anybody.
 """
+
+
+def _judged(notes: Mapping[str, Any]) -> str:
+    recipe = f"(`{notes['training']['name']}`, {notes['training']['epochs']} epochs)"
+    held = notes["calibration"]
+    if "folds" in held:
+        return (
+            f"{held['folds']} grouped folds: each fold trains the same recipe {recipe} on some of the people and "
+            "predicts the others once."
+        )
+    return f"recipe {recipe}; this model predicts {held['clips']} clips of {held['people']} other people once."
+
+
+def _whose(notes: Mapping[str, Any]) -> str:
+    if "folds" in notes["calibration"]:
+        return "This model itself is trained on all clips with that recipe; it has no held-out people of its own."
+    return "These people come from the same source as those that it was trained on; others are another matter."
 
 
 def _confusion(counts: Sequence[Sequence[float]], classes: Sequence[str]) -> str:

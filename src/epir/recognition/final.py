@@ -1,4 +1,4 @@
-"""Map sets -> one model for use: trained on all clips, calibrated on people that were held out."""
+"""Map sets -> one model for use: trained on all clips, calibrated on people that it has not seen."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,8 +18,9 @@ from epir.evaluation.material import Material, gather, read_maps
 from epir.evaluation.run import Engine, evaluate, opened
 from epir.maps.mapset import MapSet
 from epir.model.folder import refuse_foreign_folder
-from epir.recognition.calibration import Calibration, calibrate
+from epir.recognition.calibration import Calibration
 from epir.recognition.card import model_card
+from epir.recognition.judgement import Judgement, judged_by_folds, judged_on, refuse_acquaintances
 
 FOLDS = 5
 
@@ -49,6 +50,8 @@ def train_final(
     seed: int = 0,
     run: str | Path | None = None,
     workers: int | None = None,
+    apart: Sequence[str | Path | MapSet] = (),
+    resume: str | Path | None = None,
     half: bool = False,
     force: bool = False,
     progress: Progress | None = None,
@@ -56,8 +59,9 @@ def train_final(
     """Train one model on all clips of `maps` and write its folder; its scores are calibrated by grouped folds.
 
     The folds train the same recipe on some of the people and predict the others: their scores are strict, and the
-    temperature comes from them. `run` keeps them as a run folder. `start` is a model folder to start from, and `half`
-    stores the weights in half precision.
+    temperature comes from them. `run` keeps them as a run folder. With `apart`, map sets of other people, there are no
+    folds: the model itself predicts those people. `start` is a model folder to start from, `resume` a file in which
+    training keeps where it stands, and `half` stores the weights in half precision.
     """
     out, progress = Path(out), progress or Silent()
     refuse_overwrite(out, force=force)
@@ -67,30 +71,32 @@ def train_final(
         sets = stack.enter_context(opened(maps))
         material = gather(sets, protocol)
         _refuse_pipelines(model)
-        count = _fitting_folds(material, folds)
-        home = (
-            Path(run)
-            if run is not None
-            else Path(stack.enter_context(TemporaryDirectory(prefix="epir-folds-"))) / "run"
-        )
-        finished = evaluate(
-            sets,
-            protocol=protocol,
-            model=model,
-            out=home,
-            folds=count,
-            training=training,
-            changes=changes,
-            engine=Engine(workers=workers),
-            progress=progress,
-        )
-        calibration = calibrate(finished.predictions, material.classes)
         settings, recipe = choose(
             model, training=training, changes=changes, classes=len(material.classes), map_size=material.size
         )
-        network, seconds = _train(material, settings, recipe, seed, progress)
-        strict = finished.scores["strict"]
-        notes = _notes(sets, material, recipe, calibration, strict, count, seed)
+        kept = Path(resume) if resume is not None else None
+        if apart:
+            others = gather(stack.enter_context(opened(list(apart))), protocol)
+            refuse_acquaintances(material, others)
+            network, seconds = _train(material, settings, recipe, seed, kept, progress)
+            judgement = judged_on(network, others, mirror=recipe.mirror_at_prediction)
+        else:
+            count = _fitting_folds(material, folds)
+            home = Path(run) if run is not None else _temporary(stack)
+            finished = evaluate(
+                sets,
+                protocol=protocol,
+                model=model,
+                out=home,
+                folds=count,
+                training=training,
+                changes=changes,
+                engine=Engine(workers=workers),
+                progress=progress,
+            )
+            judgement = judged_by_folds(finished, material.classes, count)
+            network, seconds = _train(material, settings, recipe, seed, kept, progress)
+        notes = _notes(sets, material, recipe, judgement, seed)
         network.save_pretrained(
             out,
             labels=material.classes,
@@ -103,13 +109,19 @@ def train_final(
         folder=out,
         clips=len(material.samples),
         people=len({clip.person for clip in material.clips}),
-        strict=strict,
-        calibration=calibration,
+        strict=judgement.strict,
+        calibration=judgement.calibration,
         seconds=seconds,
     )
 
 
-def _train(material: Material, settings: Any, recipe: Any, seed: int, progress: Progress) -> tuple[Any, float]:
+def _temporary(stack: ExitStack) -> Path:
+    return Path(stack.enter_context(TemporaryDirectory(prefix="epir-folds-"))) / "run"
+
+
+def _train(
+    material: Material, settings: Any, recipe: Any, seed: int, resume: Path | None, progress: Progress
+) -> tuple[Any, float]:
     from epir.core.seeds import stream_seed
     from epir.model.network import Network
     from epir.peers.registry import build
@@ -124,18 +136,12 @@ def _train(material: Material, settings: Any, recipe: Any, seed: int, progress: 
         clips = LabelledMaps.of(
             read_maps(material.samples), [each.label for each in material.samples], material.classes
         )
-        trained = fit(network, clips, recipe, seed=own, progress=progress)
+        trained = fit(network, clips, recipe, seed=own, resume=resume, progress=progress)
     return network, trained.seconds
 
 
 def _notes(
-    sets: Sequence[MapSet],
-    material: Material,
-    training: Any,
-    calibration: Calibration,
-    strict: dict[str, Any],
-    folds: int,
-    seed: int,
+    sets: Sequence[MapSet], material: Material, training: Any, judgement: Judgement, seed: int
 ) -> dict[str, Any]:
     from epir import __version__
 
@@ -143,12 +149,13 @@ def _notes(
     settings = to_dict(training)
     settings["start"] = Path(settings["start"]).name if settings.get("start") else None  # no paths of this machine
     people = {clip.person for clip in material.clips}
+    calibration, strict = judgement.calibration, judgement.strict
     return {
         "recipe": recipes[0] if len({each.get("digest") for each in recipes}) == 1 else _mixed(recipes),
         "temperature": calibration.temperature,
         "threshold": calibration.threshold,
         "mirror": bool(training.mirror_at_prediction),
-        "calibration": {**asdict(calibration), "folds": folds},
+        "calibration": {**asdict(calibration), **judgement.to_notes()},
         "protocol": material.protocol,
         "strict": {name: strict[name] for name in ("uf1", "uar", "accuracy", "uf1_interval", "confusion")},
         "data": {

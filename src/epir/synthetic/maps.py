@@ -53,6 +53,7 @@ class MapSettings:
     size: int = 28
     classes: int = 3
     seed: int = 0
+    shares: tuple[float, ...] = ()  # how often each emotion occurs, in the order of their list; none given: equally
     direct: DirectSettings = field(default_factory=DirectSettings)
 
     def __post_init__(self) -> None:
@@ -62,7 +63,12 @@ class MapSettings:
             raise ConfigError(f"a map cannot be {self.size} px wide", fix="give --size from 4 to 512; 28 is usual")
         if not self.recipes:
             raise ConfigError("no recipe is given", fix="give one, for example --recipe epir")
-        emotions(self.classes)
+        words = emotions(self.classes)
+        if self.shares and (len(self.shares) != len(words) or not all(0 < share < np.inf for share in self.shares)):
+            raise ConfigError(
+                f"{', '.join(f'{share:g}' for share in self.shares)} are no shares of {', '.join(words)}",
+                fix=f"give {len(words)} numbers above 0, in that order",
+            )
         for name in self.recipes:
             find_recipe(name)
 
@@ -79,6 +85,14 @@ def find_recipe(name: str | Recipe) -> Recipe:
     except ConfigError as error:
         raise ConfigError(error.problem, fix=f"{error.fix}; or {DIRECT!r}, the field itself") from None
     return replace(recipe, name=name) if changes else recipe
+
+
+def read_shares(text: str | None) -> tuple[float, ...]:
+    """Shares as the user writes them: `250,109,83`."""
+    try:
+        return tuple(float(part) for part in (text or "").split(",") if part.strip())
+    except ValueError:
+        raise ConfigError(f"{text!r} are no shares", fix="give numbers with commas, for example 250,109,83") from None
 
 
 def synthetic_maps(
@@ -139,7 +153,8 @@ def recipe_meta(settings: MapSettings) -> dict[str, Any]:
     """How the maps were made, for meta.json."""
     recipes = [find_recipe(name).to_meta() for name in settings.recipes]
     recipe = recipes[0] if len(recipes) == 1 else {"name": "mixed", "recipes": recipes, "digest": digest(recipes)}
-    return {**recipe, "corpus": "synthetic", "seed": settings.seed, "classes": settings.classes}
+    shares = {"shares": list(settings.shares)} if settings.shares else {}
+    return {**recipe, "corpus": "synthetic", "seed": settings.seed, "classes": settings.classes, **shares}
 
 
 def make_chunk(people: Iterable[int], settings: MapSettings) -> list[tuple[np.ndarray, Clip]]:
@@ -159,6 +174,8 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
     for number in range(first, min(first + PER_PERSON, settings.count)):
         random = generator(settings.seed, "map", number)
         emotion = words[number % len(words)]
+        if settings.shares:
+            emotion = words[int(random.choice(len(words), p=np.array(settings.shares) / sum(settings.shares)))]
         expression = draw_expression(settings.classes, emotion, random)
         movement = draw_movement(expression.actions, identity.geometry, random)
         intensity = float(np.exp(random.uniform(*np.log(INTENSITY))))

@@ -18,13 +18,13 @@ class Averaged:
     def __init__(self, model: Network, settings: TrainingSettings) -> None:
         self.settings = settings
         self.network = model if settings.averaging == "none" else copy.deepcopy(model).requires_grad_(False)
-        self._steps = 0
+        self.steps = 0
 
     def after_step(self, model: Network) -> None:
         """Follow one step of the optimiser."""
         if self.settings.averaging == "ema":
-            self._steps += 1
-            decay = min(self.settings.decay, (1 + self._steps) / (10 + self._steps))
+            self.steps += 1
+            decay = min(self.settings.decay, (1 + self.steps) / (10 + self.steps))
             self._move(model, 1 - decay)
 
     def after_epoch(self, model: Network, epoch: int) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -21,6 +22,7 @@ from epir.training.averaging import Averaged
 from epir.training.batches import LabelledMaps, shuffled
 from epir.training.schedule import make_optimiser, rate
 from epir.training.settings import TrainingSettings
+from epir.training.standing import Standing, training_digest
 from epir.training.start import start_from
 
 PREDICTION_BATCH = 256
@@ -49,12 +51,14 @@ def fit(
     *,
     seed: int = 0,
     after_epoch: AfterEpoch | None = None,
+    resume: Path | None = None,
     progress: Progress | None = None,
 ) -> Trained:
     """Train the model in place; it ends in evaluation mode with the weights that the recipe delivers.
 
     `after_epoch` is shown the epoch (from 1) and the network as it would be delivered now, in evaluation mode. It
-    cannot change what follows: it has no part in the random numbers.
+    cannot change what follows: it has no part in the random numbers. With `resume` every finished epoch is kept in that
+    file, and a second call goes on from there to the same weights.
     """
     settings, progress = settings or TrainingSettings(), progress or Silent()
     _refuse_misfits(model, clips)
@@ -67,12 +71,18 @@ def fit(
     weights = clips.class_weights().to(device) if settings.class_weights else None
     optimiser = make_optimiser(model.parameters(), settings)
     delivered = Averaged(model, settings)
-    steps, step, losses = settings.epochs * -(-len(clips) // settings.batch), 0, []
+    steps = settings.epochs * -(-len(clips) // settings.batch)
+    losses: list[float] = []
     began = time.perf_counter()
     progress.start("training", settings.epochs)
     with repeatable(seed, device) as generator:
-        good = _snapshot(model)
-        for epoch in range(1, settings.epochs + 1):
+        standing = Standing(model, optimiser, delivered, generator, losses)
+        name = training_digest(model, clips, settings, seed) if resume is not None else ""
+        if resume is not None:
+            standing.restore(resume, name)
+            progress.advance(len(losses))
+        good, done = _snapshot(model), len(losses)
+        for epoch in range(done + 1, settings.epochs + 1):
             model.train()
             total = 0.0
             for number, rows in enumerate(shuffled(len(clips), settings.batch, generator)):
@@ -84,15 +94,17 @@ def fit(
                     raise _stopped(epoch, settings)
                 if number == 0:
                     good = _snapshot(model)  # these weights have just given a finite loss
-                _step(model, optimiser, loss, rate(step, steps, settings), settings.gradient_limit)
+                _step(model, optimiser, loss, rate(standing.step, steps, settings), settings.gradient_limit)
                 delivered.after_step(model)
-                step += 1
+                standing.step += 1
                 total += value * len(rows)
             losses.append(total / len(clips))
             delivered.after_epoch(model, epoch)
             if after_epoch is not None:
                 _show(after_epoch, epoch, delivered.network, device)
-            speed = len(clips) * epoch / (time.perf_counter() - began)
+            if resume is not None:
+                standing.save(resume, name)
+            speed = len(clips) * (epoch - done) / (time.perf_counter() - began)
             progress.advance(note=f"loss {losses[-1]:.3f}, {speed:.0f} clips a second")
     if delivered.network is not model:
         model.load_state_dict(delivered.network.state_dict())

@@ -27,6 +27,9 @@ class TrainingSettings:
     warmup: float = 0.1  # share of all steps in which the rate rises from nothing
     mirror: float = 0.5  # chance that a clip is seen in the mirror
     shift: int = 2  # largest shift in pixels, edges replicated
+    turn: float = 0.0  # degrees: largest turn of the face in the map
+    zoom: float = 0.0  # largest change of the face's size, as a share of it, and half as much of its proportions
+    blur: float = 0.0  # chance that a batch is blurred, by 0.3 to 0.9 pixels
     noise: float = 0.2  # in deviations of each channel of each map
     smoothing: float = 0.1  # of the labels
     gradient_limit: float = 1.0  # largest norm of a step's gradient; 0: no limit
@@ -44,10 +47,10 @@ class TrainingSettings:
                 raise ConfigError(f"training.{name} is {getattr(self, name)}", fix="give 1 or more")
         if self.lr <= 0:
             raise ConfigError(f"training.lr is {self.lr:g}", fix="give a rate above 0, for example 1e-4")
-        for name in ("weight_decay", "shift", "noise", "gradient_limit"):
+        for name in ("weight_decay", "shift", "noise", "gradient_limit", "turn"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"training.{name} is {getattr(self, name)}", fix="give 0 or more")
-        for name in ("warmup", "mirror", "smoothing", "decay"):
+        for name in ("warmup", "mirror", "smoothing", "decay", "zoom", "blur"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"training.{name} is {getattr(self, name)}", fix="give a share between 0 and 1")
 
