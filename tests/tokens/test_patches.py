@@ -28,7 +28,8 @@ def test_the_look_up_equals_shifting_and_cutting(tokenization, shift, pixels):
     tokens = PatchTokens(map_size=28, patch=7, width=8, tokenization=tokenization, shift=shift)
     maps = torch.randn(3, 3, 28, 28)
     copies = with_shifted(maps, pixels) if pixels else maps
-    expected = tokens.second_norm(tokens.project(tokens.norm(into_patches(copies, 7))))
+    rows = into_patches(copies, 7).flatten(0, 1)
+    expected = tokens.second_norm(tokens.project(tokens.norm(rows))).view(3, 16, 8)
     assert torch.allclose(tokens(maps), expected, atol=1e-6)
 
 

@@ -11,7 +11,7 @@ def test_the_vector_rollout_equals_the_full_product_of_matrices():
     merges = [Merger(9, 2)(torch.randn(batch, 9, 4)).matrix, Merger(7, 1)(torch.randn(batch, 7, 4)).matrix, None, None]
     product = torch.eye(9).expand(batch, heads, 9, 9)
     for attention, merge in zip(attentions, merges, strict=True):
-        product = attention.view(batch, heads, *attention.shape[1:]) @ product
+        product = attention.view(heads, batch, *attention.shape[1:]).transpose(0, 1) @ product
         if merge is not None:
             product = merge.unsqueeze(1) @ product
     row = class_row(attentions, merges, heads)

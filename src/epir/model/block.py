@@ -45,18 +45,19 @@ class Block(nn.Module):
         self.narrow = Linear(settings.feed_forward, width)
         self.dropout = settings.dropout
 
-    def forward(self, tokens: Tensor, holder: Tensor) -> tuple[Tensor, Passing]:
-        """Tokens (B, N, D) -> (B, M, D), with the attention, the merge and who holds which patch."""
-        mixed, weights, keys = self.attention(self.attention_norm(tokens), with_keys=self.merger is not None)
-        tokens = tokens + self._drop(mixed)  # (B, N, D)
+    def forward(self, rows: Tensor, batch: int, holder: Tensor) -> tuple[Tensor, Passing]:
+        """Tokens (B * N, D) -> (B * M, D), with the attention, the merge and who holds which patch."""
+        mixed, weights, keys = self.attention(self.attention_norm(rows), batch)
+        rows = rows + self._drop(mixed)  # (B * N, D)
         merge = None
         if self.merger is not None:
-            plan = self.merger(keys, patches_held(holder, tokens.shape[1]) if self.weighted else None)
+            # summed over the heads: merging compares the cosine of the keys, to which the mean would be the same
+            plan = self.merger(keys.sum(dim=2), patches_held(holder, keys.shape[1]) if self.weighted else None)
             merge = plan.matrix
-            tokens = plan.merge(tokens)  # (B, M, D)
+            rows = plan.merge(rows.view(batch, -1, rows.shape[1])).flatten(0, 1)  # (B * M, D)
             holder = plan.into.gather(1, holder)
-        hidden = self._drop(functional.gelu(self.widen(self.feed_forward_norm(tokens))))
-        return tokens + self._drop(self.narrow(hidden)), Passing(weights, merge, holder)
+        hidden = self._drop(functional.gelu(self.widen(self.feed_forward_norm(rows))))
+        return rows + self._drop(self.narrow(hidden)), Passing(weights, merge, holder)
 
     def _drop(self, values: Tensor) -> Tensor:
         return functional.dropout(values, self.dropout) if self.training and self.dropout else values

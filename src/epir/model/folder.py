@@ -51,6 +51,7 @@ def save_model(
     with whole_folder(Path(folder), force=force) as temporary:
         (temporary / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         save_file(weights, temporary / "model.safetensors", metadata={"format": "pt"})
+        (temporary / "model.safetensors").chmod((temporary / "config.json").stat().st_mode)  # readable as the others
         (temporary / "README.md").write_text(card or default_card(config), encoding="utf-8")
     return Path(folder)
 

@@ -3,7 +3,8 @@
 Axes: B clips, S map size, F features, C classes
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Self
@@ -16,6 +17,8 @@ from epir.core.config import from_dict
 from epir.core.errors import ConfigError, ShapeError
 from epir.model import folder as model_folder
 from epir.model.normalise import InputNormalisation
+
+Aside = Callable[[Tensor], Tensor]
 
 
 class Network(nn.Module):
@@ -45,9 +48,23 @@ class Network(nn.Module):
         self.check(maps)
         return self.classify(self.represent(self.normalise(maps)))
 
-    def loss(self, maps: Tensor, labels: Tensor, *, smoothing: float = 0.0, weights: Tensor | None = None) -> Tensor:
-        """What training minimises: cross-entropy, unless the method's paper has more."""
-        return functional.cross_entropy(self(maps), labels, weight=weights, label_smoothing=smoothing)
+    def loss(
+        self,
+        maps: Tensor,
+        labels: Tensor,
+        *,
+        smoothing: float = 0.0,
+        weights: Tensor | None = None,
+        aside: Aside | None = None,
+    ) -> Tensor:
+        """What training minimises: cross-entropy, unless the method's paper has more.
+
+        `aside` is a further loss of the features (B, F), such as of an auxiliary target.
+        """
+        self.check(maps)
+        features = self.represent(self.normalise(maps))
+        loss = functional.cross_entropy(self.classify(features), labels, weight=weights, label_smoothing=smoothing)
+        return loss if aside is None else loss + aside(features)
 
     def check(self, maps: Tensor) -> None:
         """Refuse maps that this model was not built for; left out of exported graphs."""
@@ -66,7 +83,7 @@ class Network(nn.Module):
                 f"the model was built for {size} px maps but got {maps.shape[2]} px",
                 fix=f"prepare the maps with --size {size}, or build the model with map_size={maps.shape[2]}",
             )
-        if not torch.compiler.is_compiling() and not bool(torch.isfinite(maps.sum())):
+        if not torch.compiler.is_compiling() and not math.isfinite(maps.sum().item()):
             raise ShapeError("a map holds NaN or infinity", fix="look at the frames of that clip, and prepare it again")
 
     def save_pretrained(

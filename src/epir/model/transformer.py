@@ -10,9 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from epir.model import single
 from epir.model.block import Block, Passing
 from epir.model.losses import contrastive_loss
-from epir.model.network import Network
+from epir.model.network import Aside, Network
 from epir.model.settings import ModelSettings
 from epir.tokens.linear import Linear
 from epir.tokens.merging import holds
@@ -50,29 +51,43 @@ class Epir(Network):
         self.head_norm = nn.LayerNorm(settings.width)
         self.head = Linear(settings.width, settings.classes)
         self.register_buffer("patch_numbers", torch.arange(1, 1 + settings.patches).unsqueeze(0), persistent=False)
+        self._blocks_are_single = single.can_pass(blocks)
+        first = settings.integration_blocks if settings.rollout == "extractor" else 0
+        self._rollout_from = first if settings.selection else None
         for part in (self.class_token, self.positions):
             nn.init.trunc_normal_(part, std=0.02)
 
     def represent(self, maps: Tensor) -> Tensor:
         """The class token (B, D) that leaves the last block, for normalised maps (B, 3, S, S)."""
+        if self._is_single(maps):
+            rows = torch.cat([self.class_token[0], single.patch_rows(self.patch_tokens, maps)]).add_(self.positions[0])
+            rows = single.pass_blocks(rows, self.blocks, rollout_from=self._rollout_from)
+            return single.pass_last(rows, self.last_block)
         tokens, passings = self._pass_blocks(maps)
         if self.settings.selection:
             tokens = gather_selected(tokens, self._select(passings)[0])  # (B, 1 + H, D)
-        tokens, _ = self.last_block(tokens, self.patch_numbers)
-        return tokens[:, 0]
+        return self._pass_last(tokens)
 
     def classify(self, features: Tensor) -> Tensor:
         """Logits (B, C) of class tokens (B, D): [EPIR] Eq. 21."""
         return self.head(self.head_norm(features))
 
-    def loss(self, maps: Tensor, labels: Tensor, *, smoothing: float = 0.0, weights: Tensor | None = None) -> Tensor:
+    def loss(
+        self,
+        maps: Tensor,
+        labels: Tensor,
+        *,
+        smoothing: float = 0.0,
+        weights: Tensor | None = None,
+        aside: Aside | None = None,
+    ) -> Tensor:
         """Cross-entropy and, with selection, the contrastive loss: [EPIR] Eq. 23."""
         self.check(maps)
         features = self.represent(self.normalise(maps))
         loss = functional.cross_entropy(self.classify(features), labels, weight=weights, label_smoothing=smoothing)
         if self.settings.selection and self.settings.contrastive:
             loss = loss + self.settings.contrastive * contrastive_loss(features, labels, margin=self.settings.margin)
-        return loss
+        return loss if aside is None else loss + aside(features)
 
     @torch.no_grad()
     def explain(self, maps: Tensor) -> tuple[Tensor, TokenRecord]:
@@ -80,8 +95,7 @@ class Epir(Network):
         self.check(maps)
         tokens, passings = self._pass_blocks(self.normalise(maps))
         selected, scores, row = self._select(passings, full=True)
-        entering = gather_selected(tokens, selected) if self.settings.selection else tokens
-        tokens, _ = self.last_block(entering, self.patch_numbers)
+        tokens = gather_selected(tokens, selected) if self.settings.selection else tokens
         holders = [passing.holder.expand(maps.shape[0], -1) for passing in passings]
         counts = [self.settings.patches - sum(self.settings.pairs[: number + 1]) for number in range(len(passings))]
         record = TokenRecord(
@@ -94,7 +108,13 @@ class Epir(Network):
             selected=selected,
             rollout=row[:, :, 1:],
         )
-        return self.classify(tokens[:, 0]), record
+        return self.classify(self._pass_last(tokens)), record
+
+    def _is_single(self, maps: Tensor) -> bool:
+        """Whether this is one map to be answered on a CPU, and nothing more."""
+        if torch.compiler.is_compiling() or torch.is_grad_enabled() or self.training:
+            return False
+        return maps.shape[0] == 1 and maps.is_cpu and self._blocks_are_single
 
     def _pass_blocks(self, maps: Tensor) -> tuple[Tensor, list[Passing]]:
         """Tokens (B, N, D) before the last block, and what each block handed on."""
@@ -103,11 +123,19 @@ class Epir(Network):
         tokens = self.dropout(tokens + self.positions)
         holder = self.patch_numbers.expand(maps.shape[0], -1)  # (B, P): at first each patch is a token of its own
         passings = []
+        batch, _, width = tokens.shape
+        rows = tokens.view(-1, width)  # (B * N, D)
         for block in self.blocks:
-            tokens, passing = block(tokens, holder)
+            rows, passing = block(rows, batch, holder)
             holder = passing.holder
             passings.append(passing)
-        return tokens, passings
+        return rows.view(batch, -1, width), passings
+
+    def _pass_last(self, tokens: Tensor) -> Tensor:
+        """The class token (B, D) that leaves the last block, which tokens (B, N, D) enter."""
+        batch, _, width = tokens.shape
+        rows, _ = self.last_block(tokens.view(-1, width), batch, self.patch_numbers)
+        return rows.view(batch, -1, width)[:, 0]
 
     @torch.no_grad()
     def _select(self, passings: list[Passing], *, full: bool = False) -> tuple[Tensor, Tensor, Tensor]:

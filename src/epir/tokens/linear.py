@@ -2,6 +2,8 @@
 
 With the few tokens of one map, `x @ W` on weights stored as (in, out) is up to twice as fast on a CPU as torch's own
 layer, which stores them as (out, in); for large batches there is no difference.
+
+Axes: R rows, the tokens of all clips
 """
 
 import torch
@@ -9,7 +11,7 @@ from torch import Tensor, nn
 
 
 class Linear(nn.Module):
-    """`x @ weight + bias` on the last axis, with `weight` (in, out)."""
+    """`x @ weight + bias` on rows, with `weight` (in, out)."""
 
     def __init__(self, inputs: int, outputs: int, *, bias: bool = True) -> None:
         super().__init__()
@@ -18,10 +20,8 @@ class Linear(nn.Module):
         nn.init.xavier_uniform_(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., in) -> (..., out)."""
-        rows = x.flatten(0, -2)
-        mixed = torch.mm(rows, self.weight) if self.bias is None else torch.addmm(self.bias, rows, self.weight)
-        return mixed.view(*x.shape[:-1], -1)
+        """(R, in) -> (R, out)."""
+        return torch.mm(x, self.weight) if self.bias is None else torch.addmm(self.bias, x, self.weight)
 
     def extra_repr(self) -> str:
         """Its sizes, for printing a model."""

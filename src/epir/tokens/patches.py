@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from epir.tokens.linear import Linear
+from epir.tokens.projection import project
 
 Tokenization = Literal["plain", "shifted", "shifted-dual"]
 Shift = Literal["map", "patch"]
@@ -58,12 +59,17 @@ class PatchTokens(nn.Module):
         sources = value_sources(map_size, patch, pixels)
         self.patches, values = sources.shape  # 16 and 735 for the paper's sizes
         self.register_buffer("sources", sources.flatten(), persistent=False)
-        self.norm = nn.Identity() if tokenization == "plain" else nn.LayerNorm(values)
+        self.has_norm = tokenization != "plain"
+        self.norm = nn.LayerNorm(values) if self.has_norm else nn.Identity()
         self.project = Linear(values, width)
         self.second_norm = nn.LayerNorm(width) if tokenization == "shifted-dual" else nn.Identity()
 
     def forward(self, maps: Tensor) -> Tensor:
         """Tokens (B, P, D) of maps (B, 3, S, S)."""
         flat = functional.pad(maps.flatten(1), (1, 0))  # (B, 1 + 3 S S)
-        patches = flat.index_select(1, self.sources).view(maps.shape[0], self.patches, -1)  # (B, P, V)
-        return self.second_norm(self.project(self.norm(patches)))
+        patches = flat.index_select(1, self.sources).view(maps.shape[0] * self.patches, -1)  # (B * P, V)
+        if self.has_norm and torch.is_grad_enabled() and not (maps.requires_grad or torch.compiler.is_compiling()):
+            rows = project(patches, self.norm, self.project)
+        else:
+            rows = self.project(self.norm(patches))  # (B * P, D)
+        return self.second_norm(rows).view(maps.shape[0], self.patches, -1)

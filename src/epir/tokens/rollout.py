@@ -16,15 +16,16 @@ from torch import Tensor
 def class_row(attentions: Sequence[Tensor], merges: Sequence[Tensor | None], heads: int) -> Tensor:
     """The class token's row (B, H, N) of the product, over the tokens that entered the first of these blocks.
 
-    `attentions` are the weights (B * H, N, N) of each block, first to last; `merges` holds after each block its merge
+    `attentions` are the weights (H * B, N, N) of each block, first to last; `merges` holds after each block its merge
     matrix (B, M, N), or None where nothing was merged.
     """
-    row = attentions[-1][:, :1]  # (B * H, 1, N)
+    row = attentions[-1][:, :1]  # (H * B, 1, N)
     for attention, merge in zip(reversed(attentions[:-1]), reversed(merges[:-1]), strict=True):
         if merge is not None:
-            row = torch.bmm(row.reshape(-1, heads, row.shape[2]), merge).view(row.shape[0], 1, -1)  # N before the merge
+            by_clip = row.view(heads, -1, row.shape[2]).transpose(0, 1)  # (B, H, M)
+            row = torch.bmm(by_clip, merge).transpose(0, 1).reshape(row.shape[0], 1, -1)  # N before the merge
         row = torch.bmm(row, attention)
-    return row.reshape(-1, heads, row.shape[2])
+    return row.view(heads, -1, row.shape[2]).transpose(0, 1)
 
 
 def token_scores(row: Tensor, holder: Tensor, tokens: int) -> Tensor:

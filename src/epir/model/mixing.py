@@ -1,0 +1,117 @@
+"""How attention mixes values, with its gradient written by hand so that heads need not be copied apart.
+
+Head by head, queries, keys and values are matrices with a stride, which a batched matrix product reads as they lie; all
+heads at once would have to be copied first, and their gradients copied back.
+
+[EPIR] the paper, Eq. 10-12
+
+Axes: B clips, N tokens, H heads, K width of one head
+"""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+SHORTEST_VECTOR = 16  # values that torch's softmax needs in a row to work on many at once
+MANY_ROWS = 24  # H * B: below, one call is quicker than four
+
+
+def mix(qkv: Tensor, temperature: Tensor | float, *, sees_itself: bool) -> tuple[Tensor, Tensor]:
+    """Mixed values (B * N, H * K) and the weights (H * B, N, N) of queries, keys and values (B, N, 3, H, K).
+
+    The scores are divided by the temperature, one for each head (H, 1, 1) or a number for all.
+    """
+    if torch.is_grad_enabled() and qkv.requires_grad:
+        mixed, weights = Mixing.apply(qkv, temperature, sees_itself)
+        return mixed, weights
+    weights = softmax(score(qkv, temperature, sees_itself=sees_itself))
+    return weigh(weights, qkv), weights
+
+
+def score(qkv: Tensor, temperature: Tensor | float, *, sees_itself: bool) -> Tensor:
+    """How much each token attends to each, before the softmax: (H * B, N, N)."""
+    batch, count, _, heads, _ = qkv.shape
+    q, k = qkv[:, :, 0], qkv[:, :, 1].transpose(1, 3)  # (B, N, H, K), (B, K, H, N)
+    by_head = qkv.new_empty(heads, batch, count, count)
+    for head, product in enumerate(by_head):
+        torch.bmm(q[:, :, head], k[:, :, head], out=product)
+    by_head.div_(temperature.unsqueeze(1) if isinstance(temperature, Tensor) else temperature)
+    scores = by_head.view(-1, count, count)
+    return scores if sees_itself else without_self(scores)
+
+
+def without_self(scores: Tensor, value: float = -math.inf) -> Tensor:
+    """The scores (H * B, N, N) with their diagonal set to -inf, in place: the mask of [EPIR] Eq. 11.
+
+    It comes after the division, for the gradient of -inf divided by a temperature is not a number.
+    """
+    scores.flatten(1)[:, :: scores.shape[1] + 1].fill_(value)  # a view of the diagonal that ONNX knows too
+    return scores
+
+
+def softmax(scores: Tensor) -> Tensor:
+    """The softmax over the last axis; torch's own is slow on short rows, so many of those are done here."""
+    if scores.shape[-1] >= SHORTEST_VECTOR or scores.shape[0] < MANY_ROWS:
+        return scores.softmax(dim=-1)
+    powers = scores.sub(scores.amax(dim=-1, keepdim=True)).exp_()
+    return powers.div_(powers.sum(dim=-1, keepdim=True))
+
+
+def weigh(weights: Tensor, qkv: Tensor) -> Tensor:
+    """The values of the tokens, mixed by weights (H * B, N, N): (B * N, H * K)."""
+    batch, count, _, heads, width = qkv.shape
+    mixed = qkv.new_empty(batch, count, heads, width)
+    for head, of_head in enumerate(weights.view(heads, batch, count, count)):
+        mixed[:, :, head] = torch.bmm(of_head, qkv[:, :, 2, head])
+    return mixed.view(batch * count, -1)
+
+
+class Mixing(Function):
+    """`mix` with its gradient; the weights are for reading only."""
+
+    @staticmethod
+    def forward(ctx: Any, qkv: Tensor, temperature: Tensor | float, sees_itself: bool) -> tuple[Tensor, Tensor]:
+        """What `mix` says."""
+        scores = score(qkv, temperature, sees_itself=sees_itself)
+        weights = softmax(scores)
+        ctx.learned = isinstance(temperature, Tensor)
+        ctx.temperature = None if ctx.learned else temperature
+        if ctx.learned:
+            scores = scores if sees_itself else without_self(scores, 0)  # where the gradient is 0
+            ctx.save_for_backward(qkv, weights, temperature, scores)
+        else:
+            ctx.save_for_backward(qkv, weights)
+        ctx.mark_non_differentiable(weights)
+        return weigh(weights, qkv), weights
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor, Tensor | None, None]:
+        """The gradients of queries, keys and values, and of the temperature, for one (B * N, H * K) of the mixed."""
+        qkv, weights, *rest = ctx.saved_tensors
+        batch, count, _, heads, width = qkv.shape
+        q, k, v = qkv.permute(2, 3, 0, 1, 4)  # each (H, B, N, K), not copied
+        mixed = slope.reshape(batch, count, heads, width).permute(2, 0, 1, 3)  # (H, B, N, K)
+        weights = weights.view(heads, batch, count, count)
+        slopes = qkv.new_empty(3, heads, batch, count, width)  # of q, k, v
+        scores = torch.empty_like(weights)  # at first the gradient of the weights
+        for head in range(heads):
+            torch.bmm(weights[head].mT, mixed[head], out=slopes[2, head])
+            torch.bmm(mixed[head], v[head].mT, out=scores[head])
+        scores.mul_(weights)
+        scores.addcmul_(weights, scores.sum(dim=-1, keepdim=True), value=-1)  # of the softmax: 0 where a weight is 0
+        cooling = None
+        if ctx.learned:
+            temperature, before = rest
+            scores.div_(temperature.unsqueeze(1))
+            cooling = -(scores * before.view_as(scores)).sum(dim=(1, 2, 3)).view_as(temperature)
+        else:
+            scores.div_(ctx.temperature)
+        for head in range(heads):
+            torch.bmm(scores[head], k[head], out=slopes[0, head])
+            torch.bmm(scores[head].mT, q[head], out=slopes[1, head])
+        return slopes.permute(2, 3, 0, 1, 4).contiguous(), cooling, None  # (B, N, 3, H, K)
