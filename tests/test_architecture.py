@@ -23,10 +23,11 @@ MAY_IMPORT = {
     "model": "tokens",
     "peers": "tokens model frames faces",
     "training": "model peers",
-    "evaluation": "datasets model peers training",
+    "evaluation": "datasets synthetic model peers training",
     "reports": "datasets frames faces flow tokens model peers training evaluation",
     "spotting": "datasets frames faces flow",
     "recognition": "datasets frames faces flow spotting tokens model peers training evaluation reports",
+    "web": "datasets frames faces flow synthetic spotting tokens model peers training evaluation reports recognition",
     "bench": "*",
     "cli": "*",
 }
@@ -41,6 +42,9 @@ AT_HOME = {
     "sklearn": "peers evaluation",
     "ray": "evaluation",
     "fastapi": "web",
+    "starlette": "web",
+    "uvicorn": "web",
+    "python_multipart": "web",
     "typer": "cli",
     "rich": "cli",
 }

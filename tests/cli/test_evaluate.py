@@ -124,9 +124,9 @@ def test_an_unwritable_run_folder_is_told(epir, small_set, tmp_path):
 def test_zero_shot_without_weights_is_told(epir, small_set, tmp_path, monkeypatch):
     from epir.evaluation import zero_shot
 
-    monkeypatch.setattr(zero_shot, "files", lambda package: tmp_path)
+    monkeypatch.setattr(zero_shot, "shipped_weights", lambda: tmp_path)
     code, _, err = epir("evaluate", small_set(), "--protocol", "cde", "--zero-shot", "--out", tmp_path / "run")
-    assert code == 2 and "ships no weights" in err and "--weights" in err
+    assert code == 2 and "the weights that come with epir are missing" in err and "--weights" in err
 
 
 def test_an_interruption_exits_130(epir, small_set, tmp_path, monkeypatch):

@@ -2,6 +2,10 @@ import pytest
 
 from epir.core.errors import ConfigError
 from epir.evaluation.choices import choose
+from epir.model.folder import read_config
+from epir.peers.registry import create_model
+from epir.training.settings import SHIPPED
+from epir.training.start import shipped_weights
 
 
 def chosen(name="epir", *, training=None, changes=(), classes=3, map_size=28):
@@ -10,13 +14,30 @@ def chosen(name="epir", *, training=None, changes=(), classes=3, map_size=28):
 
 def test_classes_and_size_come_from_the_clips():
     model, training = chosen(classes=5, map_size=56)
-    assert (model.name, model.classes, model.map_size, training.name) == ("epir", 5, 56, "strict")
+    assert (model.name, model.classes, model.map_size, training.name) == ("epir", 5, 56, "scratch")
 
 
 def test_peers_have_a_recipe_of_their_own_unless_told():
     assert chosen("ststnet")[1].name == "peer"
     assert chosen("ststnet", training="paper")[1].name == "paper"
-    assert chosen("vit+dtsm")[1].name == chosen("htnet")[1].name == "strict"
+    assert chosen("vit+dtsm")[1].name == chosen("htnet")[1].name == "scratch"
+
+
+def test_the_paper_model_starts_from_the_shipped_weights_where_they_fit():
+    model, training = chosen()
+    assert (training.name, training.start) == ("strict", SHIPPED)
+    assert model.normalise == read_config(shipped_weights()).settings["normalise"]  # as those weights saw their maps
+    assert chosen(classes=5)[1].name == "strict"  # only the head is new
+    assert chosen(changes=["model.normalise=map"])[0].normalise == "map"
+    for change in ("model.width=128", "model.blocks=7", "model.integration=0.6"):
+        model, training = chosen(changes=[change])
+        assert (training.name, training.start, model.normalise) == ("scratch", None, "map")
+
+
+def test_other_weights_bring_their_normalisation(tmp_path):
+    create_model("vit", width=32, heads=2, feed_forward=32, normalise="fold").save_pretrained(tmp_path / "mine")
+    model, training = chosen("vit", changes=["model.width=32", f"training.start={tmp_path / 'mine'}"])
+    assert model.normalise == "fold" and training.start == tmp_path / "mine"
 
 
 def test_changes_are_applied_together():

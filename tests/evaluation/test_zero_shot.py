@@ -34,8 +34,10 @@ def test_every_clip_is_predicted_once_by_the_given_weights(make_maps, tmp_path, 
 
 
 def test_without_shipped_weights_a_folder_must_be_named(monkeypatch, tmp_path):
-    monkeypatch.setattr(zero_shot, "files", lambda package: tmp_path)
-    with pytest.raises(CheckpointError, match="ships no weights\n  fix: name a model folder with --weights"):
+    monkeypatch.setattr(zero_shot, "shipped_weights", lambda: tmp_path)
+    with pytest.raises(
+        CheckpointError, match=r"come with epir are missing\n  fix: install epir again, or name .* --weights"
+    ):
         zero_shot.find_weights(None)
 
 

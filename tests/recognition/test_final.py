@@ -86,13 +86,20 @@ def test_people_kept_apart_judge_the_model_itself(maps, tmp_path):
     apart = synthetic_maps(96, "direct", seed=8)
     changes = [*SMALL, "training.epochs=12", "training.lr=2e-3"]
     made = train_final(
-        maps, protocol="sde", out=tmp_path / "model", apart=[apart], resume=tmp_path / "standing", changes=changes
+        maps,
+        protocol="sde",
+        out=tmp_path / "model",
+        apart=[apart],
+        resume=tmp_path / "standing",
+        changes=changes,
+        note="## Elsewhere\n\nNot measured.\n",
     )
     assert made.strict["uf1"] > 0.5  # chance is 0.33
     assert sum(map(sum, made.strict["confusion"])) == 96
     notes = read_config(made.folder).notes
     assert (notes["calibration"]["clips"], notes["calibration"]["people"]) == (96, 12)
     card = (made.folder / "README.md").read_text()
+    assert "\n\n## Elsewhere\n\nNot measured.\n\n## Limits\n" in card
     assert "this model predicts 96 clips of 12 other people once" in card and "folds" not in card
     assert (tmp_path / "standing").exists()
 

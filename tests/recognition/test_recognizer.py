@@ -195,10 +195,12 @@ def test_without_shipped_weights_the_error_says_what_to_name(monkeypatch):
     from epir.recognition import loading as module
 
     def none_shipped(folder):
-        raise CheckpointError("this version of epir ships no weights", fix="name one")
+        raise CheckpointError("they are missing", fix="name one")
 
     monkeypatch.setattr(module, "find_weights", none_shipped)
-    with pytest.raises(CheckpointError, match=r"ships no weights\n  fix: name a model folder \(--model\)"):
+    with pytest.raises(
+        CheckpointError, match=r"come with epir are missing\n  fix: install .* or name a model folder \(--model\)"
+    ):
         Recognizer.from_pretrained()
 
 

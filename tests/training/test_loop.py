@@ -166,3 +166,26 @@ def test_progress_tells_loss_and_throughput(make_tiny, two_classes):
     fit(make_tiny(), two_classes, QUICK, progress=Notes())
     assert notes[0] == ("training", 4) and notes[-1] == "end" and len(notes) == 6
     assert "loss" in notes[1] and "clips a second" in notes[1]
+
+
+def test_company_is_learnt_from_too(make_tiny, two_classes):
+    """Clips that say nothing about the second class do not unlearn it when others that do keep them company."""
+    alone = LabelledMaps(two_classes.maps[:2], two_classes.labels[:2], two_classes.classes)
+    model, again = make_tiny(), make_tiny()
+    recipe = replace(QUICK, epochs=60, shift=0)
+    fit(model, alone, recipe, company=two_classes)
+    fit(again, alone, recipe, company=two_classes)
+    assert (predict(model, two_classes.maps).argmax(1) == two_classes.labels.numpy()).mean() > 0.9
+    assert torch.equal(weights(model), weights(again))
+    other = LabelledMaps(two_classes.maps, two_classes.labels, ("a", "b", "c"))
+    with pytest.raises(ConfigError, match="the model has 2 classes but the clips have 3"):
+        fit(make_tiny(), alone, recipe, company=other)
+
+
+def test_the_start_is_kept_whole_when_all_of_it_is_kept(make_tiny, two_classes, tmp_path):
+    source = make_tiny()
+    torch.nn.init.constant_(source.head.weight, 0.25)
+    source.save_pretrained(tmp_path / "start")
+    model = make_tiny()
+    fit(model, two_classes, replace(QUICK, start=tmp_path / "start", keep=1.0))
+    assert (model.head.weight == 0.25).all()

@@ -2,7 +2,7 @@ import pytest
 
 from epir.core.config import from_dict, to_dict
 from epir.core.errors import ConfigError
-from epir.training.settings import PRESETS, TrainingSettings, training_preset
+from epir.training.settings import PRESETS, SHIPPED, TrainingSettings, training_preset
 
 
 def test_the_paper_recipe_is_what_the_paper_prints():
@@ -12,8 +12,9 @@ def test_the_paper_recipe_is_what_the_paper_prints():
     assert paper.averaging == "none" and paper.schedule == "constant" and not paper.mirror_at_prediction
 
 
-def test_strict_is_the_default():
-    assert training_preset("strict") == TrainingSettings()
+def test_strict_starts_from_the_shipped_weights_and_scratch_from_random_ones():
+    assert training_preset("strict").start == SHIPPED
+    assert training_preset("scratch") == TrainingSettings() and TrainingSettings().start is None
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -28,6 +29,8 @@ def test_a_recipe_survives_its_file(name):
         ({"epochs": 0}, r"training.epochs is 0\n  fix: give 1 or more"),
         ({"lr": 0.0}, r"training.lr is 0\n  fix: give a rate above 0"),
         ({"noise": -0.1}, r"training.noise is -0.1\n  fix: give 0 or more"),
+        ({"keep": 0.5}, r"training.keep is of no use without a start\n  fix: set training.start"),
+        ({"company": -1}, r"training.company is -1\n  fix: give 0 or more"),
         ({"mirror": 1.5}, r"training.mirror is 1.5\n  fix: give a share between 0 and 1"),
     ],
 )

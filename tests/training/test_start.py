@@ -3,7 +3,8 @@ import torch
 from safetensors.torch import save_file
 
 from epir.core.errors import CheckpointError
-from epir.training.start import start_from
+from epir.training.settings import SHIPPED
+from epir.training.start import can_start, shipped_weights, start_folder, start_from
 
 
 def saved(model, folder, **changes):
@@ -59,3 +60,15 @@ def test_a_damaged_file_is_refused(make_tiny, tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"not weights")
     with pytest.raises(CheckpointError, match=r"model.safetensors cannot be read: .*\n  fix: copy or train"):
         start_from(make_tiny(), tmp_path)
+
+
+def test_shipped_names_the_folder_of_the_package():
+    assert start_folder(SHIPPED) == shipped_weights() and shipped_weights().name == "weights"
+    assert start_folder(shipped_weights()) == shipped_weights()
+
+
+def test_weights_fit_a_model_that_differs_in_its_head_or_its_loss_only(make_tiny, tmp_path):
+    make_tiny().save_pretrained(tmp_path / "mine")
+    assert can_start(make_tiny(classes=5, normalise="none", dropout=0.0).settings, tmp_path / "mine")
+    assert not can_start(make_tiny(map_size=8).settings, tmp_path / "mine")
+    assert not can_start(make_tiny().settings, tmp_path / "nothing here")

@@ -16,7 +16,6 @@ from epir.cli.evaluate import (
     Out,
     Protocol,
     Seeds,
-    Training,
     Workers,
 )
 
@@ -30,7 +29,7 @@ def ablate(
     out: Out = None,
     folds: Folds = "loso",
     seeds: Seeds = 1,
-    training: Training = None,
+    training: Annotated[str, typer.Option(help="The recipe of every rung: scratch or paper.")] = "scratch",
     changes: Changes = None,
     engine: EngineName = "local",
     workers: Workers = None,

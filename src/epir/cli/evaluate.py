@@ -18,7 +18,10 @@ Folds = Annotated[
 Seeds = Annotated[int, typer.Option(help="How many seeds; scores are means over them.")]
 Training = Annotated[
     str | None,
-    typer.Option(help="The recipe: strict, peer or paper.", show_default="strict; peer for other methods' networks"),
+    typer.Option(
+        help="The recipe: strict, scratch, peer or paper.",
+        show_default="strict; scratch where the shipped weights do not fit; peer for other methods' networks",
+    ),
 ]
 Changes = Annotated[
     list[str] | None, typer.Option("--set", help="Change a setting: training.epochs=30.", show_default=False)

@@ -12,11 +12,11 @@ def train(
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     model: Annotated[str, typer.Option(help="The model to train.")] = "epir",
     start: Annotated[
-        Path | None, typer.Option(help="A model folder to start from.", show_default="random weights")
+        Path | None, typer.Option(help="A model folder to start from, or shipped.", show_default="as the recipe has it")
     ] = None,
     training: Annotated[
         str | None,
-        typer.Option(help="The recipe: strict, peer or paper.", show_default="strict; peer for other networks"),
+        typer.Option(help="The recipe: strict, scratch, peer or paper.", show_default="as epir evaluate"),
     ] = None,
     changes: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: training.epochs=30.")] = None,
     folds: Annotated[int, typer.Option(help="Grouped folds that calibrate the scores.")] = 5,
@@ -30,6 +30,9 @@ def train(
     resume: Annotated[
         Path | None,
         typer.Option(help="Keep in this file where training stands; a second call goes on.", show_default=False),
+    ] = None,
+    note: Annotated[
+        Path | None, typer.Option(help="A text file that the model card takes over.", show_default=False)
     ] = None,
     half: Annotated[bool, typer.Option("--half", help="Store the weights in half precision.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
@@ -59,6 +62,7 @@ def train(
             workers=workers,
             apart=apart or (),
             resume=resume,
+            note=_read(note),
             half=half,
             force=force,
             progress=progress,
@@ -84,3 +88,14 @@ def train(
     errors = f"{fitted.error_before:.3f} -> {fitted.error_after:.3f}"
     stdout.print(f"temperature {fitted.temperature:.3g}: expected calibration error {errors}", markup=False)
     stdout.print(f"the model is in {out}; next: epir predict VIDEO --model {out}", markup=False)
+
+
+def _read(note: Path | None) -> str:
+    from epir.core.errors import ConfigError
+
+    if note is None:
+        return ""
+    try:
+        return note.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the note {note} cannot be read: {error}", fix="give a text file") from None

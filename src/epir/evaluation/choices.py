@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 from epir.core.config import from_dict, read_change, refuse_unknown, to_dict
 from epir.core.errors import ConfigError
+from epir.model.folder import read_config
 from epir.model.presets import PRESETS as EPIR_PRESETS
 from epir.peers.registry import is_pipeline, list_models, model_settings
-from epir.training.settings import TrainingSettings, training_preset
+from epir.training.settings import SHIPPED, TrainingSettings, training_preset
+from epir.training.start import can_start, shipped_weights, start_folder
 
 FIXED = {"name": "--model", "classes": "the protocol", "map_size": "the map set"}
 
@@ -16,19 +19,37 @@ FIXED = {"name": "--model", "classes": "the protocol", "map_size": "the map set"
 def choose(
     name: str, *, training: str | None, changes: Iterable[str], classes: int, map_size: int
 ) -> tuple[Any, TrainingSettings]:
-    """The settings of the model `name` and of its training, with `--set` changes applied together."""
+    """The settings of the model `name` and of its training, with `--set` changes applied together.
+
+    A network that starts from the weights of a model folder sees its maps as they did: it takes over their
+    normalisation unless the user chose one.
+    """
     refuse_unknown(name, list_models(), what="model")
     sections = _sections(changes, name)
     model = model_settings(name, **{**sections["model"], "classes": classes, "map_size": map_size})
-    recipe = training_preset(training or default_training(name))
+    recipe = training_preset(training or default_training(model))
     chosen = from_dict(TrainingSettings, to_dict(recipe) | sections["training"], section="training")
-    return model, replace(chosen, start=chosen.start.resolve()) if chosen.start else chosen
+    if chosen.start is None:
+        return model, chosen
+    start = chosen.start if chosen.start == SHIPPED else chosen.start.resolve()
+    if "normalise" not in sections["model"]:
+        model = replace(model, normalise=_normalisation(start_folder(start), model))
+    return model, replace(chosen, start=start)
 
 
-def default_training(name: str) -> str:
-    """The recipe for a model that the user named no recipe for."""
-    is_transformer = name in EPIR_PRESETS or name == "htnet"
-    return "strict" if is_transformer or is_pipeline(name) else "peer"
+def default_training(model: Any) -> str:
+    """The recipe for a model, by its settings, that the user named no recipe for."""
+    if model.name in EPIR_PRESETS and can_start(model, shipped_weights()):
+        return "strict"
+    is_transformer = model.name in EPIR_PRESETS or model.name == "htnet"
+    return "scratch" if is_transformer or is_pipeline(model.name) else "peer"
+
+
+def _normalisation(folder: Path, model: Any) -> Any:
+    """That of the model folder, where it says; a folder that is not there is refused when training starts."""
+    if not (folder / "config.json").exists():
+        return model.normalise
+    return read_config(folder).settings.get("normalise", model.normalise)
 
 
 def _sections(changes: Iterable[str], name: str) -> Mapping[str, dict[str, Any]]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from epir.core.errors import TrainingError
 from epir.core.seeds import stream_seed
+from epir.evaluation.company import find_company
 from epir.evaluation.material import Sample, read_maps
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.settings import Experiment
@@ -88,8 +89,10 @@ def _network(task: FoldTask, read: Reader) -> _Outcome:
         by_epoch.append(predict(network, held_out, mirror=recipe.mirror_at_prediction).argmax(1))
         looking += time.perf_counter() - began
 
-    train = LabelledMaps.of(read(task.train), [sample.label for sample in task.train], classes)
-    trained = fit(model, train, recipe, seed=seed, after_epoch=look)
+    units = [sample.clip.extra.get("action_units", "") for sample in task.train]
+    train = LabelledMaps.of(read(task.train), [sample.label for sample in task.train], classes, units)
+    company = find_company(recipe.company, classes, task.experiment.model)
+    trained = fit(model, train, recipe, seed=seed, company=company, after_epoch=look)
     scores = predict(model, held_out, mirror=recipe.mirror_at_prediction)
     seconds = trained.seconds - looking
     return _Outcome(scores, np.stack(by_epoch), trained.losses, seconds, token_records(model, held_out))

@@ -22,6 +22,7 @@ from epir.evaluation.zero_shot import check_weights, find_weights, weights_diges
 from epir.maps.mapset import MapSet, load_maps, save_maps
 from epir.training.loop import find_device
 from epir.training.settings import TrainingSettings
+from epir.training.start import start_folder
 
 Maps = str | Path | MapSet
 
@@ -142,7 +143,7 @@ def _experiment(material: Material, model: object, training: TrainingSettings, *
         seeds=seeds,
         maps=material.maps,
         clips=material.digest,
-        weights=weights_digest(training.start) if training.start else "",
+        weights=weights_digest(start_folder(training.start)) if training.start else "",
     )
 
 

@@ -97,13 +97,16 @@ def ablate(
     out: str | Path | None = None,
     folds: str = "loso",
     seeds: int = 1,
-    training: str | None = None,
+    training: str = "scratch",
     changes: Iterable[str] = (),
     engine: Engine | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Series:
-    """Evaluate every rung of the paper's ablation, or every point of a sweep; done folds are not done again."""
+    """Evaluate every rung of the paper's ablation, or every point of a sweep; done folds are not done again.
+
+    Every rung starts from random weights unless `training` says otherwise: shipped weights fit the last rung alone.
+    """
     shared = tuple(changes)
     points = sweep_variants(sweep) if sweep else ladder_variants()
     variants = [replace(point, changes=(*shared, *point.changes)) for point in points]

@@ -1,7 +1,6 @@
 """Weights that are tried as they are: where they come from, and whether they fit the clips."""
 
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +9,18 @@ from epir.maps.mapset import file_digest
 from epir.model.folder import load_weights, read_config
 from epir.model.network import Network
 from epir.peers.registry import build, settings_from_dict
-from epir.training.start import WEIGHTS
+from epir.training.start import WEIGHTS, shipped_weights
 
 
 def find_weights(folder: str | Path | None) -> Path:
     """The model folder that the user named, or the one that is shipped with the package."""
     if folder is not None:
         return Path(folder).resolve()
-    shipped = Path(str(files("epir"))) / "weights"
+    shipped = shipped_weights()
     if not (shipped / WEIGHTS).exists():
         raise CheckpointError(
-            "this version of epir ships no weights", fix="name a model folder with --weights, as epir train writes it"
+            "the weights that come with epir are missing",
+            fix="install epir again, or name a model folder with --weights",
         )
     return shipped
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from epir.model.network import Network
+from epir.model.network import Aside, Network
 from epir.peers.resnet import ResidualBlock, convolution
 from epir.peers.settings import CapsuleNetSettings
 
@@ -48,13 +48,23 @@ class CapsuleNet(Network):
         """Logits (B, C): the log-odds of the capsules' lengths, so that sigmoid gives the lengths back."""
         return torch.logit(self._lengths(features), eps=NEARLY)
 
-    def loss(self, maps: Tensor, labels: Tensor, *, smoothing: float = 0.0, weights: Tensor | None = None) -> Tensor:
+    def loss(
+        self,
+        maps: Tensor,
+        labels: Tensor,
+        *,
+        smoothing: float = 0.0,
+        weights: Tensor | None = None,
+        aside: Aside | None = None,
+    ) -> Tensor:
         """The margin loss of [Capsules] Eq. 4: the true class's capsule long, the others short."""
         self.check(maps)
-        lengths = self._lengths(self.represent(self.normalise(maps)))  # (B, C)
+        features = self.represent(self.normalise(maps))
+        lengths = self._lengths(features)  # (B, C)
         classes = self.settings.classes
         truth = functional.one_hot(labels, classes).to(lengths.dtype) * (1 - smoothing) + smoothing / classes
-        return margin_loss(lengths, truth, None if weights is None else weights[labels])
+        loss = margin_loss(lengths, truth, None if weights is None else weights[labels])
+        return loss if aside is None else loss + aside(features)
 
     def _lengths(self, features: Tensor) -> Tensor:
         return lengths_of(features.unflatten(1, (self.settings.classes, LARGE)))

@@ -7,8 +7,8 @@ RESPONSIBLE_USE = "docs/responsible-use.md"
 START_NOTE = " Strict as far as the weights that training started from have never seen these people."
 
 
-def model_card(settings: Any, classes: Sequence[str], notes: Mapping[str, Any]) -> str:
-    """The README.md of a model folder, for `notes` as `train_final` writes them."""
+def model_card(settings: Any, classes: Sequence[str], notes: Mapping[str, Any], *, note: str = "") -> str:
+    """The README.md of a model folder, for `notes` as `train_final` writes them, with a `note` of the user's own."""
     data, strict, calibration = notes["data"], notes["strict"], notes["calibration"]
     low, high = strict["uf1_interval"]
     corpora = ", ".join(f"{name} ({count} clips)" for name, count in data["corpora"].items())
@@ -53,7 +53,7 @@ Temperature {calibration["temperature"]:g}, fitted on the held-out people. Expec
 best score is below {calibration["threshold"]:g} are given as `uncertain`: {_share(calibration["answered"])} of the \
 held-out clips get an answer, and {_share(calibration["right"])} of these answers are right (strict).
 
-## Limits
+{_section(note)}## Limits
 
 - It knows {data["people"]} people. On other ages, skin colours, cameras, light and ways to show a feeling it may do \
 worse; measure it on yours.
@@ -66,6 +66,10 @@ worse; measure it on yours.
 Ask the people you film. Do not use it to detect lies, or to infer emotions at work or at school. Read \
 `{RESPONSIBLE_USE}` of epir before you use it on anybody.
 """
+
+
+def _section(note: str) -> str:
+    return f"{note.strip()}\n\n" if note.strip() else ""
 
 
 def _judged(notes: Mapping[str, Any]) -> str:

@@ -131,7 +131,7 @@ def class_names(config: ModelConfig) -> tuple[str, ...]:
 
 
 def recipe_values(notes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The flow recipe in a model's notes; of a mixture the first that makes maps from pictures."""
+    """The flow recipe in a model's notes; of a mixture `epir`, or else the first that makes maps from pictures."""
     recipe = notes.get("recipe") or {}
-    several = [each for each in recipe.get("recipes", ()) if each.get("name") != "direct"]
-    return several[0] if several else recipe
+    several = {each.get("name"): each for each in reversed(recipe.get("recipes", ())) if each.get("name") != "direct"}
+    return several.get("epir", next(reversed(several.values()))) if several else recipe

@@ -13,6 +13,7 @@ from epir.core.errors import ConfigError, ProtocolError
 from epir.core.files import refuse_overwrite
 from epir.core.progress import Progress, Silent
 from epir.evaluation.choices import choose
+from epir.evaluation.company import find_company
 from epir.evaluation.fold import one_thread
 from epir.evaluation.material import Material, gather, read_maps
 from epir.evaluation.run import Engine, evaluate, opened
@@ -21,6 +22,7 @@ from epir.model.folder import refuse_foreign_folder
 from epir.recognition.calibration import Calibration
 from epir.recognition.card import model_card
 from epir.recognition.judgement import Judgement, judged_by_folds, judged_on, refuse_acquaintances
+from epir.training.settings import SHIPPED
 
 FOLDS = 5
 
@@ -52,6 +54,7 @@ def train_final(
     workers: int | None = None,
     apart: Sequence[str | Path | MapSet] = (),
     resume: str | Path | None = None,
+    note: str = "",
     half: bool = False,
     force: bool = False,
     progress: Progress | None = None,
@@ -61,12 +64,13 @@ def train_final(
     The folds train the same recipe on some of the people and predict the others: their scores are strict, and the
     temperature comes from them. `run` keeps them as a run folder. With `apart`, map sets of other people, there are no
     folds: the model itself predicts those people. `start` is a model folder to start from, `resume` a file in which
-    training keeps where it stands, and `half` stores the weights in half precision.
+    training keeps where it stands, `note` a text that the model card takes over, and `half` stores the weights in half
+    precision.
     """
     out, progress = Path(out), progress or Silent()
     refuse_overwrite(out, force=force)
     refuse_foreign_folder(out)
-    changes = [*changes, *([f"training.start={Path(start).resolve()}"] if start is not None else [])]
+    changes = [*changes, *([f"training.start={_resolved(Path(start))}"] if start is not None else [])]
     with ExitStack() as stack:
         sets = stack.enter_context(opened(maps))
         material = gather(sets, protocol)
@@ -101,7 +105,7 @@ def train_final(
             out,
             labels=material.classes,
             notes=notes,
-            card=model_card(settings, material.classes, notes),
+            card=model_card(settings, material.classes, notes, note=note),
             half=half,
             force=force,
         )
@@ -113,6 +117,10 @@ def train_final(
         calibration=judgement.calibration,
         seconds=seconds,
     )
+
+
+def _resolved(start: Path) -> Path:
+    return start if start == SHIPPED else start.resolve()
 
 
 def _temporary(stack: ExitStack) -> Path:
@@ -134,9 +142,13 @@ def _train(
             network = build(settings)
         assert isinstance(network, Network), "pipelines are refused before"
         clips = LabelledMaps.of(
-            read_maps(material.samples), [each.label for each in material.samples], material.classes
+            read_maps(material.samples),
+            [each.label for each in material.samples],
+            material.classes,
+            [each.clip.extra.get("action_units", "") for each in material.samples],
         )
-        trained = fit(network, clips, recipe, seed=own, resume=resume, progress=progress)
+        company = find_company(recipe.company, material.classes, settings)
+        trained = fit(network, clips, recipe, seed=own, company=company, resume=resume, progress=progress)
     return network, trained.seconds
 
 

@@ -20,7 +20,7 @@ def find_model(folder: str | Path | None) -> Path:
         return find_weights(None)
     except CheckpointError:
         raise CheckpointError(
-            "this version of epir ships no weights", fix="name a model folder (--model), as epir train writes it"
+            "the weights that come with epir are missing", fix="install epir again, or name a model folder (--model)"
         ) from None
 
 

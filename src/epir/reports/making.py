@@ -43,7 +43,7 @@ def command(run: Run) -> str:
     words += ["--folds", experiment.folds] if experiment.folds != "loso" else []
     words += ["--seeds", str(experiment.seeds)] if experiment.seeds > 1 else []
     recipe = experiment.training.name
-    words += ["--training", recipe] if recipe != default_training(experiment.model.name) else []
+    words += ["--training", recipe] if recipe != default_training(experiment.model) else []
     words += _changes("model", model_settings(experiment.model.name), experiment.model, leave_out=tuple(FIXED))
     words += _changes("training", training_preset(recipe), experiment.training)
     return " ".join(map(quote, [*words, "--out", run.folder.name]))

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from epir.core.config import refuse_unknown
 from epir.core.errors import TrainingError
+from epir.training.action_units import read_units
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class LabelledMaps:
     maps: Tensor  # (n, 3, S, S) float32
     labels: Tensor  # (n,) int64, numbers of classes
     classes: tuple[str, ...]
+    units: Tensor | None = None  # (n, U) action units, where they are annotated
 
     def __post_init__(self) -> None:
         assert len(self.maps) == len(self.labels), "one label per map"
@@ -29,13 +31,16 @@ class LabelledMaps:
         return len(self.labels)
 
     @classmethod
-    def of(cls, maps: np.ndarray, labels: Sequence[str], classes: Sequence[str]) -> "LabelledMaps":
-        """The maps (n, 3, S, S) with their class names."""
+    def of(
+        cls, maps: np.ndarray, labels: Sequence[str], classes: Sequence[str], units: Sequence[str] | None = None
+    ) -> "LabelledMaps":
+        """The maps (n, 3, S, S) with their class names and, if given, the annotations of their action units."""
         for label in labels:
             refuse_unknown(label, classes, what="class")
         numbers = [tuple(classes).index(label) for label in labels]
         tensor = torch.from_numpy(np.array(maps, dtype=np.float32))  # a copy: the file may be memory-mapped
-        return cls(tensor, torch.tensor(numbers, dtype=torch.int64), tuple(classes))
+        moved = read_units(units) if units is not None else None
+        return cls(tensor, torch.tensor(numbers, dtype=torch.int64), tuple(classes), moved)
 
     def class_weights(self) -> Tensor:
         """Weights (C,) under which every class present counts the same; their mean over the clips is 1."""

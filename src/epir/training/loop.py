@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from epir.core.errors import ConfigError, TrainingError
 from epir.core.progress import Progress, Silent
 from epir.core.seeds import stream_seed
-from epir.model.network import Network
+from epir.model.network import Aside, Network
+from epir.training.action_units import UnitHead
 from epir.training.augment import augment, mirrored
 from epir.training.averaging import Averaged
 from epir.training.batches import LabelledMaps, shuffled
@@ -51,32 +52,36 @@ def fit(
     *,
     seed: int = 0,
     after_epoch: AfterEpoch | None = None,
+    company: LabelledMaps | None = None,
     resume: Path | None = None,
     progress: Progress | None = None,
 ) -> Trained:
     """Train the model in place; it ends in evaluation mode with the weights that the recipe delivers.
 
     `after_epoch` is shown the epoch (from 1) and the network as it would be delivered now, in evaluation mode. It
-    cannot change what follows: it has no part in the random numbers. With `resume` every finished epoch is kept in that
-    file, and a second call goes on from there to the same weights.
+    cannot change what follows: it has no part in the random numbers. Of `company`, other clips with the same classes,
+    each batch takes in as many as it has clips of its own. With `resume` every finished epoch is kept in that file, and
+    a second call goes on from there to the same weights.
     """
     settings, progress = settings or TrainingSettings(), progress or Silent()
     _refuse_misfits(model, clips)
-    if settings.start is not None:
-        start_from(model, settings.start)
+    if company is not None:
+        _refuse_misfits(model, company)
+    started = start_from(model, settings.start) if settings.start is not None else frozenset()
     device = find_device(settings.device)
     model.to(device)
     maps, labels = clips.maps.to(device), clips.labels.to(device)
     model.normalise.fit(maps)
     weights = clips.class_weights().to(device) if settings.class_weights else None
-    optimiser = make_optimiser(model.parameters(), settings)
-    delivered = Averaged(model, settings)
+    head = _unit_head(model, clips, settings, seed)
+    optimiser = make_optimiser([*model.parameters(), *(head.parameters() if head else ())], settings)
+    delivered = Averaged(model, settings, started)
     steps = settings.epochs * -(-len(clips) // settings.batch)
     losses: list[float] = []
     began = time.perf_counter()
     progress.start("training", settings.epochs)
     with repeatable(seed, device) as generator:
-        standing = Standing(model, optimiser, delivered, generator, losses)
+        standing = Standing(model, optimiser, delivered, generator, losses, head)
         name = training_digest(model, clips, settings, seed) if resume is not None else ""
         if resume is not None:
             standing.restore(resume, name)
@@ -86,8 +91,10 @@ def fit(
             model.train()
             total = 0.0
             for number, rows in enumerate(shuffled(len(clips), settings.batch, generator)):
-                seen = augment(maps[rows], settings, generator)  # (B, 3, S, S)
-                loss = model.loss(seen, labels[rows], smoothing=settings.smoothing, weights=weights)
+                batch, truth = _accompanied(maps[rows], labels[rows], company, generator)
+                seen = augment(batch, settings, generator)  # (B, 3, S, S)
+                aside = _unit_loss(head, clips, rows, settings.action_units)
+                loss = model.loss(seen, truth, smoothing=settings.smoothing, weights=weights, aside=aside)
                 value = float(loss.detach())
                 if not np.isfinite(value):
                     model.load_state_dict(good)
@@ -101,16 +108,47 @@ def fit(
             losses.append(total / len(clips))
             delivered.after_epoch(model, epoch)
             if after_epoch is not None:
-                _show(after_epoch, epoch, delivered.network, device)
+                _show(after_epoch, epoch, delivered.now(), device)
             if resume is not None:
                 standing.save(resume, name)
             speed = len(clips) * (epoch - done) / (time.perf_counter() - began)
             progress.advance(note=f"loss {losses[-1]:.3f}, {speed:.0f} clips a second")
-    if delivered.network is not model:
-        model.load_state_dict(delivered.network.state_dict())
+    if (network := delivered.now()) is not model:
+        model.load_state_dict(network.state_dict())
     model.eval()
     progress.finish()
     return Trained(tuple(losses), len(clips), time.perf_counter() - began)
+
+
+def _accompanied(
+    maps: Tensor, labels: Tensor, company: LabelledMaps | None, generator: torch.Generator
+) -> tuple[Tensor, Tensor]:
+    """A batch, and as many clips of the company drawn at random after it."""
+    if company is None:
+        return maps, labels
+    rows = torch.randint(len(company), (len(labels),), generator=generator, device=generator.device).cpu()
+    others, truth = company.maps[rows].to(maps.device), company.labels[rows].to(maps.device)
+    return torch.cat([maps, others]), torch.cat([labels, truth])
+
+
+@torch.no_grad()
+def _unit_head(model: Network, clips: LabelledMaps, settings: TrainingSettings, seed: int) -> UnitHead | None:
+    """A head for action units, where the recipe wants them and the clips have them; its weights come from the seed."""
+    if not settings.action_units or clips.units is None:
+        return None
+    model.eval()
+    device = next(model.parameters()).device
+    width = model.represent(model.normalise(clips.maps[:1].to(device))).shape[1]
+    with repeatable(stream_seed(seed, "head for action units"), torch.device("cpu")):
+        return UnitHead(width).to(device)
+
+
+def _unit_loss(head: UnitHead | None, clips: LabelledMaps, rows: Tensor, weight: float) -> Aside | None:
+    """The loss of the action units of the clips `rows`, which come first in their batch."""
+    if head is None or clips.units is None:
+        return None
+    truth = clips.units[rows.cpu()].to(rows.device)  # (B, U)
+    return lambda features: weight * head.loss(features[: len(truth)], truth)
 
 
 @torch.no_grad()

@@ -1,8 +1,9 @@
 """How a model is trained: every choice of a recipe, and the recipes that have names.
 
-`strict` is the default: what a network needs when it has a few hundred clips and nobody may look at the held-out
-person. `peer` is the same for the small convolutional networks of others, which need a higher rate and more epochs.
-`paper` is the recipe that the paper prints.
+`strict` is the default for the paper's model: it starts from the weights that ship with epir, which have seen invented
+people only, and learns gently. `scratch` starts from random weights, with what a network needs when it has a few
+hundred clips and nobody may look at the held-out person. `peer` is the same for the small convolutional networks of
+others, which need a higher rate and more epochs. `paper` is the recipe that the paper prints.
 """
 
 from dataclasses import dataclass
@@ -15,9 +16,9 @@ from epir.core.errors import ConfigError
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """One recipe; the defaults are those of `strict`."""
+    """One recipe; the defaults are those of `scratch`."""
 
-    name: str = "strict"
+    name: str = "scratch"
     epochs: int = 20
     batch: int = 32
     optimiser: Literal["adam", "adamw"] = "adamw"
@@ -34,11 +35,14 @@ class TrainingSettings:
     smoothing: float = 0.1  # of the labels
     gradient_limit: float = 1.0  # largest norm of a step's gradient; 0: no limit
     class_weights: bool = False  # rare classes count as much as common ones, by the fold's own training clips
+    action_units: float = 0.0  # weight of telling the annotated action units too; 0: they are not used
     averaging: Literal["none", "ema", "last"] = "ema"  # fixed beforehand: nothing is chosen by a score
     decay: float = 0.98  # of `ema`, per step
     last: int = 5  # epochs that `last` averages
     mirror_at_prediction: bool = True  # the answer is the mean over a map and its mirror image
-    start: Path | None = None  # a model folder whose weights training starts from
+    start: Path | None = None  # a model folder whose weights training starts from; `shipped`: that of epir itself
+    keep: float = 0.0  # share of the starting weights in those that training delivers, fixed beforehand
+    company: int = 0  # synthetic clips of which each batch takes in as many as it has clips of its own; 0: none
     device: str = "auto"
 
     def __post_init__(self) -> None:
@@ -47,16 +51,21 @@ class TrainingSettings:
                 raise ConfigError(f"training.{name} is {getattr(self, name)}", fix="give 1 or more")
         if self.lr <= 0:
             raise ConfigError(f"training.lr is {self.lr:g}", fix="give a rate above 0, for example 1e-4")
-        for name in ("weight_decay", "shift", "noise", "gradient_limit", "turn"):
+        for name in ("weight_decay", "shift", "noise", "gradient_limit", "turn", "company", "action_units"):
             if getattr(self, name) < 0:
                 raise ConfigError(f"training.{name} is {getattr(self, name)}", fix="give 0 or more")
-        for name in ("warmup", "mirror", "smoothing", "decay", "zoom", "blur"):
+        for name in ("warmup", "mirror", "smoothing", "decay", "zoom", "blur", "keep"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"training.{name} is {getattr(self, name)}", fix="give a share between 0 and 1")
+        if self.keep and self.start is None:
+            raise ConfigError("training.keep is of no use without a start", fix="set training.start, or leave out keep")
 
+
+SHIPPED = Path("shipped")  # names the folder that comes with the package, wherever it is installed
 
 PRESETS = {
-    "strict": TrainingSettings(),
+    "strict": TrainingSettings(name="strict", epochs=8, lr=1e-4, turn=3, zoom=0.05, noise=0.1, start=SHIPPED, keep=0.5),
+    "scratch": TrainingSettings(),
     "peer": TrainingSettings(name="peer", epochs=60, lr=1e-3, decay=0.99),
     "paper": TrainingSettings(
         name="paper",

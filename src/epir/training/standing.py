@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from epir.core.config import digest, to_dict
 from epir.core.errors import CheckpointError
@@ -33,6 +33,7 @@ class Standing:
     delivered: Averaged
     generator: torch.Generator  # of batches and augmentation
     losses: list[float]  # one per finished epoch
+    aside: nn.Module | None = None  # an auxiliary head
     step: int = 0
 
     def save(self, path: Path, name: str) -> None:
@@ -69,6 +70,8 @@ class Standing:
         tensors = {f"model.{key}": tensor for key, tensor in self.model.state_dict().items()}
         if self.delivered.network is not self.model:
             tensors |= {f"average.{key}": tensor for key, tensor in self.delivered.network.state_dict().items()}
+        if self.aside is not None:
+            tensors |= {f"aside.{key}": tensor for key, tensor in self.aside.state_dict().items()}
         for number, parts in state.items():
             tensors |= {f"optimiser.{number}.{key}": tensor for key, tensor in parts.items()}
         tensors |= {"random.batches": self.generator.get_state(), "random.dropout": torch.get_rng_state()}
@@ -80,6 +83,8 @@ class Standing:
         self.model.load_state_dict(_under(saved, "model."))
         if self.delivered.network is not self.model:
             self.delivered.network.load_state_dict(_under(saved, "average."))
+        if self.aside is not None:
+            self.aside.load_state_dict(_under(saved, "aside."))
         self.delivered.steps = self.step
         parts: dict[int, dict[str, Tensor]] = {}
         for key, tensor in _under(saved, "optimiser.").items():
@@ -101,6 +106,7 @@ def training_digest(model: Network, clips: LabelledMaps, settings: TrainingSetti
     """A name for this training: the network, its recipe, its seed and its clips."""
     content = hashlib.sha256(clips.labels.numpy().tobytes())
     content.update(clips.maps.numpy().tobytes())
+    content.update(b"" if clips.units is None else clips.units.numpy().tobytes())
     return digest(
         {
             "model": to_dict(model.settings),

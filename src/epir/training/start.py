@@ -1,19 +1,46 @@
-"""Starting from the weights of a model folder instead of random ones."""
+"""Starting from the weights of a model folder instead of random ones; where the shipped ones are, and whom they fit."""
 
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
+from epir.core.config import to_dict
 from epir.core.errors import CheckpointError
+from epir.model.folder import read_config
 from epir.model.network import Network
+from epir.training.settings import SHIPPED
 
 WEIGHTS = "model.safetensors"
+FREE = ("classes", "normalise", "dropout", "margin", "contrastive")  # a model may differ in these and start from there
 
 
-def start_from(model: Network, folder: Path) -> None:
-    """Copy the weights in `folder` into the model; a head for another number of classes keeps its random start."""
+def shipped_weights() -> Path:
+    """The model folder that comes with the package."""
+    return Path(str(files("epir"))) / "weights"
+
+
+def start_folder(start: Path) -> Path:
+    """The model folder that a recipe names."""
+    return shipped_weights() if start == SHIPPED else start
+
+
+def can_start(settings: Any, folder: Path) -> bool:
+    """Whether a model of these settings can start from the weights of a model folder."""
+    if not (folder / WEIGHTS).exists():
+        return False
+    mine, theirs = to_dict(settings), dict(read_config(folder).settings)
+    return all(mine.get(name) == theirs.get(name) for name in mine.keys() | theirs.keys() if name not in FREE)
+
+
+def start_from(model: Network, folder: Path) -> frozenset[str]:
+    """Copy the weights in `folder` into the model; a head for another number of classes keeps its random start.
+
+    Gives the names of the weights that were copied.
+    """
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    path = Path(folder) / WEIGHTS
+    path = start_folder(Path(folder)) / WEIGHTS
     if not path.exists():
         raise CheckpointError(f"there are no weights {path}", fix="give a model folder, as epir train writes it")
     try:
@@ -39,3 +66,4 @@ def start_from(model: Network, folder: Path) -> None:
     for name, tensor in weights.items():
         own[name] = own[name] if name in changed else tensor.to(own[name].dtype)
     model.load_state_dict(own)
+    return frozenset(weights.keys() - set(changed))
