@@ -48,7 +48,7 @@ def draw_why(answer: Told) -> "Figure":
     else:
         _draw_merged(places[1, 0], pixels.onset, answer.tokens)
         _draw_selected(places[1, 1], pixels.onset, answer.tokens)
-        _draw_rollout(places[1, 2], pixels.onset, answer.tokens)
+        draw_rollout(places[1, 2], pixels.onset, answer.tokens)
     _draw_scores(places[1, 3], answer.scores, answer.label)
     figure.suptitle(headline(answer), fontsize=13, color=INK, x=0.012, ha="left", fontweight="bold")
     if answer.warnings:
@@ -85,7 +85,7 @@ def _draw_motion(places: Sequence["Axes"], answer: Told, pixels: Pixels) -> None
         (places[1], pixels.apex, "apex", answer.apex),
     ):
         _show(axes, face, f"{name}, frame {number}{_at(number, answer)}")
-    _show(places[2], _tinted(pixels.onset, flow_to_colour(flow)), "flow: colour is direction")
+    _show(places[2], tinted(pixels.onset, flow_to_colour(flow)), "flow: colour is direction")
     wheel = places[2].inset_axes((0.80, 0.02, 0.18, 0.18))
     shown = np.dstack([colour_wheel(96), np.where(_disc(96), 255, 0).astype(np.uint8)])
     wheel.imshow(shown)
@@ -105,36 +105,37 @@ def _draw_channels(places: Sequence["Axes"], flow_map: np.ndarray) -> None:
 
 
 def _draw_merged(axes: "Axes", face: np.ndarray, tokens: Tokens) -> None:
-    _show(axes, _pale(face), f"{tokens.patches} patches merged to {len(tokens.groups)} tokens", tokens.grid)
-    _lattice(axes, tokens.grid)
+    _show(axes, paled(face), f"{tokens.patches} patches merged to {len(tokens.groups)} tokens", tokens.grid)
+    lattice(axes, tokens.grid)
     for number, group in enumerate(sorted(tokens.merged)):
         colour = GROUPS[number % len(GROUPS)]
-        _fill(axes, group, tokens.grid, colour, 0.38)
-        _outline(axes, group, tokens.grid, colour, 1.8)
+        fill_patches(axes, group, tokens.grid, colour, 0.38)
+        outline_patches(axes, group, tokens.grid, colour, 1.8)
         for patch in group:
-            _letter(axes, patch, tokens.grid, chr(ord("A") + number % 26))
+            write_patch(axes, patch, tokens.grid, chr(ord("A") + number % 26))
 
 
 def _draw_selected(axes: "Axes", face: np.ndarray, tokens: Tokens) -> None:
-    _show(axes, _pale(face), "token selected by each head", tokens.grid)
-    _lattice(axes, tokens.grid)
+    _show(axes, paled(face), "token selected by each head", tokens.grid)
+    lattice(axes, tokens.grid)
     for token in sorted(set(tokens.selected)):
         heads = [head for head, chosen in enumerate(tokens.selected) if chosen == token]
         colour = HEADS[heads[0] % len(HEADS)]
-        _fill(axes, tokens.groups[token], tokens.grid, colour, 0.28)
-        _outline(axes, tokens.groups[token], tokens.grid, colour, 2.4)
+        fill_patches(axes, tokens.groups[token], tokens.grid, colour, 0.28)
+        outline_patches(axes, tokens.groups[token], tokens.grid, colour, 2.4)
         words = ", ".join(str(head + 1) for head in heads)
         for patch in tokens.groups[token]:
-            _letter(axes, patch, tokens.grid, words)
+            write_patch(axes, patch, tokens.grid, words)
 
 
-def _draw_rollout(axes: "Axes", face: np.ndarray, tokens: Tokens) -> None:
-    _show(axes, _pale(face), "attention, mean of the heads", tokens.grid)
+def draw_rollout(axes: "Axes", face: np.ndarray, tokens: Tokens) -> None:
+    """The attention on each patch, mean of the heads, as heat on the paled face."""
+    _show(axes, paled(face), "attention, mean of the heads", tokens.grid)
     weights = np.mean(tokens.rollout, axis=0)  # (P,)
     most = heat_limit(weights.tolist())
     for patch, weight in enumerate(weights.tolist()):
-        _fill(axes, (patch,), tokens.grid, HEAT, 0.85 * float(max(weight, 0.0)) / most)
-        _letter(axes, patch, tokens.grid, f"{100 * weight / float(weights.sum()):.0f} %")
+        fill_patches(axes, (patch,), tokens.grid, HEAT, 0.85 * float(max(weight, 0.0)) / most)
+        write_patch(axes, patch, tokens.grid, f"{100 * weight / float(weights.sum()):.0f} %")
 
 
 def _draw_scores(axes: "Axes", scores: Mapping[str, float], label: str) -> None:
@@ -175,42 +176,47 @@ def _show(axes: "Axes", picture: np.ndarray, caption: str, grid: int = 1) -> Non
     axes.spines[:].set_color(PALE)
 
 
-def _lattice(axes: "Axes", grid: int) -> None:
+def lattice(axes: "Axes", grid: int) -> None:
+    """Thin lines between the patches."""
     for place in range(1, grid):
         axes.axhline(place, color="white", lw=0.6, alpha=0.8)
         axes.axvline(place, color="white", lw=0.6, alpha=0.8)
 
 
-def _letter(axes: "Axes", patch: int, grid: int, word: str) -> None:
-    """A word in the middle of a patch, with a dark rim so that it is read on any skin; small patches have no room."""
+def write_patch(axes: "Axes", patch: int, grid: int, word: str, *, corner: bool = False) -> None:
+    """A word in a patch (its middle, or its upper left corner), with a dark rim; small patches have no room."""
     from matplotlib.patheffects import withStroke
 
     if grid > LETTERED_UP_TO:
         return
     rim = [withStroke(linewidth=2.2, foreground=INK)]
-    place = (patch % grid + 0.5, patch // grid + 0.5)
-    axes.text(*place, word, ha="center", va="center", fontsize=9, color="white", weight="bold", path_effects=rim)
+    x, y = (patch % grid + (0.09 if corner else 0.5), patch // grid + (0.08 if corner else 0.5))
+    across, up = ("left", "top") if corner else ("center", "center")
+    axes.text(x, y, word, ha=across, va=up, fontsize=9, color="white", weight="bold", path_effects=rim)
 
 
-def _fill(axes: "Axes", patches: Sequence[int], grid: int, colour: str, alpha: float) -> None:
+def fill_patches(axes: "Axes", patches: Sequence[int], grid: int, colour: str, alpha: float) -> None:
+    """Colour some patches."""
     from matplotlib.patches import Rectangle
 
     for patch in patches:
         axes.add_patch(Rectangle((patch % grid, patch // grid), 1, 1, facecolor=colour, alpha=alpha, linewidth=0))
 
 
-def _outline(axes: "Axes", patches: Sequence[int], grid: int, colour: str, width: float) -> None:
+def outline_patches(axes: "Axes", patches: Sequence[int], grid: int, colour: str, width: float) -> None:
+    """Draw the border around some patches."""
     from matplotlib.collections import LineCollection
 
     axes.add_collection(LineCollection(borders(patches, grid), colors=colour, linewidths=width, capstyle="projecting"))
 
 
-def _pale(face: np.ndarray) -> np.ndarray:
+def paled(face: np.ndarray) -> np.ndarray:
+    """The face in light greys, a quiet ground for colours."""
     grey = face.mean(axis=2, keepdims=True)
     return np.repeat((grey * 0.75 + 255 * 0.25).round().astype(np.uint8), 3, axis=2)
 
 
-def _tinted(face: np.ndarray, colours: np.ndarray) -> np.ndarray:
+def tinted(face: np.ndarray, colours: np.ndarray) -> np.ndarray:
     """The grey face in the colours of its flow: still skin stays grey."""
     grey = face.mean(axis=2, keepdims=True) / 255.0
     return ((0.5 + 0.5 * grey) * colours).clip(0, 255).astype(np.uint8)

@@ -1,0 +1,92 @@
+"""The invented faces that the page offers: drawn by the server, the same on every machine."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from epir.core.config import refuse_unknown
+from epir.core.progress import Progress
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from epir.synthetic.clip import ClipPlan
+
+SIZE, FPS, REST = 320, 100.0, 0.45  # px, frames a second, seconds at rest before and after
+
+
+@dataclass(frozen=True)
+class Example:
+    """One invented clip: who, and what is shown (nothing, for the emotion `none`)."""
+
+    name: str
+    title: str
+    emotion: str
+    seed: int
+    subject: str
+
+
+EXAMPLES = (
+    Example("smile", "A smile that is gone at once", "positive", 66, "001"),
+    Example("frown", "A frown", "negative", 96, "001"),
+    Example("surprise", "Raised brows", "surprise", 84, "001"),
+    Example("blink", "Only a blink", "none", 15, "001"),
+)
+BY_NAME = {example.name: example for example in EXAMPLES}
+
+
+def list_examples() -> list[dict[str, Any]]:
+    """What the page tells about them."""
+    listed = []
+    for example in EXAMPLES:
+        plan = plan_example(example)
+        about = {"name": example.name, "title": example.title, "truth": example.emotion}
+        listed.append({**about, "fps": FPS, "frames": plan.frames})
+    return listed
+
+
+def plan_example(example: Example) -> "ClipPlan":
+    """The clip before it is drawn."""
+    from epir.synthetic.clip import plan_clip
+    from epir.synthetic.identity import draw_identity
+    from epir.synthetic.nuisance import Nuisances
+
+    return plan_clip(
+        example.seed,
+        example.subject,
+        example.name,
+        geometry=draw_identity(example.seed, example.subject).geometry,
+        kind="blinking" if example.emotion == "none" else "expression",
+        classes=3,
+        emotion=example.emotion,
+        fps=FPS,
+        rest=REST,
+        nuisances=Nuisances(blink=0.0, gaze=0.0),
+    )
+
+
+def example_video(name: str, folder: Path, progress: Progress) -> Path:
+    """The video of an example in `folder`, drawn if it is not there yet."""
+    from epir.frames.film import write_film
+
+    refuse_unknown(name, BY_NAME, what="example")
+    path = folder / f"{name}.webm"
+    return path if path.exists() else write_film(path, draw_example(BY_NAME[name], progress), FPS)
+
+
+def draw_example(example: Example, progress: Progress) -> Iterator["np.ndarray"]:
+    """The frames of an example, (SIZE, SIZE, 3) uint8 RGB."""
+    from epir.synthetic.clip import draw_frame
+    from epir.synthetic.corpus import portrait_of
+    from epir.synthetic.identity import draw_identity
+    from epir.synthetic.moving import MovingFace
+
+    plan = plan_example(example)
+    geometry = draw_identity(example.seed, example.subject).geometry
+    face = MovingFace(portrait_of(example.seed, example.subject, SIZE), geometry, plan.movement)
+    progress.start("rendering", plan.frames)
+    for number in plan.numbers:
+        yield draw_frame(plan, face, number)
+        progress.advance()
+    progress.finish()

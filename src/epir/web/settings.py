@@ -1,0 +1,70 @@
+"""The choices about the server: where it listens, and how much it takes on."""
+
+from dataclasses import dataclass
+
+from epir.core.errors import ConfigError
+
+MIB = 1 << 20
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+@dataclass(frozen=True)
+class ServeSettings:
+    """Where the server listens and its limits; sizes are in bytes, times in seconds."""
+
+    host: str = "127.0.0.1"
+    port: int = 7860  # 0: any free one
+    names: tuple[str, ...] = ()  # further names that the server may be called by, as behind a reverse proxy
+    workers: int = 1  # child processes; each holds the model
+    queue: int = 8  # uploads that may wait
+    max_bytes: int = 64 * MIB  # of one request
+    max_seconds: float = 60.0  # of a video
+    max_frames: int = 12000
+    max_pixels: int = 4096 * 4096  # of one frame or picture
+    max_memory: int = 4096 * MIB  # of a child process, where the system can hold it to that
+    receive_s: float = 120.0  # for the body of one request
+    timeout_s: float = 120.0  # for the work on one upload
+    live_frames: int = 120
+    live_side: int = 640  # px
+    live_bytes: int = 24 * MIB
+    live_timeout_s: float = 20.0
+    keep_results: int = 50
+    keep_bytes: int = 256 * MIB  # of the pictures of all results
+    keep_s: float = 1800.0
+    examples_ahead: bool = True  # draw the examples at the start, not when one is first asked for
+    movements: int = 12  # of one video that get pictures, the strongest first
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.port <= 65535:
+            raise ConfigError(f"the port cannot be {self.port}", fix="give one from 1024 to 65535, or 0 for any")
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if name in ("host", "port", "names", "queue", "examples_ahead"):
+                continue
+            if not 0 < value < float("inf"):
+                raise ConfigError(f"{name} cannot be {value:g}", fix="give a number above 0")
+        if self.queue < 0:
+            raise ConfigError(f"queue cannot be {self.queue}", fix="give 0 or more places to wait in")
+        if self.live_frames < 3:
+            raise ConfigError(f"live_frames cannot be {self.live_frames}", fix="give 3 or more; 120 is usual")
+
+    @property
+    def private(self) -> bool:
+        """Whether only this machine can reach the server."""
+        return self.host in LOOPBACK
+
+    def limits(self) -> dict[str, float]:
+        """What a client should know before it sends something."""
+        return {
+            "bytes": self.max_bytes,
+            "seconds": self.max_seconds,
+            "frames": self.max_frames,
+            "pixels": self.max_pixels,
+            "pictures": 2,
+            "time_s": self.timeout_s,
+            "live_frames": self.live_frames,
+            "live_side": self.live_side,
+            "live_bytes": self.live_bytes,
+            "results": self.keep_results,
+            "results_s": self.keep_s,
+        }

@@ -1,0 +1,261 @@
+"""The page in a real browser: a clip goes in, an answer comes out."""
+
+import base64
+import re
+
+import pytest
+
+pytestmark = pytest.mark.slow  # each starts a page of a real browser
+
+LABELS = re.compile("negative|positive|surprise|uncertain", re.IGNORECASE)
+
+
+def upload(page, *paths):
+    page.set_input_files("#files", [str(path) for path in paths])
+
+
+def answered(page):
+    """Wait for the answer and give its words."""
+    page.wait_for_selector("#result:not([hidden]) .label, #problem:not([hidden])")
+    assert page.locator("#result").is_visible(), page.locator("#problem").inner_text()
+    return page.locator("#result .label").inner_text()
+
+
+def loaded(page, selector):
+    """Wait until the pictures of a selector have pixels, and give their sources."""
+    page.wait_for_function(
+        "(s) => { const all = [...document.querySelectorAll(s)];"
+        " return all.length && all.every((image) => image.naturalWidth > 0); }",
+        arg=selector,
+    )
+    return page.locator(selector).evaluate_all("(all) => all.map((each) => each.getAttribute('src'))")
+
+
+def test_a_video_gives_an_answer_with_its_pictures(open_page, clip):
+    page = open_page()
+    upload(page, clip)
+    assert LABELS.fullmatch(answered(page))
+    assert "smile.mp4" in page.locator("#result .eyebrow").inner_text()
+    assert page.locator(".bars li").count() == 3
+    assert len(loaded(page, ".shot img")) == 3
+    assert page.locator(".timeline polyline").count() == 1
+    assert page.locator(".timeline .event").count() >= 1
+    assert page.evaluate("document.activeElement.id") == "result-title"
+    assert re.search(r"/r/[\w-]+$", page.url)
+
+
+def test_each_overlay_is_another_picture(open_page, clip):
+    page = open_page()
+    upload(page, clip)
+    answered(page)
+    seen = []
+    for name in ("Flow", "Tokens", "Attention"):
+        page.get_by_role("radio", name=name).check()
+        seen += loaded(page, ".overlay img")
+    assert len(set(seen)) == 3
+
+
+def test_flip_shows_onset_and_apex_in_turn(open_page, clip):
+    page = open_page()
+    upload(page, clip)
+    answered(page)
+    image = page.locator(".shot img").nth(1)
+    apex = image.get_attribute("src")
+    page.get_by_role("button", name="Flip").click()
+    page.wait_for_function("(apex) => document.querySelectorAll('.shot img')[1].getAttribute('src') !== apex", arg=apex)
+    page.get_by_role("button", name="Flip").click()
+    assert image.get_attribute("src") == apex
+
+
+def test_a_text_file_named_mp4_is_refused_with_words_and_a_fix(open_page, tmp_path):
+    (tmp_path / "notes.mp4").write_text("only words")
+    page = open_page()
+    upload(page, tmp_path / "notes.mp4")
+    page.wait_for_selector("#problem:not([hidden])")
+    words, fix = page.locator("#problem-words").inner_text(), page.locator("#problem-fix").inner_text()
+    assert "notes.mp4" in words
+    assert "mp4" in fix and len(fix) > 20
+    page.get_by_role("link", name="Another clip").click()
+    assert page.locator("#start").is_visible()
+
+
+def test_a_file_name_is_shown_as_text(open_page, tmp_path):
+    path = tmp_path / "<img src=x onerror=alert(1)>.mp4"
+    path.write_text("only words")
+    page = open_page()
+    upload(page, path)
+    page.wait_for_selector("#problem:not([hidden])")
+    assert "<img src=x" in page.locator("#problem-words").inner_text()
+    assert page.locator("#problem img").count() == 0
+
+
+def test_an_example_gives_an_answer_and_its_truth(open_page):
+    page = open_page()
+    page.locator(".example", has_text="smile").click()
+    assert LABELS.fullmatch(answered(page))
+    assert "drawn to show: positive" in page.locator(".truth").inner_text()
+
+
+def test_a_blink_is_no_micro_expression(open_page):
+    page = open_page()
+    page.locator(".example", has_text="blink").click()
+    assert answered(page) == "No micro-expression found"
+    assert page.locator(".timeline polyline").count() == 1
+    assert page.locator(".bars, .keyframes").count() == 0
+
+
+def test_the_thumbnails_of_examples_can_be_seen(open_page):
+    page = open_page()
+    page.wait_for_function(
+        "() => { const all = [...document.querySelectorAll('.example video')];"
+        " return all.length && all.every((v) => v.videoWidth > 0 && !v.error); }"
+    )
+
+
+def test_two_pictures_are_put_in_order_and_can_be_swapped(open_page, pair):
+    page = open_page()
+    upload(page, *reversed(pair))
+    page.wait_for_selector("#pair:not([hidden])")
+    names = page.locator(".pair .file")
+    assert names.all_inner_texts() == ["frame9.png", "frame10.png"]
+    page.get_by_role("button", name="Swap").click()
+    assert names.all_inner_texts() == ["frame10.png", "frame9.png"]
+    page.get_by_role("button", name="Swap").click()
+    page.get_by_role("button", name="Answer").click()
+    assert LABELS.fullmatch(answered(page))
+    assert page.locator(".timeline").count() == 0
+    assert len(loaded(page, ".shot img")) == 3
+
+
+def test_one_picture_asks_for_the_other(open_page, pair):
+    page = open_page()
+    upload(page, pair[0])
+    page.wait_for_selector("#pair:not([hidden])")
+    assert page.locator("#pair-title").inner_text() == "One more picture"
+    assert page.get_by_role("button", name="Answer").is_disabled()
+    upload(page, pair[1])
+    page.get_by_role("button", name="Answer").click()
+    assert LABELS.fullmatch(answered(page))
+
+
+def test_three_files_are_too_many(open_page, clip, pair):
+    page = open_page()
+    upload(page, clip, *pair)
+    page.wait_for_selector("#problem:not([hidden])")
+    assert page.locator("#problem-words").inner_text() == "3 files were given at once."
+    assert page.locator("#problem-fix").inner_text() == "Give one video, or two pictures: onset and apex."
+
+
+def test_a_file_above_the_limit_is_not_even_sent(open_page, tmp_path):
+    page = open_page()
+    page.locator("#limits", has_text="64 MB").wait_for()
+    sent = []
+    page.on("request", lambda request: request.method == "POST" and sent.append(request.url))
+    with (tmp_path / "long.mp4").open("wb") as file:
+        file.truncate(70 << 20)
+    upload(page, tmp_path / "long.mp4")
+    page.wait_for_selector("#problem:not([hidden])")
+    assert page.locator("#problem-words").inner_text() == "The files hold 70 MB, and 64 MB are taken."
+    assert sent == []
+
+
+def test_dropping_a_file_anywhere_is_as_good_as_choosing_it(open_page, clip):
+    page = open_page()
+    data = page.evaluate_handle(
+        "async (text) => { const bytes = Uint8Array.from(atob(text), (each) => each.charCodeAt(0));"
+        " const data = new DataTransfer(); data.items.add(new File([bytes], 'dropped.mp4')); return data; }",
+        base64.b64encode(clip.read_bytes()).decode(),
+    )
+    page.dispatch_event("footer", "dragenter", {"dataTransfer": data})
+    assert page.locator("#veil").is_visible()
+    page.dispatch_event("footer", "drop", {"dataTransfer": data})
+    assert page.locator("#veil").is_hidden()
+    assert LABELS.fullmatch(answered(page))
+    assert "dropped.mp4" in page.locator("#result .eyebrow").inner_text()
+
+
+def test_a_permalink_survives_a_reload_until_it_is_forgotten(open_page, clip):
+    page = open_page()
+    upload(page, clip)
+    label, address = answered(page), page.url
+    page.reload()
+    assert answered(page) == label
+    page.get_by_role("button", name="Forget it").click()
+    assert page.locator("#start").is_visible()
+    page.goto(address)
+    page.wait_for_selector("#problem:not([hidden])")
+    assert "no such result" in page.locator("#problem-words").inner_text()
+
+
+def test_back_leads_from_the_answer_to_the_start(open_page, clip):
+    page = open_page()
+    upload(page, clip)
+    answered(page)
+    page.go_back()
+    page.wait_for_selector("#start:not([hidden])")
+    page.go_forward()
+    assert LABELS.fullmatch(answered(page))
+
+
+def test_the_key_frames_that_are_given_are_used(open_page, clip):
+    page = open_page()
+    page.locator(".options summary").click()
+    page.get_by_role("spinbutton", name="Onset").fill("5")
+    page.get_by_role("spinbutton", name="Apex").fill("40")
+    upload(page, clip)
+    answered(page)
+    given = page.evaluate("fetch(location.pathname.replace('/r/', '/api/results/')).then((r) => r.json())")["result"]
+    assert (given["onset"], given["apex"]) == (5, 40)
+
+
+def test_json_and_picture_of_why_are_there_to_take(open_page, clip):
+    page = open_page()
+    upload(page, clip)
+    label = answered(page)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Picture of why").click()
+    assert download.value.path().read_bytes().startswith(b"\x89PNG")
+    page.get_by_role("link", name="JSON").click()
+    page.wait_for_url("**/api/results/*")
+    assert f'"{label.lower()}"' in page.locator("body").inner_text().lower()
+
+
+def test_a_server_that_is_gone_is_told_with_a_way_to_try_again(open_page, clip):
+    page = open_page()
+    page.route("**/api/predict**", lambda route: route.abort())
+    upload(page, clip)
+    page.wait_for_selector("#problem:not([hidden])")
+    assert page.locator("#problem-words").inner_text() == "The server does not answer."
+    page.unroute("**/api/predict**")
+    page.get_by_role("button", name="Try again").click()
+    assert LABELS.fullmatch(answered(page))
+
+
+def test_a_full_queue_is_told_and_can_be_tried_again(open_page, clip):
+    page = open_page()
+    words = '{"problem": "the server is busy", "fix": "try again in 4 seconds"}'
+    page.route("**/api/predict**", lambda route: route.fulfill(status=503, body=words, headers={"Retry-After": "4"}))
+    upload(page, clip)
+    page.wait_for_selector("#problem:not([hidden])")
+    assert page.locator("#problem-fix").inner_text() == "Try again in 4 seconds."
+    assert page.get_by_role("button", name="Try again").is_visible()
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        ({"state": "queued", "place": 3}, "Waiting: number 3 in the queue"),
+        ({"state": "queued", "place": 1}, "Waiting: next in the queue"),
+        ({"state": "running", "stage": "spotting", "done": 30, "total": 90}, "Looking for movements"),
+    ],
+)
+def test_the_way_of_a_clip_is_told(open_page, status, words):
+    page = open_page()
+    page.route("**/api/results/*", lambda route: route.fulfill(json={"result": None, "error": None, **status}))
+    page.locator(".example").first.click()
+    page.get_by_text(words, exact=True).wait_for()
+    if status.get("total"):
+        assert page.locator("#working-count").inner_text() == "Frame 30 of 90"
+        assert page.locator("#working-bar").evaluate("(bar) => bar.value") == pytest.approx(1 / 3)
+    page.get_by_role("button", name="Stop").click()
+    assert page.locator("#start").is_visible()

@@ -1,0 +1,225 @@
+"""The REST interface of a real `epir serve`, from outside."""
+
+import re
+import time
+
+import httpx
+import pytest
+
+from epir.recognition.recognizer import Recognizer
+
+PICTURES = {"onset", "apex", "flow", "tokens", "rollout"}
+
+
+def finished(client, id):
+    for _ in range(600):
+        status = client.get(f"/api/results/{id}").json()
+        if status["state"] in ("done", "failed"):
+            return status
+        time.sleep(0.1)
+    raise AssertionError("the job never ended")
+
+
+def files_of(*paths):
+    return [("files", (path.name, path.read_bytes())) for path in paths]
+
+
+@pytest.fixture(scope="module")
+def done(server, clip):
+    """The status of a finished job."""
+    with httpx.Client(base_url=server, timeout=120) as client:
+        reply = client.post("/api/predict?wait=false", files=files_of(clip))
+        assert reply.status_code == 202
+        words = reply.json()
+        assert words["url"] == f"/api/results/{words['id']}" == reply.headers["location"]
+        return finished(client, words["id"])
+
+
+def test_health_tells_the_model_the_queue_and_the_limits(client):
+    words = client.get("/api/health").json()
+    assert words["status"] == "ok"
+    assert words["model"] == {"name": "epir", "classes": ["negative", "positive", "surprise"], "map_size": 28}
+    assert words["queue"]["capacity"] == 8
+    assert words["limits"]["bytes"] == 64 << 20
+    assert words["limits"]["seconds"] == 60
+
+
+def test_the_answer_is_the_recognizers_own(done, model, clip):
+    own = Recognizer.from_pretrained(model).predict(clip, name=clip.name)
+    result = done["result"]
+    assert {name: result[name] for name in own.to_dict()} == own.to_dict()
+    assert [each["onset"] for each in result["movements"]] == [each.onset for each in own.all]
+    assert result["frames"] == own.timeline.frames
+    assert result["seconds"] == pytest.approx(own.timeline.seconds)
+
+
+def test_a_finished_job_tells_when_it_is_forgotten(done):
+    assert done["state"] == "done"
+    assert done["error"] is None
+    assert done["place"] == 0
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", done["expires"])
+
+
+def test_the_curve_has_the_events_on_its_own_axis(done):
+    curve, result = done["result"]["curve"], done["result"]
+    assert len(curve["time"]) == len(curve["energy"]) == result["frames"]
+    assert curve["time"] == sorted(curve["time"])
+    for event, movement in zip(curve["events"], result["movements"], strict=True):
+        assert event["onset"] < event["apex"] < event["offset"] <= curve["time"][-1]
+        assert event["apex"] == pytest.approx(movement["apex"] / result["fps"], abs=1e-3)
+        assert event["label"] == movement["label"]
+
+
+def test_every_picture_that_a_result_names_is_there(client, done):
+    result = done["result"]
+    assert set(result["pictures"]) == {"why", "timeline"}
+    assert all(set(each["pictures"]) == PICTURES for each in result["movements"])
+    addresses = [*result["pictures"].values(), *(a for each in result["movements"] for a in each["pictures"].values())]
+    for address in addresses:
+        reply = client.get(address)
+        assert reply.status_code == 200
+        kind, start = ("image/jpeg", b"\xff\xd8") if address.endswith(".jpg") else ("image/png", b"\x89PNG")
+        assert reply.headers["content-type"] == kind
+        assert reply.content.startswith(start)
+
+
+@pytest.mark.parametrize("name", ["flow-99.png", "onset-0.png", "..%2f..%2fetc%2fpasswd", "why.jpg", "why.png%00"])
+def test_no_other_picture_is_there(client, done, name):
+    reply = client.get(f"/api/results/{done['id']}/{name}")
+    assert reply.status_code == 404
+    assert set(reply.json()) == {"problem", "fix"}
+
+
+def test_two_pictures_are_onset_and_apex(client, pictures):
+    reply = client.post("/api/predict", files=files_of(*pictures))
+    assert reply.status_code == 200
+    words = reply.json()
+    assert words["input"] == "onset.png apex.png"
+    assert (words["onset"], words["apex"], words["frames"]) == (0, 1, 2)
+    assert words["curve"]["time"] == []
+    assert set(words["pictures"]) == {"why"}
+    assert client.get(f"/api/results/{words['id']}").json()["result"]["label"] == words["label"]
+
+
+def test_onset_apex_and_fps_reach_the_recognizer(client, clip):
+    words = client.post("/api/predict", files=files_of(clip), data={"onset": "10", "apex": "20", "fps": "50"}).json()
+    assert (words["onset"], words["apex"], words["fps"]) == (10, 20, 50)
+
+
+def test_an_example_is_drawn_listed_and_answered(client):
+    listed = client.get("/api/examples").json()
+    assert [set(each) for each in listed] == [{"name", "title", "truth", "fps", "frames"}] * len(listed)
+    example = listed[0]
+    video = client.get(f"/api/examples/{example['name']}/video")
+    assert video.headers["content-type"] == "video/webm"
+    assert video.content.startswith(b"\x1a\x45\xdf\xa3")
+    part = client.get(f"/api/examples/{example['name']}/video", headers={"Range": "bytes=0-99"})
+    assert (part.status_code, part.content) == (206, video.content[:100])
+    words = client.post("/api/predict", files={"example": (None, example["name"])}).json()
+    assert words["input"] == f"example: {example['name']}"
+    assert words["frames"] == example["frames"]
+
+
+def test_a_result_can_be_forgotten(client, pictures):
+    id = client.post("/api/predict", files=files_of(*pictures)).json()["id"]
+    assert client.delete(f"/api/results/{id}").status_code == 204
+    for reply in (client.get(f"/api/results/{id}"), client.delete(f"/api/results/{id}")):
+        assert reply.status_code == 404
+        assert reply.json() == {
+            "problem": "there is no such result: it was never here, or has been forgotten",
+            "fix": "send the video again; results are kept for 30 minutes at most",
+        }
+
+
+TEXT = ("files", ("film.mp4", b"this is a text, and long enough to be looked at"))
+PICTURE = ("files", ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(40)))
+VIDEO = ("files", ("a.mp4", b"\0\0\0\x18ftypmp42" + bytes(40)))
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "problem", "fix"),
+    [
+        ([TEXT], 415, "film.mp4 is neither a video nor a picture that can be read", r"send a video \(mp4, .*content"),
+        ([("files", ("a.mp4", b""))], 415, "a.mp4 is empty", "send a video"),
+        ([("example", (None, ""))], 422, "there is nothing to look at", "as files, or the name of an example"),
+        ([("example", (None, "smlie"))], 422, "there is no example 'smlie'", "use one of: smile, "),
+        ([("example", (None, "smile")), VIDEO], 422, "there is both an example and a file", "send one of them"),
+        ([PICTURE], 422, "one picture does not move", "send two pictures, onset and apex, or a video"),
+        ([PICTURE, VIDEO], 422, "these files do not go together", "send one video, or two pictures"),
+        ([VIDEO, VIDEO, VIDEO], 413, "there are more than 2 files", "send at most 2"),
+        ([VIDEO], 422, "a.mp4 cannot be opened as a video: it is damaged", "play it in a video player"),
+        ([PICTURE, PICTURE], 422, "a.png is cut short: its end is missing", "copy the file again"),
+        ([VIDEO, ("onset", (None, "-1"))], 422, "onset cannot be '-1'", "the number of a frame"),
+        ([VIDEO, ("apex", (None, "1e3"))], 422, "apex cannot be '1e3'", "the number of a frame"),
+        ([VIDEO, ("fps", (None, "nan"))], 422, "fps cannot be 'nan'", "such as 200"),
+        ([VIDEO, ("speed", (None, "1"))], 422, "there is no field 'speed'", "the fields are example, onset, apex, fps"),
+        ([("fps", (None, "1")), ("fps", (None, "2"))], 422, "the field fps is given twice", "give it once"),
+        ([("file", ("a.mp4", b"x" * 40))], 422, "there is no field 'file' for files", "send files as files"),
+        ([("example", (None, "x" * 9000))], 422, "the field example is too long", "with a file name"),
+    ],
+)
+def test_what_is_wrong_and_how_to_put_it_right(client, sent, status, problem, fix):
+    reply = client.post("/api/predict", files=sent)
+    words = reply.json()
+    assert (reply.status_code, set(words)) == (status, {"problem", "fix"})
+    assert re.search(problem, words["problem"])
+    assert re.search(fix, words["fix"])
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status", "problem"),
+    [
+        ({"Content-Type": "application/json"}, b"{}", 415, "the request is not a form with files"),
+        ({"Content-Type": "multipart/form-data"}, b"", 415, "the request is not a form with files"),
+        ({"Content-Type": "multipart/form-data; boundary=x"}, b"", 400, "the form is damaged or was cut short"),
+        ({"Content-Type": "multipart/form-data; boundary=x"}, b"--x\r\n", 400, "the form is damaged or was cut short"),
+        ({"Content-Type": "multipart/form-data; boundary=x"}, b"hello", 400, "the form is damaged or was cut short"),
+    ],
+)
+def test_a_body_that_is_no_form(client, headers, body, status, problem):
+    reply = client.post("/api/predict", content=body, headers=headers)
+    assert (reply.status_code, reply.json()["problem"]) == (status, problem)
+
+
+def test_an_error_of_a_job_that_nobody_waited_for_is_in_its_status(client):
+    id = client.post("/api/predict?wait=false", files=[VIDEO]).json()["id"]
+    status = finished(client, id)
+    assert (status["state"], status["result"]) == ("failed", None)
+    assert status["error"]["problem"].startswith("a.mp4 cannot be opened as a video")
+
+
+def test_a_face_is_needed(client, tmp_path):
+    import numpy as np
+
+    from epir.frames.film import write_film
+
+    grey = write_film(tmp_path / "grey.mp4", [np.full((120, 160, 3), 128, np.uint8)] * 12, 60)
+    reply = client.post("/api/predict", files=files_of(grey))
+    assert reply.status_code == 422
+    assert reply.json()["problem"] == "no face was found in 12 frames"
+
+
+def test_addresses_that_are_not_there(client):
+    for reply, status, problem in (
+        (client.get("/api/nothing"), 404, "there is nothing at this address"),
+        (client.get("/static/../app.py"), 404, "there is nothing at this address"),
+        (client.get("/api/examples/nobody/video"), 404, "there is no example 'nobody'"),
+        (client.get("/api/predict"), 405, "this address does not take this method"),
+        (client.post("/api/predict?wait=perhaps"), 422, "wait cannot be 'perhaps'"),
+    ):
+        assert (reply.status_code, reply.json()["problem"]) == (status, problem)
+        assert reply.json()["fix"]
+
+
+def test_openapi_tells_the_forms_and_every_status(client):
+    paths = client.get("/openapi.json").json()["paths"]
+    assert "multipart/form-data" in paths["/api/predict"]["post"]["requestBody"]["content"]
+    assert {"200", "413", "415", "422", "500", "503", "504"} <= set(paths["/api/predict"]["post"]["responses"])
+    assert "delete" in paths["/api/results/{id}"]
+
+
+@pytest.mark.parametrize("path", ["/", "/r/anything"])
+def test_the_page_and_its_permalinks_are_one_page(client, path):
+    reply = client.get(path)
+    assert reply.headers["content-type"].startswith("text/html")
+    assert "<html" in reply.text

@@ -1,0 +1,128 @@
+"""Bodies of forms: the same whatever the pieces they come in, counted byte by byte."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from epir.web.form import FormReader, shown_name
+from epir.web.problems import Refused
+
+TYPE = "multipart/form-data; boundary=edge"
+
+
+class Kept:
+    def __init__(self):
+        self.content, self.closed = b"", 0
+
+    def write(self, piece):
+        self.content += piece
+
+    def close(self):
+        self.closed += 1
+
+
+def reader(files, most=10_000, content_type=TYPE):
+    def open_sink(name, filename):
+        files.append((name, filename, Kept()))
+        return files[-1][2]
+
+    return FormReader(content_type, fields=("fps", "onset"), open_sink=open_sink, most_bytes=most)
+
+
+def body(*parts):
+    return b"".join(b"--edge\r\n" + head + b"\r\n\r\n" + content + b"\r\n" for head, content in parts) + b"--edge--\r\n"
+
+
+def field(name, value):
+    return f'Content-Disposition: form-data; name="{name}"'.encode(), value
+
+
+def file(name, filename, content):
+    return f'Content-Disposition: form-data; name="{name}"; filename="{filename}"'.encode(), content
+
+
+WHOLE = body(field("fps", b" 200 "), file("files", "a.mp4", b"\r\n--edg\0\xff" * 9), field("onset", b"4"))
+
+
+@given(st.lists(st.integers(0, len(WHOLE)), max_size=8))
+def test_the_pieces_do_not_matter(cuts):
+    files = []
+    read = reader(files)
+    edges = [0, *sorted(cuts), len(WHOLE)]
+    for low, high in pairwise(edges):
+        read.feed(WHOLE[low:high])
+    assert read.finish() == {"fps": "200", "onset": "4"}
+    assert [(name, filename, kept.content, kept.closed) for name, filename, kept in files] == [
+        ("files", "a.mp4", b"\r\n--edg\0\xff" * 9, 1)
+    ]
+
+
+@given(st.integers(0, len(WHOLE) - 1))
+def test_a_body_that_is_cut_short_is_never_taken_for_whole(end):
+    read = reader([])
+    read.feed(WHOLE[:end])
+    if end < len(WHOLE) - 4:  # after the last dash, all has been said
+        with pytest.raises(Refused, match="the form is damaged or was cut short\n  fix: send it again"):
+            read.finish()
+
+
+@given(st.integers(0, len(WHOLE) - 1))
+def test_a_file_whose_end_never_comes_is_closed(end):
+    files = []
+    read = reader(files)
+    read.feed(WHOLE[:end])
+    read.close()
+    read.close()
+    assert all(kept.closed == 1 for _, _, kept in files)
+
+
+@given(st.binary(max_size=300))
+def test_nonsense_is_refused_and_never_breaks(content):
+    read = reader([])
+    try:
+        read.feed(content)
+        read.finish()
+    except Refused as error:
+        assert error.status in (400, 422)
+
+
+def test_bytes_are_counted_as_they_come():
+    read = reader([], most=3 << 20)
+    start = body(file("files", "a", b""))[:-12]
+    read.feed(start)
+    read.feed(bytes((3 << 20) - len(start)))
+    with pytest.raises(Refused, match="this is larger than 3 MiB\n  fix: cut the video") as refused:
+        read.feed(b"\0")
+    assert refused.value.status == 413
+
+
+@pytest.mark.parametrize("content_type", ["", "text/plain", "multipart/form-data", "multipart/mixed; boundary=x", "\0"])
+def test_other_types_are_refused(content_type):
+    with pytest.raises(Refused, match=r"the request is not a form with files\n  fix: .*multipart/form-data"):
+        reader([], content_type=content_type)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a.mp4", "a.mp4"),
+        ("../../etc/passwd", "passwd"),
+        ("C:\\films\\me.mp4", "me.mp4"),
+        ("a\r\nSet-Cookie: x", "a  Set-Cookie: x"),
+        ("/", "the file"),
+        ("", "the file"),
+        ("x" * 500, "x" * 120),
+    ],
+)
+def test_a_name_is_only_text(name, shown):
+    assert shown_name(name) == shown
+
+
+@given(st.text())
+def test_a_shown_name_is_short_and_printable(name):
+    shown = shown_name(name)
+    assert 1 <= len(shown) <= 120
+    assert shown.isprintable()
+    assert "/" not in shown and "\\" not in shown

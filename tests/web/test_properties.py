@@ -1,0 +1,132 @@
+"""Whatever is sent: a documented status, words without paths of this machine, and nothing left on the disk."""
+
+import os
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from epir.frames.film import write_film
+from epir.frames.reader import open_frames
+
+DOCUMENTED = {200, 400, 413, 415, 422}  # never 500, 503 or 504 for what is merely wrong
+STARTS = (
+    b"",
+    b"\0\0\0\x18ftypmp42",
+    b"\x1a\x45\xdf\xa3",
+    b"RIFF\0\0\0\0AVI ",
+    b"\xff\xd8\xff\xe0",
+    b"\x89PNG\r\n\x1a\n",
+)
+NAMES = ("a.mp4", "../../etc/passwd", "/etc/shadow", "..\\..\\x.avi", "\0", 'a;b="c', "%2e%2e/x", "ü😀.png", "x" * 3000)
+QUIET = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module")
+def served(serving):
+    limits = {"max_bytes": 1 << 20, "live_bytes": 1 << 20, "examples_ahead": False}
+    with serving(**limits) as (service, address), httpx.Client(base_url=address, timeout=120) as client:
+        yield service, client
+
+
+@pytest.fixture(scope="module")
+def film(clip, tmp_path_factory):
+    """The bytes of a short part of the clip."""
+    with open_frames(clip) as frames:
+        part = [frame for _, frame in frames.between(40, 60)]
+    return write_film(tmp_path_factory.mktemp("film") / "short.mp4", part, 100).read_bytes()
+
+
+@st.composite
+def contents(draw, whole):
+    kind = draw(st.sampled_from(["bytes", "start", "cut", "spoilt"]))
+    if kind == "bytes":
+        return draw(st.binary(max_size=200))
+    if kind == "start":
+        return draw(st.sampled_from(STARTS)) + draw(st.binary(max_size=400))
+    if kind == "cut":
+        return whole[: draw(st.integers(0, len(whole) - 1))]
+    place = draw(st.integers(0, len(whole) - 9))
+    return whole[:place] + draw(st.binary(min_size=8, max_size=8)) + whole[place + 8 :]
+
+
+def fields():
+    values = st.one_of(
+        st.text(max_size=30), st.sampled_from(["0", "1", "12", "-1", "1e9", "nan", "inf", "smile", "99999"])
+    )
+    names = st.one_of(st.sampled_from(["onset", "apex", "fps", "example", "times", "files"]), st.text(max_size=8))
+    return st.lists(st.tuples(names, values), max_size=3)
+
+
+def check(service, reply):
+    assert reply.status_code in DOCUMENTED, reply.text
+    words = reply.json()
+    if reply.status_code != 200:
+        assert set(words) == {"problem", "fix"}
+        assert all(isinstance(each, str) and each for each in words.values())
+    assert str(service.private.path) not in reply.text
+    assert "uploads" not in reply.text
+    assert list(service.private.uploads.iterdir()) == []
+    there = {name for _, _, names in os.walk(service.private.path) for name in names}
+    assert there <= {"smile.webm"}
+
+
+def form(parts):
+    """A multipart body by hand: httpx would mend the names."""
+    body = b""
+    for name, filename, content in parts:
+        head = b'Content-Disposition: form-data; name="' + name.encode("utf-8", "replace") + b'"'
+        if filename is not None:
+            head += b'; filename="' + filename.encode("utf-8", "replace") + b'"'
+        body += b"--edge\r\n" + head + b"\r\n\r\n" + content + b"\r\n"
+    return {"content": body + b"--edge--\r\n", "headers": {"Content-Type": "multipart/form-data; boundary=edge"}}
+
+
+@QUIET
+@given(data=st.data())
+def test_any_form_to_predict(served, film, data):
+    service, client = served
+    files = data.draw(st.lists(st.tuples(st.sampled_from(NAMES), contents(film)), max_size=3))
+    parts = [("files", name, content) for name, content in files]
+    parts += [(name, None, value.encode("utf-8", "replace")) for name, value in data.draw(fields())]
+    check(service, client.post("/api/predict", **form(data.draw(st.permutations(parts)))))
+
+
+@settings(QUIET, max_examples=25)
+@given(data=st.data())
+def test_any_damaged_video(served, film, data):
+    service, client = served
+    content = data.draw(contents(film).filter(lambda each: len(each) > 1000))
+    check(service, client.post("/api/predict", **form([("files", "a.mp4", content)])))
+
+
+@QUIET
+@given(data=st.data())
+def test_any_form_to_live(served, film, data):
+    service, client = served
+    files = data.draw(st.lists(st.tuples(st.sampled_from(NAMES), contents(film)), max_size=5))
+    times = data.draw(st.one_of(st.just(",".join(str(33 * n) for n in range(len(files)))), st.text(max_size=40)))
+    parts = [("frames", name, content) for name, content in files] + [("times", None, times.encode("utf-8", "replace"))]
+    check(service, client.post("/api/live", **form(parts)))
+
+
+@QUIET
+@given(
+    body=st.binary(max_size=500),
+    kind=st.sampled_from(["multipart/form-data; boundary=edge", "multipart/form-data; boundary=", "text/plain", ""]),
+    path=st.sampled_from(["/api/predict", "/api/live"]),
+)
+def test_any_body(served, body, kind, path):
+    service, client = served
+    check(service, client.post(path, content=body, headers={"Content-Type": kind}))
+
+
+@QUIET
+@given(id=st.text(max_size=30), picture=st.sampled_from(["", "/why.png", "/../x", "/..%2f..%2fetc%2fpasswd"]))
+def test_any_result_that_was_never_there(served, id, picture):
+    from urllib.parse import quote
+
+    reply = served[1].get(f"/api/results/{quote(id, safe='')}{picture}")
+    assert reply.status_code in (404, 405)
+    assert set(reply.json()) == {"problem", "fix"}

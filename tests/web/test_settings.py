@@ -1,0 +1,32 @@
+import pytest
+
+from epir.core.config import override
+from epir.core.errors import ConfigError
+from epir.web.settings import ServeSettings
+
+
+def test_only_this_machine_unless_told():
+    assert ServeSettings().private
+    assert not ServeSettings(host="0.0.0.0").private
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("port=99999", r"the port cannot be 99999\n  fix: .*1024 to 65535"),
+        ("max_seconds=0", r"max_seconds cannot be 0\n  fix: give a number above 0"),
+        ("timeout_s=inf", r"timeout_s cannot be inf\n  fix: give a number above 0"),
+        ("workers=0", r"workers cannot be 0"),
+        ("queue=-1", r"queue cannot be -1\n  fix: give 0 or more places"),
+        ("live_frames=2", r"live_frames cannot be 2\n  fix: give 3 or more"),
+        ("max_second=5", r"there is no setting 'max_second'\n  fix: did you mean 'max_seconds'"),
+    ],
+)
+def test_settings_that_cannot_be(change, words):
+    with pytest.raises(ConfigError, match=words):
+        override(ServeSettings(), [change])
+
+
+def test_limits_are_those_of_the_settings():
+    limits = override(ServeSettings(), ["max_seconds=5", "max_bytes=1000"]).limits()
+    assert (limits["seconds"], limits["bytes"]) == (5, 1000)
