@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epir.model.normalise import InputNormalisation
-from epir.training.augment import augment, blurred, mirrored, shifted, turned
+from epir.training.augment import augment, blurred, mirrored, shifted, turned, views
 from epir.training.settings import TrainingSettings
 
 STILL = TrainingSettings(mirror=0.0, shift=0, noise=0.0)
@@ -123,3 +123,17 @@ def test_turn_zoom_and_blur_follow_the_recipe_and_its_random_numbers():
         assert torch.equal(one, two) and not torch.equal(one, other) and one.shape == maps.shape
         assert 0.01 < (one - maps).abs().mean() < 0.9
     assert torch.equal(augment(maps, STILL, torch.Generator()), maps)
+
+
+def test_views_are_the_map_its_shifts_and_their_mirror_images():
+    maps = torch.randn(2, 3, 6, 6)
+    assert [len(views(maps, mirror=m, shift=s)) for m, s in ((False, 0), (True, 0), (False, 1), (True, 1))] == [
+        1,
+        2,
+        5,
+        10,
+    ]
+    seen = views(maps, mirror=True, shift=1)
+    assert torch.equal(seen[0], maps) and torch.equal(seen[5], mirrored(maps))
+    assert torch.equal(seen[1][..., 1:], maps[..., :-1]) and torch.equal(seen[4][:, :, :-1], maps[:, :, 1:])
+    assert len({float(each.sum()) for each in seen}) == 10

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from epir.core.errors import CheckpointError, ConfigError, TrainingError
-from epir.training.augment import mirrored
+from epir.training.augment import mirrored, views
 from epir.training.batches import LabelledMaps
 from epir.training.loop import fit, predict
 from epir.training.settings import TrainingSettings
@@ -189,3 +189,10 @@ def test_the_start_is_kept_whole_when_all_of_it_is_kept(make_tiny, two_classes, 
     model = make_tiny()
     fit(model, two_classes, replace(QUICK, start=tmp_path / "start", keep=1.0))
     assert (model.head.weight == 0.25).all()
+
+
+def test_an_answer_is_the_mean_over_the_views(make_tiny, two_classes):
+    model = make_tiny()
+    fit(model, two_classes, QUICK)
+    alone = [predict(model, each, mirror=False) for each in views(two_classes.maps, mirror=True, shift=1)]
+    np.testing.assert_allclose(predict(model, two_classes.maps, shift=1), np.mean(alone, axis=0), atol=1e-6)

@@ -83,17 +83,19 @@ def _network(task: FoldTask, read: Reader) -> _Outcome:
     by_epoch: list[np.ndarray] = []
     looking = 0.0
 
+    seen: dict[str, Any] = {"mirror": recipe.mirror_at_prediction, "shift": recipe.shift_at_prediction}
+
     def look(epoch: int, network: Network) -> None:
         nonlocal looking
         began = time.perf_counter()
-        by_epoch.append(predict(network, held_out, mirror=recipe.mirror_at_prediction).argmax(1))
+        by_epoch.append(predict(network, held_out, **seen).argmax(1))
         looking += time.perf_counter() - began
 
     units = [sample.clip.extra.get("action_units", "") for sample in task.train]
     train = LabelledMaps.of(read(task.train), [sample.label for sample in task.train], classes, units)
     company = find_company(recipe.company, classes, task.experiment.model)
     trained = fit(model, train, recipe, seed=seed, company=company, after_epoch=look)
-    scores = predict(model, held_out, mirror=recipe.mirror_at_prediction)
+    scores = predict(model, held_out, **seen)
     seconds = trained.seconds - looking
     return _Outcome(scores, np.stack(by_epoch), trained.losses, seconds, token_records(model, held_out))
 
@@ -122,7 +124,8 @@ def _zero_shot(task: FoldTask, read: Reader) -> _Outcome:
     assert task.weights is not None
     model = load_network(task.weights)
     held_out = read(task.test)
-    scores = predict(model, held_out, mirror=task.experiment.training.mirror_at_prediction)
+    recipe = task.experiment.training
+    scores = predict(model, held_out, mirror=recipe.mirror_at_prediction, shift=recipe.shift_at_prediction)
     return _Outcome(scores, scores.argmax(1)[None], tokens=token_records(model, held_out))
 
 

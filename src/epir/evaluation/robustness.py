@@ -23,8 +23,9 @@ from torch.nn import functional
 from epir.evaluation.fold import one_thread
 from epir.evaluation.material import gather, read_maps
 from epir.evaluation.scores import confusion_matrix, uf1
-from epir.evaluation.zero_shot import check_weights, find_weights, load_network
+from epir.evaluation.zero_shot import check_weights, find_weights, load_network, view_choices
 from epir.maps.mapset import load_maps
+from epir.model.folder import read_config
 from epir.training.augment import blurred, shifted, turned
 from epir.training.loop import predict
 
@@ -55,19 +56,17 @@ def changes() -> Mapping[str, tuple[Change, ...]]:
     }
 
 
-def robustness(
-    maps: Sequence[str | Path], *, protocol: str, weights: str | Path | None = None, mirror: bool = True
-) -> tuple[Fall, ...]:
+def robustness(maps: Sequence[str | Path], *, protocol: str, weights: str | Path | None = None) -> tuple[Fall, ...]:
     """The strict UF1 of the weights on the clips of a protocol, under each change."""
     folder = find_weights(weights)
     material = gather([load_maps(each) for each in maps], protocol)
     check_weights(folder, classes=material.classes, map_size=material.size)
-    network = load_network(folder)
+    network, seen = load_network(folder), view_choices(read_config(folder).notes)
     clips = torch.from_numpy(np.array(read_maps(material.samples)))  # (n, 3, S, S)
     truth = [sample.label for sample in material.samples]
 
     def judged(change: Change) -> float:
-        guesses = predict(network, change(clips), mirror=mirror).argmax(1)
+        guesses = predict(network, change(clips), **seen).argmax(1)
         return float(uf1(confusion_matrix(truth, [material.classes[guess] for guess in guesses], material.classes)))
 
     with one_thread():

@@ -18,8 +18,9 @@ from epir.evaluation.material import Material, gather
 from epir.evaluation.record import FoldRecord
 from epir.evaluation.settings import ZERO_SHOT, Experiment
 from epir.evaluation.store import Run, Store, open_store
-from epir.evaluation.zero_shot import check_weights, find_weights, weights_digest, weights_settings
+from epir.evaluation.zero_shot import check_weights, find_weights, view_choices, weights_digest, weights_settings
 from epir.maps.mapset import MapSet, load_maps, save_maps
+from epir.model.folder import read_config
 from epir.training.loop import find_device
 from epir.training.settings import TrainingSettings
 from epir.training.start import start_folder
@@ -149,10 +150,12 @@ def _experiment(material: Material, model: object, training: TrainingSettings, *
 
 def _zero_shot_experiment(material: Material, home: Path) -> Experiment:
     check_weights(home, classes=material.classes, map_size=material.size)
+    seen = view_choices(read_config(home).notes)
     return Experiment(
         protocol=material.protocol,
         classes=material.classes,
         model=weights_settings(home),
+        training=TrainingSettings(mirror_at_prediction=seen["mirror"], shift_at_prediction=seen["shift"]),
         folds=ZERO_SHOT,
         maps=material.maps,
         clips=material.digest,

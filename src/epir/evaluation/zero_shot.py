@@ -1,6 +1,6 @@
 """Weights that are tried as they are: where they come from, and whether they fit the clips."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,11 @@ def load_network(folder: Path) -> Network:
     assert isinstance(network, Network)
     load_weights(network, folder)
     return network.eval()
+
+
+def view_choices(notes: Mapping[str, Any]) -> dict[str, Any]:
+    """Over which views of a map the answer of a model is the mean, by the notes of its folder."""
+    return {"mirror": bool(notes.get("mirror", True)), "shift": int(notes.get("shift", 0))}
 
 
 def weights_settings(folder: Path) -> Any:

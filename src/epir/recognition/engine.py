@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from epir.core.errors import CheckpointError, ConfigError, MissingExtra
+from epir.evaluation.zero_shot import view_choices
 from epir.model.folder import ModelConfig, load_weights, read_config, unusable
 from epir.reports.tokens import Tokens
 
@@ -55,7 +56,7 @@ class TorchEngine:
         """Uncalibrated scores (n, C) of maps (n, 3, S, S)."""
         from epir.training.loop import predict
 
-        return predict(self.network, maps, mirror=bool(self.config.notes.get("mirror", True)))
+        return predict(self.network, maps, **view_choices(self.config.notes))
 
     def tokens(self, maps: np.ndarray) -> Sequence[Tokens | None]:
         """What was merged and selected in each map; None for models without tokens."""
@@ -95,15 +96,12 @@ class OnnxEngine:
 
     def scores(self, maps: np.ndarray) -> np.ndarray:
         """Uncalibrated scores (n, C) of maps (n, 3, S, S)."""
-        answer = softmax(self.logits(maps))
-        if not self.config.notes.get("mirror", True):
-            return answer
         import torch
 
-        from epir.training.augment import mirrored
+        from epir.training.augment import views
 
-        flipped = mirrored(torch.from_numpy(np.ascontiguousarray(maps, np.float32))).numpy()
-        return (answer + softmax(self.logits(flipped))) / 2
+        seen = views(torch.from_numpy(np.array(maps, np.float32)), **view_choices(self.config.notes))
+        return np.mean([softmax(self.logits(each.numpy())) for each in seen], axis=0)
 
     def tokens(self, maps: np.ndarray) -> Sequence[Tokens | None]:
         """Nothing: the exported graph gives logits alone."""

@@ -83,7 +83,7 @@ def train_final(
             others = gather(stack.enter_context(opened(list(apart))), protocol)
             refuse_acquaintances(material, others)
             network, seconds = _train(material, settings, recipe, seed, kept, progress)
-            judgement = judged_on(network, others, mirror=recipe.mirror_at_prediction)
+            judgement = judged_on(network, others, mirror=recipe.mirror_at_prediction, shift=recipe.shift_at_prediction)
         else:
             count = _fitting_folds(material, folds)
             home = Path(run) if run is not None else _temporary(stack)
@@ -166,7 +166,8 @@ def _notes(
         "recipe": recipes[0] if len({each.get("digest") for each in recipes}) == 1 else _mixed(recipes),
         "temperature": calibration.temperature,
         "threshold": calibration.threshold,
-        "mirror": bool(training.mirror_at_prediction),
+        "mirror": training.mirror_at_prediction,
+        "shift": training.shift_at_prediction,
         "calibration": {**asdict(calibration), **judgement.to_notes()},
         "protocol": material.protocol,
         "strict": {name: strict[name] for name in ("uf1", "uar", "accuracy", "uf1_interval", "confusion")},

@@ -35,11 +35,11 @@ def judged_by_folds(run: Any, classes: Sequence[str], folds: int) -> Judgement:
     return Judgement(run.scores["strict"], calibrate(run.predictions, classes), folds=folds)
 
 
-def judged_on(network: Any, apart: Material, *, mirror: bool) -> Judgement:
+def judged_on(network: Any, apart: Material, *, mirror: bool, shift: int) -> Judgement:
     """What the network says about people kept apart; each half of them is judged under the other's temperature."""
     from epir.training.loop import predict
 
-    scores = predict(network, read_maps(apart.samples), mirror=mirror)  # (n, C)
+    scores = predict(network, read_maps(apart.samples), mirror=mirror, shift=shift)  # (n, C)
     people = sorted({sample.clip.person for sample in apart.samples})
     half = {person: str(number % 2) for number, person in enumerate(people)}
     predictions = []

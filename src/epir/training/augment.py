@@ -32,6 +32,19 @@ def augment(maps: Tensor, settings: TrainingSettings, generator: torch.Generator
     return maps
 
 
+def views(maps: Tensor, *, mirror: bool, shift: int) -> list[Tensor]:
+    """The maps (B, 3, S, S) as one may also see them, for the mean of their answers.
+
+    `shift` adds copies moved by so many pixels down, up, right and left; `mirror` adds the mirror image of each.
+    """
+    steps = [(0, 0)] + [(0, shift), (0, -shift), (shift, 0), (-shift, 0)] * bool(shift)
+    moved = [
+        shifted(maps, *torch.tensor(step, device=maps.device)[:, None].expand(2, len(maps))) if any(step) else maps
+        for step in steps
+    ]
+    return moved + [mirrored(each) for each in moved] * mirror
+
+
 def mirrored(maps: Tensor) -> Tensor:
     """The maps (B, 3, S, S) of the same faces in a mirror: left and right change places, and u its sign.
 

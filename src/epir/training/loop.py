@@ -18,7 +18,7 @@ from epir.core.progress import Progress, Silent
 from epir.core.seeds import stream_seed
 from epir.model.network import Aside, Network
 from epir.training.action_units import UnitHead
-from epir.training.augment import augment, mirrored
+from epir.training.augment import augment, views
 from epir.training.averaging import Averaged
 from epir.training.batches import LabelledMaps, shuffled
 from epir.training.schedule import make_optimiser, rate
@@ -152,8 +152,8 @@ def _unit_loss(head: UnitHead | None, clips: LabelledMaps, rows: Tensor, weight:
 
 
 @torch.no_grad()
-def predict(model: Network, maps: Tensor | np.ndarray, *, mirror: bool = True) -> np.ndarray:
-    """Probabilities (n, C) of maps (n, 3, S, S); with `mirror` the mean over each map and its mirror image."""
+def predict(model: Network, maps: Tensor | np.ndarray, *, mirror: bool = True, shift: int = 0) -> np.ndarray:
+    """Probabilities (n, C) of maps (n, 3, S, S), the mean over the `views` of each."""
     device = next(model.parameters()).device
     model.eval()
     tensor = maps if isinstance(maps, Tensor) else torch.from_numpy(np.array(maps, dtype=np.float32))
@@ -162,9 +162,9 @@ def predict(model: Network, maps: Tensor | np.ndarray, *, mirror: bool = True) -
     parts = []
     for batch in tensor.split(PREDICTION_BATCH):
         batch = batch.to(device)
-        sides = torch.cat([batch, mirrored(batch)]) if mirror else batch
-        answer = model(sides).softmax(-1)
-        parts.append(answer.unflatten(0, (-1, len(batch))).mean(0))  # (B, C)
+        seen = views(batch, mirror=mirror, shift=shift)
+        answer = model(torch.cat(seen)).softmax(-1)
+        parts.append(answer.unflatten(0, (len(seen), -1)).mean(0))  # (B, C)
     return torch.cat(parts).cpu().numpy()
 
 

@@ -40,6 +40,7 @@ class TrainingSettings:
     decay: float = 0.98  # of `ema`, per step
     last: int = 5  # epochs that `last` averages
     mirror_at_prediction: bool = True  # the answer is the mean over a map and its mirror image
+    shift_at_prediction: int = 0  # pixels: ... and over its copies moved by so many in each direction; 0: none
     start: Path | None = None  # a model folder whose weights training starts from; `shipped`: that of epir itself
     keep: float = 0.0  # share of the starting weights in those that training delivers, fixed beforehand
     company: int = 0  # synthetic clips of which each batch takes in as many as it has clips of its own; 0: none
@@ -51,7 +52,16 @@ class TrainingSettings:
                 raise ConfigError(f"training.{name} is {getattr(self, name)}", fix="give 1 or more")
         if self.lr <= 0:
             raise ConfigError(f"training.lr is {self.lr:g}", fix="give a rate above 0, for example 1e-4")
-        for name in ("weight_decay", "shift", "noise", "gradient_limit", "turn", "company", "action_units"):
+        for name in (
+            "weight_decay",
+            "shift",
+            "noise",
+            "gradient_limit",
+            "turn",
+            "company",
+            "action_units",
+            "shift_at_prediction",
+        ):
             if getattr(self, name) < 0:
                 raise ConfigError(f"training.{name} is {getattr(self, name)}", fix="give 0 or more")
         for name in ("warmup", "mirror", "smoothing", "decay", "zoom", "blur", "keep"):
@@ -64,7 +74,9 @@ class TrainingSettings:
 SHIPPED = Path("shipped")  # names the folder that comes with the package, wherever it is installed
 
 PRESETS = {
-    "strict": TrainingSettings(name="strict", epochs=8, lr=1e-4, turn=3, zoom=0.05, noise=0.1, start=SHIPPED, keep=0.5),
+    "strict": TrainingSettings(
+        name="strict", epochs=8, lr=1e-4, turn=3, zoom=0.05, noise=0.1, start=SHIPPED, keep=0.5, shift_at_prediction=1
+    ),
     "scratch": TrainingSettings(),
     "peer": TrainingSettings(name="peer", epochs=60, lr=1e-3, decay=0.99),
     "paper": TrainingSettings(

@@ -103,14 +103,15 @@ def _under(saved: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 
 def training_digest(model: Network, clips: LabelledMaps, settings: TrainingSettings, seed: int) -> str:
-    """A name for this training: the network, its recipe, its seed and its clips."""
+    """A name for this training: the network, its recipe (how it predicts later is no part of it), seed and clips."""
+    recipe = {name: value for name, value in to_dict(settings).items() if not name.endswith("_at_prediction")}
     content = hashlib.sha256(clips.labels.numpy().tobytes())
     content.update(clips.maps.numpy().tobytes())
     content.update(b"" if clips.units is None else clips.units.numpy().tobytes())
     return digest(
         {
             "model": to_dict(model.settings),
-            "training": to_dict(settings),
+            "training": recipe,
             "seed": seed,
             "classes": list(clips.classes),
             "clips": content.hexdigest(),
