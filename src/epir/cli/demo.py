@@ -57,7 +57,7 @@ def demo(
             )
         say(3, "find the faces (MTCNN) and the motion between onset and apex (Farneback)")
         prepare("synthetic", corpus, maps, workers=workers, progress=progress, force=force)
-        say(4, "leave one person out, in turn, with the paper's model")
+        say(4, "leave one person out, in turn, with the paper's model and the shipped weights as its start")
         run = evaluate(
             maps,
             protocol="sde",
