@@ -3,7 +3,7 @@ from epir.reports.making import command, environment_table, making_part
 
 def test_the_command_names_only_what_is_not_the_default(small):
     run = small(epochs=20)
-    assert command(run) == "epir evaluate maps --protocol cde --model epir --out run"
+    assert command(run) == "epir evaluate maps --protocol cde --model epir --training scratch --out run"
 
 
 def test_the_command_names_every_change(small):
