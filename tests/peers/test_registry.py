@@ -69,5 +69,7 @@ def test_a_pipeline_is_no_network():
 def test_wrong_types_are_refused():
     with pytest.raises(ConfigError, match=r"model\.classes cannot be 'three'\n  fix: give a whole number"):
         model_settings("ststnet", classes="three")
-    with pytest.raises(ConfigError, match=r"model\.normalise cannot be 'clip'\n  fix: use one of: map, squash, fold, none"):
+    with pytest.raises(
+        ConfigError, match=r"model\.normalise cannot be 'clip'\n  fix: use one of: map, squash, fold, none"
+    ):
         model_settings("htnet", normalise="clip")
