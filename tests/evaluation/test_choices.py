@@ -34,6 +34,14 @@ def test_the_paper_model_starts_from_the_shipped_weights_where_they_fit():
         assert (training.name, training.start, model.normalise) == ("scratch", None, "map")
 
 
+def test_the_shipped_weights_are_refused_where_they_do_not_fit():
+    words = "the weights that come with epir do not fit 'vit' with these settings\n  fix: use --training scratch"
+    with pytest.raises(ConfigError, match=words):
+        chosen("vit", training="strict")
+    with pytest.raises(ConfigError, match="do not fit 'epir'"):
+        chosen(training="strict", changes=["model.width=128"])
+
+
 def test_other_weights_bring_their_normalisation(tmp_path):
     create_model("vit", width=32, heads=2, feed_forward=32, normalise="fold").save_pretrained(tmp_path / "mine")
     model, training = chosen("vit", changes=["model.width=32", f"training.start={tmp_path / 'mine'}"])

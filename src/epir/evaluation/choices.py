@@ -32,6 +32,10 @@ def choose(
     if chosen.start is None:
         return model, chosen
     start = chosen.start if chosen.start == SHIPPED else chosen.start.resolve()
+    if start == SHIPPED and not can_start(model, shipped_weights()):
+        raise ConfigError(
+            f"the weights that come with epir do not fit {name!r} with these settings", fix="use --training scratch"
+        )
     if "normalise" not in sections["model"]:
         model = replace(model, normalise=_normalisation(start_folder(start), model))
     return model, replace(chosen, start=start)

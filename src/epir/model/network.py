@@ -57,14 +57,18 @@ class Network(nn.Module):
         weights: Tensor | None = None,
         aside: Aside | None = None,
     ) -> Tensor:
-        """What training minimises: cross-entropy, unless the method's paper has more.
+        """What training minimises, for maps (B, 3, S, S).
 
         `aside` is a further loss of the features (B, F), such as of an auxiliary target.
         """
         self.check(maps)
         features = self.represent(self.normalise(maps))
-        loss = functional.cross_entropy(self.classify(features), labels, weight=weights, label_smoothing=smoothing)
+        loss = self.feature_loss(features, labels, smoothing, weights)
         return loss if aside is None else loss + aside(features)
+
+    def feature_loss(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
+        """Cross-entropy, unless the method's paper has more, of features (B, F)."""
+        return functional.cross_entropy(self.classify(features), labels, weight=weights, label_smoothing=smoothing)
 
     def check(self, maps: Tensor) -> None:
         """Refuse maps that this model was not built for; left out of exported graphs."""

@@ -8,12 +8,11 @@ C classes
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from epir.model import single
 from epir.model.block import Block, Passing
 from epir.model.losses import contrastive_loss
-from epir.model.network import Aside, Network
+from epir.model.network import Network
 from epir.model.settings import ModelSettings
 from epir.tokens.linear import Linear
 from epir.tokens.merging import holds
@@ -72,22 +71,12 @@ class Epir(Network):
         """Logits (B, C) of class tokens (B, D): [EPIR] Eq. 21."""
         return self.head(self.head_norm(features))
 
-    def loss(
-        self,
-        maps: Tensor,
-        labels: Tensor,
-        *,
-        smoothing: float = 0.0,
-        weights: Tensor | None = None,
-        aside: Aside | None = None,
-    ) -> Tensor:
+    def feature_loss(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
         """Cross-entropy and, with selection, the contrastive loss: [EPIR] Eq. 23."""
-        self.check(maps)
-        features = self.represent(self.normalise(maps))
-        loss = functional.cross_entropy(self.classify(features), labels, weight=weights, label_smoothing=smoothing)
+        loss = super().feature_loss(features, labels, smoothing, weights)
         if self.settings.selection and self.settings.contrastive:
             loss = loss + self.settings.contrastive * contrastive_loss(features, labels, margin=self.settings.margin)
-        return loss if aside is None else loss + aside(features)
+        return loss
 
     @torch.no_grad()
     def explain(self, maps: Tensor) -> tuple[Tensor, TokenRecord]:

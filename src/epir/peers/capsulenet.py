@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from epir.model.network import Aside, Network
+from epir.model.network import Network
 from epir.peers.resnet import ResidualBlock, convolution
 from epir.peers.settings import CapsuleNetSettings
 
@@ -48,23 +48,12 @@ class CapsuleNet(Network):
         """Logits (B, C): the log-odds of the capsules' lengths, so that sigmoid gives the lengths back."""
         return torch.logit(self._lengths(features), eps=NEARLY)
 
-    def loss(
-        self,
-        maps: Tensor,
-        labels: Tensor,
-        *,
-        smoothing: float = 0.0,
-        weights: Tensor | None = None,
-        aside: Aside | None = None,
-    ) -> Tensor:
+    def feature_loss(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
         """The margin loss of [Capsules] Eq. 4: the true class's capsule long, the others short."""
-        self.check(maps)
-        features = self.represent(self.normalise(maps))
         lengths = self._lengths(features)  # (B, C)
         classes = self.settings.classes
         truth = functional.one_hot(labels, classes).to(lengths.dtype) * (1 - smoothing) + smoothing / classes
-        loss = margin_loss(lengths, truth, None if weights is None else weights[labels])
-        return loss if aside is None else loss + aside(features)
+        return margin_loss(lengths, truth, None if weights is None else weights[labels])
 
     def _lengths(self, features: Tensor) -> Tensor:
         return lengths_of(features.unflatten(1, (self.settings.classes, LARGE)))
