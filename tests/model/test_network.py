@@ -136,3 +136,11 @@ def test_pushing_uploads_the_whole_folder(model, monkeypatch):
     monkeypatch.setattr(huggingface_hub, "HfApi", Hub)
     model.push_to_hub("someone/epir", labels=("a", "b", "c"))
     assert calls == [("create", "someone/epir"), ("someone/epir", ["README.md", "config.json", "model.safetensors"])]
+
+
+def test_what_a_tutor_says_is_learnt_in_place_of_labels(model):
+    maps = torch.randn(5, 3, 28, 28)
+    told = torch.rand(5, 3).softmax(-1)
+    expected = -(told * model(maps).log_softmax(-1)).sum(-1).mean()
+    torch.testing.assert_close(model.loss(maps, told), expected)
+    torch.testing.assert_close(model.loss(maps, told, smoothing=0.5, weights=torch.rand(3)), expected)

@@ -7,8 +7,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epir.model.normalise import InputNormalisation
-from epir.training.augment import augment, blurred, mirrored, shifted, turned, views
+from epir.model.normalise import InputNormalisation, standardised
+from epir.training.augment import augment, blurred, mirrored, mixtures, shifted, turned, views
 from epir.training.settings import TrainingSettings
 
 STILL = TrainingSettings(mirror=0.0, shift=0, noise=0.0)
@@ -137,3 +137,14 @@ def test_views_are_the_map_its_shifts_and_their_mirror_images():
     assert torch.equal(seen[0], maps) and torch.equal(seen[5], mirrored(maps))
     assert torch.equal(seen[1][..., 1:], maps[..., :-1]) and torch.equal(seen[4][:, :, :-1], maps[:, :, 1:])
     assert len({float(each.sum()) for each in seen}) == 10
+
+
+@given(st.integers(0, 1000))
+def test_a_mixture_lies_between_its_maps_on_the_scale_of_the_first(seed):
+    first, second = flows(seed), 50 * flows(seed + 1) + 3
+    mixed = mixtures(first, second, torch.Generator().manual_seed(seed))
+    moved = first.mean((2, 3), keepdim=True) + first.std((2, 3), correction=0, keepdim=True) * standardised(second)
+    share = ((mixed - moved) / (first - moved)).flatten(1)  # (B, 3 * S * S): the same everywhere in a map
+    torch.testing.assert_close(share, share[:, :1].expand_as(share), rtol=1e-5, atol=1e-5)
+    assert share.min() >= 0 and share.max() <= 1 and len(set(share[:, 0].tolist())) == len(share)
+    torch.testing.assert_close(mixtures(first, 2 * first + 1, torch.Generator()), first)

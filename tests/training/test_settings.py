@@ -31,6 +31,7 @@ def test_a_recipe_survives_its_file(name):
         ({"noise": -0.1}, r"training.noise is -0.1\n  fix: give 0 or more"),
         ({"keep": 0.5}, r"training.keep is of no use without a start\n  fix: set training.start"),
         ({"company": -1}, r"training.company is -1\n  fix: give 0 or more"),
+        ({"tutors": -1}, r"training.tutors is -1\n  fix: give 0 or more"),
         ({"mirror": 1.5}, r"training.mirror is 1.5\n  fix: give a share between 0 and 1"),
     ],
 )

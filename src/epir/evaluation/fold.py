@@ -73,6 +73,7 @@ def _network(task: FoldTask, read: Reader) -> _Outcome:
     from epir.peers.registry import build
     from epir.training.batches import LabelledMaps
     from epir.training.loop import find_device, fit, predict, repeatable
+    from epir.training.tutors import prepare_lesson
 
     recipe, classes = task.experiment.training, task.experiment.classes
     seed = stream_seed(task.seed, task.fold)
@@ -94,9 +95,11 @@ def _network(task: FoldTask, read: Reader) -> _Outcome:
     units = [sample.clip.extra.get("action_units", "") for sample in task.train]
     train = LabelledMaps.of(read(task.train), [sample.label for sample in task.train], classes, units)
     company = find_company(recipe.company, classes, task.experiment.model)
-    trained = fit(model, train, recipe, seed=seed, company=company, after_epoch=look)
+    began = time.perf_counter()
+    lesson = prepare_lesson(model, train, recipe, seed=seed)
+    trained = fit(model, train, recipe, seed=seed, company=company, lesson=lesson, after_epoch=look)
+    seconds = time.perf_counter() - began - looking
     scores = predict(model, held_out, **seen)
-    seconds = trained.seconds - looking
     return _Outcome(scores, np.stack(by_epoch), trained.losses, seconds, token_records(model, held_out))
 
 

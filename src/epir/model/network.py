@@ -57,13 +57,17 @@ class Network(nn.Module):
         weights: Tensor | None = None,
         aside: Aside | None = None,
     ) -> Tensor:
-        """What training minimises, for maps (B, 3, S, S).
+        """What training minimises, for maps (B, 3, S, S) of these classes (B,), or of these probabilities (B, C).
 
+        Given probabilities, as a tutor does, it is the cross-entropy with them, and neither smoothed nor weighted.
         `aside` is a further loss of the features (B, F), such as of an auxiliary target.
         """
         self.check(maps)
         features = self.represent(self.normalise(maps))
-        loss = self.feature_loss(features, labels, smoothing, weights)
+        if labels.is_floating_point():
+            loss = functional.cross_entropy(self.classify(features), labels)
+        else:
+            loss = self.feature_loss(features, labels, smoothing, weights)
         return loss if aside is None else loss + aside(features)
 
     def feature_loss(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:

@@ -45,15 +45,15 @@ class InputNormalisation(nn.Module):
             return maps
         if self.mode == "fold":
             return (maps - self.mean) / self.deviation
-        maps = _standardised(maps)
-        return _standardised(maps.tanh()) if self.mode == "squash" else maps
+        maps = standardised(maps)
+        return standardised(maps.tanh()) if self.mode == "squash" else maps
 
     def extra_repr(self) -> str:
         """The mode, for printing a model."""
         return self.mode
 
 
-def _standardised(maps: Tensor) -> Tensor:
+def standardised(maps: Tensor) -> Tensor:
     """Each channel of each map with mean 0 and deviation 1, (B, 3, S, S)."""
     centred = maps - maps.mean(dim=(2, 3), keepdim=True)
     length = torch.linalg.vector_norm(centred, dim=(2, 3), keepdim=True)  # (B, 3, 1, 1): S times the deviation

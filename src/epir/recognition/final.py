@@ -1,5 +1,6 @@
 """Map sets -> one model for use: trained on all clips, calibrated on people that it has not seen."""
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -135,6 +136,7 @@ def _train(
     from epir.peers.registry import build
     from epir.training.batches import LabelledMaps
     from epir.training.loop import find_device, fit, repeatable
+    from epir.training.tutors import prepare_lesson
 
     own = stream_seed(seed, "final model")
     with one_thread():
@@ -148,8 +150,10 @@ def _train(
             [each.clip.extra.get("action_units", "") for each in material.samples],
         )
         company = find_company(recipe.company, material.classes, settings)
-        trained = fit(network, clips, recipe, seed=own, company=company, resume=resume, progress=progress)
-    return network, trained.seconds
+        began = time.perf_counter()
+        lesson = prepare_lesson(network, clips, recipe, seed=own)
+        fit(network, clips, recipe, seed=own, company=company, lesson=lesson, resume=resume, progress=progress)
+    return network, time.perf_counter() - began
 
 
 def _notes(

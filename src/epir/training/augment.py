@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from epir.model.normalise import standardised
 from epir.training.settings import TrainingSettings
 
 
@@ -43,6 +44,13 @@ def views(maps: Tensor, *, mirror: bool, shift: int) -> list[Tensor]:
         for step in steps
     ]
     return moved + [mirrored(each) for each in moved] * mirror
+
+
+def mixtures(maps: Tensor, others: Tensor, generator: torch.Generator) -> Tensor:
+    """Weighted means of maps and others, both (B, 3, S, S), with any share of each; on the scale of `maps`."""
+    share = torch.rand(len(maps), 1, 1, 1, generator=generator, device=maps.device)
+    mean, deviation = maps.mean(dim=(2, 3), keepdim=True), maps.std(dim=(2, 3), correction=0, keepdim=True)
+    return share * maps + (1 - share) * (mean + deviation * standardised(others))
 
 
 def mirrored(maps: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ from epir.core.progress import Progress, Silent
 from epir.core.seeds import stream_seed
 from epir.model.network import Aside, Network
 from epir.training.action_units import UnitHead
-from epir.training.augment import augment, views
+from epir.training.augment import augment, mixtures, views
 from epir.training.averaging import Averaged
 from epir.training.batches import LabelledMaps, shuffled
 from epir.training.schedule import make_optimiser, rate
@@ -29,6 +29,7 @@ from epir.training.start import start_from
 PREDICTION_BATCH = 256
 
 AfterEpoch = Callable[[int, Network], None]
+Teaching = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ def fit(
     seed: int = 0,
     after_epoch: AfterEpoch | None = None,
     company: LabelledMaps | None = None,
+    lesson: Teaching | None = None,
     resume: Path | None = None,
     progress: Progress | None = None,
 ) -> Trained:
@@ -60,8 +62,9 @@ def fit(
 
     `after_epoch` is shown the epoch (from 1) and the network as it would be delivered now, in evaluation mode. It
     cannot change what follows: it has no part in the random numbers. Of `company`, other clips with the same classes,
-    each batch takes in as many as it has clips of its own. With `resume` every finished epoch is kept in that file, and
-    a second call goes on from there to the same weights.
+    each batch takes in as many as it has clips of its own. `lesson` gives the probabilities (B, C) that are taught in
+    place of the labels, for each batch and as many mixtures of clips. With `resume` every finished epoch is kept in
+    that file, and a second call goes on from there to the same weights.
     """
     settings, progress = settings or TrainingSettings(), progress or Silent()
     _refuse_misfits(model, clips)
@@ -93,6 +96,9 @@ def fit(
             for number, rows in enumerate(shuffled(len(clips), settings.batch, generator)):
                 batch, truth = _accompanied(maps[rows], labels[rows], company, generator)
                 seen = augment(batch, settings, generator)  # (B, 3, S, S)
+                if lesson is not None:
+                    seen = torch.cat([seen, _mixed(maps, len(seen), settings, generator)])  # (2B, 3, S, S)
+                    truth = lesson(seen)  # (2B, C)
                 aside = _unit_loss(head, clips, rows, settings.action_units)
                 loss = model.loss(seen, truth, smoothing=settings.smoothing, weights=weights, aside=aside)
                 value = float(loss.detach())
@@ -129,6 +135,13 @@ def _accompanied(
     rows = torch.randint(len(company), (len(labels),), generator=generator, device=generator.device).cpu()
     others, truth = company.maps[rows].to(maps.device), company.labels[rows].to(maps.device)
     return torch.cat([maps, others]), torch.cat([labels, truth])
+
+
+def _mixed(maps: Tensor, count: int, settings: TrainingSettings, generator: torch.Generator) -> Tensor:
+    """So many mixtures of two clips each, drawn at random and augmented."""
+    pairs = torch.randint(len(maps), (2, count), generator=generator, device=generator.device)
+    first, second = (augment(maps[rows], settings, generator) for rows in pairs)
+    return mixtures(first, second, generator)
 
 
 @torch.no_grad()

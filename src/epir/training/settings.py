@@ -1,9 +1,10 @@
 """How a model is trained: every choice of a recipe, and the recipes that have names.
 
 `strict` is the default for the paper's model: it starts from the weights that ship with epir, which have seen invented
-people only, and learns gently. `scratch` starts from random weights, with what a network needs when it has a few
-hundred clips and nobody may look at the held-out person. `peer` is the same for the small convolutional networks of
-others, which need a higher rate and more epochs. `paper` is the recipe that the paper prints.
+people only, and is taught by small networks that have learnt from the same clips (`training.tutors`). `scratch` starts
+from random weights, with what a network needs when it has a few hundred clips and nobody may look at the held-out
+person. `peer` is the same for the small convolutional networks of others, which need a higher rate and more epochs.
+`paper` is the recipe that the paper prints.
 """
 
 from dataclasses import dataclass
@@ -44,6 +45,7 @@ class TrainingSettings:
     start: Path | None = None  # a model folder whose weights training starts from; `shipped`: that of epir itself
     keep: float = 0.0  # share of the starting weights in those that training delivers, fixed beforehand
     company: int = 0  # synthetic clips of which each batch takes in as many as it has clips of its own; 0: none
+    tutors: int = 0  # small networks, trained beforehand on the same clips, whose answers are taught; 0: the labels are
     device: str = "auto"
 
     def __post_init__(self) -> None:
@@ -59,6 +61,7 @@ class TrainingSettings:
             "gradient_limit",
             "turn",
             "company",
+            "tutors",
             "action_units",
             "shift_at_prediction",
         ):
@@ -75,7 +78,16 @@ SHIPPED = Path("shipped")  # names the folder that comes with the package, where
 
 PRESETS = {
     "strict": TrainingSettings(
-        name="strict", epochs=8, lr=1e-4, turn=3, zoom=0.05, noise=0.1, start=SHIPPED, keep=0.5, shift_at_prediction=1
+        name="strict",
+        epochs=8,
+        lr=3e-4,
+        turn=3,
+        zoom=0.05,
+        noise=0.1,
+        tutors=3,
+        start=SHIPPED,
+        keep=0.5,
+        shift_at_prediction=1,
     ),
     "scratch": TrainingSettings(),
     "peer": TrainingSettings(name="peer", epochs=60, lr=1e-3, decay=0.99),
