@@ -1,4 +1,5 @@
 from dataclasses import replace
+from unittest.mock import Mock, call
 
 import pytest
 import torch
@@ -101,3 +102,9 @@ def test_the_lesson_is_asked_about_each_batch_and_as_many_mixtures(make_tiny, tw
 
     trained = fit(make_tiny(), two_classes, replace(RECIPE, epochs=3), lesson=lesson)
     assert asked == [20] * 6 and len(trained.losses) == 3
+
+
+def test_progress_counts_the_tutors(make_tiny, two_classes):
+    progress = Mock()
+    prepare_lesson(make_tiny(), two_classes, RECIPE, seed=0, progress=progress)
+    assert progress.mock_calls == [call.start("training tutors", 2), call.advance(), call.advance(), call.finish()]

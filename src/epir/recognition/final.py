@@ -151,7 +151,7 @@ def _train(
         )
         company = find_company(recipe.company, material.classes, settings)
         began = time.perf_counter()
-        lesson = prepare_lesson(network, clips, recipe, seed=own)
+        lesson = prepare_lesson(network, clips, recipe, seed=own, progress=progress)
         fit(network, clips, recipe, seed=own, company=company, lesson=lesson, resume=resume, progress=progress)
     return network, time.perf_counter() - began
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
+from epir.core.progress import Progress, Silent
 from epir.core.seeds import stream_seed
 from epir.model.network import Network
 from epir.model.normalise import Normalisation
@@ -42,23 +43,28 @@ class Lesson:
         return answer if self.start is None else answer.lerp(self.start(maps).softmax(-1), SHARE_OF_START)
 
 
-def prepare_lesson(model: Network, clips: LabelledMaps, settings: TrainingSettings, *, seed: int) -> Lesson | None:
+def prepare_lesson(
+    model: Network, clips: LabelledMaps, settings: TrainingSettings, *, seed: int, progress: Progress | None = None
+) -> Lesson | None:
     """Train the tutors that a recipe wants for `model`, on the clips that it will see; none where it wants none.
 
     A start that does not know these classes, because the head is for others, has no part in the lesson.
     """
     if not settings.tutors:
         return None
-    device = find_device(settings.device)
+    device, progress = find_device(settings.device), progress or Silent()
     recipe = _recipe(settings)
     sizes = TutorSettings(map_size=model.settings.map_size, classes=model.settings.classes)
     tutors = []
+    progress.start("training tutors", settings.tutors)
     for number in range(settings.tutors):
         own = stream_seed(seed, f"tutor {number}")
         with repeatable(stream_seed(own, "first weights"), torch.device("cpu")):
             tutor = Tutor(sizes)
         fit(tutor, clips, recipe, seed=own)
         tutors.append(tutor)
+        progress.advance()
+    progress.finish()
     start = copy.deepcopy(model)
     knows = settings.start is not None and start_from(start, settings.start) == start.state_dict().keys()
     return Lesson(tutors, start.to(device).eval() if knows else None)
