@@ -3,6 +3,8 @@ import torch
 from safetensors.torch import save_file
 
 from epir.core.errors import CheckpointError
+from epir.model.presets import preset
+from epir.model.transformer import Epir
 from epir.training.settings import SHIPPED
 from epir.training.start import can_start, shipped_weights, start_folder, start_from
 
@@ -35,6 +37,26 @@ def test_a_head_of_other_classes_keeps_its_random_start(make_tiny, tmp_path):
     before = model.head.weight.detach().clone()
     start_from(model, saved(source, tmp_path))
     assert torch.equal(model.head.weight, before) and float(model.norm.weight.detach()[0]) == 3
+
+
+@pytest.mark.parametrize("classes", [2, 5, 7])
+def test_the_paper_s_model_starts_from_the_shipped_weights_with_any_classes(classes):
+    """Its layers keep their weights input first, so that classes are the last axis of its head."""
+    model = Epir(preset("epir", classes=classes, normalise="squash"))
+    before = model.head.weight.detach().clone()
+    copied = start_from(model, SHIPPED)
+    assert model.state_dict().keys() - copied == {"head.weight", "head.bias"}
+    assert torch.equal(model.head.weight, before)
+    shipped = Epir.from_pretrained(shipped_weights())
+    maps = torch.randn(2, 3, 28, 28)
+    torch.testing.assert_close(model.eval().represent(maps), shipped.represent(maps))
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2, 12, 1), (12, 5)])
+def test_a_head_of_another_shape_is_refused(make_tiny, tmp_path, shape):
+    folder = saved(make_tiny(), tmp_path, **{"head.weight": torch.zeros(shape)})
+    with pytest.raises(CheckpointError, match=r"does not fit: head.weight is .* there and \(2, 12\) here\n  fix: use"):
+        start_from(make_tiny(), folder)
 
 
 def test_weights_of_another_model_are_refused(make_tiny, tmp_path):

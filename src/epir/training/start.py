@@ -56,8 +56,7 @@ def start_from(model: Network, folder: Path) -> frozenset[str]:
         )
     changed = [name for name in own if weights[name].shape != own[name].shape]
     for name in changed:
-        is_head = len(own[name]) == model.settings.classes and weights[name].shape[1:] == own[name].shape[1:]
-        if is_head:
+        if _differ_in_classes(tuple(own[name].shape), tuple(weights[name].shape), model.settings.classes):
             continue
         raise CheckpointError(
             f"{path} does not fit: {name} is {tuple(weights[name].shape)} there and {tuple(own[name].shape)} here",
@@ -67,3 +66,10 @@ def start_from(model: Network, folder: Path) -> frozenset[str]:
         own[name] = own[name] if name in changed else tensor.to(own[name].dtype)
     model.load_state_dict(own)
     return frozenset(weights.keys() - set(changed))
+
+
+def _differ_in_classes(mine: tuple[int, ...], theirs: tuple[int, ...], classes: int) -> bool:
+    """Whether these are shapes of one head for different numbers of classes, on whichever axis those lie."""
+    if len(mine) != len(theirs):
+        return False
+    return [size for size, other in zip(mine, theirs, strict=True) if size != other] == [classes]
