@@ -66,6 +66,17 @@ def test_several_models_end_in_one_table(epir, small_set, tmp_path):
     assert code == 0 and out.count("strict") == 2 and str(tmp_path / "runs" / "mdmo") in out
 
 
+def test_the_default_recipe_learns_classes_that_the_shipped_weights_do_not_know(epir, small_set, tmp_path):
+    """The paper's model, the shipped start, tutors and kept weights together, on any emotions."""
+    labels = ("disgust", "happiness", "others", "repression", "surprise")
+    maps = small_set(size=28, labels=labels, people=5)
+    words = ("--folds", "2", "--workers", "1", "--set", "training.epochs=1", "--set", "training.tutors=1")
+    code, out, _ = epir("evaluate", maps, "--protocol", "sde", "--out", tmp_path / "run", *words)
+    assert code == 0 and "sde: 30 clips of 5 people" in out
+    lines = (tmp_path / "run/predictions.csv").read_text().splitlines()
+    assert lines[0].endswith(",".join(labels)) and len(lines) == 31
+
+
 def test_settings_are_changed_by_their_dotted_names(epir, small_set, tmp_path):
     words = ("--set", "training.epochs=1", "--set", "model.dropout=0.25", "--training", "paper", "--model", "ststnet")
     maps = small_set()

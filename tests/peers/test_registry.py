@@ -5,7 +5,7 @@ import tomli_w
 
 from epir.core.config import digest, override, to_dict
 from epir.core.errors import ConfigError
-from epir.model.network import Network
+from epir.model.network import HEAD, Network
 from epir.model.presets import PRESETS
 from epir.peers.pipeline import Pipeline
 from epir.peers.registry import build, create_model, is_pipeline, list_models, model_settings, settings_from_dict
@@ -73,3 +73,9 @@ def test_wrong_types_are_refused():
         ConfigError, match=r"model\.normalise cannot be 'clip'\n  fix: use one of: map, squash, fold, none"
     ):
         model_settings("htnet", normalise="clip")
+
+
+@pytest.mark.parametrize("name", [name for name in list_models() if not is_pipeline(name)])
+def test_the_weights_that_tell_classes_apart_are_called_head(name):
+    three, four = (create_model(name, classes=classes).state_dict() for classes in (3, 4))
+    assert {key.split(".")[0] for key in three if three[key].shape != four[key].shape} == {HEAD}

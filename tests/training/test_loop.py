@@ -191,6 +191,15 @@ def test_the_start_is_kept_whole_when_all_of_it_is_kept(make_tiny, two_classes, 
     assert (model.head.weight == 0.25).all()
 
 
+def test_nothing_of_the_start_is_kept_under_a_head_for_other_classes(make_tiny, two_classes, tmp_path):
+    """It learnt what the moved weights say; moved back, they would say something else to it."""
+    make_tiny().save_pretrained(tmp_path / "start", labels=("other", "classes"))
+    models = [make_tiny(), make_tiny()]
+    for model, keep in zip(models, (0.0, 0.5), strict=True):
+        fit(model, two_classes, replace(QUICK, start=tmp_path / "start", keep=keep))
+    assert torch.equal(weights(models[0]), weights(models[1]))
+
+
 def test_an_answer_is_the_mean_over_the_views(make_tiny, two_classes):
     model = make_tiny()
     fit(model, two_classes, QUICK)

@@ -22,8 +22,8 @@ class Sure:
         return self.answer.expand(len(maps), -1)
 
 
-def saved(model, folder):
-    model.save_pretrained(folder)
+def saved(model, folder, labels=("brow", "lip")):
+    model.save_pretrained(folder, labels=labels)
     return folder
 
 
@@ -80,8 +80,9 @@ def test_a_start_that_knows_the_classes_is_asked_too(make_tiny, two_classes, tmp
     torch.testing.assert_close(lesson.start(two_classes.maps), source.eval()(two_classes.maps))
 
 
-def test_a_start_of_other_classes_is_not_asked(make_tiny, two_classes, tmp_path):
-    recipe = replace(RECIPE, start=saved(make_tiny(classes=5), tmp_path / "model"))
+@pytest.mark.parametrize("labels", [("lip", "brow"), ("a", "b", "c", "d", "e")])
+def test_a_start_of_other_classes_is_not_asked(make_tiny, two_classes, tmp_path, labels):
+    recipe = replace(RECIPE, start=saved(make_tiny(classes=len(labels)), tmp_path / "model", labels))
     assert prepare_lesson(make_tiny(), two_classes, recipe, seed=0).start is None
 
 

@@ -19,6 +19,7 @@ from epir.model import folder as model_folder
 from epir.model.normalise import InputNormalisation
 
 Aside = Callable[[Tensor], Tensor]
+HEAD = "head"  # what every network calls the weights that tell its classes apart
 
 
 class Network(nn.Module):

@@ -34,14 +34,14 @@ class CapsuleNet(Network):
         self.wide = nn.Sequential(nn.Conv2d(width, width, 9), nn.ReLU())
         self.primary = nn.Conv2d(width, KINDS * SMALL, 9, stride=2)
         places = (settings.map_size - 8 - 9) // 2 + 1
-        self.vote = nn.Parameter(0.01 * torch.randn(settings.classes, KINDS * places**2, SMALL, LARGE))
+        self.head = nn.Parameter(0.01 * torch.randn(settings.classes, KINDS * places**2, SMALL, LARGE))
 
     def represent(self, maps: Tensor) -> Tensor:
         """The class capsules, (B, C * 16), of normalised maps (B, 3, S, S)."""
         primary = self.primary(self.wide(self.stem(maps)))  # (B, 32 * 8, P, P)
         primary = primary.flatten(2).unflatten(1, (KINDS, SMALL))  # (B, 32, 8, P * P)
         primary = squash(primary.transpose(2, 3).flatten(1, 2))  # (B, N, 8)
-        votes = torch.einsum("bni,cnio->bcno", primary, self.vote)  # (B, C, N, 16)
+        votes = torch.einsum("bni,cnio->bcno", primary, self.head)  # (B, C, N, 16)
         return route(votes, self.settings.routings).flatten(1)  # (B, C * 16)
 
     def classify(self, features: Tensor) -> Tensor:

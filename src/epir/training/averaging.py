@@ -1,7 +1,6 @@
 """Averages of weights that are fixed before training: nothing in them is chosen by a score."""
 
 import copy
-from collections.abc import Collection
 
 import torch
 
@@ -14,28 +13,25 @@ class Averaged:
 
     `ema`: a moving average over all steps, quick at first so that the random start is forgotten. `last`: the mean of
     the weights after each of the last epochs. Running statistics of a network are averaged like its weights.
-    With `keep`, the weights called `started` are then moved back towards where they started, by that share of the way.
+    With `keep`, it is then moved back towards the weights that it has at first, by that share of the way.
     """
 
-    def __init__(self, model: Network, settings: TrainingSettings, started: Collection[str] = frozenset()) -> None:
+    def __init__(self, model: Network, settings: TrainingSettings, *, keep: float = 0.0) -> None:
         self.settings = settings
         self.network = model if settings.averaging == "none" else copy.deepcopy(model).requires_grad_(False)
         self.steps = 0
-        self._start = (
-            {name: tensor.detach().clone() for name, tensor in model.state_dict().items() if name in started}
-            if settings.keep
-            else {}
-        )
+        self.keep = keep
+        self._start = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()} if keep else {}
 
     @torch.no_grad()
     def now(self) -> Network:
         """The network as it would be delivered now."""
-        if not self._start:
+        if not self.keep:
             return self.network
         network = copy.deepcopy(self.network)
         for name, tensor in network.state_dict().items():
-            if name in self._start and tensor.is_floating_point():
-                tensor.lerp_(self._start[name].to(tensor.device), self.settings.keep)
+            if tensor.is_floating_point():
+                tensor.lerp_(self._start[name].to(tensor.device), self.keep)
         return network
 
     def after_step(self, model: Network) -> None:

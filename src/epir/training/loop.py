@@ -70,7 +70,7 @@ def fit(
     _refuse_misfits(model, clips)
     if company is not None:
         _refuse_misfits(model, company)
-    started = start_from(model, settings.start) if settings.start is not None else frozenset()
+    knows = settings.start is not None and start_from(model, settings.start, clips.classes)
     device = find_device(settings.device)
     model.to(device)
     maps, labels = clips.maps.to(device), clips.labels.to(device)
@@ -78,7 +78,8 @@ def fit(
     weights = clips.class_weights().to(device) if settings.class_weights else None
     head = _unit_head(model, clips, settings, seed)
     optimiser = make_optimiser([*model.parameters(), *(head.parameters() if head else ())], settings)
-    delivered = Averaged(model, settings, started)
+    keep = settings.keep if knows else 0.0  # a new head fits the weights that moved while it learnt, and no others
+    delivered = Averaged(model, settings, keep=keep)
     steps = settings.epochs * -(-len(clips) // settings.batch)
     losses: list[float] = []
     began = time.perf_counter()

@@ -1,13 +1,14 @@
 """Starting from the weights of a model folder instead of random ones; where the shipped ones are, and whom they fit."""
 
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from epir.core.config import to_dict
 from epir.core.errors import CheckpointError
-from epir.model.folder import read_config
-from epir.model.network import Network
+from epir.model.folder import ModelConfig, read_config
+from epir.model.network import HEAD, Network
 from epir.training.settings import SHIPPED
 
 WEIGHTS = "model.safetensors"
@@ -32,15 +33,16 @@ def can_start(settings: Any, folder: Path) -> bool:
     return all(mine.get(name) == theirs.get(name) for name in mine.keys() | theirs.keys() if name not in FREE)
 
 
-def start_from(model: Network, folder: Path) -> frozenset[str]:
-    """Copy the weights in `folder` into the model; a head for another number of classes keeps its random start.
+def start_from(model: Network, folder: Path, classes: Sequence[str]) -> bool:
+    """Copy the weights in `folder` into the model, and say whether the head came along.
 
-    Gives the names of the weights that were copied.
+    It does where it tells the same `classes` apart, in the same order; for others it keeps its random start.
     """
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    path = start_folder(Path(folder)) / WEIGHTS
+    folder = start_folder(Path(folder))
+    path = folder / WEIGHTS
     if not path.exists():
         raise CheckpointError(f"there are no weights {path}", fix="give a model folder, as epir train writes it")
     try:
@@ -54,22 +56,18 @@ def start_from(model: Network, folder: Path) -> frozenset[str]:
             f"{path} holds the weights of another model: {len(strangers)} names differ, for example {strangers[0]!r}",
             fix=f"start from a model folder of {model.settings.name!r} with the same settings",
         )
-    changed = [name for name in own if weights[name].shape != own[name].shape]
-    for name in changed:
-        if _differ_in_classes(tuple(own[name].shape), tuple(weights[name].shape), model.settings.classes):
-            continue
-        raise CheckpointError(
-            f"{path} does not fit: {name} is {tuple(weights[name].shape)} there and {tuple(own[name].shape)} here",
-            fix="use the sizes of that model, for example its map size and width",
-        )
-    for name, tensor in weights.items():
-        own[name] = own[name] if name in changed else tensor.to(own[name].dtype)
-    model.load_state_dict(own)
-    return frozenset(weights.keys() - set(changed))
+    knows = _tells_apart(read_config(folder), classes)
+    copied = {name: tensor for name, tensor in weights.items() if knows or name.split(".")[0] != HEAD}
+    for name, tensor in copied.items():
+        if tensor.shape != own[name].shape:
+            raise CheckpointError(
+                f"{path} does not fit: {name} is {tuple(tensor.shape)} there and {tuple(own[name].shape)} here",
+                fix="use the sizes of that model, for example its map size and width",
+            )
+    model.load_state_dict(own | {name: tensor.to(own[name].dtype) for name, tensor in copied.items()})
+    return knows
 
 
-def _differ_in_classes(mine: tuple[int, ...], theirs: tuple[int, ...], classes: int) -> bool:
-    """Whether these are shapes of one head for different numbers of classes, on whichever axis those lie."""
-    if len(mine) != len(theirs):
-        return False
-    return [size for size, other in zip(mine, theirs, strict=True) if size != other] == [classes]
+def _tells_apart(config: ModelConfig, classes: Sequence[str]) -> bool:
+    """Whether a model folder's head is for these classes, by their number alone where it does not name its own."""
+    return config.labels == tuple(classes) if config.labels else config.settings.get("classes") == len(classes)

@@ -66,7 +66,7 @@ def prepare_lesson(
         progress.advance()
     progress.finish()
     start = copy.deepcopy(model)
-    knows = settings.start is not None and start_from(start, settings.start) == start.state_dict().keys()
+    knows = settings.start is not None and start_from(start, settings.start, clips.classes)
     return Lesson(tutors, start.to(device).eval() if knows else None)
 
 
