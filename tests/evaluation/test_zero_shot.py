@@ -80,3 +80,17 @@ def test_training_may_start_from_weights_and_remembers_them(make_maps, tmp_path,
 def test_missing_weights_are_told(tmp_path):
     with pytest.raises(CheckpointError, match=r"there are no weights .*\n  fix: give a model folder"):
         zero_shot.weights_digest(tmp_path)
+
+
+def test_a_start_that_is_no_model_folder_is_told_before_a_run_is_begun(make_maps, tmp_path, weights, quick):
+    (weights / "config.json").unlink()
+    with pytest.raises(CheckpointError, match=r"is not a model folder: it has no config.json\n  fix: make one"):
+        evaluate(
+            make_maps(),
+            protocol="cde",
+            model="ststnet",
+            folds=2,
+            out=tmp_path / "run",
+            changes=(*quick, f'training.start="{weights}"'),
+        )
+    assert not (tmp_path / "run").exists()

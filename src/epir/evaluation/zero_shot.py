@@ -26,10 +26,11 @@ def find_weights(folder: str | Path | None) -> Path:
 
 
 def weights_digest(folder: Path) -> str:
-    """The digest of a model folder's weights."""
+    """The digest of a model folder's weights; refuses what is no model folder, before anything is written."""
     path = Path(folder) / WEIGHTS
     if not path.exists():
         raise CheckpointError(f"there are no weights {path}", fix="give a model folder, as epir train writes it")
+    read_config(folder)
     return file_digest(path)
 
 
