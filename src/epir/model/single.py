@@ -1,8 +1,9 @@
 """One map at a time: the blocks in as few calls as possible, where no gradient is wanted.
 
-For the few tokens of one map most calls cost more than their arithmetic. This computes what the blocks and the
-selection of `Epir.represent` compute, without what only a batch, a gradient or an export needs. Parts and parameters
-are read from the dictionaries in which torch keeps them, for as attributes of a module they are looked up last of all.
+For the few tokens of one map most calls cost more than their arithmetic, the more so as the weights of each block push
+the code of the calls out of the caches. This computes what the blocks and the selection of `Epir.represent` compute,
+without what only a batch, a gradient or an export needs. Parts and parameters are read from the dictionaries in which
+torch keeps them, for as attributes of a module they are looked up last of all.
 
 Axes: N tokens, M tokens after merging, D width, H heads, K width of one head, P patches
 """
@@ -19,7 +20,7 @@ from torch.nn import functional
 from epir.model.attention import Attention
 from epir.model.block import Block
 from epir.tokens.linear import Linear
-from epir.tokens.merging import SMALLEST_NORM, Merger
+from epir.tokens.merging import Merger
 from epir.tokens.patches import PatchTokens
 
 
@@ -31,9 +32,8 @@ def can_pass(blocks: Iterable[Block]) -> bool:
 def patch_rows(patches: PatchTokens, map_: Tensor) -> Tensor:
     """The patch tokens (P, D) of one map, (1, 3, S, S)."""
     parts: dict[str, Any] = patches._modules
-    values = (
-        functional.pad(map_.reshape(-1), (1, 0)).index_select(0, patches.sources).view(patches.patches, -1)
-    )  # (P, V)
+    flat = torch.cat([patches.outside, map_.reshape(-1)])
+    values = flat.index_select(0, patches.sources).view(patches.patches, -1)  # (P, V)
     project = parts["project"]._parameters
     rows = torch.addmm(project["bias"], normed(parts["norm"], values), project["weight"])
     return normed(parts["second_norm"], rows)
@@ -60,11 +60,18 @@ def pass_blocks(rows: Tensor, blocks: Iterable[Any], *, rollout_from: int | None
     if rollout_from is None:
         return rows
     row = class_row(attentions[rollout_from:], merges[rollout_from:])  # (H, N of the first of these blocks)
-    if any(merge is not None for merge in merges[rollout_from:]):
-        index = torch.tensor(holder)
-        row = row.new_zeros(row.shape[0], rows.shape[0]).index_add_(1, index, row[:, 1:])  # sums over patches
-    best = row[:, 1:].argmax(dim=1)  # (H,)
-    return torch.cat([rows[:1], rows[1:].index_select(0, best)])
+    if all(merge is None for merge in merges[rollout_from:]):
+        holder = list(range(1, row.shape[1]))  # these tokens are still the ones that were scored
+    best = [best_token(scores[1:], holder, rows.shape[0]) for scores in row.tolist()]  # of each head
+    return rows.index_select(0, torch.tensor([0, *best]))
+
+
+def best_token(scores: Sequence[float], holder: Sequence[int], count: int) -> int:
+    """The token, of this many, whose patches add up to the highest score; `holder` says which token holds each."""
+    totals = [-math.inf] + [0.0] * (count - 1)  # the class token holds none
+    for token, patch_score in zip(holder, scores, strict=True):
+        totals[token] += patch_score
+    return totals.index(max(totals))
 
 
 def pass_last(rows: Tensor, block: Block) -> Tensor:
@@ -85,10 +92,11 @@ def attend(block: Block, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     own: dict[str, Any] = attention._parameters
     qkv = torch.mm(normed(parts["attention_norm"], rows), layers["to_qkv"]._parameters["weight"])
     q, k, v = qkv.view(-1, 3, attention.heads, attention.head_width).permute(1, 2, 0, 3).unbind()  # each (H, N, K)
+    scores = torch.bmm(k, q.mT)
     if attention.sees_itself:
-        scores = torch.bmm(k, q.mT).div_(attention.temperature)
+        scores.div_(attention.temperature)
     else:
-        scores = torch.baddbmm(own_pairs(len(rows), rows.dtype), k, q.mT).div_(own["temperature"])
+        torch.addcdiv(own_pairs(len(rows), rows.dtype), scores, own["temperature"], out=scores)
     weights = torch.softmax(scores, 1).mT
     mixed = torch.bmm(weights, v).transpose(0, 1).flatten(1)  # (N, H * K)
     return onto(rows, mixed, layers["to_out"]), weights, k
@@ -104,18 +112,22 @@ def own_pairs(count: int, dtype: torch.dtype) -> Tensor:
 def look_up(merger: Merger, keys: Tensor) -> tuple[Tensor, list[int]]:
     """The merge matrix (M, N) for tokens with these keys (H, N, K), and the new place of each token."""
     keys = keys.sum(0)  # (N, K)
-    keys.div_(torch.linalg.vector_norm(keys, dim=1, keepdim=True).clamp_(min=SMALLEST_NORM))
-    found = int(torch.mm(keys[1::2], keys[2::2].t()).argmax())  # the most similar pair
+    keys.div_(torch.linalg.vector_norm(keys, dim=1, keepdim=True))
+    found = torch.mm(keys[1::2], keys[2::2].t()).argmax().item()  # the most similar pair
     tables: dict[str, Any] = merger._buffers
     return tables["table_matrix"][found], merger.places[found]
 
 
 def feed_forward(block: Block, rows: Tensor) -> Tensor:
-    """Tokens (N, D) after the feed-forward layers."""
+    """Tokens (N, D) after the feed-forward layers.
+
+    Torch leaves the GELU of contiguous values to oneDNN, which takes longer to set up than these few take to compute;
+    seen transposed they are left to torch's own kernel.
+    """
     parts: dict[str, Any] = block._modules
     widen = parts["widen"]._parameters
-    hidden = functional.gelu(torch.addmm(widen["bias"], normed(parts["feed_forward_norm"], rows), widen["weight"]))
-    return onto(rows, hidden, parts["narrow"])
+    hidden = torch.addmm(widen["bias"], normed(parts["feed_forward_norm"], rows), widen["weight"])
+    return onto(rows, functional.gelu(hidden.t()).t(), parts["narrow"])
 
 
 def normed(norm: Any, rows: Tensor) -> Tensor:
@@ -138,6 +150,6 @@ def class_row(attentions: Sequence[Tensor], merges: Sequence[Tensor | None]) -> 
     row = attentions[-1][:, :1]  # (H, 1, N)
     for attention, merge in zip(attentions[-2::-1], merges[-2::-1], strict=True):
         if merge is not None:
-            row = torch.mm(row[:, 0], merge).unsqueeze(1)
+            row = torch.bmm(row, merge.expand(len(row), -1, -1))
         row = torch.bmm(row, attention)
     return row[:, 0]

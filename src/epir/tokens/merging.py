@@ -20,7 +20,6 @@ from torch.nn import functional
 
 MOST_TABLE_VALUES = 1 << 18  # a table of every single merge stays below 1 MiB
 FEW_TOKENS = 64  # up to here a small matrix product is quicker than indices
-SMALLEST_NORM = 1e-12
 
 
 class MergePlan(NamedTuple):
@@ -83,9 +82,10 @@ class Merger(nn.Module):
 def most_similar_pairs(keys: Tensor, pairs: int) -> Tensor:
     """The numbers (B, K) of the K most similar disjoint pairs of patch tokens, by the cosine of their keys (B, N, D).
 
-    Pair number r * columns + c joins token r of the patch tokens 0, 2, 4, ... and token c of 1, 3, 5, ...
+    Pair number r * columns + c joins token r of the patch tokens 0, 2, 4, ... and token c of 1, 3, 5, ... Keys of
+    length zero have no cosine; such a token is merged first, since torch takes what is not a number for the largest.
     """
-    unit = keys / torch.linalg.vector_norm(keys, dim=-1, keepdim=True).clamp_(min=SMALLEST_NORM)  # (B, N, D)
+    unit = keys / torch.linalg.vector_norm(keys, dim=-1, keepdim=True)  # (B, N, D)
     similarity = torch.bmm(unit[:, 1::2], unit[:, 2::2].mT)  # (B, rows, columns)
     if pairs == 1:
         return similarity.flatten(1).argmax(dim=1, keepdim=True)

@@ -52,6 +52,7 @@ class PatchTokens(nn.Module):
     """
 
     sources: Tensor
+    outside: Tensor
 
     def __init__(self, *, map_size: int, patch: int, width: int, tokenization: Tokenization, shift: Shift) -> None:
         super().__init__()
@@ -59,6 +60,7 @@ class PatchTokens(nn.Module):
         sources = value_sources(map_size, patch, pixels)
         self.patches, values = sources.shape  # 16 and 735 for the paper's sizes
         self.register_buffer("sources", sources.flatten(), persistent=False)
+        self.register_buffer("outside", torch.zeros(1), persistent=False)  # what lies beyond the edges of a map
         self.has_norm = tokenization != "plain"
         self.norm = nn.LayerNorm(values) if self.has_norm else nn.Identity()
         self.project = Linear(values, width)
@@ -66,7 +68,7 @@ class PatchTokens(nn.Module):
 
     def forward(self, maps: Tensor) -> Tensor:
         """Tokens (B, P, D) of maps (B, 3, S, S)."""
-        flat = functional.pad(maps.flatten(1), (1, 0))  # (B, 1 + 3 S S)
+        flat = torch.cat([self.outside.expand(maps.shape[0], 1), maps.flatten(1)], dim=1)  # (B, 1 + 3 S S)
         patches = flat.index_select(1, self.sources).view(maps.shape[0] * self.patches, -1)  # (B * P, V)
         if self.has_norm and torch.is_grad_enabled() and not (maps.requires_grad or torch.compiler.is_compiling()):
             rows = project(patches, self.norm, self.project)
