@@ -14,6 +14,7 @@ from epir.model.network import Network
 from epir.model.presets import preset
 from epir.model.transformer import Epir
 from epir.peers.registry import create_model
+from epir.training.memory import keep_freed_memory
 
 SIDE = 2048  # of the matrices whose product sets the limit
 BATCH = 64
@@ -100,6 +101,7 @@ def predicting(model: nn.Module, maps: Tensor) -> Callable[[], None]:
 
 def training_step(model: Network, maps: Tensor) -> Callable[[], None]:
     """A whole training step: forward, backward, AdamW."""
+    keep_freed_memory()  # as training does
     labels = torch.arange(len(maps)) % 3
     optimiser = torch.optim.AdamW(model.parameters(), fused=True)
 

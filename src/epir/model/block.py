@@ -7,8 +7,10 @@ Departs from [EPIR]: Eq. 13 prints no residual around the first block's attentio
 Axes: B clips, N tokens, M tokens after merging, D width, H heads, P patches
 """
 
+from functools import reduce
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -48,16 +50,17 @@ class Block(nn.Module):
     def forward(self, rows: Tensor, batch: int, holder: Tensor) -> tuple[Tensor, Passing]:
         """Tokens (B * N, D) -> (B * M, D), with the attention, the merge and who holds which patch."""
         mixed, weights, keys = self.attention(self.attention_norm(rows), batch)
-        rows = rows + self._drop(mixed)  # (B * N, D)
+        rows = self._drop(mixed).add_(rows)  # (B * N, D)
         merge = None
         if self.merger is not None:
             # summed over the heads: merging compares the cosine of the keys, to which the mean would be the same
-            plan = self.merger(keys.sum(dim=2), patches_held(holder, keys.shape[1]) if self.weighted else None)
+            summed = reduce(torch.add, keys.detach().unbind(2))
+            plan = self.merger(summed, patches_held(holder, keys.shape[1]) if self.weighted else None)
             merge = plan.matrix
             rows = plan.merge(rows.view(batch, -1, rows.shape[1])).flatten(0, 1)  # (B * M, D)
             holder = plan.into.gather(1, holder)
         hidden = self._drop(functional.gelu(self.widen(self.feed_forward_norm(rows))))
-        return rows + self._drop(self.narrow(hidden)), Passing(weights, merge, holder)
+        return self._drop(self.narrow(hidden)).add_(rows), Passing(weights, merge, holder)
 
     def _drop(self, values: Tensor) -> Tensor:
         return functional.dropout(values, self.dropout) if self.training and self.dropout else values

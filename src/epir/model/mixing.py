@@ -35,10 +35,10 @@ def mix(qkv: Tensor, temperature: Tensor | float, *, sees_itself: bool) -> tuple
 def score(qkv: Tensor, temperature: Tensor | float, *, sees_itself: bool) -> Tensor:
     """How much each token attends to each, before the softmax: (H * B, N, N)."""
     batch, count, _, heads, _ = qkv.shape
-    q, k = qkv[:, :, 0], qkv[:, :, 1].transpose(1, 3)  # (B, N, H, K), (B, K, H, N)
+    q, k, _ = by_part_and_head(qkv)
     by_head = qkv.new_empty(heads, batch, count, count)
-    for head, product in enumerate(by_head):
-        torch.bmm(q[:, :, head], k[:, :, head], out=product)
+    for queries, keys, product in zip(q, k, by_head.unbind(), strict=True):
+        torch.bmm(queries, keys.mT, out=product)
     by_head.div_(temperature.unsqueeze(1) if isinstance(temperature, Tensor) else temperature)
     scores = by_head.view(-1, count, count)
     return scores if sees_itself else without_self(scores)
@@ -63,11 +63,20 @@ def softmax(scores: Tensor) -> Tensor:
 
 def weigh(weights: Tensor, qkv: Tensor) -> Tensor:
     """The values of the tokens, mixed by weights (H * B, N, N): (B * N, H * K)."""
-    batch, count, _, heads, width = qkv.shape
-    mixed = qkv.new_empty(batch, count, heads, width)
-    for head, of_head in enumerate(weights.view(heads, batch, count, count)):
-        mixed[:, :, head] = torch.bmm(of_head, qkv[:, :, 2, head])
-    return mixed.view(batch * count, -1)
+    batch, count, _, heads, _ = qkv.shape
+    _, _, v = by_part_and_head(qkv)
+    of_heads = weights.view(heads, batch, count, count).unbind()
+    return side_by_side([torch.bmm(of_head, values) for of_head, values in zip(of_heads, v, strict=True)])
+
+
+def by_part_and_head(qkv: Tensor) -> list[tuple[Tensor, ...]]:
+    """Queries, keys and values, each by head, (B, N, K), as they lie in (B, N, 3, H, K)."""
+    return [part.unbind(2) for part in qkv.unbind(2)]
+
+
+def side_by_side(by_head: list[Tensor]) -> Tensor:
+    """Contiguous (B, N, K) of several heads as one (B * N, heads * K); joining is quicker than writing with a stride."""
+    return torch.cat([of_head.view(-1, of_head.shape[2]) for of_head in by_head], dim=1)
 
 
 class Mixing(Function):
@@ -94,14 +103,13 @@ class Mixing(Function):
         """The gradients of queries, keys and values, and of the temperature, for one (B * N, H * K) of the mixed."""
         qkv, weights, *rest = ctx.saved_tensors
         batch, count, _, heads, width = qkv.shape
-        q, k, v = qkv.permute(2, 3, 0, 1, 4)  # each (H, B, N, K), not copied
-        mixed = slope.reshape(batch, count, heads, width).permute(2, 0, 1, 3)  # (H, B, N, K)
+        q, k, v = by_part_and_head(qkv)
+        mixed = slope.reshape(batch, count, heads, width).unbind(2)  # of each head (B, N, K)
         weights = weights.view(heads, batch, count, count)
-        slopes = qkv.new_empty(3, heads, batch, count, width)  # of q, k, v
         scores = torch.empty_like(weights)  # at first the gradient of the weights
-        for head in range(heads):
-            torch.bmm(weights[head].mT, mixed[head], out=slopes[2, head])
-            torch.bmm(mixed[head], v[head].mT, out=scores[head])
+        for of_head, values, score_slope in zip(mixed, v, scores.unbind(), strict=True):
+            torch.bmm(of_head, values.mT, out=score_slope)
+        v_slopes = [torch.bmm(of_head.mT, slopes) for of_head, slopes in zip(weights.unbind(), mixed, strict=True)]
         scores.mul_(weights)
         scores.addcmul_(weights, scores.sum(dim=-1, keepdim=True), value=-1)  # of the softmax: 0 where a weight is 0
         cooling = None
@@ -111,7 +119,7 @@ class Mixing(Function):
             cooling = -(scores * before.view_as(scores)).sum(dim=(1, 2, 3)).view_as(temperature)
         else:
             scores.div_(ctx.temperature)
-        for head in range(heads):
-            torch.bmm(scores[head], k[head], out=slopes[0, head])
-            torch.bmm(scores[head].mT, q[head], out=slopes[1, head])
-        return slopes.permute(2, 3, 0, 1, 4).contiguous(), cooling, None  # (B, N, 3, H, K)
+        by_head = scores.unbind()
+        q_slopes = [torch.bmm(of_head, keys) for of_head, keys in zip(by_head, k, strict=True)]
+        k_slopes = [torch.bmm(of_head.mT, queries) for of_head, queries in zip(by_head, q, strict=True)]
+        return side_by_side([*q_slopes, *k_slopes, *v_slopes]).view_as(qkv), cooling, None
