@@ -44,26 +44,29 @@ def pass_blocks(rows: Tensor, blocks: Iterable[Any], *, rollout_from: int | None
 
     `rows` are the class token and the patch tokens (1 + P, D); the rollout covers the blocks from `rollout_from` on.
     """
+    patches = rows.shape[0] - 1
     attentions: list[Tensor] = []  # (H, N, N)
     merges: list[Tensor | None] = []  # (M, N)
-    holder = list(range(1, rows.shape[0]))  # which token holds each patch
+    moves: list[list[int]] = []  # of each merge: the new place of each token
     for block in blocks:
         rows, weights, keys = attend(block, rows)
         merge, merger = None, block._modules.get("merger")
         if merger is not None:
             merge, into = look_up(merger, keys)
             rows = torch.mm(merge, rows)  # (M, D)
-            holder = [into[place] for place in holder]
+            moves.append(into)
         rows = feed_forward(block, rows)
         attentions.append(weights)
         merges.append(merge)
     if rollout_from is None:
         return rows
     row = class_row(attentions[rollout_from:], merges[rollout_from:])  # (H, N of the first of these blocks)
-    if all(merge is None for merge in merges[rollout_from:]):
-        holder = list(range(1, row.shape[1]))  # these tokens are still the ones that were scored
+    holder = list(range(1, row.shape[1]))  # which token holds each patch, or token, that the row covers
+    if row.shape[1] > patches:
+        for into in moves:
+            holder = [into[place] for place in holder]
     best = [best_token(scores[1:], holder, rows.shape[0]) for scores in row.tolist()]  # of each head
-    return rows.index_select(0, torch.tensor([0, *best]))
+    return torch.stack([rows[token] for token in (0, *best)])
 
 
 def best_token(scores: Sequence[float], holder: Sequence[int], count: int) -> int:
@@ -113,9 +116,8 @@ def look_up(merger: Merger, keys: Tensor) -> tuple[Tensor, list[int]]:
     """The merge matrix (M, N) for tokens with these keys (H, N, K), and the new place of each token."""
     keys = keys.sum(0)  # (N, K)
     keys.div_(torch.linalg.vector_norm(keys, dim=1, keepdim=True))
-    found = torch.mm(keys[1::2], keys[2::2].t()).argmax().item()  # the most similar pair
-    tables: dict[str, Any] = merger._buffers
-    return tables["table_matrix"][found], merger.places[found]
+    found = int(torch.mm(keys[1::2], keys[2::2].t()).argmax().item())  # the most similar pair
+    return merger.matrices[found].to(keys.dtype), merger.places[found]
 
 
 def feed_forward(block: Block, rows: Tensor) -> Tensor:

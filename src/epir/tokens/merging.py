@@ -64,7 +64,8 @@ class Merger(nn.Module):
             plan = plan_pairs(*positions(every_pair, self.columns), tokens)
             self.register_buffer("table_into", plan.into, persistent=False)
             self.register_buffer("table_matrix", plan.matrix, persistent=False)
-            self.places: list[list[int]] = plan.into.tolist()  # of each pair: the new place of each token
+            self.places: list[list[int]] = plan.into.tolist()  # of each pair: the new place of each token,
+            self.matrices: list[Tensor] = list(plan.matrix)  # and the merge matrix, both for one map on a CPU
 
     def forward(self, keys: Tensor, sizes: Tensor | None = None) -> MergePlan:
         """The plan for tokens with these keys, (B, N, D), through which nothing is differentiated.
