@@ -11,7 +11,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from epir.model.mixing import mix, without_self
+from epir.model.mixing import mix
 from epir.tokens.linear import Linear
 
 
@@ -48,13 +48,15 @@ class Attention(nn.Module):
 
     def mix_plainly(self, qkv: Tensor) -> tuple[Tensor, Tensor]:
         """What `mix` gives, in operations that can be exported and differentiated by torch itself."""
-        batch, count = qkv.shape[:2]
-        q, k, v = qkv.permute(2, 3, 0, 1, 4).flatten(1, 2)  # each (H * B, N, K)
-        scores = torch.bmm(q, k.mT).view(self.heads, batch, count, count).transpose(0, 1) / self.temperature
-        scores = scores.transpose(0, 1).reshape(-1, count, count)  # (H * B, N, N)
-        weights = (scores if self.sees_itself else without_self(scores)).softmax(dim=-1)
-        mixed = torch.bmm(weights, v).view(self.heads, batch, count, -1).permute(1, 2, 0, 3)  # (B, N, H, K)
-        return mixed.flatten(2).flatten(0, 1), weights
+        q, k, v = qkv.permute(2, 3, 0, 1, 4)  # each (H, B, N, K)
+        temperature = self.temperature.unsqueeze(1) if isinstance(self.temperature, Tensor) else self.temperature
+        scores = torch.matmul(q, k.mT) / temperature  # (H, B, N, N)
+        if not self.sees_itself:
+            own = torch.eye(qkv.shape[1], dtype=torch.bool, device=qkv.device)
+            scores = scores.masked_fill(own, -math.inf)
+        weights = scores.softmax(dim=-1)
+        mixed = torch.matmul(weights, v).permute(1, 2, 0, 3)  # (B, N, H, K)
+        return mixed.flatten(2).flatten(0, 1), weights.flatten(0, 1)
 
 
 class InterTokenAttention(Attention):

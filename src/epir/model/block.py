@@ -7,10 +7,8 @@ Departs from [EPIR]: Eq. 13 prints no residual around the first block's attentio
 Axes: B clips, N tokens, M tokens after merging, D width, H heads, P patches
 """
 
-from functools import reduce
 from typing import NamedTuple
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -54,8 +52,7 @@ class Block(nn.Module):
         merge = None
         if self.merger is not None:
             # summed over the heads: merging compares the cosine of the keys, to which the mean would be the same
-            summed = reduce(torch.add, keys.detach().unbind(2))
-            plan = self.merger(summed, patches_held(holder, keys.shape[1]) if self.weighted else None)
+            plan = self.merger(keys.sum(dim=2), patches_held(holder, keys.shape[1]) if self.weighted else None)
             merge = plan.matrix
             rows = plan.merge(rows.view(batch, -1, rows.shape[1])).flatten(0, 1)  # (B * M, D)
             holder = plan.into.gather(1, holder)

@@ -49,7 +49,7 @@ def without_self(scores: Tensor, value: float = -math.inf) -> Tensor:
 
     It comes after the division, for the gradient of -inf divided by a temperature is not a number.
     """
-    scores.flatten(1)[:, :: scores.shape[1] + 1].fill_(value)  # a view of the diagonal that ONNX knows too
+    scores.diagonal(dim1=1, dim2=2).fill_(value)
     return scores
 
 
@@ -75,7 +75,7 @@ def by_part_and_head(qkv: Tensor) -> list[tuple[Tensor, ...]]:
 
 
 def side_by_side(by_head: list[Tensor]) -> Tensor:
-    """Contiguous (B, N, K) of several heads as one (B * N, heads * K); joining is quicker than writing with a stride."""
+    """Contiguous (B, N, K) of several heads as one (B * N, heads * K): quicker than writing each with a stride."""
     return torch.cat([of_head.view(-1, of_head.shape[2]) for of_head in by_head], dim=1)
 
 
