@@ -73,3 +73,9 @@ def test_keys_of_length_zero_do_not_spoil_the_choice():
     matrix, into = single.look_up(merger, torch.zeros(3, 17, 8))
     assert torch.isfinite(matrix).all()
     assert len(into) == 17
+
+
+def test_the_best_token_has_the_highest_sum_and_is_never_the_class_token():
+    assert single.best_token([0.3, 0.2, 0.15], holder=[1, 2, 2], count=3) == 2
+    assert single.best_token([0.3, 0.2, 0.05], holder=[1, 2, 2], count=3) == 1
+    assert single.best_token([-1.0, -2.0], holder=[1, 2], count=3) == 1

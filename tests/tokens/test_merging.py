@@ -92,6 +92,13 @@ def test_keys_of_length_zero_do_not_spoil_the_choice():
     assert torch.isfinite(Merger(5, 2)(torch.zeros(1, 5, 3)).matrix).all()
 
 
+def test_a_token_without_a_key_is_merged_first():
+    keys = torch.ones(1, 7, 3)  # every other pair is as similar as can be
+    keys[0, 4] = 0
+    into = Merger(7, 1)(keys).into[0].tolist()
+    assert into.count(into[4]) == 2
+
+
 def test_provenance_as_0_and_1():
     holder = torch.tensor([[1, 2, 1, 3]])
     assert holds(holder, 3).tolist() == [[[1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 1]]]
