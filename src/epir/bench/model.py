@@ -14,7 +14,6 @@ from epir.model.network import Network
 from epir.model.presets import preset
 from epir.model.transformer import Epir
 from epir.peers.registry import create_model
-from epir.training.memory import keep_freed_memory
 
 SIDE = 2048  # of the matrices whose product sets the limit
 BATCH = 64
@@ -100,16 +99,16 @@ def predicting(model: nn.Module, maps: Tensor) -> Callable[[], None]:
 
 
 def training_step(model: Network, maps: Tensor) -> Callable[[], None]:
-    """A whole training step: forward, backward, AdamW."""
-    keep_freed_memory()  # as training does
+    """A whole training step as `epir.training.loop` does it: forward, backward, AdamW."""
     labels = torch.arange(len(maps)) % 3
     optimiser = torch.optim.AdamW(model.parameters(), fused=True)
 
     model.train()
 
     def run() -> None:
+        loss = model.loss(maps, labels)
         optimiser.zero_grad(set_to_none=True)
-        model.loss(maps, labels).backward()
+        loss.backward()
         optimiser.step()
 
     return run

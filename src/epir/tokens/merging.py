@@ -28,19 +28,22 @@ class MergePlan(NamedTuple):
     into: Tensor  # (B, N) int64: the new place of each token
     matrix: Tensor  # (B, M, N): tokens after = matrix @ tokens before; its rows sum to 1
     kept: Tensor | None = None  # (B, M) int64: the token that each new one continues
-    partner: Tensor | None = None  # (B, M) int64: the token that joins it, or itself
+    joining: Tensor | None = None  # (B, K) int64: the tokens that join others
 
     def merge(self, tokens: Tensor) -> Tensor:
         """The tokens after the merge: (B, N, D) -> (B, M, D)."""
-        if self.kept is None or self.partner is None or tokens.shape[1] <= FEW_TOKENS:
+        if self.kept is None or self.joining is None or tokens.shape[1] <= FEW_TOKENS:
             return torch.bmm(self.matrix, tokens)
-        batch, count, width = tokens.shape
-        first_rows = torch.arange(0, batch * count, count, device=tokens.device).unsqueeze(1)  # of each clip
-        rows = tokens.reshape(-1, width)
-        kept = rows.index_select(0, (self.kept + first_rows).flatten())  # (B * M, D)
-        partner = rows.index_select(0, (self.partner + first_rows).flatten())
-        share = self.matrix.gather(2, self.partner.unsqueeze(2))  # (B, M, 1)
-        return torch.lerp(kept, partner, share.view(-1, 1)).view(batch, -1, width)
+        batch, left, count = self.matrix.shape
+        first = torch.arange(batch, device=tokens.device).unsqueeze(1)  # of each clip, once multiplied
+        rows = tokens.reshape(-1, tokens.shape[2])  # (B * N, D)
+        places = self.into.gather(1, self.joining)  # (B, K)
+        joined = (places + first * left).flatten()
+        share = self.matrix.flatten(1).gather(1, places * count + self.joining)  # (B, K)
+        after = rows.index_select(0, (self.kept + first * count).flatten())  # (B * M, D)
+        partners = rows.index_select(0, (self.joining + first * count).flatten())  # (B * K, D)
+        merged = torch.lerp(after.index_select(0, joined), partners, share.view(-1, 1))
+        return after.index_copy_(0, joined, merged).view(batch, left, -1)
 
 
 class Merger(nn.Module):
@@ -124,7 +127,7 @@ def plan_pairs(first: Tensor, second: Tensor, tokens: int, sizes: Tensor | None 
         a, b = sizes.gather(1, first), sizes.gather(1, second)
         share = torch.ones_like(sizes).scatter(1, first, a / (a + b)).scatter(1, second, b / (a + b))
     matrix = share.new_zeros(batch, left, tokens).scatter(1, into.unsqueeze(1), share.unsqueeze(1))
-    return MergePlan(into, matrix, kept, kept.scatter(1, goal, second))
+    return MergePlan(into, matrix, kept, second)
 
 
 def holds(holder: Tensor, tokens: int) -> Tensor:

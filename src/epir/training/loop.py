@@ -21,7 +21,6 @@ from epir.training.action_units import UnitHead
 from epir.training.augment import augment, mixtures, views
 from epir.training.averaging import Averaged
 from epir.training.batches import LabelledMaps, shuffled
-from epir.training.memory import keep_freed_memory
 from epir.training.schedule import make_optimiser, rate
 from epir.training.settings import TrainingSettings
 from epir.training.standing import Standing, training_digest
@@ -68,7 +67,6 @@ def fit(
     that file, and a second call goes on from there to the same weights.
     """
     settings, progress = settings or TrainingSettings(), progress or Silent()
-    keep_freed_memory()
     _refuse_misfits(model, clips)
     if company is not None:
         _refuse_misfits(model, company)
