@@ -117,7 +117,7 @@ def look_up(merger: Merger, keys: Tensor) -> tuple[Tensor, list[int]]:
     keys = keys.sum(0)  # (N, K)
     keys.div_(torch.linalg.vector_norm(keys, dim=1, keepdim=True))
     found = int(torch.mm(keys[1::2], keys[2::2].t()).argmax().item())  # the most similar pair
-    return merger.matrices[found].to(keys.dtype), merger.places[found]
+    return merger.matrices[found].to(keys), merger.places[found]
 
 
 def feed_forward(block: Block, rows: Tensor) -> Tensor:

@@ -35,13 +35,13 @@ class MergePlan(NamedTuple):
         if self.kept is None or self.joining is None or tokens.shape[1] <= FEW_TOKENS:
             return torch.bmm(self.matrix, tokens)
         batch, left, count = self.matrix.shape
-        first = torch.arange(batch, device=tokens.device).unsqueeze(1)  # of each clip, once multiplied
+        clip = torch.arange(batch, device=tokens.device).unsqueeze(1)  # (B, 1)
         rows = tokens.reshape(-1, tokens.shape[2])  # (B * N, D)
         places = self.into.gather(1, self.joining)  # (B, K)
-        joined = (places + first * left).flatten()
+        joined = (places + clip * left).flatten()
         share = self.matrix.flatten(1).gather(1, places * count + self.joining)  # (B, K)
-        after = rows.index_select(0, (self.kept + first * count).flatten())  # (B * M, D)
-        partners = rows.index_select(0, (self.joining + first * count).flatten())  # (B * K, D)
+        after = rows.index_select(0, (self.kept + clip * count).flatten())  # (B * M, D)
+        partners = rows.index_select(0, (self.joining + clip * count).flatten())  # (B * K, D)
         merged = torch.lerp(after.index_select(0, joined), partners, share.view(-1, 1))
         return after.index_copy_(0, joined, merged).view(batch, left, -1)
 
