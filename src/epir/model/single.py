@@ -116,7 +116,7 @@ def look_up(merger: Merger, keys: Tensor) -> tuple[Tensor, list[int]]:
     """The merge matrix (M, N) for tokens with these keys (H, N, K), and the new place of each token."""
     keys = keys.sum(0)  # (N, K)
     keys.div_(torch.linalg.vector_norm(keys, dim=1, keepdim=True))
-    found = int(torch.mm(keys[1::2], keys[2::2].t()).argmax().item())  # the most similar pair
+    found = int(torch.mm(keys[1::2], keys[2::2].t()).argmax())  # the most similar pair
     return merger.matrices[found].to(keys), merger.places[found]
 
 
