@@ -1,7 +1,13 @@
 """What every test shares."""
 
+import signal
+
 import hypothesis
 
 # Machines are shared and noisy: no example is judged by the time it takes.
 hypothesis.settings.register_profile("busy machine", deadline=None)
 hypothesis.settings.load_profile("busy machine")
+
+# Tests in the background of a shell ignore Ctrl-C, and so would every program that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
