@@ -1,8 +1,13 @@
 """What every test shares."""
 
+import os
 import signal
 
 import hypothesis
+
+# One thread for each process, before torch is imported: threads that wait for one another do so at full speed, and on a
+# busy machine for minutes.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Machines are shared and noisy: no example is judged by the time it takes.
 hypothesis.settings.register_profile("busy machine", deadline=None)

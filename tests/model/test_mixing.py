@@ -34,11 +34,19 @@ def test_mixing_and_its_gradients_are_those_of_the_plain_operations(kind, batch,
         x = qkv.clone().requires_grad_()
         attention.zero_grad()
         mixed, weights = way(x)
+        mixed = mixed[:, : heads * 4]
         mixed.backward(towards)
         learned = [attention.temperature.grad] if kind is InterTokenAttention else []
         results.append([mixed, weights, x.grad, *learned])
     for ours, plain in zip(*results, strict=True):
         assert torch.allclose(ours, plain, atol=1e-10)
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+def test_ones_stand_behind_the_mixed_values(gradient):
+    mixed, _ = mix(torch.randn(2, 5, 3, 3, 4, requires_grad=gradient), 2.0, sees_itself=True)
+    assert mixed.shape == (2 * 5, 3 * 4 + 1)
+    assert (mixed[:, -1] == 1).all()
 
 
 @pytest.mark.parametrize("learned", [False, True])

@@ -1,5 +1,6 @@
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from epir.core.errors import ShapeError
 from epir.model.presets import PRESETS, preset
@@ -94,6 +95,36 @@ def test_the_loss_is_cross_entropy_plus_contrastive_only_with_selection():
         model = small(name)
         plain = torch.nn.functional.cross_entropy(model(maps), labels)
         assert (model.loss(maps, labels) > plain + 1e-4).item() is more
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("changes", [{}, {"map_size": 35, "rollout": "extractor"}, {"blocks": 3}])
+def test_what_training_leaves_out_changes_neither_the_features_nor_a_gradient(name, changes):
+    model = small(name, **changes).double()
+    maps = torch.randn(4, 3, model.settings.map_size, model.settings.map_size, dtype=torch.double)
+    towards = torch.randn(4, model.settings.width, dtype=torch.double)
+    results = []
+    for features in (model.represent(maps), model.represent_to_learn(maps)):
+        gradients = torch.autograd.grad(features, list(model.parameters()), towards, allow_unused=True)
+        results.append([features, *(each for each in gradients if each is not None)])
+    for whole, lean in zip(*results, strict=True):
+        assert torch.allclose(lean, whole, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_training_leaves_out_tokens_that_nothing_reads_and_answering_does_not(name):
+    model, maps, multiply_adds = small(name), torch.randn(4, 3, 28, 28), []
+    for way in (model.represent, model.represent_to_learn):
+        with FlopCounterMode(display=False) as counter:
+            way(maps)
+        multiply_adds.append(counter.get_total_flops() / 2)
+    settings = model.settings
+    unread = settings.patches  # of the last block all but the class token
+    if settings.selection:
+        unread = settings.heads + settings.patches - sum(settings.pairs) - settings.heads  # and those not selected
+    inner = settings.width // settings.heads * settings.heads + 1  # with the bias
+    each = settings.width * (inner + 2 * settings.feed_forward)
+    assert multiply_adds[0] - multiply_adds[1] == 4 * unread * each
 
 
 @pytest.mark.parametrize("name", PRESETS)

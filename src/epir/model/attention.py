@@ -35,7 +35,7 @@ class Attention(nn.Module):
         self.temperature = math.sqrt(self.head_width)
 
     def forward(self, rows: Tensor, batch: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Mix the tokens of each clip, all in rows (B * N, D).
+        """Mix the tokens of each clip, all in rows (B * N, D): the heads side by side, for `project`.
 
         Also gives the weights (H * B, N, N), for selection, and the keys (B, N, H, K), for merging.
         """
@@ -44,10 +44,14 @@ class Attention(nn.Module):
             mixed, weights = self.mix_plainly(qkv)
         else:
             mixed, weights = mix(qkv, self.temperature, sees_itself=self.sees_itself)
-        return self.to_out(mixed), weights, qkv[:, :, 1]
+        return mixed, weights, qkv[:, :, 1]
+
+    def project(self, mixed: Tensor) -> Tensor:
+        """The mixed values of any tokens, as `forward` gives them, in the model's width: (R, D)."""
+        return self.to_out(mixed) if torch.compiler.is_compiling() else self.to_out.of_ones(mixed)
 
     def mix_plainly(self, qkv: Tensor) -> tuple[Tensor, Tensor]:
-        """What `mix` gives, in operations that can be exported and differentiated by torch itself."""
+        """What `mix` gives, but the ones, in operations that can be exported and differentiated by torch itself."""
         q, k, v = qkv.permute(2, 3, 0, 1, 4)  # each (H, B, N, K)
         temperature = self.temperature.unsqueeze(1) if isinstance(self.temperature, Tensor) else self.temperature
         scores = torch.matmul(q, k.mT) / temperature  # (H, B, N, N)

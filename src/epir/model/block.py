@@ -7,8 +7,10 @@ Departs from [EPIR]: Eq. 13 prints no residual around the first block's attentio
 Axes: B clips, N tokens, M tokens after merging, D width, H heads, P patches
 """
 
+from functools import reduce
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -47,17 +49,32 @@ class Block(nn.Module):
 
     def forward(self, rows: Tensor, batch: int, holder: Tensor) -> tuple[Tensor, Passing]:
         """Tokens (B * N, D) -> (B * M, D), with the attention, the merge and who holds which patch."""
-        mixed, weights, keys = self.attention(self.attention_norm(rows), batch)
-        rows = self._drop(mixed).add_(rows)  # (B * N, D)
+        mixed, weights, keys = self.attend(rows, batch)
+        rows = self._join(rows, mixed)
         merge = None
         if self.merger is not None:
             # summed over the heads: merging compares the cosine of the keys, to which the mean would be the same
-            plan = self.merger(keys.sum(dim=2), patches_held(holder, keys.shape[1]) if self.weighted else None)
+            keys = reduce(torch.add, keys.detach().unbind(2))  # (B, N, K), quicker than `sum` over an axis between
+            plan = self.merger(keys, patches_held(holder, keys.shape[1]) if self.weighted else None)
             merge = plan.matrix
             rows = plan.merge(rows.view(batch, -1, rows.shape[1])).flatten(0, 1)  # (B * M, D)
             holder = plan.into.gather(1, holder)
+        return self._feed_forward(rows), Passing(weights, merge, holder)
+
+    def attend(self, rows: Tensor, batch: int) -> tuple[Tensor, Tensor, Tensor]:
+        """What attention mixes of tokens (B * N, D), each row for itself from here on; its weights; the keys."""
+        return self.attention(self.attention_norm(rows), batch)
+
+    def finish(self, rows: Tensor, mixed: Tensor) -> Tensor:
+        """Any of the tokens that entered, (R, D), with what `attend` mixed for them (R, H * K), as they leave."""
+        return self._feed_forward(self._join(rows, mixed))
+
+    def _join(self, rows: Tensor, mixed: Tensor) -> Tensor:
+        return self._drop(self.attention.project(mixed)).add_(rows)  # (R, D)
+
+    def _feed_forward(self, rows: Tensor) -> Tensor:
         hidden = self._drop(functional.gelu(self.widen(self.feed_forward_norm(rows))))
-        return self._drop(self.narrow(hidden)).add_(rows), Passing(weights, merge, holder)
+        return self._drop(self.narrow(hidden)).add_(rows)
 
     def _drop(self, values: Tensor) -> Tensor:
         return functional.dropout(values, self.dropout) if self.training and self.dropout else values

@@ -21,9 +21,11 @@ MANY_ROWS = 24  # H * B: below, one call is quicker than four
 
 
 def mix(qkv: Tensor, temperature: Tensor | float, *, sees_itself: bool) -> tuple[Tensor, Tensor]:
-    """Mixed values (B * N, H * K) and the weights (H * B, N, N) of queries, keys and values (B, N, 3, H, K).
+    """Mixed values (B * N, H * K + 1) and the weights (H * B, N, N) of queries, keys and values (B, N, 3, H, K).
 
-    The scores are divided by the temperature, one for each head (H, 1, 1) or a number for all.
+    The scores are divided by the temperature, one for each head (H, 1, 1) or a number for all. Behind the mixed values
+    stands a column of ones, for the bias of the layer that follows (`Linear.of_ones`): in the paper's model H * K is
+    255, and matrices with 256 columns are multiplied faster.
     """
     if torch.is_grad_enabled() and qkv.requires_grad:
         mixed, weights = Mixing.apply(qkv, temperature, sees_itself)
@@ -62,21 +64,24 @@ def softmax(scores: Tensor) -> Tensor:
 
 
 def weigh(weights: Tensor, qkv: Tensor) -> Tensor:
-    """The values of the tokens, mixed by weights (H * B, N, N): (B * N, H * K)."""
+    """The values of the tokens, mixed by weights (H * B, N, N), and ones: (B * N, H * K + 1)."""
     batch, count, _, heads, _ = qkv.shape
     _, _, v = by_part_and_head(qkv)
     of_heads = weights.view(heads, batch, count, count).unbind()
-    return side_by_side([torch.bmm(of_head, values) for of_head, values in zip(of_heads, v, strict=True)])
+    mixed = [torch.bmm(of_head, values) for of_head, values in zip(of_heads, v, strict=True)]
+    return side_by_side([*mixed, weights.new_ones(batch, count, 1)])
 
 
-def by_part_and_head(qkv: Tensor) -> list[tuple[Tensor, ...]]:
+def by_part_and_head(qkv: Tensor) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...]]:
     """Queries, keys and values, each by head, (B, N, K), as they lie in (B, N, 3, H, K)."""
-    return [part.unbind(2) for part in qkv.unbind(2)]
+    heads = qkv.shape[3]
+    each = qkv.flatten(2, 3).unbind(2)
+    return each[:heads], each[heads : 2 * heads], each[2 * heads :]
 
 
 def side_by_side(by_head: list[Tensor]) -> Tensor:
     """Contiguous (B, N, K) of several heads as one (B * N, heads * K): quicker than writing each with a stride."""
-    return torch.cat([of_head.view(-1, of_head.shape[2]) for of_head in by_head], dim=1)
+    return torch.cat(by_head, dim=2).flatten(0, 1)
 
 
 class Mixing(Function):
@@ -100,11 +105,11 @@ class Mixing(Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor, Tensor | None, None]:
-        """The gradients of queries, keys and values, and of the temperature, for one (B * N, H * K) of the mixed."""
+        """The gradients of queries, keys and values, and of the temperature, for that of what `mix` gives."""
         qkv, weights, *rest = ctx.saved_tensors
         batch, count, _, heads, width = qkv.shape
         q, k, v = by_part_and_head(qkv)
-        mixed = slope.reshape(batch, count, heads, width).unbind(2)  # of each head (B, N, K)
+        mixed = slope[:, :-1].unflatten(1, (heads, width)).unflatten(0, (batch, count)).unbind(2)  # each (B, N, K)
         weights = weights.view(heads, batch, count, count)
         scores = torch.empty_like(weights)  # at first the gradient of the weights
         for of_head, values, score_slope in zip(mixed, v, scores.unbind(), strict=True):

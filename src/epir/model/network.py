@@ -40,6 +40,10 @@ class Network(nn.Module):
         """Features (B, F) of normalised maps (B, 3, S, S)."""
         raise NotImplementedError
 
+    def represent_to_learn(self, maps: Tensor) -> Tensor:
+        """What `represent` gives; children may leave out here what neither the features nor their gradient need."""
+        return self.represent(maps)
+
     def classify(self, features: Tensor) -> Tensor:
         """Logits (B, C) of features (B, F)."""
         raise NotImplementedError
@@ -64,7 +68,7 @@ class Network(nn.Module):
         `aside` is a further loss of the features (B, F), such as of an auxiliary target.
         """
         self.check(maps)
-        features = self.represent(self.normalise(maps))
+        features = self.represent_to_learn(self.normalise(maps))
         if labels.is_floating_point():
             loss = functional.cross_entropy(self.classify(features), labels)
         else:

@@ -6,6 +6,8 @@ Axes: B clips, S map size, P patches, T patch tokens at selection, N tokens with
 C classes
 """
 
+from collections.abc import Iterable
+
 import torch
 from torch import Tensor, nn
 
@@ -62,10 +64,31 @@ class Epir(Network):
             rows = torch.cat([self.class_token[0], single.patch_rows(self.patch_tokens, maps)]).add_(self.positions[0])
             rows = single.pass_blocks(rows, self.blocks, rollout_from=self._rollout_from)
             return single.pass_last(rows, self.last_block)
-        tokens, passings = self._pass_blocks(maps)
+        tokens, passings = self._pass_blocks(maps, self.blocks)
         if self.settings.selection:
             tokens = gather_selected(tokens, self._select(passings)[0])  # (B, 1 + H, D)
         return self._pass_last(tokens)
+
+    def represent_to_learn(self, maps: Tensor) -> Tensor:
+        """What `represent` gives, without finishing tokens that nothing reads.
+
+        Which tokens are selected is known once the last extractor block has attended, and of the last block only the
+        class token is read. `represent` finishes all tokens of both, as the paper counts multiply-adds.
+        """
+        batch = maps.shape[0]
+        if self.settings.selection:
+            *blocks, block = self.blocks
+            assert isinstance(block, Block)
+            tokens, passings = self._pass_blocks(maps, blocks)
+            mixed, weights, _ = block.attend(tokens.flatten(0, 1), batch)
+            passings.append(Passing(weights, None, passings[-1].holder))
+            selected = self._select(passings)[0]  # (B, H)
+            parts = (tokens, mixed.unflatten(0, (batch, -1)))
+            rows = block.finish(*(gather_selected(part, selected).flatten(0, 1) for part in parts))  # (B * (1 + H), D)
+        else:
+            rows = self._pass_blocks(maps, self.blocks)[0].flatten(0, 1)
+        mixed, _, _ = self.last_block.attend(rows, batch)
+        return self.last_block.finish(*(part.unflatten(0, (batch, -1))[:, 0] for part in (rows, mixed)))
 
     def classify(self, features: Tensor) -> Tensor:
         """Logits (B, C) of class tokens (B, D): [EPIR] Eq. 21."""
@@ -82,7 +105,7 @@ class Epir(Network):
     def explain(self, maps: Tensor) -> tuple[Tensor, TokenRecord]:
         """Logits (B, C), and what was merged, selected and attended to on the way."""
         self.check(maps)
-        tokens, passings = self._pass_blocks(self.normalise(maps))
+        tokens, passings = self._pass_blocks(self.normalise(maps), self.blocks)
         selected, scores, row = self._select(passings, full=True)
         tokens = gather_selected(tokens, selected) if self.settings.selection else tokens
         holders = [passing.holder.expand(maps.shape[0], -1) for passing in passings]
@@ -105,8 +128,8 @@ class Epir(Network):
             return False
         return maps.shape[0] == 1 and maps.is_cpu and self._blocks_are_single
 
-    def _pass_blocks(self, maps: Tensor) -> tuple[Tensor, list[Passing]]:
-        """Tokens (B, N, D) before the last block, and what each block handed on."""
+    def _pass_blocks(self, maps: Tensor, blocks: Iterable[nn.Module]) -> tuple[Tensor, list[Passing]]:
+        """Tokens (B, N, D) after these blocks, and what each block handed on."""
         patches = self.patch_tokens(maps)  # (B, P, D)
         tokens = torch.cat([self.class_token.expand(maps.shape[0], -1, -1), patches], dim=1)  # (B, 1 + P, D)
         tokens = self.dropout(tokens + self.positions)
@@ -114,7 +137,7 @@ class Epir(Network):
         passings = []
         batch, _, width = tokens.shape
         rows = tokens.view(-1, width)  # (B * N, D)
-        for block in self.blocks:
+        for block in blocks:
             rows, passing = block(rows, batch, holder)
             holder = passing.holder
             passings.append(passing)

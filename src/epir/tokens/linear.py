@@ -23,6 +23,14 @@ class Linear(nn.Module):
         """(R, in) -> (R, out)."""
         return torch.mm(x, self.weight) if self.bias is None else torch.addmm(self.bias, x, self.weight)
 
+    def of_ones(self, x: Tensor) -> Tensor:
+        """(R, in + 1) -> (R, out), where the last column of x is ones.
+
+        The bias is then one more row of the weights: the product adds it, and the product's gradient is its gradient.
+        """
+        assert self.bias is not None, "without a bias there is no use for the ones"
+        return torch.mm(x, torch.cat([self.weight, self.bias.unsqueeze(0)]))
+
     def extra_repr(self) -> str:
         """Its sizes, for printing a model."""
         inputs, outputs = self.weight.shape

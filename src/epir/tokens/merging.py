@@ -80,7 +80,8 @@ class Merger(nn.Module):
         if self.has_table and sizes is None:
             found = found.view(-1)
             return MergePlan(self.table_into.index_select(0, found), self.table_matrix.index_select(0, found))
-        return plan_pairs(*positions(found, self.columns), keys.shape[1], sizes)
+        plan = plan_pairs(*positions(found, self.columns), keys.shape[1], sizes)
+        return plan._replace(matrix=plan.matrix.to(keys.dtype))
 
 
 def most_similar_pairs(keys: Tensor, pairs: int) -> Tensor:
