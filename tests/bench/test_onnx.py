@@ -8,8 +8,9 @@ pytest.importorskip("onnxruntime")
 
 @pytest.mark.slow
 def test_the_exported_model_is_measured_against_eager_torch():
-    (ratio,) = measure(quick=True)
-    assert ratio.name == "eager / onnx, one map"
-    assert ratio.value > 0
-    assert ratio.target == 2.0
-    assert "ms against" in ratio.detail
+    plain, int8 = measure(quick=True)
+    assert (plain.name, int8.name) == ("eager / onnx, one map", "eager / onnx int8, one map")
+    for ratio in (plain, int8):
+        assert ratio.value > 0
+        assert ratio.target == 2.0
+        assert "ms against" in ratio.detail

@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 import typer
@@ -21,8 +22,20 @@ def test_the_difference_is_told(tmp_path):
     assert result.exit_code == 0, result.output
     values = json.loads(result.stdout)
     assert values["maps"] == 34
+    assert values["same_answer"] == 34
+    assert values["mean_score_difference"] < 1e-5
     assert max(values["random_maps"], values["real_maps"]) == values["max_difference"] < 1e-4
     assert (tmp_path / "m.onnx").stat().st_size == pytest.approx(values["megabytes"] * 1e6, abs=1e4)
+
+
+def test_eight_bits_say_how_many_answers_stay_the_same(tmp_path):
+    Epir(preset("epir", width=16, feed_forward=16, blocks=3, heads=2)).save_pretrained(tmp_path / "model")
+    result = CliRunner().invoke(app, [str(tmp_path / "model"), "--out", str(tmp_path / "m.onnx"), "--int8"])
+    assert result.exit_code == 0, result.output
+    told = re.search(r"the same answer on (\d+) of them, scores (\S+) apart on average", result.stdout)
+    assert told, result.stdout
+    assert 0 < int(told[1]) <= 34
+    assert 0 < float(told[2]) < 0.05
 
 
 def test_a_missing_model_is_told(tmp_path):

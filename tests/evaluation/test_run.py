@@ -59,6 +59,16 @@ def test_a_second_call_does_nothing_again(make_maps, tmp_path, quick, monkeypatc
     assert predictions(tmp_path / "run") == before
 
 
+def test_more_seeds_later_give_what_they_give_at_once(make_maps, tmp_path, quick):
+    maps = make_maps()
+    call = dict(protocol="cde", model="ststnet", changes=quick, engine=ONE)
+    evaluate(maps, **call, out=tmp_path / "run")
+    later = evaluate(maps, **call, out=tmp_path / "run", seeds=2)
+    at_once = evaluate(maps, **call, out=tmp_path / "other", seeds=2)
+    assert predictions(later.folder) == predictions(at_once.folder)
+    assert later.scores["strict"] == at_once.scores["strict"]
+
+
 def test_only_what_is_missing_is_done(make_maps, tmp_path, quick, monkeypatch):
     call = dict(protocol="cde", model="ststnet", out=tmp_path / "run", changes=quick, engine=ONE)
     maps = make_maps()

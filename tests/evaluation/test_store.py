@@ -105,6 +105,55 @@ def test_other_settings_are_refused_with_the_difference(tmp_path):
     assert len(open_run(tmp_path).folds) == 2  # nothing is lost
 
 
+def test_more_seeds_go_on_with_what_is_done(tmp_path):
+    finished(tmp_path)
+    more = replace(EXPERIMENT, seeds=3)
+    with open_store(tmp_path, more) as store:
+        assert store.has("casme2/1", 0) and not store.has("casme2/1", 1)
+        store.add(record("casme2/1", seed=1))
+    with pytest.raises(RunError, match="is not finished: 3 folds are done"):
+        open_run(tmp_path)  # no scores of fewer seeds are left
+    run = finished(tmp_path, more)
+    assert run.experiment == more and run.scores["seeds"] == 3
+    assert len(run.folds) == 6 and set(run.scores["by_seed"]) == {"0", "1", "2"}
+
+
+def test_more_seeds_keep_settings_that_an_older_version_did_not_write(tmp_path):
+    finished(tmp_path)
+    path = tmp_path / "config.toml"
+    lines = path.read_text().splitlines(keepends=True)
+    assert any(line.startswith("tutors") for line in lines)
+    path.write_text("".join(line for line in lines if not line.startswith("tutors")))
+    with open_store(tmp_path, EXPERIMENT) as store:
+        for fold in ("casme2/1", "samm/2"):
+            store.add(record(fold))
+    run = finished(tmp_path, replace(EXPERIMENT, seeds=2))
+    assert len(run.folds) == 4 and "tutors" not in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (replace(EXPERIMENT, seeds=1), "seeds: 2 -> 1"),
+        (replace(EXPERIMENT, seeds=3, folds="5"), "folds: loso -> 5; seeds: 2 -> 3"),
+    ],
+)
+def test_fewer_seeds_or_other_settings_besides_are_refused_and_nothing_is_lost(tmp_path, changed, words):
+    before = finished(tmp_path, replace(EXPERIMENT, seeds=2))
+    with pytest.raises(RunError, match=words), open_store(tmp_path, changed):
+        pass
+    assert open_run(tmp_path).scores == before.scores
+
+
+def test_a_fold_of_another_experiment_is_refused(tmp_path):
+    finished(tmp_path / "a", replace(EXPERIMENT, seeds=2))
+    finished(tmp_path / "b", replace(EXPERIMENT, folds="5"))
+    strange = next((tmp_path / "b" / "folds").glob("casme2*"))
+    (tmp_path / "a" / "folds" / strange.name).write_bytes(strange.read_bytes())
+    with pytest.raises(RunError, match=r"belongs to another experiment\n  fix: delete that file"):
+        open_run(tmp_path / "a")
+
+
 def test_force_begins_anew(tmp_path):
     finished(tmp_path)
     changed = replace(EXPERIMENT, folds="5")

@@ -1,3 +1,4 @@
+import logging
 import sys
 
 import numpy as np
@@ -17,6 +18,12 @@ pytest.importorskip("onnxscript")
 def exported(trained, maps, tmp_path_factory):
     out = tmp_path_factory.mktemp("onnx") / "tiny.onnx"
     return module.export_onnx(trained.folder, out, maps=load_maps(maps).maps[:12])
+
+
+@pytest.fixture(scope="module")
+def int8(trained, maps, tmp_path_factory):
+    out = tmp_path_factory.mktemp("onnx") / "tiny8.onnx"
+    return module.export_onnx(trained.folder, out, maps=load_maps(maps).maps[:12], int8=True)
 
 
 def test_the_file_gives_what_the_original_gives(exported):
@@ -56,11 +63,34 @@ def test_a_model_folder_with_its_export_runs_by_onnx(exported, trained, tmp_path
     assert fast.predict((smile[12], smile[20])).scores
 
 
-def test_an_export_that_differs_is_not_kept(trained, exported, tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_write", lambda _, path: path.write_bytes(exported.path.read_bytes()))
-    monkeypatch.setattr(module, "_difference", lambda *_: 0.3)
-    with pytest.raises(CheckpointError, match=r"differs from the original by 0.3, so it was not kept\n  fix: install"):
-        module.export_onnx(trained.folder, tmp_path / "bad.onnx")
+def test_eight_bits_are_smaller_and_answer_nearly_the_same(int8, exported, trained, recognizer, smile):
+    assert int8.megabytes < exported.megabytes  # of a tiny model the graph is the most
+    assert 1e-4 < int8.scores < 0.05  # rounding shows
+    assert int8.maps - int8.same <= 2
+    fast = Recognizer.from_pretrained(int8.path)
+    answer, expected = (each.predict((smile[12], smile[20])) for each in (fast, recognizer))
+    assert answer.scores == pytest.approx(expected.scores, abs=0.1)
+
+
+def test_exporting_leaves_the_logging_of_the_program_alone(trained, tmp_path):
+    before = list(logging.getLogger().handlers)
+    module.export_onnx(trained.folder, tmp_path / "m.onnx", int8=True)
+    assert logging.getLogger().handlers == before
+
+
+@pytest.mark.parametrize(
+    ("int8", "words"),
+    [
+        (False, r"differs from the original by 1, so it was not kept\n  fix: install"),
+        (True, r"eight bits the scores differ from the original's by 0.\d+ on average.*\n  fix: export without --int8"),
+    ],
+)
+def test_an_export_that_differs_is_not_kept(trained, exported, tmp_path, monkeypatch, int8, words):
+    monkeypatch.setattr(module, "_write", lambda _, path, **__: path.write_bytes(exported.path.read_bytes()))
+    right = OnnxEngine.logits
+    monkeypatch.setattr(OnnxEngine, "logits", lambda self, maps: right(self, maps) + np.float32([1, 0, 0]))
+    with pytest.raises(CheckpointError, match=words):
+        module.export_onnx(trained.folder, tmp_path / "bad.onnx", int8=int8)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -36,7 +36,8 @@ def near_the_limit(rounds: int) -> list[Ratio]:
         rounds=rounds,
     )
     rate = SIDE**3 / seconds["matrix"]
-    step = 3 * multiply_adds / seconds["step"] / rate  # the backward pass multiplies twice as much as the forward pass
+    # the backward pass multiplies twice as much; counted is the whole model, also what a step may leave out
+    step = 3 * multiply_adds / seconds["step"] / rate
     forward = multiply_adds / seconds["forward"] / rate
     return [
         Ratio(

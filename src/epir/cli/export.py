@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+MOST_MAPS = 512  # of a map set that are compared
+
 
 def export(
     model: Annotated[Path, typer.Argument(help="A model folder, as epir train writes it.")],
@@ -12,6 +14,9 @@ def export(
     maps: Annotated[
         Path | None, typer.Option(help="A map set to compare on, besides random maps.", show_default="synthetic maps")
     ] = None,
+    int8: Annotated[
+        bool, typer.Option("--int8", help="Weights of eight bits: smaller and faster, and answers differ a little.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -26,11 +31,11 @@ def export(
     from epir.synthetic.maps import synthetic_maps
 
     if maps is not None:
-        compared = load_maps(maps).maps[:64]
+        compared = load_maps(maps).maps[:MOST_MAPS]
     else:
         size = int(read_config(model).settings.get("map_size", 28))
         compared = synthetic_maps(24, "direct", size=size).maps
-    done = export_onnx(model, out, maps=compared, force=force)
+    done = export_onnx(model, out, maps=compared, int8=int8, force=force)
     if json:
         emit_json(
             {
@@ -39,9 +44,13 @@ def export(
                 "random_maps": done.random,
                 "real_maps": done.real,
                 "maps": done.maps,
+                "same_answer": done.same,
+                "mean_score_difference": done.scores,
                 "megabytes": done.megabytes,
             }
         )
         return
     stdout.print(f"{out}: {done.megabytes:g} MB, batch of any size", markup=False)
     stdout.print(f"largest difference of a logit on {done.maps} maps: {done.difference:.2g}", markup=False)
+    if int8:
+        stdout.print(f"the same answer on {done.same} of them, scores {done.scores:.2g} apart on average", markup=False)

@@ -100,7 +100,12 @@ def toml_values(path: Path) -> dict[str, Any]:
 
 def write_toml(settings: object, path: Path) -> None:
     """Write every setting, resolved, to `path`."""
-    write_text(path, tomli_w.dumps(to_dict(settings)))
+    write_toml_values(to_dict(settings), path)
+
+
+def write_toml_values(values: Mapping[str, Any], path: Path) -> None:
+    """Write plain values, as `toml_values` reads them, to `path`."""
+    write_text(path, tomli_w.dumps(values))
 
 
 def digest(values: object) -> str:

@@ -67,12 +67,16 @@ def open_run(folder: str | Path) -> Run:
 
 @contextmanager
 def open_store(folder: str | Path, experiment: Experiment, *, force: bool = False) -> Iterator["Store"]:
-    """The store of this experiment, for this process alone; a run of another experiment there is refused."""
+    """The store of this experiment, for this process alone; a run of another experiment there is refused.
+
+    A run of the same experiment with fewer seeds is taken on: its folds are part of this one.
+    """
     folder = Path(folder)
     with locked(folder):
         if force:
             _clear(folder)
         if (folder / CONFIG).exists():
+            _take_more_seeds(folder, experiment)
             _refuse_changes(folder, experiment)
         elif any(not path.name.startswith(".") for path in folder.iterdir()):
             raise RunError(f"{folder} is not empty and not a run", fix="give another folder with --out")
@@ -89,7 +93,7 @@ class Store:
     def __init__(self, folder: Path, experiment: Experiment) -> None:
         self.folder = folder
         self.experiment = experiment
-        self.digest = _digest(folder)
+        self.digest = _digests(folder)[-1]
 
     def has(self, fold: str, seed: int) -> bool:
         """Whether this fold and seed are done."""
@@ -168,21 +172,25 @@ def _sorted_predictions(records: Sequence[FoldRecord]) -> tuple[Prediction, ...]
 
 def _read_folds(folder: Path) -> tuple[FoldRecord, ...]:
     records = []
-    expected = _digest(folder)
+    expected = _digests(folder)
     for path in sorted((folder / FOLDS).glob("[!.]*.json")):
         try:
             record = from_json(path.read_text(encoding="utf-8"))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise RunError(f"{path} is damaged: {error}", fix=f"delete that file, then {AGAIN}") from None
-        if record.experiment != expected:
+        if record.experiment not in expected:
             raise RunError(f"{path} belongs to another experiment", fix=f"delete that file, then {AGAIN}")
         records.append(record)
     return tuple(records)
 
 
-def _digest(folder: Path) -> str:
-    """The digest of the settings as they stand in the file, whatever settings a later version adds."""
-    return config.digest(config.toml_values(folder / CONFIG))
+def _digests(folder: Path) -> list[str]:
+    """The digests of the settings as they stand in the file, whatever settings a later version adds.
+
+    One for each number of seeds up to theirs, which comes last: with fewer seeds the run may have begun.
+    """
+    values = config.toml_values(folder / CONFIG)
+    return [config.digest({**values, "seeds": seeds}) for seeds in range(1, values.get("seeds", 1) + 1)]
 
 
 def _experiment(folder: Path) -> Experiment:
@@ -193,6 +201,18 @@ def _experiment(folder: Path) -> Experiment:
         fix = f"name one of the runs in it: {', '.join(inside)}" if inside else "make one with epir evaluate"
         raise RunError(f"{folder} is not a run: it has no {CONFIG}", fix=fix)
     return read_experiment(folder / CONFIG)
+
+
+def _take_more_seeds(folder: Path, experiment: Experiment) -> None:
+    """Turn a run of this experiment with fewer seeds into a run of which the other seeds are missing."""
+    before = read_experiment(folder / CONFIG)
+    if before.seeds >= experiment.seeds or config.differences(replace(before, seeds=experiment.seeds), experiment):
+        return
+    for table in (SCORES, PREDICTIONS):  # of fewer seeds; they are made again from the folds
+        (folder / table).unlink(missing_ok=True)
+    with _writing(folder / CONFIG):
+        values = {**config.toml_values(folder / CONFIG), "seeds": experiment.seeds}
+        config.write_toml_values(values, folder / CONFIG)
 
 
 def _refuse_changes(folder: Path, experiment: Experiment) -> None:
