@@ -114,17 +114,16 @@ class Mixing(Function):
         scores = torch.empty_like(weights)  # at first the gradient of the weights
         for of_head, values, score_slope in zip(mixed, v, scores.unbind(), strict=True):
             torch.bmm(of_head, values.mT, out=score_slope)
-        v_slopes = [torch.bmm(of_head.mT, slopes) for of_head, slopes in zip(weights.unbind(), mixed, strict=True)]
+        v_slopes = [torch.bmm(of_head, slopes) for of_head, slopes in zip(weights.mT.unbind(), mixed, strict=True)]
         scores.mul_(weights)
         scores.addcmul_(weights, scores.sum(dim=-1, keepdim=True), value=-1)  # of the softmax: 0 where a weight is 0
         cooling = None
         if ctx.learned:
             temperature, before = rest
             scores.div_(temperature.unsqueeze(1))
-            cooling = -(scores * before.view_as(scores)).sum(dim=(1, 2, 3)).view_as(temperature)
+            cooling = -torch.linalg.vecdot(scores.flatten(1), before.view(heads, -1)).view_as(temperature)
         else:
             scores.div_(ctx.temperature)
-        by_head = scores.unbind()
-        q_slopes = [torch.bmm(of_head, keys) for of_head, keys in zip(by_head, k, strict=True)]
-        k_slopes = [torch.bmm(of_head.mT, queries) for of_head, queries in zip(by_head, q, strict=True)]
+        q_slopes = [torch.bmm(of_head, keys) for of_head, keys in zip(scores.unbind(), k, strict=True)]
+        k_slopes = [torch.bmm(of_head, queries) for of_head, queries in zip(scores.mT.unbind(), q, strict=True)]
         return side_by_side([*q_slopes, *k_slopes, *v_slopes]).view_as(qkv), cooling, None
