@@ -4,8 +4,18 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch.nn import functional
 
-from epir.tokens.merging import Merger, holds, most_similar_pairs, patches_held, plan_pairs, positions
+from epir.tokens.merging import (
+    Merger,
+    holds,
+    largest_at_once,
+    largest_one_by_one,
+    most_similar_pairs,
+    patches_held,
+    plan_pairs,
+    positions,
+)
 
 
 def keys_of(*vectors):
@@ -35,6 +45,24 @@ def test_pairs_are_disjoint_and_greedily_the_most_similar(patches, seed, data):
         cosine = {pair: torch.cosine_similarity(keys[0, pair[0]], keys[0, pair[1]], dim=0).item() for pair in free}
         assert cosine[a, b] == pytest.approx(max(cosine.values()), abs=1e-6)
         free = {pair for pair in free if pair[0] != a and pair[1] != b}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 9), st.integers(0, 1), st.integers(0, 10**6), st.data())
+def test_one_by_one_and_at_once_the_same_values_are_the_largest(clips, columns, more, seed, data):
+    pairs = data.draw(st.integers(1, columns))
+    size = (clips, columns + more, columns)
+    values = torch.randint(0, 6, size, generator=torch.Generator().manual_seed(seed)).float()  # many are equal
+    values[values == 5] = torch.nan  # of a key of length zero
+    at_once = largest_at_once(values.clone(), pairs)
+    assert torch.from_numpy(largest_one_by_one(values.clone().numpy(), pairs)).equal(at_once)
+
+
+def test_many_tokens_are_paired_as_in_an_exported_graph():
+    keys = torch.randn(2, 81, 6)
+    unit = functional.normalize(keys, dim=-1)
+    expected = largest_at_once(unit[:, 1::2] @ unit[:, 2::2].mT, 9)
+    assert torch.equal(most_similar_pairs(keys, 9), expected)
 
 
 @pytest.mark.parametrize("sizes", [None, torch.tensor([[1.0, 3, 1, 2, 1, 1]])])
