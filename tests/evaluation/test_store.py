@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from epir.core import config
 from epir.core.errors import RunError
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.settings import Experiment, read_experiment
@@ -118,6 +119,26 @@ def test_more_seeds_go_on_with_what_is_done(tmp_path):
     assert len(run.folds) == 6 and set(run.scores["by_seed"]) == {"0", "1", "2"}
 
 
+def test_too_many_seeds_are_taken_back_until_they_are_finished(tmp_path):
+    once = finished(tmp_path)
+    with open_store(tmp_path, replace(EXPERIMENT, seeds=30)) as store:
+        store.add(record("casme2/1", seed=1, count=2))
+    run = finished(tmp_path)  # with one seed again
+    assert run.experiment == EXPERIMENT and run.scores == once.scores and run.folds == once.folds
+    with open_store(tmp_path, replace(EXPERIMENT, seeds=2)) as store:
+        assert store.has("casme2/1", 1) and not store.has("samm/2", 1)  # what was done is not lost
+
+
+def test_folds_that_an_older_version_marked_with_the_number_of_seeds_still_count(tmp_path):
+    finished(tmp_path, replace(EXPERIMENT, seeds=2))
+    settings = config.toml_values(tmp_path / "config.toml")
+    for path in (tmp_path / "folds").iterdir():
+        fold = json.loads(path.read_text())
+        seeds = fold["seed"] + 1  # begun with one seed, gone on with two
+        path.write_text(json.dumps({**fold, "experiment": config.digest({**settings, "seeds": seeds})}))
+    assert len(open_run(tmp_path).folds) == 4
+
+
 def test_more_seeds_keep_settings_that_an_older_version_did_not_write(tmp_path):
     finished(tmp_path)
     path = tmp_path / "config.toml"
@@ -138,7 +159,7 @@ def test_more_seeds_keep_settings_that_an_older_version_did_not_write(tmp_path):
         (replace(EXPERIMENT, seeds=3, folds="5"), "folds: loso -> 5; seeds: 2 -> 3"),
     ],
 )
-def test_fewer_seeds_or_other_settings_besides_are_refused_and_nothing_is_lost(tmp_path, changed, words):
+def test_fewer_seeds_than_finished_or_other_settings_besides_are_refused_and_nothing_is_lost(tmp_path, changed, words):
     before = finished(tmp_path, replace(EXPERIMENT, seeds=2))
     with pytest.raises(RunError, match=words), open_store(tmp_path, changed):
         pass

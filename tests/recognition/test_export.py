@@ -4,7 +4,7 @@ import sys
 import numpy as np
 import pytest
 
-from epir.core.errors import CheckpointError, EpirError, MissingExtra
+from epir.core.errors import CheckpointError, EpirError, MissingExtra, ShapeError
 from epir.maps.mapset import load_maps
 from epir.recognition import export as module
 from epir.recognition.engine import OnnxEngine, TorchEngine
@@ -99,6 +99,13 @@ def test_names_and_existing_files_are_minded(trained, exported, tmp_path):
         module.export_onnx(trained.folder, tmp_path / "m.bin")
     with pytest.raises(EpirError, match="exists already"):
         module.export_onnx(trained.folder, exported.path)
+
+
+def test_maps_of_another_size_are_refused_before_anything_is_written(trained, tmp_path):
+    maps = np.zeros((4, 3, 56, 56), np.float32)
+    with pytest.raises(ShapeError, match=r"built for 28 px maps but got 56 px\n  fix: prepare the maps with --size 28"):
+        module.export_onnx(trained.folder, tmp_path / "m.onnx", maps=maps)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_foreign_file_is_refused(tmp_path):

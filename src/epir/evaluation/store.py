@@ -69,14 +69,15 @@ def open_run(folder: str | Path) -> Run:
 def open_store(folder: str | Path, experiment: Experiment, *, force: bool = False) -> Iterator["Store"]:
     """The store of this experiment, for this process alone; a run of another experiment there is refused.
 
-    A run of the same experiment with fewer seeds is taken on: its folds are part of this one.
+    A run of the same experiment with fewer seeds is taken on: its folds are part of this one. One with more seeds is
+    taken back, as long as it is not finished.
     """
     folder = Path(folder)
     with locked(folder):
         if force:
             _clear(folder)
         if (folder / CONFIG).exists():
-            _take_more_seeds(folder, experiment)
+            _take_seeds(folder, experiment)
             _refuse_changes(folder, experiment)
         elif any(not path.name.startswith(".") for path in folder.iterdir()):
             raise RunError(f"{folder} is not empty and not a run", fix="give another folder with --out")
@@ -93,7 +94,7 @@ class Store:
     def __init__(self, folder: Path, experiment: Experiment) -> None:
         self.folder = folder
         self.experiment = experiment
-        self.digest = _digests(folder)[-1]
+        self.digest = _digests(folder)[0]
 
     def has(self, fold: str, seed: int) -> bool:
         """Whether this fold and seed are done."""
@@ -171,8 +172,9 @@ def _sorted_predictions(records: Sequence[FoldRecord]) -> tuple[Prediction, ...]
 
 
 def _read_folds(folder: Path) -> tuple[FoldRecord, ...]:
+    """The folds of the run; those of seeds that it no longer has stay in the folder for a call that has them again."""
     records = []
-    expected = _digests(folder)
+    seeds, expected = read_experiment(folder / CONFIG).seeds, _digests(folder)
     for path in sorted((folder / FOLDS).glob("[!.]*.json")):
         try:
             record = from_json(path.read_text(encoding="utf-8"))
@@ -180,17 +182,19 @@ def _read_folds(folder: Path) -> tuple[FoldRecord, ...]:
             raise RunError(f"{path} is damaged: {error}", fix=f"delete that file, then {AGAIN}") from None
         if record.experiment not in expected:
             raise RunError(f"{path} belongs to another experiment", fix=f"delete that file, then {AGAIN}")
-        records.append(record)
+        if record.seed < seeds:
+            records.append(record)
     return tuple(records)
 
 
 def _digests(folder: Path) -> list[str]:
-    """The digests of the settings as they stand in the file, whatever settings a later version adds.
+    """What the folds of this run may be marked with: the digest of its settings, whatever a later version adds to them.
 
-    One for each number of seeds up to theirs, which comes last: with fewer seeds the run may have begun.
+    How many seeds there are does not matter to one fold. Older folds are marked with a number up to that of the run.
     """
     values = config.toml_values(folder / CONFIG)
-    return [config.digest({**values, "seeds": seeds}) for seeds in range(1, values.get("seeds", 1) + 1)]
+    seeds = values.pop("seeds", 1)
+    return [config.digest(values), *(config.digest({**values, "seeds": number + 1}) for number in range(seeds))]
 
 
 def _experiment(folder: Path) -> Experiment:
@@ -203,10 +207,13 @@ def _experiment(folder: Path) -> Experiment:
     return read_experiment(folder / CONFIG)
 
 
-def _take_more_seeds(folder: Path, experiment: Experiment) -> None:
-    """Turn a run of this experiment with fewer seeds into a run of which the other seeds are missing."""
+def _take_seeds(folder: Path, experiment: Experiment) -> None:
+    """Give a run of this experiment its number of seeds: more at any time, fewer as long as the run is not finished."""
     before = read_experiment(folder / CONFIG)
-    if before.seeds >= experiment.seeds or config.differences(replace(before, seeds=experiment.seeds), experiment):
+    is_finished = (folder / SCORES).exists()
+    if before.seeds == experiment.seeds or (is_finished and before.seeds > experiment.seeds):
+        return
+    if config.differences(replace(before, seeds=experiment.seeds), experiment):
         return
     for table in (SCORES, PREDICTIONS):  # of fewer seeds; they are made again from the folds
         (folder / table).unlink(missing_ok=True)

@@ -58,6 +58,8 @@ def export_onnx(
     With `int8` the weights are rounded to eight bits: a quarter of the size and faster, with answers that differ a
     little.
     """
+    import torch
+
     folder, out = Path(folder), Path(out)
     if out.suffix != ".onnx":
         raise CheckpointError(f"{out} does not end in .onnx", fix=f"name it {out.with_suffix('.onnx')}")
@@ -65,7 +67,8 @@ def export_onnx(
     original = TorchEngine(folder)
     size = original.map_size
     noise = np.random.default_rng(0).standard_normal((sum(BATCHES), 3, size, size)).astype(np.float32)
-    real = np.asarray(maps, np.float32).reshape(-1, 3, size, size) if len(maps) else noise[:0]
+    real = np.array(maps, np.float32) if len(maps) else noise[:0]  # a copy: torch wants arrays that it may write to
+    original.network.check(torch.from_numpy(real))
     with whole_file(out) as temporary:
         _write(original, temporary, int8=int8)
         copy = OnnxEngine(temporary)
