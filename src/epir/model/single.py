@@ -3,7 +3,8 @@
 For the few tokens of one map most calls cost more than their arithmetic, the more so as the weights of each block push
 the code of the calls out of the caches. This computes what the blocks and the selection of `Epir.represent` compute,
 without what only a batch, a gradient or an export needs. Parts and parameters are read from the dictionaries in which
-torch keeps them, for as attributes of a module they are looked up last of all.
+torch keeps them, for as attributes of a module they are looked up last of all; and `shape[0]` is asked for rather than
+`len`, which torch answers in Python.
 
 Axes: N tokens, M tokens after merging, D width, H heads, K width of one head, P patches
 """
@@ -99,7 +100,7 @@ def attend(block: Block, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     if attention.sees_itself:
         scores.div_(attention.temperature)
     else:
-        torch.addcdiv(own_pairs(len(rows), rows.dtype), scores, own["temperature"], out=scores)
+        torch.addcdiv(own_pairs(rows.shape[0], rows.dtype), scores, own["temperature"], out=scores)
     weights = torch.softmax(scores, 1).mT
     mixed = torch.bmm(weights, v).transpose(0, 1).flatten(1)  # (N, H * K)
     return onto(rows, mixed, layers["to_out"]), weights, k
@@ -116,8 +117,9 @@ def look_up(merger: Merger, keys: Tensor) -> tuple[Tensor, list[int]]:
     """The merge matrix (M, N) for tokens with these keys (H, N, K), and the new place of each token."""
     keys = keys.sum(0)  # (N, K)
     keys.div_(torch.linalg.vector_norm(keys, dim=1, keepdim=True))
-    found = int(torch.mm(keys[1::2], keys[2::2].t()).argmax())  # the most similar pair
-    return merger.matrices[found].to(keys), merger.places[found]
+    found = int(torch.mm(keys[1::2], keys[2::2].t()).argmax().item())  # the most similar pair
+    matrix = merger.matrices[found]
+    return matrix if matrix.dtype is keys.dtype else matrix.to(keys), merger.places[found]
 
 
 def feed_forward(block: Block, rows: Tensor) -> Tensor:
@@ -152,6 +154,6 @@ def class_row(attentions: Sequence[Tensor], merges: Sequence[Tensor | None]) -> 
     row = attentions[-1][:, :1]  # (H, 1, N)
     for attention, merge in zip(attentions[-2::-1], merges[-2::-1], strict=True):
         if merge is not None:
-            row = torch.bmm(row, merge.expand(len(row), -1, -1))
+            row = torch.bmm(row, merge.expand(row.shape[0], -1, -1))
         row = torch.bmm(row, attention)
     return row[:, 0]
