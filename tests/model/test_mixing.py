@@ -63,6 +63,27 @@ def test_the_gradient_written_by_hand_is_the_numerical_one(learned, sees_itself)
     mixed(qkv, temperature).sum().backward()  # a gradient that is one number everywhere
 
 
+def test_a_second_backward_pass_gives_the_same_and_only_the_last_writes_over_the_memory():
+    leaf, towards = torch.randn(4, 7, 3, 3, 5), torch.randn(4 * 7, 3 * 5 + 1)
+    leaf.requires_grad_()
+    qkv = leaf * 1
+    mixed, _ = mix(qkv, torch.full((3, 1, 1), 2.0), sees_itself=False)
+    first, second = (torch.autograd.grad(mixed, leaf, towards, retain_graph=True)[0] for _ in range(2))
+    assert torch.equal(qkv, leaf)
+    last = torch.autograd.grad(mixed, leaf, towards)[0]
+    assert torch.equal(first, second) and torch.equal(first, last)
+    assert torch.equal(qkv, first)
+
+
+def test_what_was_given_is_not_written_over():
+    leaf = torch.randn(4, 7, 3, 3, 5, requires_grad=True)
+    strided = leaf.transpose(0, 1).contiguous().transpose(0, 1)
+    before = leaf.detach().clone()
+    for qkv in (leaf, strided):
+        mix(qkv, 2.0, sees_itself=True)[0].sum().backward()
+        assert torch.equal(qkv, before)
+
+
 @pytest.mark.parametrize("batch", [1, 9])
 def test_without_a_gradient_the_same_comes_out(batch):
     qkv, temperature = torch.randn(batch, 7, 3, 3, 4), torch.rand(3, 1, 1) + 1

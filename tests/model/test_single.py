@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -53,6 +55,30 @@ def test_a_gradient_or_training_takes_the_long_way():
     assert model(map_).requires_grad
     _, answered = alone(model.train(), map_)
     assert answered == 0
+
+
+def test_between_patches_and_head_torch_is_not_asked_for_what_it_answers_in_python():
+    model, rows = Epir(preset("epir", **SMALL)).eval(), torch.randn(17, 24)
+    blocks, last = list(model.blocks), model.last_block
+    called = set()
+
+    def answer():
+        single.pass_last(single.pass_blocks(rows, blocks, rollout_from=0), last)
+
+    def note(frame, event, _):
+        if event == "call":
+            called.add((frame.f_globals["__name__"], frame.f_code.co_name))
+
+    before = sys.getprofile()
+    with torch.inference_mode():
+        answer()  # masks are made once
+        sys.setprofile(note)
+        try:
+            answer()
+        finally:
+            sys.setprofile(before)
+    assert {("epir.model.single", "look_up"), ("epir.model.single", "class_row")} < called
+    assert {module for module, _ in called if module != __name__} == {"epir.model.single"}
 
 
 def test_it_follows_weights_that_change_and_models_that_move():

@@ -56,7 +56,7 @@ def one_map(rounds: int) -> list[Ratio]:
     work = {name: predicting(create_model(name), map_) for name in ("epir", "vit", "htnet")}
     small = {name: work[name] for name in ("epir", "vit")}
     # single calls in steady use: a disturbance spoils one call, and what another model left in the caches is gone
-    seconds = seconds_each(small, rounds=12 * rounds, settle=5)
+    seconds = seconds_each(small, rounds=20 * rounds, settle=5)
     large = seconds_each({"epir": work["epir"], "htnet": work["htnet"]}, rounds=2 * rounds, settle=2)
     return [
         Ratio("vit / epir, one map", seconds["vit"] / seconds["epir"], 1.0, f"epir {1000 * seconds['epir']:.1f} ms"),

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from statistics import mean
 
 
 @dataclass(frozen=True)
@@ -25,14 +26,15 @@ def seconds_each(
 ) -> dict[str, float]:
     """Processor seconds of one call of each piece of work.
 
-    The pieces take turns, so that a busy machine slows all of them; the quickest of all rounds counts, since
-    disturbances only ever add. Each turn begins with `settle` calls that do not count, so that a small piece does not
-    pay for what a large one left in the caches.
+    The pieces take turns, so that a busy machine slows all of them. The quickest round counts, since disturbances only
+    ever add; of many short rounds the mean of the quickest tenth, for a single one may be quick by chance. Each turn
+    begins with `settle` calls that do not count, so that a small piece does not pay for what a large one left in the
+    caches.
     """
     for piece in work.values():
         for _ in range(warm_up):
             piece()
-    best = dict.fromkeys(work, float("inf"))
+    taken: dict[str, list[float]] = {name: [] for name in work}
     for _ in range(rounds):
         for name, piece in work.items():
             for _ in range(settle):
@@ -40,5 +42,5 @@ def seconds_each(
             began = time.process_time()
             for _ in range(calls):
                 piece()
-            best[name] = min(best[name], (time.process_time() - began) / calls)
-    return best
+            taken[name].append((time.process_time() - began) / calls)
+    return {name: mean(sorted(seconds)[: max(1, rounds // 10)]) for name, seconds in taken.items()}

@@ -9,6 +9,7 @@ Axes: B clips, N tokens, H heads, K width of one head
 """
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,6 +20,9 @@ from torch.autograd.function import once_differentiable
 SHORTEST_VECTOR = 16  # values that torch's softmax needs in a row to work on many at once
 MANY_ROWS = 24  # H * B: below, one call is quicker than four
 
+# Whether the backward pass that runs may be asked for again. The name is private to torch; without it, assume so.
+graph_is_kept: Callable[[], bool] = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", lambda: True)
+
 
 def mix(qkv: Tensor, temperature: Tensor | float, *, sees_itself: bool) -> tuple[Tensor, Tensor]:
     """Mixed values (B * N, H * K + 1) and the weights (H * B, N, N) of queries, keys and values (B, N, 3, H, K).
@@ -26,6 +30,9 @@ def mix(qkv: Tensor, temperature: Tensor | float, *, sees_itself: bool) -> tuple
     The scores are divided by the temperature, one for each head (H, 1, 1) or a number for all. Behind the mixed values
     stands a column of ones, for the bias of the layer that follows (`Linear.of_ones`): in the paper's model H * K is
     255, and matrices with 256 columns are multiplied faster.
+
+    The backward pass leaves the gradient of `qkv` in the memory of `qkv`, which the caches still hold; unless that is
+    a leaf of the graph, or the graph is kept for another backward pass.
     """
     if torch.is_grad_enabled() and qkv.requires_grad:
         mixed, weights = Mixing.apply(qkv, temperature, sees_itself)
@@ -100,6 +107,7 @@ class Mixing(Function):
         else:
             ctx.save_for_backward(qkv, weights)
         ctx.mark_non_differentiable(weights)
+        ctx.spare = not qkv.is_leaf and qkv.is_contiguous()
         return weigh(weights, qkv), weights
 
     @staticmethod
@@ -126,4 +134,8 @@ class Mixing(Function):
             scores.div_(ctx.temperature)
         q_slopes = [torch.bmm(of_head, keys) for of_head, keys in zip(scores.unbind(), k, strict=True)]
         k_slopes = [torch.bmm(of_head, queries) for of_head, queries in zip(scores.mT.unbind(), q, strict=True)]
-        return side_by_side([*q_slopes, *k_slopes, *v_slopes]).view_as(qkv), cooling, None
+        slopes = [*q_slopes, *k_slopes, *v_slopes]
+        if ctx.spare and not torch.compiler.is_compiling() and not graph_is_kept():
+            torch.cat(slopes, dim=2, out=qkv.view(batch, count, -1))
+            return qkv.detach(), cooling, None
+        return side_by_side(slopes).view_as(qkv), cooling, None
