@@ -1,5 +1,9 @@
 import json
+import os
+import signal
+import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -149,3 +153,31 @@ def test_an_interruption_exits_130(epir, small_set, tmp_path, monkeypatch):
     monkeypatch.setattr(Engine, "run", interrupted)
     code, _, _ = epir("evaluate", small_set(), "--protocol", "cde", "--out", tmp_path / "run", *QUICK)
     assert code == 130
+
+
+@pytest.mark.slow
+def test_ctrl_c_in_a_terminal_reaches_the_workers_too_and_none_tells_where_it_was(small_set, tmp_path):
+    out, settings = tmp_path / "run", ("--set", "training.epochs=60", "--workers", "2", "--out", str(tmp_path / "run"))
+    maps = small_set(people=8, size=28, corpus="synthetic")
+    command = [
+        sys.executable,
+        "-m",
+        "epir.cli.main",
+        "evaluate",
+        maps,
+        "--protocol",
+        "sde",
+        "--model",
+        "ststnet",
+        *settings,
+    ]
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    while process.poll() is None and len(list(out.glob("folds/[!.]*.json"))) < 2:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted; whatever can be resumed goes on with the same command\n" in said
+    assert "Traceback" not in said and "KeyboardInterrupt" not in said

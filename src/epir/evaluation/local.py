@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from epir.core.errors import RunError
+from epir.core.processes import process_pool
 from epir.evaluation.fold import FoldTask, run_fold
 from epir.evaluation.record import FoldRecord
 
@@ -17,13 +18,13 @@ def run_local(tasks: Sequence[FoldTask], *, workers: int) -> Iterator[FoldRecord
     if workers <= 1:
         yield from map(run_fold, tasks)
         return
-    from joblib import Parallel, delayed
+    from joblib import delayed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     # Tasks are handed out one by one, so that an error or an interruption leaves none waiting.
-    parallel = Parallel(n_jobs=workers, batch_size=1, pre_dispatch=workers, return_as="generator_unordered")
+    pool = process_pool(workers, in_order=False, batch_size=1, pre_dispatch=workers)
     try:
-        yield from parallel(delayed(_run_in_worker)(task, os.getpid()) for task in tasks)
+        yield from pool(delayed(_run_in_worker)(task, os.getpid()) for task in tasks)
     except TerminatedWorkerError:
         raise RunError(
             "a worker process died, perhaps for want of memory; the finished folds are kept",

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import cv2
 
 from epir.core.errors import EpirError
+from epir.core.processes import process_pool
 from epir.core.records import Clip
 from epir.flow.clip import prepare_clip
 from epir.flow.finished import FinishedClips
@@ -24,10 +25,10 @@ def work_off(
             yield prepare_one(clip, recipe, size, finished)
         return
 
-    from joblib import Parallel, delayed
+    from joblib import delayed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    pool = Parallel(n_jobs=workers, backend="loky", return_as="generator_unordered", inner_max_num_threads=1)
+    pool = process_pool(workers, in_order=False)
     try:
         yield from pool(delayed(prepare_one)(clip, recipe, size, finished) for clip in clips)
     except TerminatedWorkerError:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from epir.core.errors import ConfigError, EpirError
+from epir.core.processes import process_pool
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -21,10 +22,10 @@ def work_through(work: Callable[..., Result], jobs: Sequence[Job], *arguments: A
 def _in_processes(
     work: Callable[..., Result], jobs: Iterable[Job], arguments: tuple[Any, ...], workers: int
 ) -> Iterator[Result]:
-    from joblib import Parallel, delayed
+    from joblib import delayed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    pool = Parallel(n_jobs=workers, backend="loky", return_as="generator", inner_max_num_threads=1)
+    pool = process_pool(workers, in_order=True)
     try:
         yield from pool(delayed(work)(job, *arguments) for job in jobs)
     except TerminatedWorkerError:
