@@ -157,22 +157,14 @@ def test_an_interruption_exits_130(epir, small_set, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_ctrl_c_in_a_terminal_reaches_the_workers_too_and_none_tells_where_it_was(small_set, tmp_path):
-    out, settings = tmp_path / "run", ("--set", "training.epochs=60", "--workers", "2", "--out", str(tmp_path / "run"))
-    maps = small_set(people=8, size=28, corpus="synthetic")
-    command = [
-        sys.executable,
-        "-m",
-        "epir.cli.main",
-        "evaluate",
-        maps,
-        "--protocol",
-        "sde",
-        "--model",
-        "ststnet",
-        *settings,
-    ]
+    out, maps = tmp_path / "run", small_set(people=8, size=28, corpus="synthetic")
+    words = f"--protocol sde --model ststnet --set training.epochs=60 --workers 2 --out {out}".split()
     process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-m", "epir.cli.main", "evaluate", maps, *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     while process.poll() is None and len(list(out.glob("folds/[!.]*.json"))) < 2:
         time.sleep(0.05)
