@@ -6,9 +6,9 @@ Run: python examples/02_train_on_synthetic.py
 import epir
 from epir.evaluation.scores import confusion_matrix, uf1
 from epir.synthetic.maps import synthetic_maps
-from epir.training.batches import LabelledMaps
-from epir.training.loop import predict
-from epir.training.settings import TrainingSettings
+from epir.training.data import LabelledMaps
+from epir.training.fit import predict
+from epir.training.recipe import TrainingSettings
 
 CLASSES = ("negative", "positive", "surprise")
 

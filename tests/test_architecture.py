@@ -13,33 +13,32 @@ SRC = Path(epir.__file__).parent
 
 MAY_IMPORT = {
     "core": "",
-    "maps": "",
     "datasets": "",
     "frames": "",
     "faces": "frames",
-    "flow": "frames faces datasets",
-    "synthetic": "flow datasets frames faces",
+    "flow": "datasets frames faces",
+    "maps": "datasets frames faces flow",
+    "synthetic": "datasets frames faces flow maps",
     "tokens": "",
-    "model": "tokens",
-    "peers": "tokens model frames faces",
-    "training": "model peers",
-    "evaluation": "datasets synthetic model peers training",
-    "reports": "datasets frames faces flow tokens model peers training evaluation",
-    "spotting": "datasets frames faces flow",
-    "recognition": "datasets frames faces flow spotting tokens model peers training evaluation reports",
-    "web": "datasets frames faces flow synthetic spotting tokens model peers training evaluation reports recognition",
+    "models": "frames faces tokens",
+    "training": "synthetic maps models",
+    "evaluation": "datasets synthetic maps models training",
+    "reports": "datasets frames faces flow maps models training evaluation",
+    "spotting": "datasets frames faces flow maps",
+    "recognition": "datasets frames faces flow maps spotting models training evaluation reports",
+    "web": "datasets frames faces flow maps synthetic spotting models training evaluation reports recognition",
     "bench": "*",
     "cli": "*",
 }
 
 # Third-party weight, and the only folders that may carry it.
 AT_HOME = {
-    "cv2": "frames faces flow synthetic spotting recognition bench",
-    "torch": "tokens model peers training evaluation reports recognition bench",
+    "cv2": "frames faces flow maps synthetic spotting recognition bench",
+    "torch": "tokens models training evaluation reports recognition bench",
     "matplotlib": "reports",
     "pandas": "datasets reports recognition",
     "openpyxl": "datasets",
-    "sklearn": "peers evaluation",
+    "sklearn": "models evaluation",
     "ray": "evaluation",
     "fastapi": "web",
     "starlette": "web",
@@ -66,7 +65,7 @@ def files():
 def test_imports_go_one_way(path):
     folder = path.relative_to(SRC).parts[0]
     lower = MAY_IMPORT[folder].split() if MAY_IMPORT[folder] != "*" else [name for name in MAY_IMPORT if name != "cli"]
-    allowed = {folder, "core", "maps", *lower}
+    allowed = {folder, "core", *lower}
     for module, level in imports(path):
         assert level == 0, f"{path} has a relative import"
         if module.startswith("epir."):
@@ -108,7 +107,7 @@ def test_reading_a_corpus_needs_no_torch(folder):
 
 
 def test_the_model_needs_no_opencv():
-    assert "cv2" not in loaded_after("import epir.model.transformer").split()
+    assert "cv2" not in loaded_after("import epir.models.transformer").split()
 
 
 @pytest.mark.parametrize("name", epir.__all__)

@@ -10,11 +10,11 @@ __version__ = "0.1.0"
 
 _HOME = {
     "load_corpus": "epir.datasets.registry",
-    "prepare": "epir.flow.prepare",
+    "prepare": "epir.maps.prepare",
     "load_maps": "epir.maps.mapset",
-    "create_model": "epir.peers.registry",
-    "list_models": "epir.peers.registry",
-    "fit": "epir.training.loop",
+    "create_model": "epir.models.registry",
+    "list_models": "epir.models.registry",
+    "fit": "epir.training.fit",
     "evaluate": "epir.evaluation.run",
     "Recognizer": "epir.recognition.recognizer",
     "report": "epir.reports.page",

@@ -1,5 +1,5 @@
 from epir.bench.preparation import HEIGHT, WIDTH, draw_clip, measure
-from epir.flow.clip import prepare_clip
+from epir.maps.clip import prepare_clip
 from epir.flow.recipe import RECIPES, get_recipe
 from epir.frames.reader import open_frames
 

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 from epir.cli.export import export
 from epir.core.errors import CheckpointError
-from epir.model.presets import preset
-from epir.model.transformer import Epir
+from epir.models.presets import preset
+from epir.models.transformer import Epir
 
 pytest.importorskip("onnxscript")
 

@@ -11,7 +11,7 @@ from epir.core.errors import RunError
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.settings import Experiment
 from epir.evaluation.store import open_store
-from epir.peers.registry import model_settings
+from epir.models.registry import model_settings
 
 CLASSES = ("negative", "positive")
 

@@ -2,9 +2,9 @@ import pytest
 
 from epir.core.errors import ConfigError
 from epir.evaluation.choices import choose
-from epir.model.folder import read_config
-from epir.peers.registry import create_model
-from epir.training.settings import SHIPPED
+from epir.models.folder import read_config
+from epir.models.registry import create_model
+from epir.training.recipe import SHIPPED
 from epir.training.start import shipped_weights
 
 

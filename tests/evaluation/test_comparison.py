@@ -11,7 +11,7 @@ from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.scores import all_scores, uf1
 from epir.evaluation.settings import Experiment
 from epir.evaluation.store import Run
-from epir.peers.registry import model_settings
+from epir.models.registry import model_settings
 
 CLASSES = ("negative", "positive", "surprise")
 

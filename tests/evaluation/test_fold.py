@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from epir.evaluation.fold import FoldTask, best_epoch, run_fold
 from epir.evaluation.folds import make_folds
-from epir.evaluation.material import gather, read_maps
+from epir.evaluation.samples import gather, read_maps
 from epir.evaluation.settings import Experiment
 from epir.maps.mapset import load_maps
-from epir.peers.registry import model_settings
-from epir.training.settings import TrainingSettings
+from epir.models.registry import model_settings
+from epir.training.recipe import TrainingSettings
 
 QUICK = TrainingSettings(epochs=3, batch=16, lr=0.01)
 SMALL = {"width": 12, "heads": 2, "feed_forward": 12, "blocks": 5, "patch": 3}

@@ -5,7 +5,7 @@ import pytest
 from epir.core.errors import ConfigError, RunError
 from epir.evaluation.run import Engine, evaluate
 from epir.evaluation.series import ablate, evaluate_models, ladder_variants, models_of, sweep_variants
-from epir.peers.registry import model_settings
+from epir.models.registry import model_settings
 
 ONE = Engine(workers=1)
 SMALL = ("model.width=12", "model.heads=2", "model.feed_forward=12", "model.patch=3", "training.epochs=1")

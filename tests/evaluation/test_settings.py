@@ -5,8 +5,8 @@ import pytest
 from epir.core.config import to_dict, write_toml
 from epir.core.errors import ConfigError
 from epir.evaluation.settings import Experiment, experiment_from, read_experiment
-from epir.peers.registry import list_models, model_settings
-from epir.training.settings import TrainingSettings
+from epir.models.registry import list_models, model_settings
+from epir.training.recipe import TrainingSettings
 
 EXPERIMENT = Experiment(
     "sde", ("a", "b"), model_settings("epir", classes=2), TrainingSettings(lr=3e-5), maps=("d1", "d2")

@@ -12,8 +12,8 @@ from epir.core.errors import RunError
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.settings import Experiment, read_experiment
 from epir.evaluation.store import file_name, open_run, open_store
-from epir.peers.registry import model_settings
-from epir.training.settings import training_preset
+from epir.models.registry import model_settings
+from epir.training.recipe import training_preset
 
 CLASSES = ("negative", "positive", "surprise")
 EXPERIMENT = Experiment("cde", CLASSES, model_settings("ststnet"), training_preset("paper"), maps=("d1",), clips="d2")

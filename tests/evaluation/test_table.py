@@ -2,7 +2,7 @@ import csv
 import io
 
 from epir.evaluation.comparison import Comparison
-from epir.evaluation.printed import comparisons
+from epir.evaluation.published import comparisons
 from epir.evaluation.run import Engine, evaluate
 from epir.evaluation.table import Table, comparison_table, score_table
 

@@ -5,8 +5,8 @@ from epir.core.errors import CheckpointError
 from epir.evaluation import zero_shot
 from epir.evaluation.run import Engine, evaluate
 from epir.maps.mapset import load_maps
-from epir.peers.registry import create_model
-from epir.training.loop import predict
+from epir.models.registry import create_model
+from epir.training.fit import predict
 
 CLASSES = ("negative", "positive", "surprise")
 

@@ -6,7 +6,7 @@ from safetensors.torch import load_file
 
 from epir.core.errors import ConfigError, EpirError, ProtocolError
 from epir.maps.mapset import load_maps, save_maps
-from epir.model.folder import read_config
+from epir.models.folder import read_config
 from epir.recognition.final import train_final
 from epir.synthetic.maps import synthetic_maps
 

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from epir.core.errors import CheckpointError, ConfigError, EpirError, FaceNotFound, FrameError, ShapeError
-from epir.model.folder import read_config
+from epir.models.folder import read_config
 from epir.recognition.answer import NOT_FOUND, UNCERTAIN
 from epir.recognition.loading import read_recipe
 from epir.recognition.recognizer import Recognizer, Span
@@ -60,7 +60,7 @@ def test_folder_array_and_pair_agree_when_given_the_same_two_frames(recognizer, 
 
 def test_maps_are_those_that_prepare_makes(recognizer, folder):
     from epir.core.records import Clip
-    from epir.flow.clip import prepare_clip
+    from epir.maps.clip import prepare_clip
 
     clip = Clip("own", "1", "smile", "positive", 113, 121, 134, 60.0, frames=folder)
     answer = recognizer.predict(folder, onset=113, apex=121)

@@ -6,7 +6,7 @@ import torch
 from safetensors.torch import load_file
 
 from epir.evaluation.run import evaluate
-from epir.model.folder import read_config
+from epir.models.folder import read_config
 from epir.recognition.loading import read_recipe
 from epir.recognition.recognizer import Recognizer
 from epir.synthetic.maps import synthetic_maps

@@ -13,8 +13,8 @@ from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.settings import Experiment
 from epir.evaluation.store import Run, open_store
 from epir.maps.mapset import MapSet, save_maps
-from epir.peers.registry import model_settings
-from epir.training.settings import TrainingSettings
+from epir.models.registry import model_settings
+from epir.training.recipe import TrainingSettings
 
 CLASSES = ("negative", "positive", "surprise")
 

@@ -1,4 +1,4 @@
-from epir.peers.registry import model_settings
+from epir.models.registry import model_settings
 from epir.reports.cost import cost_table, model_cost
 
 

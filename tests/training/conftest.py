@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from epir.model.network import Network
-from epir.training.batches import LabelledMaps
+from epir.models.network import Network
+from epir.training.data import LabelledMaps
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@ from dataclasses import replace
 import torch
 
 from epir.training.action_units import UNITS, UnitHead, read_units
-from epir.training.loop import fit, predict
-from epir.training.settings import TrainingSettings
+from epir.training.fit import fit, predict
+from epir.training.recipe import TrainingSettings
 
 RECIPE = TrainingSettings(epochs=4, batch=8, lr=0.01)
 

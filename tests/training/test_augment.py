@@ -7,9 +7,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epir.model.normalise import InputNormalisation, standardised
+from epir.models.normalise import InputNormalisation, standardised
 from epir.training.augment import augment, blurred, mirrored, mixtures, shifted, turned, views
-from epir.training.settings import TrainingSettings
+from epir.training.recipe import TrainingSettings
 
 STILL = TrainingSettings(mirror=0.0, shift=0, noise=0.0)
 

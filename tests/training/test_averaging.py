@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from epir.training.averaging import Averaged
-from epir.training.settings import TrainingSettings
+from epir.training.recipe import TrainingSettings
 
 
 def head(network):

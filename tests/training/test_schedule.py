@@ -3,7 +3,7 @@ import torch
 from torch import nn
 
 from epir.training.schedule import make_optimiser, rate
-from epir.training.settings import TrainingSettings
+from epir.training.recipe import TrainingSettings
 
 
 def test_the_rate_rises_then_falls_along_half_a_cosine():

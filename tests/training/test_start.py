@@ -3,9 +3,9 @@ import torch
 from safetensors.torch import save_file
 
 from epir.core.errors import CheckpointError
-from epir.model.presets import preset
-from epir.model.transformer import Epir
-from epir.training.settings import SHIPPED
+from epir.models.presets import preset
+from epir.models.transformer import Epir
+from epir.training.recipe import SHIPPED
 from epir.training.start import can_start, shipped_weights, start_folder, start_from
 
 TWO = ("calm", "moved")

@@ -12,12 +12,12 @@ from epir.core.records import Clip
 from epir.evaluation.fold import FoldTask
 from epir.evaluation.folds import make_folds
 from epir.evaluation.local import cores, run_local
-from epir.evaluation.material import gather
+from epir.evaluation.samples import gather
 from epir.evaluation.record import FoldRecord
 from epir.evaluation.settings import Experiment
 from epir.maps.mapset import save_maps
-from epir.model.presets import preset
-from epir.training.settings import TrainingSettings
+from epir.models.presets import preset
+from epir.training.recipe import TrainingSettings
 
 CLIPS = 4  # of each person
 FOLDS = 4  # how many of the people are held out

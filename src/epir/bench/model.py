@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from epir.bench.ratio import Ratio, seconds_each
-from epir.model.network import Network
-from epir.model.presets import preset
-from epir.model.transformer import Epir
-from epir.peers.registry import create_model
+from epir.models.network import Network
+from epir.models.presets import preset
+from epir.models.transformer import Epir
+from epir.models.registry import create_model
 
 SIDE = 2048  # of the matrices whose product sets the limit
 BATCH = 64
@@ -100,7 +100,7 @@ def predicting(model: nn.Module, maps: Tensor) -> Callable[[], None]:
 
 
 def training_step(model: Network, maps: Tensor) -> Callable[[], None]:
-    """A whole training step as `epir.training.loop` does it: forward, backward, AdamW."""
+    """A whole training step as `epir.training.fit` does it: forward, backward, AdamW."""
     labels = torch.arange(len(maps)) % 3
     optimiser = torch.optim.AdamW(model.parameters(), fused=True)
 

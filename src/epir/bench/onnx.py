@@ -10,7 +10,7 @@ import torch
 
 from epir.bench.model import predicting
 from epir.bench.ratio import Ratio, seconds_each
-from epir.model.transformer import Epir
+from epir.models.transformer import Epir
 from epir.recognition.engine import OnnxEngine
 from epir.recognition.export import export_onnx
 

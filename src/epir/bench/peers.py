@@ -4,8 +4,8 @@ import torch
 
 from epir.bench.model import predicting
 from epir.bench.ratio import Ratio, seconds_each
-from epir.peers.registry import create_model, is_pipeline, list_models, model_settings
-from epir.peers.settings import PeerSettings
+from epir.models.registry import create_model, is_pipeline, list_models, model_settings
+from epir.models.baselines.settings import PeerSettings
 
 BATCHES = (1, 64)
 

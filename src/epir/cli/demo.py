@@ -34,7 +34,7 @@ def demo(
     from epir.evaluation.local import cores
     from epir.evaluation.run import Engine, evaluate
     from epir.evaluation.table import score_table
-    from epir.flow.prepare import prepare
+    from epir.maps.prepare import prepare
     from epir.reports.page import report
     from epir.synthetic.settings import CorpusSettings
 

@@ -62,7 +62,7 @@ def evaluate(
     """
     from epir.cli.console import emit_json, showing_progress, stdout
     from epir.evaluation import run as single
-    from epir.evaluation.printed import comparisons
+    from epir.evaluation.published import comparisons
     from epir.evaluation.series import evaluate_models, models_of
     from epir.evaluation.table import score_table
 

@@ -26,7 +26,7 @@ def export(
     """
     from epir.cli.console import emit_json, stdout
     from epir.maps.mapset import load_maps
-    from epir.model.folder import read_config
+    from epir.models.folder import read_config
     from epir.recognition.export import export_onnx
     from epir.synthetic.maps import synthetic_maps
 

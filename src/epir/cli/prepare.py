@@ -31,9 +31,9 @@ def prepare(
     Example: epir prepare casme2 data/CASME2 --out maps/casme2 --contact-sheet
     """
     from epir.cli.console import emit_json, showing_progress, stdout
-    from epir.flow.left_out import read_left_out
-    from epir.flow.prepare import CONTACT_SHEETS, chosen_recipe
-    from epir.flow.prepare import prepare as prepare_maps
+    from epir.maps.left_out import read_left_out
+    from epir.maps.prepare import CONTACT_SHEETS, chosen_recipe
+    from epir.maps.prepare import prepare as prepare_maps
     from epir.flow.recipe import changed, get_recipe
 
     chosen = chosen_recipe(get_recipe(recipe, changes or ()), detector, apex)

@@ -7,10 +7,10 @@ from typing import Any
 
 from epir.core.config import from_dict, read_change, refuse_unknown, to_dict
 from epir.core.errors import ConfigError
-from epir.model.folder import read_config
-from epir.model.presets import PRESETS as EPIR_PRESETS
-from epir.peers.registry import is_pipeline, list_models, model_settings
-from epir.training.settings import SHIPPED, TrainingSettings, training_preset
+from epir.models.folder import read_config
+from epir.models.presets import PRESETS as EPIR_PRESETS
+from epir.models.registry import is_pipeline, list_models, model_settings
+from epir.training.recipe import SHIPPED, TrainingSettings, training_preset
 from epir.training.start import can_start, shipped_weights, start_folder
 
 FIXED = {"name": "--model", "classes": "the protocol", "map_size": "the map set"}

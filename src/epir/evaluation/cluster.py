@@ -11,7 +11,7 @@ import numpy as np
 
 from epir.core.errors import EpirError, MissingExtra, RunError
 from epir.evaluation.fold import FoldTask, run_fold
-from epir.evaluation.material import Sample, read_maps
+from epir.evaluation.samples import Sample, read_maps
 from epir.evaluation.record import FoldRecord
 
 RETRIES = 3  # of a fold whose worker died

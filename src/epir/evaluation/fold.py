@@ -16,8 +16,8 @@ import numpy as np
 
 from epir.core.errors import TrainingError
 from epir.core.seeds import stream_seed
-from epir.evaluation.company import find_company
-from epir.evaluation.material import Sample, read_maps
+from epir.training.replay import find_company
+from epir.evaluation.samples import Sample, read_maps
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.settings import Experiment
 
@@ -49,7 +49,7 @@ class _Outcome:
 
 def run_fold(task: FoldTask, read: Reader = read_maps) -> FoldRecord:
     """Train and predict one fold; the same record (but for the seconds) wherever and whenever it runs."""
-    from epir.peers.registry import is_pipeline
+    from epir.models.registry import is_pipeline
 
     began = time.perf_counter()
     with one_thread(), _named(task):
@@ -69,11 +69,11 @@ def best_epoch(by_epoch: np.ndarray, truth: np.ndarray) -> int:
 
 
 def _network(task: FoldTask, read: Reader) -> _Outcome:
-    from epir.model.network import Network
-    from epir.peers.registry import build
-    from epir.training.batches import LabelledMaps
-    from epir.training.loop import find_device, fit, predict, repeatable
-    from epir.training.tutors import prepare_lesson
+    from epir.models.network import Network
+    from epir.models.registry import build
+    from epir.training.data import LabelledMaps
+    from epir.training.fit import find_device, fit, predict, repeatable
+    from epir.training.teachers import prepare_lesson
 
     recipe, classes = task.experiment.training, task.experiment.classes
     seed = stream_seed(task.seed, task.fold)
@@ -105,8 +105,8 @@ def _network(task: FoldTask, read: Reader) -> _Outcome:
 
 def _pipeline(task: FoldTask, read: Reader) -> _Outcome:
     """A pipeline learns once, so its only epoch is both its last and its best."""
-    from epir.peers.pipeline import Pipeline
-    from epir.peers.registry import build
+    from epir.models.baselines.pipeline import Pipeline
+    from epir.models.registry import build
 
     classes = task.experiment.classes
     model = build(task.experiment.model)
@@ -122,7 +122,7 @@ def _pipeline(task: FoldTask, read: Reader) -> _Outcome:
 
 def _zero_shot(task: FoldTask, read: Reader) -> _Outcome:
     from epir.evaluation.zero_shot import load_network
-    from epir.training.loop import predict
+    from epir.training.fit import predict
 
     assert task.weights is not None
     model = load_network(task.weights)

@@ -14,15 +14,15 @@ from epir.evaluation.environment import describe_environment
 from epir.evaluation.fold import FoldTask
 from epir.evaluation.folds import make_folds
 from epir.evaluation.local import cores, run_local
-from epir.evaluation.material import Material, gather
+from epir.evaluation.samples import Material, gather
 from epir.evaluation.record import FoldRecord
 from epir.evaluation.settings import ZERO_SHOT, Experiment
 from epir.evaluation.store import Run, Store, open_store
 from epir.evaluation.zero_shot import check_weights, find_weights, view_choices, weights_digest, weights_settings
 from epir.maps.mapset import MapSet, load_maps, save_maps
-from epir.model.folder import read_config
-from epir.training.loop import find_device
-from epir.training.settings import TrainingSettings
+from epir.models.folder import read_config
+from epir.training.fit import find_device
+from epir.training.recipe import TrainingSettings
 from epir.training.start import start_folder
 
 Maps = str | Path | MapSet

@@ -10,7 +10,7 @@ from typing import Any
 
 from epir.core import config
 from epir.core.errors import ConfigError
-from epir.training.settings import TrainingSettings
+from epir.training.recipe import TrainingSettings
 
 ZERO_SHOT = "zero-shot"
 
@@ -55,7 +55,7 @@ def read_experiment(path: Path) -> Experiment:
 
 def experiment_from(values: Mapping[str, Any]) -> Experiment:
     """The experiment of plain values, as `core.config.to_dict` gives them."""
-    from epir.peers.registry import settings_from_dict
+    from epir.models.registry import settings_from_dict
 
     plain = dict(values)
     for name in plain:

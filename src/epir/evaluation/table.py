@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from epir.evaluation.comparison import SWAPS, Comparison
-from epir.evaluation.printed import Printed
+from epir.evaluation.published import Printed
 from epir.evaluation.scores import Column
 from epir.evaluation.store import Run
 

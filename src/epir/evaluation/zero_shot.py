@@ -6,9 +6,9 @@ from typing import Any
 
 from epir.core.errors import CheckpointError
 from epir.maps.mapset import file_digest
-from epir.model.folder import load_weights, read_config
-from epir.model.network import Network
-from epir.peers.registry import build, settings_from_dict
+from epir.models.folder import load_weights, read_config
+from epir.models.network import Network
+from epir.models.registry import build, settings_from_dict
 from epir.training.start import WEIGHTS, shipped_weights
 
 

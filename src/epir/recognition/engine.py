@@ -11,7 +11,7 @@ import numpy as np
 
 from epir.core.errors import CheckpointError, ConfigError, MissingExtra
 from epir.evaluation.zero_shot import view_choices
-from epir.model.folder import ModelConfig, load_weights, read_config, unusable
+from epir.models.folder import ModelConfig, load_weights, read_config, unusable
 from epir.reports.tokens import Tokens
 
 
@@ -35,8 +35,8 @@ class TorchEngine:
     """A model folder, run by torch."""
 
     def __init__(self, folder: Path) -> None:
-        from epir.model.network import Network
-        from epir.peers.registry import build, settings_from_dict
+        from epir.models.network import Network
+        from epir.models.registry import build, settings_from_dict
 
         self.config = read_config(folder)
         try:
@@ -54,7 +54,7 @@ class TorchEngine:
 
     def scores(self, maps: np.ndarray) -> np.ndarray:
         """Uncalibrated scores (n, C) of maps (n, 3, S, S)."""
-        from epir.training.loop import predict
+        from epir.training.fit import predict
 
         return predict(self.network, maps, **view_choices(self.config.notes))
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from epir.core.errors import CheckpointError, MissingExtra
 from epir.core.files import refuse_overwrite, whole_file
-from epir.model.folder import ModelConfig
+from epir.models.folder import ModelConfig
 from epir.recognition.engine import OnnxEngine, TorchEngine, onnx_runtime, softmax
 
 METADATA = "epir"

@@ -14,16 +14,16 @@ from epir.core.errors import ConfigError, ProtocolError
 from epir.core.files import refuse_overwrite
 from epir.core.progress import Progress, Silent
 from epir.evaluation.choices import choose
-from epir.evaluation.company import find_company
+from epir.training.replay import find_company
 from epir.evaluation.fold import one_thread
-from epir.evaluation.material import Material, gather, read_maps
+from epir.evaluation.samples import Material, gather, read_maps
 from epir.evaluation.run import Engine, evaluate, opened
 from epir.maps.mapset import MapSet
-from epir.model.folder import refuse_foreign_folder
+from epir.models.folder import refuse_foreign_folder
 from epir.recognition.calibration import Calibration
 from epir.recognition.card import model_card
 from epir.recognition.judgement import Judgement, judged_by_folds, judged_on, refuse_acquaintances
-from epir.training.settings import SHIPPED
+from epir.training.recipe import SHIPPED
 
 FOLDS = 5
 
@@ -132,11 +132,11 @@ def _train(
     material: Material, settings: Any, recipe: Any, seed: int, resume: Path | None, progress: Progress
 ) -> tuple[Any, float]:
     from epir.core.seeds import stream_seed
-    from epir.model.network import Network
-    from epir.peers.registry import build
-    from epir.training.batches import LabelledMaps
-    from epir.training.loop import find_device, fit, repeatable
-    from epir.training.tutors import prepare_lesson
+    from epir.models.network import Network
+    from epir.models.registry import build
+    from epir.training.data import LabelledMaps
+    from epir.training.fit import find_device, fit, repeatable
+    from epir.training.teachers import prepare_lesson
 
     own = stream_seed(seed, "final model")
     with one_thread():
@@ -205,7 +205,7 @@ def _fitting_folds(material: Material, folds: int) -> int:
 
 
 def _refuse_pipelines(model: str) -> None:
-    from epir.peers.registry import is_pipeline
+    from epir.models.registry import is_pipeline
 
     if is_pipeline(model):
         raise ConfigError(

@@ -10,7 +10,7 @@ from typing import Any
 
 from epir.core.errors import ProtocolError
 from epir.core.records import Prediction
-from epir.evaluation.material import Material, read_maps
+from epir.evaluation.samples import Material, read_maps
 from epir.evaluation.scores import score
 from epir.recognition.calibration import Calibration, calibrate
 
@@ -37,7 +37,7 @@ def judged_by_folds(run: Any, classes: Sequence[str], folds: int) -> Judgement:
 
 def judged_on(network: Any, apart: Material, *, mirror: bool, shift: int) -> Judgement:
     """What the network says about people kept apart; each half of them is judged under the other's temperature."""
-    from epir.training.loop import predict
+    from epir.training.fit import predict
 
     scores = predict(network, read_maps(apart.samples), mirror=mirror, shift=shift)  # (n, C)
     people = sorted({sample.clip.person for sample in apart.samples})

@@ -21,7 +21,7 @@ from epir.flow.head_motion import similarity_motion
 from epir.flow.map import cut_face, flow_to_map, without_border
 from epir.flow.optical import flow_between
 from epir.flow.recipe import Recipe
-from epir.flow.workers import one_thread
+from epir.maps.workers import one_thread
 from epir.frames.reader import Frames
 from epir.recognition import caution
 from epir.recognition.answer import NOT_FOUND, UNCERTAIN, Answer, Evidence

@@ -28,7 +28,7 @@ def model_cost(settings: Any) -> Cost | None:
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
-    from epir.peers.registry import build, is_pipeline
+    from epir.models.registry import build, is_pipeline
 
     if is_pipeline(settings.name):
         return None

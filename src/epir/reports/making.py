@@ -9,11 +9,11 @@ import tomli_w
 from epir.core.config import to_dict
 from epir.evaluation.choices import FIXED, default_training
 from epir.evaluation.store import Run
-from epir.peers.registry import model_settings
+from epir.models.registry import model_settings
 from epir.reports.htmltable import html_table
 from epir.reports.markup import Markup, element, join
 from epir.reports.tables import Column, Row, Table
-from epir.training.settings import training_preset
+from epir.training.recipe import training_preset
 
 
 def making_part(run: Run) -> Markup:

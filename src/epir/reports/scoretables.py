@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from epir.evaluation.comparison import compare
-from epir.evaluation.printed import RUNGS, Printed, comparisons, ladder
+from epir.evaluation.published import RUNGS, Printed, comparisons, ladder
 from epir.evaluation.store import Run
 from epir.evaluation.table import PRINTED_NOTE
 from epir.reports.results import class_counts, confusions

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from epir.core.config import differences
 from epir.datasets.counts import expected_composite
-from epir.evaluation.printed import Printed
+from epir.evaluation.published import Printed
 from epir.evaluation.store import Run
 from epir.reports.bars import Mark, Strip, strips
 from epir.reports.htmltable import html_table, tag

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from epir.core.config import to_dict
-from epir.evaluation.printed import RUNGS
+from epir.evaluation.published import RUNGS
 from epir.evaluation.store import Run
 
 Sweep = Literal["blocks", "integration"]

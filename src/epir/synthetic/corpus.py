@@ -24,7 +24,7 @@ from epir.core.errors import EpirError
 from epir.core.files import refuse_overwrite, whole_folder
 from epir.core.progress import Progress, Silent
 from epir.core.seeds import generator
-from epir.flow.workers import one_thread
+from epir.maps.workers import one_thread
 from epir.synthetic.clip import FIRST, ClipPlan, draw_frame, plan_clip
 from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.portrait import Portrait, draw_portrait

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from epir.model.normalise import standardised
-from epir.training.settings import TrainingSettings
+from epir.models.normalise import standardised
+from epir.training.recipe import TrainingSettings
 
 
 def augment(maps: Tensor, settings: TrainingSettings, generator: torch.Generator) -> Tensor:

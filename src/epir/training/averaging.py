@@ -4,8 +4,8 @@ import copy
 
 import torch
 
-from epir.model.network import Network
-from epir.training.settings import TrainingSettings
+from epir.models.network import Network
+from epir.training.recipe import TrainingSettings
 
 
 class Averaged:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import torch
 from torch import nn
 
-from epir.training.settings import TrainingSettings
+from epir.training.recipe import TrainingSettings
 
 
 def rate(step: int, steps: int, settings: TrainingSettings) -> float:

@@ -7,9 +7,9 @@ from typing import Any
 
 from epir.core.config import to_dict
 from epir.core.errors import CheckpointError
-from epir.model.folder import ModelConfig, read_config
-from epir.model.network import HEAD, Network
-from epir.training.settings import SHIPPED
+from epir.models.folder import ModelConfig, read_config
+from epir.models.network import HEAD, Network
+from epir.training.recipe import SHIPPED
 
 WEIGHTS = "model.safetensors"
 FREE = ("classes", "normalise", "dropout", "margin", "contrastive")  # a model may differ in these and start from there

@@ -1,0 +1,75 @@
+"""The scores that the paper prints, its own and those of the methods it compares with, exactly as printed.
+
+`selection` says what such a number is: the last epoch, the best epoch on the held-out person (it leaks), or unknown.
+"""
+
+import csv
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+RUNGS = {  # preset: its row in Tables 4 and 5
+    "vit": "Baseline",
+    "vit+dtsm": "+DTSM",
+    "vit+dtsm+itals": "+ITALS",
+    "vit+dtsm+itals+spt": "+SPT",
+    "vit+dtsm+itals+dnspt": "+DNSPT",
+    "epir": "+Token Integration",
+}
+
+
+@dataclass(frozen=True)
+class Printed:
+    """One pair of scores as printed; the texts keep the digits of the page."""
+
+    table: int
+    method: str
+    protocol: str
+    part: str  # full, or a corpus
+    uf1_text: str
+    uar_text: str
+    params: float | None  # millions
+    flops: float | None  # millions; multiply-accumulates, though the paper says FLOPs
+    selection: str
+    note: str
+
+    @property
+    def uf1(self) -> float:
+        """The UF1 as a number."""
+        return float(self.uf1_text)
+
+    @property
+    def uar(self) -> float:
+        """The UAR as a number."""
+        return float(self.uar_text)
+
+
+@lru_cache(maxsize=1)
+def load_printed() -> tuple[Printed, ...]:
+    """Every pair of scores in Tables 1 to 5."""
+    text = (files("epir.evaluation") / "published.csv").read_text(encoding="utf-8")
+    return tuple(
+        Printed(
+            table=int(row["table"]),
+            method=row["method"],
+            protocol=row["protocol"],
+            part=row["part"],
+            uf1_text=row["uf1"],
+            uar_text=row["uar"],
+            params=float(row["params"]) if row["params"] else None,
+            flops=float(row["flops"]) if row["flops"] else None,
+            selection=row["selection"],
+            note=row["note"],
+        )
+        for row in csv.DictReader(text.splitlines())
+    )
+
+
+def comparisons(protocol: str) -> tuple[Printed, ...]:
+    """What Tables 1 to 3 print for a protocol."""
+    return tuple(each for each in load_printed() if each.protocol == protocol and each.table <= 3)
+
+
+def ladder(protocol: str) -> tuple[Printed, ...]:
+    """What Tables 4 and 5 print for a protocol."""
+    return tuple(each for each in load_printed() if each.protocol == protocol and each.table >= 4)

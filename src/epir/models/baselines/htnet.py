@@ -1,0 +1,126 @@
+"""HTNet: transformers inside blocks of patches, the blocks gathered into ever larger ones.
+
+[HTNet] Wang, Zhang, Luo, Sankaranarayana 2024, HTNet for micro-expression recognition, Neurocomputing 602,
+        arXiv:2307.14637; sizes as in the authors' code.
+
+Axes: B clips, S map size, G patches per side, T patches in a block, D width of a level, H heads, K width of a head
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from epir.models.network import Network
+from epir.models.baselines.settings import HtnetSettings
+
+FEED_FORWARD = 4  # how much wider the middle of the feed-forward layer is
+
+
+class Attention(nn.Module):
+    """Multi-head attention among the patches of one block."""
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads, self.dropout = heads, dropout
+        inner = heads * (width // heads)  # 3 heads of 85 for a width of 256
+        self.to_qkv = nn.Linear(width, 3 * inner, bias=False)
+        self.to_out = nn.Sequential(nn.Linear(inner, width), nn.Dropout(dropout))
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Mixed tokens (B, T, D)."""
+        q, k, v = self.to_qkv(tokens).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)  # each (B, H, T, K)
+        rate = self.dropout if self.training else 0.0
+        mixed = functional.scaled_dot_product_attention(q, k, v, dropout_p=rate)  # (B, H, T, K)
+        return self.to_out(mixed.transpose(1, 2).flatten(2))  # (B, T, D)
+
+
+class Block(nn.Module):
+    """Attention and a feed-forward layer, each added to what came in."""
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.attend = nn.Sequential(nn.LayerNorm(width), Attention(width, heads, dropout))
+        self.feed = nn.Sequential(
+            nn.LayerNorm(width),
+            nn.Linear(width, FEED_FORWARD * width),
+            nn.GELU(),
+            nn.Dropout(dropout),
+            nn.Linear(FEED_FORWARD * width, width),
+            nn.Dropout(dropout),
+        )
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """Tokens (B, T, D) of the same shape."""
+        tokens = tokens + self.attend(tokens)
+        return tokens + self.feed(tokens)
+
+
+class Level(nn.Module):
+    """One level of the hierarchy: transformers inside `splits` x `splits` blocks of the grid of patches."""
+
+    def __init__(self, width: int, heads: int, depth: int, *, splits: int, tokens: int, dropout: float) -> None:
+        super().__init__()
+        self.splits = splits
+        self.position = nn.Parameter(torch.randn(tokens, 1))  # one number per place, the same for all channels
+        self.blocks = nn.Sequential(*[Block(width, heads, dropout) for _ in range(depth)])
+
+    def forward(self, grid: Tensor) -> Tensor:
+        """The grid of patches (B, G, G, D), mixed inside each block."""
+        split = (self.splits, grid.shape[1] // self.splits)
+        cut = grid.unflatten(2, split).unflatten(1, split).transpose(2, 3)  # (B, s, s, g, g, D)
+        tokens = cut.flatten(0, 2).flatten(1, 2)  # (B * s * s, T, D)
+        mixed = self.blocks(tokens + self.position).reshape(cut.shape)
+        return mixed.transpose(2, 3).flatten(3, 4).flatten(1, 2)  # (B, G, G, D)
+
+
+class Gathering(nn.Module):
+    """Between two levels: half as many patches per side, twice as wide."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.widen = nn.Conv2d(width, 2 * width, 3, padding=1)
+        self.norm = nn.LayerNorm(2 * width)
+        self.shrink = nn.MaxPool2d(3, stride=2, padding=1)
+
+    def forward(self, grid: Tensor) -> Tensor:
+        """The grid (B, G, G, D) as (B, G / 2, G / 2, 2 D)."""
+        wide = self.norm(self.widen(grid.permute(0, 3, 1, 2)).permute(0, 2, 3, 1))  # (B, G, G, 2 D)
+        return self.shrink(wide.permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
+
+
+class Htnet(Network):
+    """Three levels of 2, 2 and 10 blocks, 256, 512 and 1024 wide.
+
+    At the paper's sizes (28 px, 7 px patches, 3 levels) each block of the grid holds one single patch, so attention has
+    nothing to choose from and patches meet only between the levels; larger maps or smaller patches give it more.
+
+    Departs from [HTNet]: the paper's map is put together from four 14 px windows around eyes and lips, found with
+    landmarks; here it is the map as it is, whose quarters hold about the same.
+    """
+
+    def __init__(self, settings: HtnetSettings) -> None:
+        super().__init__(settings)
+        levels = len(settings.blocks)
+        side = settings.map_size // settings.patch_size // 2 ** (levels - 1)  # patches per side of a block
+        self.embed = nn.Linear(3 * settings.patch_size**2, settings.width)
+        steps: list[nn.Module] = []
+        for level, depth in enumerate(settings.blocks):
+            scale, splits = 2**level, 2 ** (levels - 1 - level)
+            width, heads = settings.width * scale, settings.heads * scale
+            steps.append(Level(width, heads, depth, splits=splits, tokens=side**2, dropout=settings.dropout))
+            if splits > 1:
+                steps.append(Gathering(width))
+        self.steps = nn.Sequential(*steps)
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, settings.classes)
+
+    def represent(self, maps: Tensor) -> Tensor:
+        """Features (B, 4 D) of normalised maps (B, 3, S, S)."""
+        patch = self.settings.patch_size
+        cut = maps.unflatten(3, (-1, patch)).unflatten(2, (-1, patch))  # (B, 3, G, p, G, p)
+        grid = self.embed(cut.permute(0, 2, 4, 3, 5, 1).flatten(3))  # (B, G, G, D)
+        return self.norm(self.steps(grid)).mean(dim=(1, 2))  # (B, 4 D)
+
+    def classify(self, features: Tensor) -> Tensor:
+        """Logits (B, C) of features (B, 4 D)."""
+        return self.head(features)

@@ -1,0 +1,142 @@
+"""LBP-TOP: local binary patterns on three orthogonal planes of a clip's frames.
+
+[LBP-TOP] Zhao, Pietikainen 2007, Dynamic Texture Recognition Using Local Binary Patterns with an Application to Facial
+          Expressions, IEEE TPAMI 29(6); blocks and radii in the way of the MEGC 2019 baseline.
+
+Axes: n clips, T frames, Y rows, X columns, G blocks per side; planes are XY, XT, YT
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from epir.core.errors import MapSetError, TrainingError
+from epir.core.records import Clip
+from epir.models.baselines.pipeline import Pipeline
+from epir.models.baselines.settings import LbpTopSettings
+
+NEIGHBOURS = 8
+GREY = np.array([0.299, 0.587, 0.114], dtype=np.float32)  # of red, green, blue
+
+
+class LbpTop(Pipeline):
+    """Histograms of uniform patterns in each block of the face, over the whole clip.
+
+    Departs from [LBP-TOP]: neighbours are the nearest pixels, not interpolated between pixels; clips are brought to one
+    length by interpolating linearly between frames, not along a manifold.
+    """
+
+    settings: LbpTopSettings
+    needs: Literal["maps", "frames"] = "frames"
+
+    def features(self, maps: np.ndarray, clips: Sequence[Clip]) -> np.ndarray:
+        """Features (n, G * G * 3 * 59) of the frames of the clips; the maps are not looked at."""
+        if len(clips) != len(maps):
+            raise TrainingError(
+                f"lbp-top reads frames, but got {len(clips)} clips for {len(maps)} maps",
+                fix="pass clips=..., one per map, in the same order",
+            )
+        return np.stack([_clip_features(*_places(clip), self.settings) for clip in clips])
+
+
+def read_volume(
+    frames: Path, crop: str, onset: int | None, offset: int | None, *, size: int, length: int
+) -> np.ndarray:
+    """The grey face crops (T, Y, X) float32 of a clip from onset to offset, brought to `length` frames."""
+    from epir.faces.align import Crop
+    from epir.frames.reader import open_frames
+
+    window = Crop.from_text(crop)
+    with open_frames(frames) as source:
+        numbers = [n for n in source.numbers if (onset is None or n >= onset) and (offset is None or n <= offset)]
+        if len(numbers) < 2:
+            raise MapSetError(
+                f"{frames} has {len(numbers)} frames between onset and offset, too few for lbp-top",
+                fix="check onset and offset of that clip in clips.csv",
+            )
+        places = np.linspace(0, len(numbers) - 1, length)
+        before = np.minimum(places.astype(int), len(numbers) - 2)
+        needed = sorted({*before, *(before + 1)})
+        grey = {place: window.apply(source.read(numbers[place]), size) @ GREY for place in needed}
+    share = (places - before).astype(np.float32)
+    return np.stack([(1 - s) * grey[b] + s * grey[b + 1] for b, s in zip(before, share, strict=True)])
+
+
+def patterns(volume: np.ndarray, *, radius: int, reach: int) -> np.ndarray:
+    """Binary patterns 0..255 on the planes XY, XT, YT, (3, T - 2 reach, Y - 2 radius, X - 2 radius).
+
+    Bit p is set where the neighbour at angle p * 45 degrees is at least as bright as the place itself.
+    """
+    centre = _shifted(volume, 0, 0, 0, radius, reach)
+    codes = np.zeros((3, *centre.shape), dtype=np.uint8)
+    for bit in range(NEIGHBOURS):
+        angle = 2 * np.pi * bit / NEIGHBOURS
+        first, second = np.cos(angle), -np.sin(angle)  # the second axis grows downwards, or with time
+        along, across = round(radius * first), round(radius * second)
+        later = round(reach * second)
+        for plane, (t, y, x) in enumerate([(0, across, along), (later, 0, along), (later, along, 0)]):
+            brighter = _shifted(volume, t, y, x, radius, reach) >= centre
+            codes[plane] |= brighter.astype(np.uint8) << bit
+    return codes
+
+
+def uniform_table() -> np.ndarray:
+    """For each pattern its bin, (256,): 58 patterns with at most two changes around the circle, then all others."""
+    table = np.full(2**NEIGHBOURS, -1)
+    bins = 0
+    for code in range(2**NEIGHBOURS):
+        bits = [code >> bit & 1 for bit in range(NEIGHBOURS)]
+        changes = sum(bits[bit] != bits[bit - 1] for bit in range(NEIGHBOURS))
+        if changes <= 2:
+            table[code], bins = bins, bins + 1
+    table[table < 0] = bins
+    return table
+
+
+TABLE = uniform_table()
+BINS = int(TABLE.max()) + 1  # 59
+
+
+def block_histograms(codes: np.ndarray, grid: int) -> np.ndarray:
+    """Histograms (G * G * 3 * 59) of the patterns (3, T, Y, X), per block and plane; each sums to 1."""
+    planes, _, rows, columns = codes.shape
+    row, column = np.arange(rows) * grid // rows, np.arange(columns) * grid // columns
+    block = (row[:, None] * grid + column) * planes * BINS  # (Y, X)
+    place = block[None, None] + (np.arange(planes) * BINS)[:, None, None, None] + TABLE[codes]
+    counts = np.bincount(place.ravel(), minlength=grid**2 * planes * BINS).reshape(-1, BINS)
+    return (counts / counts.sum(axis=1, keepdims=True)).ravel()
+
+
+def _shifted(volume: np.ndarray, t: int, y: int, x: int, radius: int, reach: int) -> np.ndarray:
+    frames, rows, columns = volume.shape
+    return volume[reach + t : frames - reach + t, radius + y : rows - radius + y, radius + x : columns - radius + x]
+
+
+def _places(clip: Clip) -> tuple[Path, str, int | None, int | None]:
+    """Where a clip's frames are, how to crop them, and the first and last to look at."""
+    frames = clip.frames or clip.extra.get("frames")
+    crop = clip.extra.get("crop")
+    if not frames or not crop:
+        raise MapSetError(
+            f"lbp-top reads frames, but the map set does not say where those of {clip.key} are",
+            fix="prepare the corpus with epir prepare, which writes them to clips.csv; or leave lbp-top out",
+        )
+    if not Path(frames).exists():
+        raise MapSetError(
+            f"lbp-top reads frames, but those of {clip.key} are not at {frames}",
+            fix="bring the corpus back to that place, or prepare it again; or leave lbp-top out",
+        )
+    return Path(frames), crop, clip.onset, clip.offset if clip.offset is not None else clip.apex
+
+
+@lru_cache(maxsize=4096)
+def _clip_features(
+    frames: Path, crop: str, onset: int | None, offset: int | None, settings: LbpTopSettings
+) -> np.ndarray:
+    """The features of one clip; kept, for every fold asks again for almost all clips."""
+    volume = read_volume(frames, crop, onset, offset, size=settings.face_size, length=settings.length)
+    codes = patterns(volume, radius=settings.radius, reach=settings.reach)
+    return block_histograms(codes, settings.grid).astype(np.float32)

@@ -1,0 +1,128 @@
+"""Every size and choice of the model, checked when it is built."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from epir.core.errors import ConfigError
+from epir.models.normalise import Normalisation
+from epir.tokens.patches import Shift, Tokenization
+
+FEWEST_TOKENS = 2  # a lone token would have nobody to look at
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """The paper's model by default; every rung of its ablation ladder changes one of these."""
+
+    name: str = "epir"
+    map_size: int = 28
+    patch: int = 7
+    width: int = 256
+    heads: int = 3
+    feed_forward: int = 512
+    blocks: int = 13  # integration and extractor blocks in equal parts, and the last one
+    tokenization: Tokenization = "shifted-dual"
+    shift: Shift = "map"
+    attention: Literal["plain", "inter-token"] = "inter-token"
+    integration: float = 0.375  # share of the patch tokens that merging takes away: 6 of 16
+    merge: Literal["mean", "weighted"] = "mean"
+    selection: bool = True  # dynamic token selection before the last block, and the contrastive loss
+    rollout: Literal["full", "extractor"] = "full"
+    margin: float = 0.4  # of the contrastive loss
+    contrastive: float = 1.0  # its weight
+    dropout: float = 0.0
+    classes: int = 3
+    normalise: Normalisation = "map"
+
+    def __post_init__(self) -> None:
+        for name in ("map_size", "patch", "width", "heads", "feed_forward"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"model.{name} is {getattr(self, name)}", fix="give a whole number of 1 or more")
+        if self.map_size % self.patch:
+            fits = [n for n in range(2, self.map_size + 1) if self.map_size % n == 0]
+            raise ConfigError(
+                f"a {self.map_size} px map cannot be cut into {self.patch} px patches",
+                fix=f"set model.patch to a divisor of {self.map_size}: {_listed(fits)}",
+            )
+        if self.heads > self.width:
+            raise ConfigError(
+                f"{self.heads} heads do not fit in a width of {self.width}", fix="use fewer heads or a larger width"
+            )
+        if self.blocks < 3:
+            raise ConfigError(f"model.blocks is {self.blocks}", fix="use 3 or more: integration, extractor, last")
+        if self.classes < 2:
+            raise ConfigError(
+                f"a model of {self.classes} classes has nothing to decide", fix="set model.classes to 2 or more"
+            )
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(
+                f"model.dropout is {self.dropout}", fix="give a number from 0 up to, but not including, 1"
+            )
+        self._check_integration()
+
+    def _check_integration(self) -> None:
+        if not 0 <= self.integration < 1:
+            raise ConfigError(
+                f"model.integration is {self.integration}", fix="give a share from 0 up to, but not including, 1"
+            )
+        tokens = self.patches
+        for number, pairs in enumerate(self.pairs, start=1):
+            if pairs > tokens // 2 or tokens - pairs < FEWEST_TOKENS:
+                raise ConfigError(
+                    f"integration {self.integration:g} wants {pairs} pairs in block {number}, "
+                    f"which has only {tokens} patch tokens",
+                    fix=f"set model.integration to {_most(self.patches, self.integration_blocks):g} or less, "
+                    "or use more blocks",
+                )
+            tokens -= pairs
+
+    @property
+    def grid(self) -> int:
+        """Patches per side of a map."""
+        return self.map_size // self.patch
+
+    @property
+    def patches(self) -> int:
+        """Patches of a map."""
+        return self.grid**2
+
+    @property
+    def integration_blocks(self) -> int:
+        """How many blocks come first and may merge tokens: half of all but the last, rounded up."""
+        return self.blocks // 2
+
+    @property
+    def extractor_blocks(self) -> int:
+        """How many blocks follow them, before selection."""
+        return self.blocks - 1 - self.integration_blocks
+
+    @property
+    def pairs(self) -> tuple[int, ...]:
+        """Pairs merged in each integration block: the share of all patches, spread evenly, earlier blocks first."""
+        return spread(round(self.integration * self.patches), self.integration_blocks)
+
+
+def spread(total: int, parts: int) -> tuple[int, ...]:
+    """`total` as a sum of `parts` whole numbers that differ by at most 1, larger ones first.
+
+    >>> spread(8, 3)
+    (3, 3, 2)
+    """
+    return tuple(total // parts + (number < total % parts) for number in range(parts))
+
+
+def _most(patches: int, blocks: int) -> float:
+    """The largest share of `patches` that `blocks` can merge away, rounded down to a hundredth."""
+    for total in range(patches - FEWEST_TOKENS, 0, -1):
+        left, possible = patches, True
+        for pairs in spread(total, blocks):
+            possible = possible and pairs <= left // 2
+            left -= pairs
+        if possible:
+            return int(100 * total / patches) / 100
+    return 0.0
+
+
+def _listed(numbers: list[int]) -> str:
+    words = [str(number) for number in numbers]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

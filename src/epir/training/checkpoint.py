@@ -1,0 +1,119 @@
+"""Where a training stands, on disk: a long one can be stopped, and goes on as if it had never been.
+
+One safetensors file holds the weights, their average, the state of the optimiser and of the random numbers; its
+metadata hold the epoch, the losses, and a digest of what is trained on what, so that it is never continued as another.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from epir.core.config import digest, to_dict
+from epir.core.errors import CheckpointError
+from epir.core.files import whole_file
+from epir.models.network import Network
+from epir.training.averaging import Averaged
+from epir.training.data import LabelledMaps
+from epir.training.recipe import TrainingSettings
+
+FORMAT = "epir-training/1"
+
+
+@dataclass
+class Standing:
+    """The parts of a training that change from step to step."""
+
+    model: Network
+    optimiser: torch.optim.Optimizer
+    delivered: Averaged
+    generator: torch.Generator  # of batches and augmentation
+    losses: list[float]  # one per finished epoch
+    aside: nn.Module | None = None  # an auxiliary head
+    step: int = 0
+
+    def save(self, path: Path, name: str) -> None:
+        """Write it to `path` in one step; `name` is the digest of what is trained."""
+        from safetensors.torch import save_file
+
+        tensors = {key: tensor.detach().cpu().contiguous().clone() for key, tensor in self._tensors().items()}
+        about = {"format": FORMAT, "training": name, "step": str(self.step), "losses": json.dumps(self.losses)}
+        with whole_file(path) as temporary:
+            save_file(tensors, temporary, metadata=about)
+
+    def restore(self, path: Path, name: str) -> None:
+        """Go back to what `path` holds; nothing happens where there is no such file."""
+        from safetensors import SafetensorError, safe_open
+
+        if not path.exists():
+            return
+        try:
+            with safe_open(path, framework="pt") as file:
+                about = file.metadata() or {}
+                saved = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (no mapping)
+        except (SafetensorError, OSError) as error:
+            raise CheckpointError(f"{path} cannot be read: {error}", fix="delete it to train from the start") from None
+        if about.get("format") != FORMAT or about.get("training") != name:
+            raise CheckpointError(
+                f"{path} is where another training stands",
+                fix="give another name, or delete it to train from the start",
+            )
+        self.step, self.losses[:] = int(about["step"]), json.loads(about["losses"])
+        self._fill(saved)
+
+    def _tensors(self) -> dict[str, Tensor]:
+        state = self.optimiser.state_dict()["state"]
+        tensors = {f"model.{key}": tensor for key, tensor in self.model.state_dict().items()}
+        if self.delivered.network is not self.model:
+            tensors |= {f"average.{key}": tensor for key, tensor in self.delivered.network.state_dict().items()}
+        if self.aside is not None:
+            tensors |= {f"aside.{key}": tensor for key, tensor in self.aside.state_dict().items()}
+        for number, parts in state.items():
+            tensors |= {f"optimiser.{number}.{key}": tensor for key, tensor in parts.items()}
+        tensors |= {"random.batches": self.generator.get_state(), "random.dropout": torch.get_rng_state()}
+        if self.generator.device.type == "cuda":
+            tensors["random.device"] = torch.cuda.get_rng_state(self.generator.device)
+        return tensors
+
+    def _fill(self, saved: dict[str, Tensor]) -> None:
+        self.model.load_state_dict(_under(saved, "model."))
+        if self.delivered.network is not self.model:
+            self.delivered.network.load_state_dict(_under(saved, "average."))
+        if self.aside is not None:
+            self.aside.load_state_dict(_under(saved, "aside."))
+        self.delivered.steps = self.step
+        parts: dict[int, dict[str, Tensor]] = {}
+        for key, tensor in _under(saved, "optimiser.").items():
+            number, _, part = key.partition(".")
+            parts.setdefault(int(number), {})[part] = tensor
+        state: dict[str, Any] = self.optimiser.state_dict()
+        self.optimiser.load_state_dict({**state, "state": parts})
+        self.generator.set_state(saved["random.batches"])
+        torch.set_rng_state(saved["random.dropout"])
+        if "random.device" in saved:
+            torch.cuda.set_rng_state(saved["random.device"], self.generator.device)
+
+
+def _under(saved: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {key.removeprefix(prefix): tensor for key, tensor in saved.items() if key.startswith(prefix)}
+
+
+def training_digest(model: Network, clips: LabelledMaps, settings: TrainingSettings, seed: int) -> str:
+    """A name for this training: the network, its recipe (how it predicts later is no part of it), seed and clips."""
+    recipe = {name: value for name, value in to_dict(settings).items() if not name.endswith("_at_prediction")}
+    content = hashlib.sha256(clips.labels.numpy().tobytes())
+    content.update(clips.maps.numpy().tobytes())
+    content.update(b"" if clips.units is None else clips.units.numpy().tobytes())
+    return digest(
+        {
+            "model": to_dict(model.settings),
+            "training": recipe,
+            "seed": seed,
+            "classes": list(clips.classes),
+            "clips": content.hexdigest(),
+        }
+    )

@@ -1,0 +1,69 @@
+import pytest
+import torch
+
+from epir.bench.robustness import (
+    UNCHANGED,
+    Fall,
+    changes,
+    main,
+    robustness,
+    standardised,
+    stretched,
+    table,
+    there_and_back,
+)
+from epir.maps.mapset import save_maps
+from epir.models.registry import create_model
+from epir.synthetic.maps import synthetic_maps
+
+
+@pytest.fixture(scope="module")
+def maps(tmp_path_factory):
+    made = synthetic_maps(48, "direct", seed=4)
+    folder = tmp_path_factory.mktemp("robustness") / "maps"
+    save_maps(folder, made.maps, made.clips, recipe=made.meta["recipe"])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory):
+    torch.manual_seed(2)
+    folder = tmp_path_factory.mktemp("robustness") / "model"
+    labels = ("negative", "positive", "surprise")
+    create_model("epir", width=24, feed_forward=24, heads=2, blocks=3).save_pretrained(folder, labels=labels)
+    return folder
+
+
+def test_every_change_keeps_the_shape_and_all_but_one_change_the_maps():
+    maps = torch.randn(3, 3, 28, 28)
+    for name, ways in changes().items():
+        for change in ways:
+            changed = change(maps)
+            assert changed.shape == maps.shape and torch.isfinite(changed).all()
+            assert torch.equal(changed, maps) == (name == UNCHANGED), name
+
+
+def test_a_smooth_map_survives_being_made_smaller_and_detail_does_not():
+    ramp = torch.linspace(0, 1, 28).expand(1, 3, 28, 28)
+    torch.testing.assert_close(there_and_back(ramp)[..., 3:-3], ramp[..., 3:-3], atol=0.01, rtol=0)
+    board = (torch.arange(28)[:, None] + torch.arange(28)) % 2 * torch.ones(1, 3, 28, 28)
+    assert there_and_back(board).std() < 0.4 * board.std()
+
+
+def test_stretched_and_standardised_maps():
+    maps = 5 * torch.randn(2, 3, 8, 8) + 3
+    assert stretched(maps).amin() == 0 and stretched(maps).amax() == 1
+    assert torch.allclose(standardised(maps).mean((2, 3)), torch.zeros(2, 3), atol=1e-5)
+
+
+def test_scaling_costs_nothing_where_maps_are_normalised_one_by_one(maps, weights):
+    found = {each.change: each for each in robustness([maps], protocol="sde", weights=weights)}
+    assert list(found) == list(changes())
+    assert found[UNCHANGED].fall == 0 <= found[UNCHANGED].uf1 <= 1
+    assert found["channels stretched to 0..1"].fall == found["channels standardised"].fall == 0
+
+
+def test_the_table_says_which_column_it_is(maps, weights, capsys):
+    main([str(maps), "--protocol", "sde", "--weights", str(weights)])
+    assert capsys.readouterr().out.startswith("| maps | UF1 (strict) | change |\n|---|---|---|\n| as they are | 0.")
+    assert table([Fall("blurred", 0.65, 0.05)]).endswith("| blurred | 0.650 | -0.050 |")

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from epir.core.errors import MapSetError, ProtocolError
+from epir.evaluation.samples import gather, read_maps
+from epir.maps.mapset import load_maps, save_maps
+
+
+def test_clips_are_in_the_order_of_their_names_with_their_own_maps(make_maps):
+    sets = [load_maps(make_maps("b", corpora=("samm",))), load_maps(make_maps("a", corpora=("casme2",), seed=1))]
+    material = gather(sets, "cde")
+    keys = [clip.key for clip in material.clips]
+    assert keys == sorted(keys) and len(keys) == 48 and material.size == 12
+    assert material.classes == ("negative", "positive", "surprise")
+    whole = {clip.key: place for mapset in sets for clip, place in zip(mapset.clips, mapset.maps, strict=True)}
+    for sample, place in zip(material.samples, read_maps(material.samples), strict=True):
+        assert np.array_equal(place, whole[sample.clip.key])
+        assert sample.label == sample.clip.emotion == material.labels[sample.clip.key]
+
+
+def test_a_map_set_written_anew_is_read_anew(make_maps):
+    material = gather([load_maps(make_maps())], "cde")
+    before = read_maps(material.samples)
+    maps, clips = load_maps(make_maps("other", seed=5)).maps, load_maps(make_maps("third")).clips
+    folder = material.samples[0].folder
+    save_maps(folder, maps, clips, recipe={}, force=True)
+    assert not np.array_equal(read_maps(material.samples), before)
+
+
+def test_the_digest_knows_labels_but_not_the_order_of_map_sets(make_maps):
+    a, b = (load_maps(make_maps(name, corpora=(name,))) for name in ("samm", "casme2"))
+    other = load_maps(make_maps("other", corpora=("samm",), labels=("surprise", "negative", "positive")))
+    assert gather([a, b], "cde").digest == gather([b, a], "cde").digest
+    assert gather([a], "cde").digest != gather([other], "cde").digest
+
+
+def test_clips_outside_the_protocol_are_counted(make_maps):
+    folder = make_maps(corpora=("casme2",), labels=("disgust", "happiness", "surprise", "others"))
+    material = gather([load_maps(folder)], "cde")
+    assert set(material.labels.values()) == {"negative", "positive", "surprise"}
+    assert material.left_out == 6 and len(material.clips) == 18
+
+
+def test_map_sets_of_two_sizes_are_refused(make_maps):
+    sets = [load_maps(make_maps("a", corpora=("samm",))), load_maps(make_maps("b", size=14))]
+    with pytest.raises(MapSetError, match=r"differ in size: .* has 12 px maps, .* has 14 px\n  fix: prepare both"):
+        gather(sets, "cde")
+
+
+def test_a_map_set_without_any_clip_of_the_protocol_is_refused(make_maps):
+    sets = [load_maps(make_maps(corpora=("samm",)))]
+    words = (
+        "none of the 24 clips takes part in the protocol sde-casme2: .*'negative'.*\n  fix: name the protocol .* sde"
+    )
+    with pytest.raises(ProtocolError, match=words):
+        gather(sets, "sde-casme2")
+
+
+def test_a_class_without_clips_is_refused(make_maps):
+    sets = [load_maps(make_maps(labels=("negative", "surprise")))]
+    with pytest.raises(ProtocolError, match=r"but no clip is positive\n  fix: give all map sets .* --protocol sde"):
+        gather(sets, "cde")
+
+
+def test_one_class_is_nothing_to_tell_apart(make_maps):
+    sets = [load_maps(make_maps(labels=("happy",)))]
+    with pytest.raises(ProtocolError, match=r"all clips have one class, 'happy'.*\n  fix: give maps of two classes"):
+        gather(sets, "sde")
+
+
+def test_a_label_unknown_to_the_protocol_is_refused(make_maps):
+    sets = [load_maps(make_maps(labels=("negative", "positive", "suprise")))]
+    with pytest.raises(
+        ProtocolError, match="labelled 'suprise', a word that the protocol cde does not know\n  fix: use"
+    ):
+        gather(sets, "cde")

@@ -1,0 +1,280 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from epir.core.errors import ConfigError, DatasetError, MapSetError
+from epir.core.records import Clip
+from epir.datasets.base import Corpus
+from epir.maps import workers as workers_module
+from epir.maps.clip import prepare_clip
+from epir.maps.finished import FinishedClips
+from epir.maps.left_out import read_left_out
+from epir.maps.prepare import prepare
+from epir.flow.recipe import get_recipe
+from epir.maps.mapset import load_maps
+
+
+class Counted:
+    """Progress that remembers what it was told."""
+
+    def __init__(self):
+        self.started, self.notes = [], []
+
+    def start(self, task, total):
+        self.started.append((task, total))
+
+    def advance(self, steps=1, note=""):
+        self.notes.append(note)
+
+    def finish(self):
+        pass
+
+
+@pytest.fixture
+def done_here(monkeypatch):
+    """The clips that are really prepared in this process, by key."""
+    keys = []
+
+    def counting(clip, recipe, size):
+        keys.append(clip.key)
+        return prepare_clip(clip, recipe, size)
+
+    monkeypatch.setattr(workers_module, "prepare_clip", counting)
+    return keys
+
+
+def blind(clip: Clip, number: int) -> None:
+    """Paint one frame of a clip grey."""
+    picture = cv2.imread(str(clip.frames / f"img{number}.jpg"))
+    cv2.imwrite(str(clip.frames / f"img{number}.jpg"), np.full_like(picture, 90))
+
+
+def test_a_corpus_becomes_a_map_set(tmp_path, face_clips):
+    clips = face_clips(2, 2)
+    progress = Counted()
+    maps = prepare(clips, None, tmp_path / "maps", workers=1, progress=progress)
+    assert maps.maps.shape == (4, 3, 28, 28)
+    assert [clip.key for clip in maps.clips] == [clip.key for clip in clips]
+    assert progress.started == [("preparing clips", 4)]
+    assert progress.notes == [clip.key for clip in clips]
+    meta = load_maps(tmp_path / "maps").meta["recipe"]
+    assert meta["name"] == "epir"
+    assert meta["digest"] == get_recipe().digest
+    assert meta["apex"] == "spotted"
+    assert read_left_out(tmp_path / "maps") == ()
+    assert np.array_equal(maps.maps[2], prepare_clip(clips[2], get_recipe()).map)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "maps"]  # nothing is left behind
+
+
+def test_a_loaded_corpus_is_taken_as_it_is(tmp_path, face_clips):
+    corpus = Corpus("drawn", tmp_path, "v1", tuple(face_clips(1, 1)))
+    maps = prepare(corpus, None, tmp_path / "maps", size=14, workers=1)
+    assert maps.size == 14
+    assert (maps.meta["recipe"]["corpus"], maps.meta["recipe"]["sheet"]) == ("drawn", "v1")
+
+
+def test_the_result_is_the_same_for_any_number_of_workers(tmp_path, face_clips, bytes_in):
+    clips = face_clips(2, 3)
+    blind(clips[1], 1)
+    for workers in (1, 2):
+        prepare(clips, None, tmp_path / str(workers), workers=workers)
+    assert bytes_in(tmp_path / "1") == bytes_in(tmp_path / "2")
+
+
+def test_detector_apex_and_recipe_are_choices_that_are_recorded(tmp_path, long_clip):
+    maps = prepare([long_clip], None, tmp_path / "maps", workers=1, recipe="htnet-like", detector="none", apex="middle")
+    meta = maps.meta["recipe"]
+    assert (meta["face"]["detector"], meta["apex"], meta["strain"]) == ("none", "middle", "magnitude")
+    assert maps.clips[0].extra["apex_source"] == "middle"
+    assert "stretch=0.947368" in maps.clips[0].extra["crop"]
+    with pytest.raises(ConfigError, match=r"face.detector cannot be 'dlib'\n  fix: use one of: mtcnn, none"):
+        prepare([long_clip], None, tmp_path / "other", detector="dlib")
+
+
+@pytest.fixture
+def troubled(face_clips):
+    """Six clips, of which four cannot be prepared, each for its own reason."""
+    clips = face_clips(2, 3)
+    blind(clips[1], 1)
+    clips[2] = replace(clips[2], apex=8)
+    apex = clips[3].frames / "img6.jpg"
+    apex.write_bytes(apex.read_bytes()[:3000])
+    for picture in clips[4].frames.iterdir():
+        picture.unlink()
+    return clips
+
+
+def test_a_clip_that_fails_stops_no_other_and_is_listed(tmp_path, troubled):
+    progress = Counted()
+    maps = prepare(troubled, None, tmp_path / "maps", workers=1, progress=progress)
+    assert [clip.key for clip in maps.clips] == ["drawn/s0/c0", "drawn/s1/c2"]
+    reasons = {clip.key: clip.problem for clip in read_left_out(tmp_path / "maps")}
+    assert list(reasons) == ["drawn/s0/c1", "drawn/s0/c2", "drawn/s1/c0", "drawn/s1/c1"]
+    assert "no face was found" in reasons["drawn/s0/c1"]
+    assert "has no frame 8: it holds frames 1 to 6" in reasons["drawn/s0/c2"]
+    assert "img6.jpg is cut short" in reasons["drawn/s1/c0"]
+    assert "holds no numbered pictures" in reasons["drawn/s1/c1"]
+    assert "drawn/s0/c1 left out" in progress.notes
+
+
+def test_strict_makes_it_an_error_and_keeps_what_is_done(tmp_path, troubled, done_here):
+    words = r"4 of the 6 clips could not be prepared; drawn/s0/c1: no face was found .*\n  fix: look at the frame"
+    with pytest.raises(DatasetError, match=words):
+        prepare(troubled, None, tmp_path / "maps", workers=1, strict=True)
+    assert not (tmp_path / "maps").exists()
+    done_here.clear()
+    maps = prepare(troubled, None, tmp_path / "maps", workers=1)
+    assert len(maps) == 2
+    assert len(done_here) == 4  # the two good ones are not done again
+
+
+def test_a_second_call_does_what_is_missing_and_nothing_else(tmp_path, troubled, done_here, bytes_in):
+    first = prepare(troubled, None, tmp_path / "maps", workers=1)
+    before = bytes_in(tmp_path / "maps")
+    done_here.clear()
+    prepare(troubled, None, tmp_path / "maps", workers=1)
+    assert len(done_here) == 4
+    assert bytes_in(tmp_path / "maps") == before
+
+    good = troubled[5].frames
+    for number in (1, 6):  # the empty folder is filled again
+        (troubled[4].frames / f"img{number}.jpg").write_bytes((good / f"img{number}.jpg").read_bytes())
+    done_here.clear()
+    maps = prepare(troubled, None, tmp_path / "maps", workers=1)
+    assert len(done_here) == 4
+    assert [clip.clip for clip in maps.clips] == ["c0", "c1", "c2"]
+    assert np.array_equal(maps.maps[0], first.maps[0])
+    assert len(read_left_out(tmp_path / "maps")) == 3
+
+    prepare(troubled, None, tmp_path / "fresh", workers=1)
+    assert bytes_in(tmp_path / "maps") == bytes_in(tmp_path / "fresh")
+
+
+def test_clips_finished_before_a_kill_join_a_set_that_is_there(tmp_path, troubled, done_here):
+    prepare(troubled, None, tmp_path / "maps", workers=1)
+    for number in (1, 6):
+        (troubled[4].frames / f"img{number}.jpg").write_bytes((troubled[5].frames / f"img{number}.jpg").read_bytes())
+    request = load_maps(tmp_path / "maps").meta["recipe"]["request"]
+    FinishedClips(tmp_path / "maps", request).add(prepare_clip(troubled[4], get_recipe(), 28))  # then it was killed
+    done_here.clear()
+    maps = prepare(troubled, None, tmp_path / "maps", workers=1)
+    assert len(maps) == 3
+    assert len(done_here) == 3
+
+
+def test_the_way_to_the_frames_may_be_spelt_differently(tmp_path, face_clips, done_here, monkeypatch):
+    clips = face_clips(1, 1)
+    prepare(clips, None, tmp_path / "maps", workers=1)
+    monkeypatch.chdir(tmp_path)
+    relative = [replace(clip, frames=clip.frames.relative_to(tmp_path)) for clip in clips]
+    prepare(relative, None, tmp_path / "maps", workers=1)
+    assert len(done_here) == 1
+
+
+def test_a_complete_set_is_not_done_again(tmp_path, face_clips, done_here):
+    clips = face_clips(1, 2)
+    prepare(clips, None, tmp_path / "maps", workers=1)
+    done_here.clear()
+    assert len(prepare(clips, None, tmp_path / "maps", workers=1)) == 2
+    assert done_here == []
+
+
+def test_nothing_prepared_is_an_error(tmp_path, face_clips):
+    (clip,) = face_clips(1, 1)
+    blind(clip, 1)
+    with pytest.raises(DatasetError, match=r"none of the 1 clips could be prepared; drawn/s0/c0: no face"):
+        prepare([clip], None, tmp_path / "maps", workers=1)
+
+
+def test_another_recipe_is_refused_unless_forced(tmp_path, face_clips):
+    clips = face_clips(1, 2)
+    prepare(clips, None, tmp_path / "maps", workers=1)
+    with pytest.raises(MapSetError, match=r"another recipe \(strain: paper -> tensor\)\n  fix: .*--force"):
+        prepare(clips, None, tmp_path / "maps", workers=1, recipe=get_recipe("epir", ["strain=tensor"]))
+    with pytest.raises(MapSetError, match=r"maps of other clips"):
+        prepare(clips[:1], None, tmp_path / "maps", workers=1)
+    forced = prepare(clips, None, tmp_path / "maps", workers=1, recipe="ststnet-like", force=True)
+    assert forced.meta["recipe"]["name"] == "ststnet-like"
+    assert forced.maps.max() == 1.0
+
+
+def test_contact_sheets_are_drawn_on_demand(tmp_path, face_clips):
+    clips = face_clips(2, 1)
+    prepare(clips, None, tmp_path / "maps", workers=1, contact_sheet=True)
+    sheets = sorted(path.name for path in (tmp_path / "maps" / "contact_sheets").iterdir())
+    assert sheets == ["drawn_s0.png", "drawn_s1.png"]
+
+
+def test_impossible_requests_are_refused_before_any_work(tmp_path, face_clips):
+    clips = face_clips(1, 1)
+    for words, arguments in (
+        (r"a map cannot be 2 px wide\n  fix: give --size", {"size": 2}),
+        (r"0 workers cannot work\n  fix: give --workers", {"workers": 0}),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            prepare(clips, None, tmp_path / "maps", **arguments)
+    with pytest.raises(DatasetError, match=r"holds no clips\n  fix: run epir check"):
+        prepare([], None, tmp_path / "maps")
+    with pytest.raises(DatasetError, match=r"the clip drawn/s0/c0 is listed twice"):
+        prepare([*clips, *clips], None, tmp_path / "maps")
+    with pytest.raises(DatasetError, match=r"where casme2 is was not said\n  fix: give the folder"):
+        prepare("casme2", None, tmp_path / "maps")
+
+
+SLOW_CHILD = """
+import pickle, sys, time
+from pathlib import Path
+from epir.maps import workers
+from epir.maps.prepare import prepare
+
+real = workers.prepare_one
+
+def slow(*given):
+    time.sleep(0.15)
+    return real(*given)
+
+if __name__ == "__main__":
+    workers.prepare_one = slow
+    clips = pickle.loads(Path(sys.argv[1]).read_bytes())
+    prepare(clips, None, sys.argv[2], workers=int(sys.argv[3]))
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_preparation_that_is_killed_is_taken_up_again(tmp_path, face_clips, done_here, bytes_in, workers):
+    import pickle
+
+    clips = face_clips(4, 3)
+    blind(clips[7], 1)
+    (tmp_path / "clips.pickle").write_bytes(pickle.dumps(clips))
+    (tmp_path / "child.py").write_text(SLOW_CHILD)
+    command = [sys.executable, "child.py", "clips.pickle", str(tmp_path / "maps"), str(workers)]
+    child = subprocess.Popen(command, cwd=tmp_path, start_new_session=True, stderr=subprocess.DEVNULL)
+
+    def finished() -> list[Path]:
+        return list(tmp_path.glob(".maps-work-*/[0-9a-f]*.npz"))
+
+    deadline = time.monotonic() + 60
+    while len(finished()) < 3 and time.monotonic() < deadline and child.poll() is None:
+        time.sleep(0.01)
+    os.killpg(child.pid, signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL, "it was killed in the middle, not at the end"
+    time.sleep(0.2)
+    kept = len(finished())
+    assert 3 <= kept < 11
+    assert not (tmp_path / "maps").exists()
+
+    maps = prepare(clips, None, tmp_path / "maps", workers=1)
+    assert len(maps) == 11
+    assert len(done_here) == 12 - kept
+    prepare(clips, None, tmp_path / "undisturbed", workers=1)
+    assert bytes_in(tmp_path / "maps") == bytes_in(tmp_path / "undisturbed")
+    assert not list(tmp_path.glob(".*"))

@@ -1,0 +1,197 @@
+"""Every registered model goes through the same trials."""
+
+import numpy as np
+import pytest
+import torch
+
+from epir.core.errors import ShapeError, TrainingError
+from epir.models.registry import build, create_model, is_pipeline, list_models, model_settings
+
+NETWORKS = [name for name in list_models() if not is_pipeline(name)]
+ON_MAPS = [name for name in list_models() if is_pipeline(name) and build(model_settings(name)).needs == "maps"]
+
+# smaller sizes of what would take seconds a step; the models not named here are tried as they are
+SMALL = {
+    **{name: {"width": 48, "feed_forward": 64, "blocks": 5} for name in NETWORKS if name.startswith(("epir", "vit"))},
+    "off-apexnet": {"width": 64},
+    "dual-inception": {"width": 64},
+    "capsulenet": {"width": 8},
+    "htnet": {"width": 12, "blocks": (1, 1, 1), "map_size": 56},  # 4 patches in a block: attention has a choice
+    "resnet18-flow": {"width": 8},
+}
+
+
+def small(name, **changes):
+    torch.manual_seed(0)
+    return create_model(name, **(SMALL.get(name, {}) | changes))
+
+
+def maps_for(model, clips=4, seed=0):
+    size = model.settings.map_size
+    return torch.randn(clips, 3, size, size, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("classes", [2, 3, 5, 7])
+def test_logits_and_features_have_the_right_shapes(name, classes):
+    model = small(name, classes=classes).eval()
+    maps = maps_for(model)
+    assert model(maps).shape == (4, classes)
+    features = model.represent(model.normalise(maps))
+    assert features.ndim == 2 and len(features) == 4
+    torch.testing.assert_close(model.classify(features), model(maps))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_clip_is_told_the_same_alone_and_in_company(name):
+    model = small(name).eval()
+    maps = maps_for(model, clips=5)
+    with torch.no_grad():
+        together = model(maps)
+        alone = torch.cat([model(one[None]) for one in maps])
+    torch.testing.assert_close(together, alone, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_gradients_reach_every_parameter(name):
+    model = small(name)
+    model.loss(maps_for(model, clips=6), torch.tensor([0, 1, 2, 0, 1, 2])).backward()
+    unreached = [part for part, weight in model.named_parameters() if weight.grad is None or not weight.grad.any()]
+    assert unreached == []
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_loss_takes_smoothing_and_class_weights(name):
+    model = small(name).eval()
+    maps, labels = maps_for(model, clips=6), torch.tensor([0, 1, 2, 0, 1, 2])
+    plain = model.loss(maps, labels)
+    assert plain.shape == () and plain > 0
+    torch.testing.assert_close(model.loss(maps, labels, weights=torch.ones(3)), plain)
+    assert model.loss(maps, labels, weights=torch.tensor([9.0, 1.0, 1.0])) != plain
+    assert model.loss(maps, labels, smoothing=0.2) != plain
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_planted_signal_is_learned(name, planted):
+    model = small(name)
+    maps, labels = (torch.from_numpy(part) for part in planted(size=model.settings.map_size))
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
+    first = model.train().loss(maps, labels).item()
+    for step in range(120):
+        optimiser.zero_grad()
+        loss = model.train().loss(maps, labels)
+        loss.backward()
+        optimiser.step()
+        if step % 10 == 9:
+            with torch.no_grad():
+                right = (model.eval()(maps).argmax(dim=1) == labels).float().mean()
+            if right == 1:
+                break
+    assert right == 1 and loss < first, f"{right:.0%} after {step + 1} steps, loss {first:.3f} -> {loss.item():.3f}"
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_the_same_seed_gives_the_same_model(name):
+    one, other = small(name).eval(), small(name).eval()
+    maps = maps_for(one)
+    assert torch.equal(one(maps), other(maps))
+    assert torch.equal(one(maps), one(maps))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_wrong_maps_are_refused_with_a_fix(name):
+    model = small(name)
+    size = model.settings.map_size
+    with pytest.raises(ShapeError, match=r"but got \(3, .*\n  fix: .*maps\[None\]"):
+        model(torch.zeros(3, size, size))
+    with pytest.raises(ShapeError, match=rf"built for {size} px maps but got 32 px\n  fix: .*--size {size}"):
+        model.loss(torch.zeros(1, 3, 32, 32), torch.tensor([0]))
+    with pytest.raises(ShapeError, match="NaN or infinity"):
+        model(torch.full((1, 3, size, size), float("nan")))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("size", [56, 112])
+def test_larger_maps_fit(name, size):
+    model = small(name, map_size=size).eval()
+    assert model(maps_for(model, clips=1)).shape == (1, 3)
+
+
+@pytest.mark.parametrize("name", ["ststnet", "off-apexnet", "dual-inception", "resnet18-flow"])
+@pytest.mark.parametrize("size", [8, 14, 29, 31])
+def test_odd_and_small_maps_fit_where_layers_allow(name, size):
+    model = small(name, map_size=size).eval()
+    assert model(maps_for(model, clips=2)).shape == (2, 3)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_still_face_gives_an_answer(name):
+    model = small(name).eval()
+    size = model.settings.map_size
+    assert torch.isfinite(model(torch.zeros(2, 3, size, size))).all()
+
+
+@pytest.mark.parametrize("name", ON_MAPS)
+def test_pipelines_learn_a_planted_signal_and_tell_new_clips(name, planted):
+    pipeline = build(model_settings(name))
+    maps, labels = planted(seed=0)
+    pipeline.fit(maps, labels, seed=0)
+    for seed in (0, 1):
+        maps, labels = planted(seed=seed)
+        scores = pipeline.scores(maps)
+        assert scores.shape == (48, 3)
+        np.testing.assert_allclose(scores.sum(axis=1), 1)
+        np.testing.assert_array_equal(scores.argmax(axis=1), labels)
+
+
+@pytest.mark.parametrize("name", ON_MAPS)
+def test_pipelines_give_the_same_again_alone_and_in_company(name, planted):
+    maps, labels = planted()
+    scores = []
+    for seed in (0, 1):
+        pipeline = build(model_settings(name, cost=10.0, balanced=True))
+        pipeline.fit(maps, labels, seed=seed)
+        scores.append(pipeline.scores(maps))
+    np.testing.assert_array_equal(*scores)
+    np.testing.assert_allclose(np.concatenate([pipeline.scores(one[None]) for one in maps]), scores[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ON_MAPS)
+@pytest.mark.parametrize("classes", [2, 5, 7])
+def test_pipelines_score_every_class_also_those_never_seen(name, classes, planted):
+    maps, labels = planted(clips=4 * classes, classes=classes)
+    pipeline = build(model_settings(name, classes=classes))
+    pipeline.fit(maps, labels)
+    np.testing.assert_array_equal(pipeline.scores(maps).argmax(axis=1), labels)
+    wider = build(model_settings(name, classes=classes + 1))
+    wider.fit(maps, labels)
+    scores = wider.scores(maps)
+    assert scores.shape == (len(maps), classes + 1)
+    assert (scores[:, -1] == 0).all()
+    assert wider.scores(maps[:0]).shape == (0, classes + 1)
+
+
+@pytest.mark.parametrize("name", ON_MAPS)
+def test_pipelines_refuse_what_they_cannot_use(name, planted):
+    maps, labels = planted()
+    pipeline = build(model_settings(name))
+    with pytest.raises(TrainingError, match=f"{name} has not been fitted\n  fix: call fit"):
+        pipeline.scores(maps)
+    with pytest.raises(TrainingError, match="clips of one class only\n  fix: train on clips of two classes"):
+        pipeline.fit(maps, 0 * labels)
+    with pytest.raises(ShapeError, match=r"takes maps \(n, 3, 28, 28\) but got \(48, 2, 28, 28\)\n  fix: .*--size 28"):
+        pipeline.fit(maps[:, :2], labels)
+    maps[3, 0, 0, 0] = np.inf
+    with pytest.raises(ShapeError, match="NaN or infinity"):
+        pipeline.fit(maps, labels)
+
+
+@pytest.mark.slow
+def test_htnet_at_full_size_takes_a_step(planted):
+    torch.manual_seed(0)
+    model = create_model("htnet")
+    maps, labels = (torch.from_numpy(part) for part in planted(clips=6))
+    before = model.loss(maps, labels)
+    before.backward()
+    torch.optim.SGD(model.parameters(), lr=1e-3).step()
+    assert model.loss(maps, labels) < before

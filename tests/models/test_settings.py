@@ -1,0 +1,60 @@
+import pytest
+
+from epir.core.config import from_dict, to_dict
+from epir.core.errors import ConfigError
+from epir.models.settings import ModelSettings
+
+
+def test_the_papers_schedule_merges_one_pair_in_each_of_six_blocks():
+    settings = ModelSettings()
+    assert settings.pairs == (1,) * 6
+    assert (settings.integration_blocks, settings.extractor_blocks) == (6, 6)
+
+
+@pytest.mark.parametrize(("rate", "merged"), [(0.0, 0), (0.3, 5), (0.6, 10), (0.8, 13)])
+def test_the_rates_of_the_papers_figure_are_spread_over_the_blocks(rate, merged):
+    pairs = ModelSettings(integration=rate).pairs
+    assert sum(pairs) == merged
+    assert max(pairs) - min(pairs) <= 1
+
+
+@pytest.mark.parametrize("blocks", range(7, 16))
+def test_only_the_last_block_stays_when_the_number_of_blocks_changes(blocks):
+    settings = ModelSettings(blocks=blocks)
+    assert settings.integration_blocks + settings.extractor_blocks + 1 == blocks
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"patch": 8},
+            r"a 28 px map cannot be cut into 8 px patches\n  fix: set model.patch to a divisor of 28: .*7, 14 or 28",
+        ),
+        ({"classes": 0}, r"0 classes has nothing to decide\n  fix: set model.classes to 2 or more"),
+        (
+            {"integration": 0.95},
+            r"wants 2 pairs in block 6, which has only 3 patch tokens\n  fix: set model.integration to 0.8\d? or less",
+        ),
+        ({"integration": 1.2}, r"model.integration is 1.2\n  fix: give a share from 0 up to"),
+        ({"heads": 300}, r"300 heads do not fit in a width of 256"),
+        ({"blocks": 2}, r"model.blocks is 2\n  fix: use 3 or more"),
+        ({"dropout": 1.0}, r"model.dropout is 1.0"),
+        ({"width": 0}, r"model.width is 0\n  fix: give a whole number of 1 or more"),
+    ],
+)
+def test_impossible_combinations_are_refused_when_built(changes, words):
+    with pytest.raises(ConfigError, match=words):
+        ModelSettings(**changes)
+
+
+def test_what_the_fix_for_too_much_integration_says_works():
+    with pytest.raises(ConfigError) as refused:
+        ModelSettings(integration=0.99)
+    rate = float(refused.value.fix.split("integration to ")[1].split(" ")[0])
+    assert sum(ModelSettings(integration=rate).pairs) > 0
+
+
+def test_settings_survive_the_way_through_plain_values():
+    settings = ModelSettings(map_size=112, integration=0.3)
+    assert from_dict(ModelSettings, to_dict(settings)) == settings

@@ -1,0 +1,60 @@
+from dataclasses import replace
+
+import pytest
+import torch
+
+from epir.core.errors import CheckpointError
+from epir.training.fit import fit
+from epir.training.recipe import TrainingSettings
+
+RECIPE = TrainingSettings(epochs=5, batch=8, lr=0.01, last=2)
+
+
+def weights(model):
+    return torch.cat([tensor.flatten().float() for tensor in model.state_dict().values()])
+
+
+@pytest.mark.parametrize("averaging", ["none", "ema", "last"])
+def test_a_stopped_training_goes_on_to_the_same_weights(make_tiny, two_classes, tmp_path, averaging):
+    recipe, kept = replace(RECIPE, averaging=averaging), tmp_path / "standing.safetensors"
+    whole, stopped, again = make_tiny(), make_tiny(), make_tiny()
+    expected = fit(whole, two_classes, recipe, seed=3)
+
+    def stop(epoch, network):
+        if epoch == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(stopped, two_classes, recipe, seed=3, after_epoch=stop, resume=kept)
+    seen = []
+    trained = fit(again, two_classes, recipe, seed=3, after_epoch=lambda epoch, _: seen.append(epoch), resume=kept)
+    assert seen == [3, 4, 5]  # two epochs were kept
+    assert trained.losses == expected.losses
+    assert torch.equal(weights(again), weights(whole))
+
+
+def test_a_finished_training_is_not_done_again(make_tiny, two_classes, tmp_path):
+    kept = tmp_path / "standing.safetensors"
+    first, second = make_tiny(), make_tiny()
+    fit(first, two_classes, RECIPE, resume=kept)
+    trained = fit(second, two_classes, RECIPE, resume=kept, after_epoch=lambda *_: pytest.fail("an epoch was done"))
+    assert torch.equal(weights(first), weights(second)) and len(trained.losses) == 5
+
+
+def test_another_training_is_not_continued(make_tiny, two_classes, tmp_path):
+    kept = tmp_path / "standing.safetensors"
+    fit(make_tiny(), two_classes, RECIPE, resume=kept)
+    words = "is where another training stands\n  fix: give another name, or delete it"
+    with pytest.raises(CheckpointError, match=words):
+        fit(make_tiny(), two_classes, replace(RECIPE, lr=0.02), resume=kept)
+    with pytest.raises(CheckpointError, match=words):
+        fit(make_tiny(), replace(two_classes, maps=two_classes.maps + 1), RECIPE, resume=kept)
+    with pytest.raises(CheckpointError, match=words):
+        fit(make_tiny(), two_classes, RECIPE, seed=1, resume=kept)
+
+
+def test_a_damaged_file_says_what_to_do(make_tiny, two_classes, tmp_path):
+    kept = tmp_path / "standing.safetensors"
+    kept.write_bytes(b"no tensors at all")
+    with pytest.raises(CheckpointError, match=r"cannot be read: .*\n  fix: delete it to train from the start"):
+        fit(make_tiny(), two_classes, RECIPE, resume=kept)

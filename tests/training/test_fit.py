@@ -1,0 +1,207 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from epir.core.errors import CheckpointError, ConfigError, TrainingError
+from epir.training.augment import mirrored, views
+from epir.training.data import LabelledMaps
+from epir.training.fit import fit, predict
+from epir.training.recipe import TrainingSettings
+
+QUICK = TrainingSettings(epochs=4, batch=8, lr=0.01)
+
+
+def weights(model):
+    return torch.cat([tensor.flatten().float() for tensor in model.state_dict().values()])
+
+
+def test_what_can_be_learnt_is_learnt(make_tiny, two_classes):
+    model = make_tiny()
+    trained = fit(model, two_classes, replace(QUICK, epochs=30))
+    assert (predict(model, two_classes.maps).argmax(1) == two_classes.labels.numpy()).all()
+    assert len(trained.losses) == 30 and trained.losses[-1] < trained.losses[0]
+    assert trained.clips_per_second > 0 and not model.training
+
+
+@pytest.mark.parametrize("averaging", ["none", "ema", "last"])
+def test_a_seed_decides_everything(make_tiny, two_classes, averaging):
+    recipe = replace(QUICK, averaging=averaging, last=2)
+    found = []
+    for seed in (5, 5, 6):
+        model = make_tiny()
+        torch.rand(17)  # the caller's random numbers are of no account
+        fit(model, two_classes, recipe, seed=seed)
+        found.append(weights(model))
+    assert torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("averaging", ["none", "ema", "last"])
+def test_looking_after_each_epoch_changes_nothing(make_tiny, two_classes, averaging):
+    recipe = replace(QUICK, averaging=averaging, last=2)
+    alone, watched = make_tiny(), make_tiny()
+    seen = []
+
+    def look(epoch, network):
+        assert not network.training
+        torch.rand(100 * epoch)
+        seen.append((epoch, predict(network, two_classes.maps)))
+
+    fit(alone, two_classes, recipe)
+    fit(watched, two_classes, recipe, after_epoch=look)
+    assert torch.equal(weights(alone), weights(watched))
+    assert [epoch for epoch, _ in seen] == [1, 2, 3, 4]
+    assert np.array_equal(seen[-1][1], predict(watched, two_classes.maps))  # the last look is the result
+
+
+def test_training_leaves_the_callers_random_numbers_alone(make_tiny, two_classes):
+    model = make_tiny()
+    torch.manual_seed(3)
+    expected = torch.rand(4)
+    torch.manual_seed(3)
+    fit(model, two_classes, QUICK, after_epoch=lambda epoch, network: None)
+    assert torch.equal(torch.rand(4), expected)
+
+
+def test_the_fold_statistics_come_from_the_training_clips(make_tiny, two_classes):
+    model = make_tiny(normalise="fold")
+    shifted = LabelledMaps(two_classes.maps + 5, two_classes.labels, two_classes.classes)
+    fit(model, shifted, QUICK)
+    torch.testing.assert_close(model.normalise.mean.flatten(), shifted.maps.mean((0, 2, 3)))
+
+
+def test_mirror_averaging_is_the_mean_of_both_sides(make_tiny, two_classes):
+    model = make_tiny()
+    plain = predict(model, two_classes.maps, mirror=False)
+    other = predict(model, mirrored(two_classes.maps), mirror=False)
+    assert np.allclose(predict(model, two_classes.maps, mirror=True), (plain + other) / 2)
+    assert np.allclose(plain.sum(1), 1)
+
+
+def test_many_clips_are_predicted_in_parts(make_tiny, two_classes):
+    model = make_tiny()
+    many = two_classes.maps.repeat(30, 1, 1, 1)
+    assert np.allclose(predict(model, many), np.tile(predict(model, two_classes.maps), (30, 1)), atol=1e-6)
+    assert predict(model, many[:0].numpy()).shape == (0, 2)
+
+
+def test_class_weights_lift_a_rare_class(make_tiny):
+    random = torch.Generator().manual_seed(0)
+    clips = LabelledMaps(
+        torch.randn(40, 3, 6, 6, generator=random), (torch.arange(40) >= 36).long(), ("often", "rarely")
+    )
+    chances = []
+    for is_weighted in (False, True):
+        model = make_tiny()
+        fit(model, clips, replace(QUICK, epochs=10, class_weights=is_weighted))
+        chances.append(predict(model, clips.maps)[:, 1].mean())
+    assert chances[1] > chances[0] + 0.1
+
+
+def test_training_starts_from_given_weights(make_tiny, two_classes, tmp_path):
+    with pytest.raises(CheckpointError, match="there are no weights"):
+        fit(make_tiny(), two_classes, replace(QUICK, start=tmp_path))
+
+
+def test_a_loss_that_is_no_number_stops_with_the_last_good_weights(make_tiny, two_classes):
+    model = make_tiny()
+    good = {}
+    loss, calls = model.loss, []
+
+    def breaks_in_epoch_three(maps, labels, **options):
+        calls.append(1)
+        if len(calls) == 7:  # three batches an epoch: this is the first of the third
+            good.update({name: tensor.clone() for name, tensor in model.state_dict().items()})
+        value = loss(maps, labels, **options)
+        return value * float("nan") if len(calls) == 9 else value
+
+    model.loss = breaks_in_epoch_three
+    words = r"not a number any more in epoch 3; the model holds the last good weights\n  fix: train .* than 0.01"
+    with pytest.raises(TrainingError, match=words):
+        fit(model, two_classes, replace(QUICK, epochs=5))
+    kept = model.state_dict()
+    learned = [name for name in good if "norm.running" not in name and "tracked" not in name]
+    assert all(torch.equal(kept[name], good[name]) for name in learned)
+    assert torch.isfinite(weights(model)).all()
+
+
+def test_weights_that_a_step_spoiled_are_not_called_good(make_tiny, two_classes):
+    model = make_tiny()
+    with pytest.raises(TrainingError, match="lower rate"):
+        fit(model, two_classes, replace(QUICK, lr=1e30, gradient_limit=0.0, optimiser="adam", warmup=0.0))
+    assert torch.isfinite(weights(model)).all()
+    assert np.isfinite(predict(model, two_classes.maps)).all()
+
+
+def test_a_model_of_other_classes_is_refused(make_tiny, two_classes):
+    with pytest.raises(ConfigError, match=r"the model has 3 classes but the clips have 2\n  fix: build .* classes=2"):
+        fit(make_tiny(classes=3), two_classes, QUICK)
+
+
+def test_too_few_clips_are_refused(make_tiny, two_classes):
+    one = LabelledMaps(two_classes.maps[:1], two_classes.labels[:1], two_classes.classes)
+    with pytest.raises(TrainingError, match="too few to train on"):
+        fit(make_tiny(), one, QUICK)
+
+
+def test_a_device_that_is_not_there_is_refused(make_tiny, two_classes):
+    with pytest.raises(ConfigError, match=r"there is no device 'abacus' here\n  fix: use --set training.device=cpu"):
+        fit(make_tiny(), two_classes, replace(QUICK, device="abacus"))
+
+
+def test_progress_tells_loss_and_throughput(make_tiny, two_classes):
+    notes = []
+
+    class Notes:
+        def start(self, task, total):
+            notes.append((task, total))
+
+        def advance(self, steps=1, note=""):
+            notes.append(note)
+
+        def finish(self):
+            notes.append("end")
+
+    fit(make_tiny(), two_classes, QUICK, progress=Notes())
+    assert notes[0] == ("training", 4) and notes[-1] == "end" and len(notes) == 6
+    assert "loss" in notes[1] and "clips a second" in notes[1]
+
+
+def test_company_is_learnt_from_too(make_tiny, two_classes):
+    """Clips that say nothing about the second class do not unlearn it when others that do keep them company."""
+    alone = LabelledMaps(two_classes.maps[:2], two_classes.labels[:2], two_classes.classes)
+    model, again = make_tiny(), make_tiny()
+    recipe = replace(QUICK, epochs=60, shift=0)
+    fit(model, alone, recipe, company=two_classes)
+    fit(again, alone, recipe, company=two_classes)
+    assert (predict(model, two_classes.maps).argmax(1) == two_classes.labels.numpy()).mean() > 0.9
+    assert torch.equal(weights(model), weights(again))
+    other = LabelledMaps(two_classes.maps, two_classes.labels, ("a", "b", "c"))
+    with pytest.raises(ConfigError, match="the model has 2 classes but the clips have 3"):
+        fit(make_tiny(), alone, recipe, company=other)
+
+
+def test_the_start_is_kept_whole_when_all_of_it_is_kept(make_tiny, two_classes, tmp_path):
+    source = make_tiny()
+    torch.nn.init.constant_(source.head.weight, 0.25)
+    source.save_pretrained(tmp_path / "start")
+    model = make_tiny()
+    fit(model, two_classes, replace(QUICK, start=tmp_path / "start", keep=1.0))
+    assert (model.head.weight == 0.25).all()
+
+
+def test_nothing_of_the_start_is_kept_under_a_head_for_other_classes(make_tiny, two_classes, tmp_path):
+    """It learnt what the moved weights say; moved back, they would say something else to it."""
+    make_tiny().save_pretrained(tmp_path / "start", labels=("other", "classes"))
+    models = [make_tiny(), make_tiny()]
+    for model, keep in zip(models, (0.0, 0.5), strict=True):
+        fit(model, two_classes, replace(QUICK, start=tmp_path / "start", keep=keep))
+    assert torch.equal(weights(models[0]), weights(models[1]))
+
+
+def test_an_answer_is_the_mean_over_the_views(make_tiny, two_classes):
+    model = make_tiny()
+    fit(model, two_classes, QUICK)
+    alone = [predict(model, each, mirror=False) for each in views(two_classes.maps, mirror=True, shift=1)]
+    np.testing.assert_allclose(predict(model, two_classes.maps, shift=1), np.mean(alone, axis=0), atol=1e-6)
