@@ -3,13 +3,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from epir.evaluation.settings import Experiment
 from hypothesis import given
 from hypothesis import strategies as st
 
 from epir.evaluation.fold import FoldTask, best_epoch, run_fold
 from epir.evaluation.folds import make_folds
 from epir.evaluation.samples import gather, read_maps
-from epir.evaluation.settings import Experiment
 from epir.maps.mapset import load_maps
 from epir.models.registry import model_settings
 from epir.training.recipe import TrainingSettings

@@ -9,10 +9,11 @@ from epir.cli.console import emit_json, showing_progress, stdout
 
 def bench(
     only: Annotated[
-        list[str] | None, typer.Option(help="One area: model, peers, onnx, preparation or folds. May be repeated.")
+        list[str] | None,
+        typer.Option(help="Areas: model, peers, onnx, preparation, folds. May be repeated.", show_default="all"),
     ] = None,
-    quick: Annotated[bool, typer.Option(help="Fewer rounds: a first impression.")] = False,
-    json: Annotated[bool, typer.Option(help="One JSON object on stdout.")] = False,
+    quick: Annotated[bool, typer.Option(help="Fewer rounds, less precise.")] = False,
+    json: Annotated[bool, typer.Option(help="Print one JSON object.")] = False,
 ) -> None:
     """Measure the speed of this machine as ratios within one run.
 
@@ -44,11 +45,17 @@ def bench(
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for column, justify in (("measured", "left"), ("ratio", "right"), ("aim", "right"), ("", "left"), ("what", "left")):
+    for column, justify in (
+        ("measured", "left"),
+        ("ratio", "right"),
+        ("target", "right"),
+        ("", "left"),
+        ("what", "left"),
+    ):
         table.add_column(column, justify=justify)  # type: ignore[arg-type]
     words = {True: "reached", False: "below", None: ""}
     for ratios in results.values():
         for r in ratios:
-            aim = "" if r.target is None else f">= {r.target:g}"
-            table.add_row(r.name, f"{r.value:.2f}", aim, words[r.reached], r.detail)
+            target = "" if r.target is None else f">= {r.target:g}"
+            table.add_row(r.name, f"{r.value:.2f}", target, words[r.reached], r.detail)
     stdout.print(table)

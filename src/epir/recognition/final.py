@@ -13,11 +13,12 @@ from epir.core.config import to_dict
 from epir.core.errors import ConfigError, ProtocolError
 from epir.core.files import refuse_overwrite
 from epir.core.progress import Progress, Silent
-from epir.evaluation.choices import choose
 from epir.training.replay import find_company
 from epir.evaluation.fold import one_thread
-from epir.evaluation.samples import Material, gather, read_maps
-from epir.evaluation.run import Engine, evaluate, opened
+from epir.evaluation.engines import Engine
+from epir.evaluation.experiment import resolve_settings
+from epir.evaluation.run import evaluate, opened
+from epir.evaluation.samples import EvaluationSet, gather, read_maps
 from epir.maps.mapset import MapSet
 from epir.models.folder import refuse_foreign_folder
 from epir.recognition.calibration import Calibration
@@ -76,7 +77,7 @@ def train_final(
         sets = stack.enter_context(opened(maps))
         material = gather(sets, protocol)
         _refuse_pipelines(model)
-        settings, recipe = choose(
+        settings, recipe, _ = resolve_settings(
             model, training=training, changes=changes, classes=len(material.classes), map_size=material.size
         )
         kept = Path(resume) if resume is not None else None
@@ -129,7 +130,7 @@ def _temporary(stack: ExitStack) -> Path:
 
 
 def _train(
-    material: Material, settings: Any, recipe: Any, seed: int, resume: Path | None, progress: Progress
+    material: EvaluationSet, settings: Any, recipe: Any, seed: int, resume: Path | None, progress: Progress
 ) -> tuple[Any, float]:
     from epir.core.seeds import stream_seed
     from epir.models.network import Network
@@ -157,7 +158,7 @@ def _train(
 
 
 def _notes(
-    sets: Sequence[MapSet], material: Material, training: Any, judgement: Judgement, seed: int
+    sets: Sequence[MapSet], material: EvaluationSet, training: Any, judgement: Judgement, seed: int
 ) -> dict[str, Any]:
     from epir import __version__
 
@@ -192,7 +193,7 @@ def _mixed(recipes: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"name": "mixed", "recipes": list(recipes)}
 
 
-def _fitting_folds(material: Material, folds: int) -> int:
+def _fitting_folds(material: EvaluationSet, folds: int) -> int:
     people = len({clip.person for clip in material.clips})
     if folds < 2:
         raise ConfigError(f"{folds} folds hold nobody out", fix="give --folds 2 or more; 5 is usual")

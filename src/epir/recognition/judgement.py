@@ -10,7 +10,7 @@ from typing import Any
 
 from epir.core.errors import ProtocolError
 from epir.core.records import Prediction
-from epir.evaluation.samples import Material, read_maps
+from epir.evaluation.samples import EvaluationSet, read_maps
 from epir.evaluation.scores import score
 from epir.recognition.calibration import Calibration, calibrate
 
@@ -35,7 +35,7 @@ def judged_by_folds(run: Any, classes: Sequence[str], folds: int) -> Judgement:
     return Judgement(run.scores["strict"], calibrate(run.predictions, classes), folds=folds)
 
 
-def judged_on(network: Any, apart: Material, *, mirror: bool, shift: int) -> Judgement:
+def judged_on(network: Any, apart: EvaluationSet, *, mirror: bool, shift: int) -> Judgement:
     """What the network says about people kept apart; each half of them is judged under the other's temperature."""
     from epir.training.fit import predict
 
@@ -67,7 +67,7 @@ def judged_on(network: Any, apart: Material, *, mirror: bool, shift: int) -> Jud
     )
 
 
-def refuse_acquaintances(training: Material, apart: Material) -> None:
+def refuse_acquaintances(training: EvaluationSet, apart: EvaluationSet) -> None:
     """People kept apart must not be among those trained on, and must be asked about the same classes."""
     both = {clip.person for clip in training.clips} & {clip.person for clip in apart.clips}
     if both:
