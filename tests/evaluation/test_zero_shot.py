@@ -3,7 +3,8 @@ import pytest
 
 from epir.core.errors import CheckpointError
 from epir.evaluation import zero_shot
-from epir.evaluation.run import Engine, evaluate
+from epir.evaluation.engines import Engine
+from epir.evaluation.run import evaluate
 from epir.maps.mapset import load_maps
 from epir.models.registry import create_model
 from epir.training.fit import predict

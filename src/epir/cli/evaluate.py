@@ -14,9 +14,7 @@ Protocol = Annotated[
 Out = Annotated[Path | None, typer.Option(help="The run folder.", show_default="runs/PROTOCOL-MODEL")]
 Folds = Annotated[
     str,
-    typer.Option(
-        help="loso (leave one subject out), loco (leave one corpus out), or a number of folds grouped by subject."
-    ),
+    typer.Option(help="loso (leave one subject out), loco (one corpus), or a number of folds grouped by subject."),
 ]
 Seeds = Annotated[int, typer.Option(help="Number of seeds; scores are means over them.")]
 Training = Annotated[
@@ -28,9 +26,7 @@ Training = Annotated[
 ]
 Changes = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", help="Change a setting, for example training.epochs=30. May be repeated.", show_default=False
-    ),
+    typer.Option("--set", help="Change a setting: training.epochs=30. May be repeated.", show_default=False),
 ]
 EngineName = Annotated[str, typer.Option("--engine", help="Where folds run: local or ray.")]
 Workers = Annotated[int | None, typer.Option(help="Folds run in parallel.", show_default="one per core")]

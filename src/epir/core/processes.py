@@ -23,8 +23,8 @@ def processor() -> str:
 def process_pool(workers: int, *, in_order: bool, **options: Any) -> Any:
     """A `joblib.Parallel` of two or more workers, which yields results in order or as soon as they are ready.
 
-    A terminal sends Ctrl-C to the workers as well. They ignore it and leave it to the parent, which ends them; otherwise
-    each would print a traceback.
+    A terminal sends Ctrl-C to the workers as well. They ignore it and are ended by their parent; otherwise each would
+    print a traceback.
     """
     from joblib import Parallel
 

@@ -1,6 +1,7 @@
 """The scores published in the paper, its own and those of the methods it compares with, digit by digit.
 
-`selection` says how such a number was obtained: the last epoch, the best epoch on the held-out person (it leaks), or unknown.
+`selection` says where such a number comes from: the last epoch, the best epoch on the held-out person (it leaks), or
+unknown.
 """
 
 import csv

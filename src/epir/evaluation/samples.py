@@ -110,6 +110,7 @@ def _refuse_missing_classes(rule: Protocol, labels: Sequence[str], clips: Sequen
     missing = [name for name in rule.classes if name not in counts]
     if missing:
         raise ProtocolError(
-            f"the protocol {rule.name} has the classes {', '.join(rule.classes)}, but no clip is {' or '.join(missing)}",
+            f"the classes of the protocol {rule.name} are {', '.join(rule.classes)}, but no clip is "
+            f"{' or '.join(missing)}",
             fix="give all map sets of the protocol, or use --protocol sde, which takes the classes of the maps",
         )

@@ -288,5 +288,5 @@ def _writing(path: Path) -> Iterator[None]:
     except OSError as error:
         raise RunError(
             f"cannot write {path}: {error.strerror or error}",
-            fix="free some space or check the permissions, then run the same command to resume; finished folds are kept",
+            fix="free disk space or check permissions, then run the same command to resume; finished folds are kept",
         ) from None
