@@ -75,10 +75,10 @@ def test_several_models_end_in_one_table(epir, small_set, tmp_path):
 
 
 def test_the_default_recipe_learns_classes_that_the_shipped_weights_do_not_know(epir, small_set, tmp_path):
-    """The paper's model, the shipped start, tutors and kept weights together, on any emotions."""
+    """The paper's model, the shipped weights, teachers and a new head, on any emotions."""
     labels = ("disgust", "happiness", "others", "repression", "surprise")
     maps = small_set(size=28, labels=labels, people=5)
-    words = ("--folds", "2", "--workers", "1", "--set", "training.epochs=1", "--set", "training.tutors=1")
+    words = ("--folds", "2", "--workers", "1", "--set", "training.epochs=1", "--set", "training.teachers=1")
     code, out, _ = epir("evaluate", maps, "--protocol", "sde", "--out", tmp_path / "run", *words)
     assert code == 0 and "sde: 30 clips of 5 people" in out
     lines = (tmp_path / "run/predictions.csv").read_text().splitlines()
@@ -141,11 +141,11 @@ def test_an_unwritable_run_folder_is_reported(epir, small_set, tmp_path):
 
 
 def test_zero_shot_without_weights_is_reported(epir, small_set, tmp_path, monkeypatch):
-    from epir.evaluation import zero_shot
+    from epir.models import folder
 
-    monkeypatch.setattr(zero_shot, "shipped_weights", lambda: tmp_path)
+    monkeypatch.setattr(folder, "shipped_folder", lambda: tmp_path)
     code, _, err = epir("evaluate", small_set(), "--protocol", "cde", "--zero-shot", "--out", tmp_path / "run")
-    assert code == 2 and "the weights that come with epir are missing" in err and "--weights" in err
+    assert code == 2 and "the weights that come with epir are missing" in err and "name a model folder" in err
 
 
 def test_an_interruption_exits_130(epir, small_set, tmp_path, monkeypatch):

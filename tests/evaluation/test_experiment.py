@@ -15,10 +15,10 @@ from epir.evaluation.experiment import (
     read_experiment,
     resolve_settings,
 )
-from epir.models.folder import read_config
+from epir.models.folder import read_config, shipped_folder
 from epir.models.registry import create_model, list_models, model_settings
-from epir.training.recipe import SHIPPED, TrainingSettings, training_preset
-from epir.training.start import shipped_weights
+from epir.models.settings import SHIPPED
+from epir.training.recipe import TrainingSettings, training_recipe
 
 EXPERIMENT = Experiment(
     "sde", ("a", "b"), model_settings("epir", classes=2), TrainingSettings(lr=3e-5), maps=("d1", "d2")
@@ -71,7 +71,7 @@ def test_every_kind_of_model_has_a_default_recipe():
 def test_the_paper_model_starts_from_the_shipped_weights_where_they_fit():
     model, training, notes = resolved()
     assert (training.name, training.start, notes) == (FINETUNE, SHIPPED, ())
-    assert model.normalise == read_config(shipped_weights()).settings["normalise"]  # as those weights saw their maps
+    assert model.normalise == read_config(shipped_folder()).settings["normalise"]  # as those weights saw their maps
     assert resolved(classes=5).training.name == FINETUNE  # only the head is new
     assert resolved(changes=["model.normalise=map"]).model.normalise == "map"
 
@@ -85,7 +85,7 @@ def test_the_paper_model_starts_from_the_shipped_weights_where_they_fit():
     ],
 )
 def test_a_change_that_rules_out_the_shipped_weights_is_announced(change, reason):
-    scratch = training_preset(SCRATCH)
+    scratch = training_recipe(SCRATCH)
     words = (
         rf"the shipped weights do not fit epir with {reason}: training uses the recipe {SCRATCH} "
         rf"\({scratch.epochs} epochs, from random weights, model\.normalise map\) instead of the default {FINETUNE}\. "

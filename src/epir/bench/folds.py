@@ -17,7 +17,7 @@ from epir.evaluation.record import FoldRecord
 from epir.evaluation.run import fold_tasks
 from epir.evaluation.samples import gather
 from epir.maps.mapset import save_maps
-from epir.models.presets import preset
+from epir.models.settings import preset
 from epir.training.recipe import TrainingSettings
 
 CLIPS = 4  # of each person

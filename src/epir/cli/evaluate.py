@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from epir.training.recipe import PRESETS as RECIPES
+from epir.training.recipe import RECIPES
 
 Maps = Annotated[list[Path], typer.Argument(help="Map sets of one size, written by epir prepare.", show_default=False)]
 Protocol = Annotated[

@@ -11,15 +11,21 @@ from typing import Any, NamedTuple
 
 from epir.core import config
 from epir.core.errors import ConfigError, EpirWarning
-from epir.models.folder import read_config
-from epir.models.presets import PRESETS as EPIR_PRESETS
+from epir.models.folder import FREE, can_start, find_folder, read_config, shipped_folder
 from epir.models.registry import is_pipeline, list_models, model_settings, settings_from_dict
-from epir.training.recipe import PRESETS as RECIPES
-from epir.training.recipe import SHIPPED, TrainingSettings, training_preset
-from epir.training.start import FREE, can_start, shipped_weights, start_folder
+from epir.models.settings import PRESETS as EPIR_PRESETS
+from epir.models.settings import SHIPPED
+from epir.training.recipe import (
+    OLD_SETTINGS,
+    RECIPES,
+    TrainingSettings,
+    current_name,
+    recipe_from_dict,
+    training_recipe,
+)
 
 ZERO_SHOT = "zero-shot"
-FINETUNE, SCRATCH, BASELINE, _PAPER = RECIPES  # the names of the recipes
+FINETUNE, SCRATCH, BASELINE, PAPER = RECIPES  # the names of the recipes, in their order
 FIXED = {"name": "--model", "classes": "--protocol", "map_size": "the map set"}  # what decides these model settings
 
 
@@ -70,7 +76,7 @@ def experiment_from(values: Mapping[str, Any]) -> Experiment:
     if not isinstance(model, Mapping) or "name" not in model:
         raise ConfigError("[model] has no name", fix='write name = "epir" under [model]')
     settings = settings_from_dict(model)
-    training = config.from_dict(TrainingSettings, plain.pop("training", {}), section="training")
+    training = recipe_from_dict(plain.pop("training", {}))
     plain["classes"], plain["maps"] = tuple(plain.get("classes", ())), tuple(plain.get("maps", ()))
     return Experiment(model=settings, training=training, **plain)
 
@@ -94,26 +100,26 @@ def resolve_settings(
     config.refuse_unknown(name, list_models(), what="model")
     sections = _sections(changes, name)
     model = model_settings(name, **{**sections["model"], "classes": classes, "map_size": map_size})
-    recipe = training_preset(training or default_recipe(model))
-    chosen = config.from_dict(TrainingSettings, config.to_dict(recipe) | sections["training"], section="training")
+    recipe = training_recipe(training or default_recipe(model))
+    chosen = recipe_from_dict(config.to_dict(recipe) | sections["training"])
     notes = () if training else _substitution(model, chosen)
     for note in notes:
         warnings.warn(note, EpirWarning, stacklevel=3)
     if chosen.start is None:
         return Resolved(model, chosen, notes)
     start = chosen.start if chosen.start == SHIPPED else chosen.start.resolve()
-    if start == SHIPPED and not can_start(model, shipped_weights()):
+    if start == SHIPPED and not can_start(model, shipped_folder()):
         raise ConfigError(
             f"the shipped weights do not fit {name!r} with these settings", fix=f"use --training {SCRATCH}"
         )
     if "normalise" not in sections["model"]:
-        model = replace(model, normalise=_normalisation(start_folder(start), model))
+        model = replace(model, normalise=_normalisation(find_folder(start), model))
     return Resolved(model, replace(chosen, start=start), notes)
 
 
 def default_recipe(model: Any) -> str:
     """The recipe for a model, by its settings, that the user named no recipe for."""
-    if model.name in EPIR_PRESETS and can_start(model, shipped_weights()):
+    if model.name in EPIR_PRESETS and can_start(model, shipped_folder()):
         return FINETUNE
     is_transformer = model.name in EPIR_PRESETS or model.name == "htnet"
     return SCRATCH if is_transformer or is_pipeline(model.name) else BASELINE
@@ -159,16 +165,21 @@ def _normalisation(folder: Path, model: Any) -> Any:
 
 def _sections(changes: Iterable[str], name: str) -> Mapping[str, dict[str, Any]]:
     """The `--set` changes as settings of the model `name` and of its training."""
-    kinds = {"model": type(model_settings(name)), "training": TrainingSettings}
+    known = {
+        "model": [each.name for each in fields(model_settings(name))],
+        "training": [each.name for each in fields(TrainingSettings)],
+    }
     sections: dict[str, dict[str, Any]] = {"model": {}, "training": {}}
     for change in changes:
         dotted, value = config.read_change(change)
         section, dot, setting = dotted.partition(".")
         if not dot or section not in sections:
-            homes = [home for home in kinds if dotted in config.setting_names(kinds[home])]
+            homes = [home for home in known if dotted in known[home]]
             fix = f"did you mean {homes[0]}.{dotted}?" if homes else "start the name with model. or training."
             raise ConfigError(f"there is no setting {dotted!r}", fix=fix)
-        setting = config.current_name(setting, kinds[section], section=section)
+        if section == "training":
+            setting = current_name(setting, OLD_SETTINGS, what="setting")
+        config.refuse_unknown(setting, known[section], section=section)
         if section == "model" and setting in FIXED:
             raise ConfigError(f"model.{setting} follows from {FIXED[setting]}", fix=f"leave out --set {change}")
         sections[section][setting] = value

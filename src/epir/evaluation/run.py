@@ -19,12 +19,10 @@ from epir.evaluation.fold import FoldTask
 from epir.evaluation.folds import make_folds
 from epir.evaluation.samples import EvaluationSet, gather
 from epir.evaluation.store import Run, Store, open_store
-from epir.evaluation.zero_shot import check_weights, find_weights, view_choices, weights_digest, weights_settings
 from epir.maps.mapset import MapSet, load_maps, save_maps
-from epir.models.folder import read_config
+from epir.models.folder import check_fits, find_folder, read_config, read_settings, weights_digest
 from epir.training.fit import find_device
 from epir.training.recipe import TrainingSettings
-from epir.training.start import start_folder
 
 Maps = str | Path | MapSet
 
@@ -58,7 +56,7 @@ def evaluate(
         clips = gather(sets, protocol)
         notes: tuple[str, ...] = ()
         if zero_shot:
-            folder = find_weights(weights)
+            folder = find_folder(weights).resolve()
             experiment = _zero_shot_experiment(clips, folder)
         else:
             folder = None
@@ -156,17 +154,17 @@ def _experiment(clips: EvaluationSet, settings: Resolved, *, folds: str, seeds: 
         seeds=seeds,
         maps=clips.maps,
         clips=clips.digest,
-        weights=weights_digest(start_folder(start)) if start else "",
+        weights=weights_digest(find_folder(start)) if start else "",
     )
 
 
 def _zero_shot_experiment(clips: EvaluationSet, folder: Path) -> Experiment:
-    check_weights(folder, classes=clips.classes, map_size=clips.size)
-    views = view_choices(read_config(folder).notes)
+    check_fits(folder, classes=clips.classes, map_size=clips.size)
+    views = read_config(folder).views
     return Experiment(
         protocol=clips.protocol,
         classes=clips.classes,
-        model=weights_settings(folder),
+        model=read_settings(folder),
         training=TrainingSettings(mirror_at_prediction=views["mirror"], shift_at_prediction=views["shift"]),
         folds=ZERO_SHOT,
         maps=clips.maps,

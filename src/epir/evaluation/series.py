@@ -18,8 +18,8 @@ from epir.evaluation.run import Maps, default_out, evaluate, opened
 from epir.evaluation.samples import gather
 from epir.evaluation.store import CONFIG, Run
 from epir.evaluation.table import Table, score_table
-from epir.models.presets import PRESETS
 from epir.models.registry import is_pipeline, list_models
+from epir.models.settings import PRESETS
 
 BLOCKS = range(7, 16)
 RATES = (0, 30, 60, 80)  # per cent of the patch tokens that integration takes away
