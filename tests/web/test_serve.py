@@ -86,8 +86,9 @@ def test_the_address_can_be_opened(host, start):
 
 
 def test_the_shipped_weights_are_the_default(start_serve):
-    from epir.core.errors import CheckpointError
     from epir.recognition.loading import find_model
+
+    from epir.core.errors import CheckpointError
 
     try:
         find_model(None)
