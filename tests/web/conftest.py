@@ -23,7 +23,7 @@ from epir.web.service import Service
 from epir.web.settings import ServeSettings
 
 TINY = ("model.width=32", "model.feed_forward=48", "model.blocks=4", "model.heads=2")
-QUICK = ("training.epochs=12", "training.lr=2e-3")
+QUICK = ("training.epochs=3", "training.lr=2e-3")
 PATIENCE_S = 1800  # reached only if something hangs
 NO_HURRY = {"timeout_s": 3600.0, "live_timeout_s": 3600.0, "receive_s": 3600.0}
 SMALL = {
