@@ -6,9 +6,6 @@ import pytest
 from epir.core.config import to_dict, write_toml
 from epir.core.errors import ConfigError, EpirWarning
 from epir.evaluation.experiment import (
-    BASELINE,
-    FINETUNE,
-    SCRATCH,
     Experiment,
     experiment_from,
     first_weights,
@@ -18,7 +15,7 @@ from epir.evaluation.experiment import (
 from epir.models.folder import read_config, shipped_folder
 from epir.models.registry import create_model, list_models, model_settings
 from epir.models.settings import SHIPPED
-from epir.training.recipe import TrainingSettings, training_recipe
+from epir.training.recipe import BASELINE, FINETUNE, SCRATCH, TrainingSettings, training_recipe
 
 EXPERIMENT = Experiment(
     "sde", ("a", "b"), model_settings("epir", classes=2), TrainingSettings(lr=3e-5), maps=("d1", "d2")

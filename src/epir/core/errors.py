@@ -18,7 +18,7 @@ def _rebuild(kind: type[EpirError], problem: str, fix: str) -> EpirError:
     return kind(problem, fix=fix)
 
 
-class EpirWarning(FutureWarning):  # the base that Python has for warnings to end users
+class EpirWarning(UserWarning):
     """Something that the user should know before the work begins; the command line prints it as `note: ...`."""
 
 

@@ -15,17 +15,9 @@ from epir.models.folder import FREE, can_start, find_folder, read_config, shippe
 from epir.models.registry import is_pipeline, list_models, model_settings, settings_from_dict
 from epir.models.settings import PRESETS as EPIR_PRESETS
 from epir.models.settings import SHIPPED
-from epir.training.recipe import (
-    OLD_SETTINGS,
-    RECIPES,
-    TrainingSettings,
-    current_name,
-    recipe_from_dict,
-    training_recipe,
-)
+from epir.training.recipe import BASELINE, FINETUNE, SCRATCH, TrainingSettings, training_recipe
 
 ZERO_SHOT = "zero-shot"
-FINETUNE, SCRATCH, BASELINE, PAPER = RECIPES  # the names of the recipes, in their order
 FIXED = {"name": "--model", "classes": "--protocol", "map_size": "the map set"}  # what decides these model settings
 
 
@@ -76,7 +68,7 @@ def experiment_from(values: Mapping[str, Any]) -> Experiment:
     if not isinstance(model, Mapping) or "name" not in model:
         raise ConfigError("[model] has no name", fix='write name = "epir" under [model]')
     settings = settings_from_dict(model)
-    training = recipe_from_dict(plain.pop("training", {}))
+    training = config.from_dict(TrainingSettings, plain.pop("training", {}), section="training")
     plain["classes"], plain["maps"] = tuple(plain.get("classes", ())), tuple(plain.get("maps", ()))
     return Experiment(model=settings, training=training, **plain)
 
@@ -101,7 +93,7 @@ def resolve_settings(
     sections = _sections(changes, name)
     model = model_settings(name, **{**sections["model"], "classes": classes, "map_size": map_size})
     recipe = training_recipe(training or default_recipe(model))
-    chosen = recipe_from_dict(config.to_dict(recipe) | sections["training"])
+    chosen = config.from_dict(TrainingSettings, config.to_dict(recipe) | sections["training"], section="training")
     notes = () if training else _substitution(model, chosen)
     for note in notes:
         warnings.warn(note, EpirWarning, stacklevel=3)
@@ -165,21 +157,16 @@ def _normalisation(folder: Path, model: Any) -> Any:
 
 def _sections(changes: Iterable[str], name: str) -> Mapping[str, dict[str, Any]]:
     """The `--set` changes as settings of the model `name` and of its training."""
-    known = {
-        "model": [each.name for each in fields(model_settings(name))],
-        "training": [each.name for each in fields(TrainingSettings)],
-    }
+    kinds = {"model": type(model_settings(name)), "training": TrainingSettings}
     sections: dict[str, dict[str, Any]] = {"model": {}, "training": {}}
     for change in changes:
         dotted, value = config.read_change(change)
         section, dot, setting = dotted.partition(".")
         if not dot or section not in sections:
-            homes = [home for home in known if dotted in known[home]]
+            homes = [home for home in kinds if dotted in config.setting_names(kinds[home])]
             fix = f"did you mean {homes[0]}.{dotted}?" if homes else "start the name with model. or training."
             raise ConfigError(f"there is no setting {dotted!r}", fix=fix)
-        if section == "training":
-            setting = current_name(setting, OLD_SETTINGS, what="setting")
-        config.refuse_unknown(setting, known[section], section=section)
+        setting = config.current_name(setting, kinds[section], section=section)
         if section == "model" and setting in FIXED:
             raise ConfigError(f"model.{setting} follows from {FIXED[setting]}", fix=f"leave out --set {change}")
         sections[section][setting] = value

@@ -12,7 +12,7 @@ from epir.core.errors import EpirWarning, RunError
 from epir.core.files import write_text
 from epir.core.progress import Progress
 from epir.evaluation.engines import Engine
-from epir.evaluation.experiment import SCRATCH, Resolved, first_weights, resolve_settings
+from epir.evaluation.experiment import Resolved, first_weights, resolve_settings
 from epir.evaluation.published import RUNGS, PublishedScores, comparisons, ladder
 from epir.evaluation.run import Maps, default_out, evaluate, opened
 from epir.evaluation.samples import gather
@@ -20,6 +20,7 @@ from epir.evaluation.store import CONFIG, Run
 from epir.evaluation.table import Table, score_table
 from epir.models.registry import is_pipeline, list_models
 from epir.models.settings import PRESETS
+from epir.training.recipe import SCRATCH
 
 BLOCKS = range(7, 16)
 RATES = (0, 30, 60, 80)  # per cent of the patch tokens that integration takes away

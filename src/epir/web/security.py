@@ -1,14 +1,15 @@
-"""What surrounds every request: who may ask, and what the browser is told about the answer."""
+"""Security of every request: checks of Host and Origin, and the headers of every response."""
 
 import ipaddress
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 
-from epir.web.problems import BAD, FORBIDDEN
+from epir.web.problems import Problem
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -41,7 +42,7 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class Guard:
-    """Refuses requests under foreign names and from foreign pages, and adds the headers to every answer."""
+    """Refuses unknown host names and cross-site requests, and adds the headers to every response."""
 
     def __init__(self, app: Asgi, names: Iterable[str]) -> None:
         self._app = app
@@ -53,38 +54,37 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        asked = Headers(scope=scope)
 
         async def with_headers(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                told = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    told[name] = value
-                told.setdefault("Cache-Control", "no-cache" if scope["path"].startswith("/static/") else "no-store")
+                headers = MutableHeaders(scope=message)
+                headers.update(HEADERS)
+                headers.setdefault("Cache-Control", "no-cache" if scope["path"].startswith("/static/") else "no-store")
             await send(message)
 
-        refused = self._refused(scope["method"], asked)
-        await (refused or self._app)(scope, receive, with_headers)
+        problem = self._check(scope["method"], Headers(scope=scope))
+        if problem is None:
+            await self._app(scope, receive, with_headers)
+        else:
+            await JSONResponse(problem.to_dict(), status_code=problem.status)(scope, receive, with_headers)
 
-    def _refused(self, method: str, asked: Headers) -> JSONResponse | None:
-        host = asked.get("host", "")
-        if not known_host(host, self._names):
-            words = {
-                "problem": f"this server is not called {host[:80]!r}",
-                "fix": "open it by the address that epir serve prints; a name of its own is given with --name",
-            }
-            return JSONResponse(words, status_code=BAD)
-        if method not in SAFE and not same_site(asked.get("origin"), asked.get("sec-fetch-site"), host):
-            words = {"problem": "another site's page sent this", "fix": "use the page of this server itself"}
-            return JSONResponse(words, status_code=FORBIDDEN)
+    def _check(self, method: str, headers: Headers) -> Problem | None:
+        host = headers.get("host", "")
+        if not is_known_host(host, self._names):
+            return Problem(
+                f"unknown host name {host[:80]!r}",
+                "use the address that epir serve prints, or allow this name with --name",
+                HTTPStatus.BAD_REQUEST,
+            )
+        if method not in SAFE and not is_same_site(headers.get("origin"), headers.get("sec-fetch-site"), host):
+            return Problem(
+                "cross-site requests are refused", "send it from the page of this server", HTTPStatus.FORBIDDEN
+            )
         return None
 
 
-def known_host(host: str, names: frozenset[str]) -> bool:
-    """Whether a Host header is an address, which no foreign site can pose as, or a known name.
-
-    A name that a foreign site has made to point here (DNS rebinding) is neither.
-    """
+def is_known_host(host: str, names: frozenset[str]) -> bool:
+    """Whether a Host header is an IP address or a known name, which DNS rebinding cannot forge."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
         _ = urlsplit(f"//{host}").port
@@ -99,15 +99,15 @@ def known_host(host: str, names: frozenset[str]) -> bool:
     return True
 
 
-def same_site(origin: str | None, fetched: str | None, host: str) -> bool:
-    """Whether a request that changes something comes from this server's own page, or from no page at all."""
-    if fetched is not None and fetched not in ("same-origin", "none"):
+def is_same_site(origin: str | None, fetch_site: str | None, host: str) -> bool:
+    """Whether a request comes from this server's own page, or from no page at all."""
+    if fetch_site is not None and fetch_site not in ("same-origin", "none"):
         return False
     return origin is None or origin_host(origin) == host.lower()
 
 
 def origin_host(origin: str) -> str:
-    """The host and port of an origin, empty for `null` and for nonsense."""
+    """The host and port of an origin, empty if it is `null` or malformed."""
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:

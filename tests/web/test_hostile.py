@@ -1,8 +1,11 @@
-"""Whatever is sent: a documented status, words without paths of this machine, and nothing left on the disk."""
+"""Whatever is sent: a documented status, no path of this machine in the reply, and no file left on the disk."""
 
 import os
+import struct
+import zlib
 
-import httpx
+import cv2
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -23,11 +26,23 @@ NAMES = ("a.mp4", "../../etc/passwd", "/etc/shadow", "..\\..\\x.avi", "\0", 'a;b
 QUIET = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-@pytest.fixture(scope="module")
-def served(serving):
-    limits = {"max_bytes": 1 << 20, "live_bytes": 1 << 20, "examples_ahead": False}
-    with serving(**limits) as (service, address), httpx.Client(base_url=address, timeout=120) as client:
-        yield service, client
+@pytest.fixture
+def post_and_check(service, api):
+    """Posts something and checks the reply."""
+
+    def post(path, **sent):
+        reply = api.post(path, **sent)
+        assert reply.status_code in DOCUMENTED, reply.text
+        body = reply.json()
+        if reply.status_code != 200:
+            assert set(body) == {"problem", "fix"}
+            assert all(isinstance(each, str) and each for each in body.values())
+        assert str(service.private.path) not in reply.text
+        assert "uploads" not in reply.text
+        assert list(service.private.uploads.iterdir()) == []
+        assert {name for _, _, names in os.walk(service.private.path) for name in names} <= {"smile.webm"}
+
+    return post
 
 
 @pytest.fixture(scope="module")
@@ -59,19 +74,6 @@ def fields():
     return st.lists(st.tuples(names, values), max_size=3)
 
 
-def check(service, reply):
-    assert reply.status_code in DOCUMENTED, reply.text
-    words = reply.json()
-    if reply.status_code != 200:
-        assert set(words) == {"problem", "fix"}
-        assert all(isinstance(each, str) and each for each in words.values())
-    assert str(service.private.path) not in reply.text
-    assert "uploads" not in reply.text
-    assert list(service.private.uploads.iterdir()) == []
-    there = {name for _, _, names in os.walk(service.private.path) for name in names}
-    assert there <= {"smile.webm"}
-
-
 def form(parts):
     """A multipart body by hand: httpx would mend the names."""
     body = b""
@@ -85,30 +87,27 @@ def form(parts):
 
 @QUIET
 @given(data=st.data())
-def test_any_form_to_predict(served, film, data):
-    service, client = served
+def test_any_form_to_predict(post_and_check, film, data):
     files = data.draw(st.lists(st.tuples(st.sampled_from(NAMES), contents(film)), max_size=3))
     parts = [("files", name, content) for name, content in files]
     parts += [(name, None, value.encode("utf-8", "replace")) for name, value in data.draw(fields())]
-    check(service, client.post("/api/predict", **form(data.draw(st.permutations(parts)))))
+    post_and_check("/api/predict", **form(data.draw(st.permutations(parts))))
 
 
 @settings(QUIET, max_examples=25)
 @given(data=st.data())
-def test_any_damaged_video(served, film, data):
-    service, client = served
+def test_any_damaged_video(post_and_check, film, data):
     content = data.draw(contents(film).filter(lambda each: len(each) > 1000))
-    check(service, client.post("/api/predict", **form([("files", "a.mp4", content)])))
+    post_and_check("/api/predict", **form([("files", "a.mp4", content)]))
 
 
 @QUIET
 @given(data=st.data())
-def test_any_form_to_live(served, film, data):
-    service, client = served
+def test_any_form_to_live(post_and_check, film, data):
     files = data.draw(st.lists(st.tuples(st.sampled_from(NAMES), contents(film)), max_size=5))
     times = data.draw(st.one_of(st.just(",".join(str(33 * n) for n in range(len(files)))), st.text(max_size=40)))
     parts = [("frames", name, content) for name, content in files] + [("times", None, times.encode("utf-8", "replace"))]
-    check(service, client.post("/api/live", **form(parts)))
+    post_and_check("/api/live", **form(parts))
 
 
 @QUIET
@@ -117,16 +116,56 @@ def test_any_form_to_live(served, film, data):
     kind=st.sampled_from(["multipart/form-data; boundary=edge", "multipart/form-data; boundary=", "text/plain", ""]),
     path=st.sampled_from(["/api/predict", "/api/live"]),
 )
-def test_any_body(served, body, kind, path):
-    service, client = served
-    check(service, client.post(path, content=body, headers={"Content-Type": kind}))
+def test_any_body(post_and_check, body, kind, path):
+    post_and_check(path, content=body, headers={"Content-Type": kind})
 
 
 @QUIET
 @given(id=st.text(max_size=30), picture=st.sampled_from(["", "/why.png", "/../x", "/..%2f..%2fetc%2fpasswd"]))
-def test_any_result_that_was_never_there(served, id, picture):
+def test_any_unknown_result(api, id, picture):
     from urllib.parse import quote
 
-    reply = served[1].get(f"/api/results/{quote(id, safe='')}{picture}")
+    reply = api.get(f"/api/results/{quote(id, safe='')}{picture}")
     assert reply.status_code in (404, 405)
     assert set(reply.json()) == {"problem", "fix"}
+
+
+def post(api, *files):
+    reply = api.post("/api/predict", files=[("files", each) for each in files])
+    return reply.status_code, reply.json()["problem"]
+
+
+def black_png(width, height):
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    rows = zlib.compress(bytes((1 + 3 * width) * height), 1)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def avi(path, size, frames=6):
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"MJPG"), 30, size)
+    for number in range(frames):
+        writer.write(np.full((size[1], size[0], 3), number, np.uint8))
+    writer.release()
+    return bytearray(path.read_bytes())
+
+
+def test_bombs_of_every_kind(service, api, tmp_path):
+    pid = service.workers[0].pid
+    picture = ("a.png", black_png(1200, 1000))
+    assert post(api, picture, picture) == (422, "a.png is not a picture that can be read")
+    large = ("b.avi", bytes(avi(tmp_path / "b.avi", (1200, 1000))))
+    assert post(api, large) == (413, "the frames have 1200 x 1000 px")
+    lying = avi(tmp_path / "c.avi", (64, 64))
+    struct.pack_into("<I", lying, lying.find(b"avih") + 8 + 16, 2_000_000_000)  # frames, says the file
+    struct.pack_into("<I", lying, lying.find(b"strh") + 8 + 32, 2_000_000_000)
+    reply = post(api, ("c.avi", bytes(lying)))
+    assert reply == (413, "this input needs more memory than the server allows")
+    assert service.workers[0].pid == pid
+
+
+def test_playlists_never_reach_the_decoder(api):
+    playlist = b"#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:10.0,\nfile:///etc/hostname\n#EXT-X-ENDLIST\n"
+    assert post(api, ("film.mp4", playlist)) == (415, "film.mp4 is not a video or picture that can be read")

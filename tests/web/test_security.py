@@ -1,14 +1,14 @@
-"""Who may ask, and what the browser is told."""
+"""Host and Origin checks, and the security headers."""
 
 import pytest
 
-from epir.web.headers import HEADERS, known_host, same_site
+from epir.web.security import HEADERS, is_known_host, is_same_site
 
 NAMES = frozenset({"localhost", "faces.example.org"})
 
 
 @pytest.mark.parametrize("path", ["/", "/api/health", "/api/nothing", "/static/nothing.js", "/openapi.json"])
-def test_every_answer_has_the_headers(client, path):
+def test_every_response_has_the_headers(client, path):
     headers = client.get(path).headers
     assert {name: headers[name] for name in HEADERS} == HEADERS
     assert headers["cache-control"] == ("no-cache" if path.startswith("/static") else "no-store")
@@ -28,27 +28,27 @@ def test_the_policy_lets_nothing_in_from_elsewhere():
     "host", ["localhost", "LOCALHOST:7860", "127.0.0.1:7860", "[::1]:7860", "192.168.1.4", "faces.example.org"]
 )
 def test_addresses_and_known_names_are_served(host):
-    assert known_host(host, NAMES)
+    assert is_known_host(host, NAMES)
 
 
 @pytest.mark.parametrize(
     "host", ["", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "x:y:z", "[::1", "a b"]
 )
 def test_other_names_are_not(host):
-    assert not known_host(host, NAMES)
+    assert not is_known_host(host, NAMES)
 
 
-def test_a_foreign_host_is_refused_with_words(client):
+def test_a_foreign_host_is_refused(client):
     reply = client.get("/api/health", headers={"Host": "evil.example:7860"})
     assert reply.status_code == 400
     assert reply.json() == {
-        "problem": "this server is not called 'evil.example:7860'",
-        "fix": "open it by the address that epir serve prints; a name of its own is given with --name",
+        "problem": "unknown host name 'evil.example:7860'",
+        "fix": "use the address that epir serve prints, or allow this name with --name",
     }
 
 
 @pytest.mark.parametrize(
-    ("origin", "fetched", "allowed"),
+    ("origin", "fetch_site", "allowed"),
     [
         (None, None, True),
         (None, "none", True),
@@ -61,18 +61,18 @@ def test_a_foreign_host_is_refused_with_words(client):
         ("http://127.0.0.1:7860", "same-site", False),
     ],
 )
-def test_only_the_own_page_may_send(origin, fetched, allowed):
-    assert same_site(origin, fetched, "127.0.0.1:7860") is allowed
+def test_only_the_own_page_may_send(origin, fetch_site, allowed):
+    assert is_same_site(origin, fetch_site, "127.0.0.1:7860") is allowed
 
 
-def test_another_sites_page_is_refused_with_words(client):
+def test_a_cross_site_request_is_refused(client):
     for reply in (
         client.post("/api/predict", headers={"Origin": "https://evil.example"}),
         client.delete("/api/results/x", headers={"Origin": "https://evil.example"}),
     ):
         assert reply.status_code == 403
         assert reply.json() == {
-            "problem": "another site's page sent this",
-            "fix": "use the page of this server itself",
+            "problem": "cross-site requests are refused",
+            "fix": "send it from the page of this server",
         }
     assert client.get("/api/health", headers={"Origin": "https://evil.example"}).status_code == 200
