@@ -15,6 +15,7 @@ AREAS = {
     "onnx": "the exported model against eager torch",
     "preparation": "clips prepared a second",
     "folds": "two workers against one, and the cost of a fold beyond its training",
+    "web": "the web server with many clients at once",
 }
 
 

@@ -9,7 +9,7 @@ from epir.cli.console import emit_json, showing_progress, stdout
 
 def bench(
     only: Annotated[
-        list[str] | None, typer.Option(help="One area: model, peers, onnx, preparation or folds. May be repeated.")
+        list[str] | None, typer.Option(help="One area: model, peers, onnx, preparation, folds or web. May be repeated.")
     ] = None,
     quick: Annotated[bool, typer.Option(help="Fewer rounds: a first impression.")] = False,
     json: Annotated[bool, typer.Option(help="One JSON object on stdout.")] = False,
