@@ -14,8 +14,9 @@ AREAS = {
     "model": "the paper's model against the machine's limit and against a plain Vision Transformer",
     "peers": "the other methods against epir",
     "onnx": "the exported model against eager torch",
-    "preparation": "clips prepared per second",
-    "folds": "two workers against one, and the share of a fold that is training",
+    "preparation": "clips prepared a second",
+    "folds": "two workers against one, and the cost of a fold beyond its training",
+    "web": "the web server with many clients at once",
 }
 
 

@@ -10,8 +10,7 @@ from epir.cli.console import emit_json, showing_progress, stdout
 
 def bench(
     only: Annotated[
-        list[str] | None,
-        typer.Option(help="model, peers, onnx, preparation or folds. May be repeated.", show_default="all"),
+        list[str] | None, typer.Option(help="One area: model, peers, onnx, preparation, folds or web. May be repeated.")
     ] = None,
     quick: Annotated[bool, typer.Option(help="Fewer rounds, less precise.")] = False,
     json: Annotated[bool, typer.Option(help="Print one JSON object.")] = False,
