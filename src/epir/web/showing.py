@@ -7,10 +7,16 @@ from typing import Any
 import numpy as np
 
 from epir.recognition.answer import Answer
-from epir.reports.panels import draw_attention, draw_flow, draw_tokens
-from epir.reports.pixels import jpeg
-from epir.reports.timeline import draw_timeline, seconds_of
-from epir.reports.why import DOTS_PER_INCH, draw_why
+from epir.reports.pictures import jpeg
+from epir.reports.why import (
+    DOTS_PER_INCH,
+    draw_attention,
+    draw_flow,
+    draw_timeline,
+    draw_tokens,
+    draw_why,
+    seconds_of,
+)
 from epir.spotting.timeline import Movement, Timeline
 
 MOST_POINTS = 1500  # of the curve; more are not seen on a screen
