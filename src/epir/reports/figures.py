@@ -109,7 +109,7 @@ def draw_examples(examples: Sequence[Example], sources: Sources) -> "Figure | No
     for (example, flow_map), line in zip(shown, grid, strict=True):
         places, tokens = iter(line), example.tokens
         for caption, picture in map_pictures(flow_map).items():
-            show_picture(next(places), picture, caption)
+            show_picture(next(places), picture, caption, **PRINT)
         if tokens is not None:
             ground = motion_picture(flow_map)
             caption = f"merged to {len(tokens.groups)}"
