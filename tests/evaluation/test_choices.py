@@ -2,10 +2,9 @@ import pytest
 
 from epir.core.errors import ConfigError
 from epir.evaluation.choices import choose
-from epir.models.folder import read_config
+from epir.models.folder import read_config, shipped_folder
 from epir.models.registry import create_model
 from epir.training.recipe import SHIPPED
-from epir.training.start import shipped_weights
 
 
 def chosen(name="epir", *, training=None, changes=(), classes=3, map_size=28):
@@ -23,10 +22,10 @@ def test_peers_have_a_recipe_of_their_own_unless_told():
     assert chosen("vit+dtsm")[1].name == chosen("htnet")[1].name == "scratch"
 
 
-def test_the_paper_model_starts_from_the_shipped_weights_where_they_fit():
+def test_the_paper_model_starts_from_the_shipped_folder_where_they_fit():
     model, training = chosen()
     assert (training.name, training.start) == ("strict", SHIPPED)
-    assert model.normalise == read_config(shipped_weights()).settings["normalise"]  # as those weights saw their maps
+    assert model.normalise == read_config(shipped_folder()).settings["normalise"]  # as those weights saw their maps
     assert chosen(classes=5)[1].name == "strict"  # only the head is new
     assert chosen(changes=["model.normalise=map"])[0].normalise == "map"
     for change in ("model.width=128", "model.blocks=7", "model.integration=0.6"):
@@ -34,7 +33,7 @@ def test_the_paper_model_starts_from_the_shipped_weights_where_they_fit():
         assert (training.name, training.start, model.normalise) == ("scratch", None, "map")
 
 
-def test_the_shipped_weights_are_refused_where_they_do_not_fit():
+def test_the_shipped_folder_are_refused_where_they_do_not_fit():
     words = "the weights that come with epir do not fit 'vit' with these settings\n  fix: use --training scratch"
     with pytest.raises(ConfigError, match=words):
         chosen("vit", training="strict")

@@ -19,8 +19,9 @@ from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.scores import all_scores, uf1
 from epir.evaluation.settings import ZERO_SHOT, Experiment
 from epir.evaluation.store import Run
+from epir.models.folder import shipped_folder, weights_digest
 from epir.models.registry import model_settings
-from epir.training.recipe import SHIPPED, TrainingSettings, training_preset
+from epir.training.recipe import RECIPES, SHIPPED, TrainingSettings
 
 CLASSES = ("negative", "positive", "surprise")
 
@@ -157,7 +158,7 @@ def experiment_of(model="ststnet", **changes):
 
 
 def test_the_training_of_a_run_is_its_recipe_and_its_first_weights(tmp_path):
-    scratch = training_preset("scratch")
+    scratch = RECIPES["scratch"]
     cases = {
         scratch: Training("scratch", "random"),
         replace(scratch, device="cpu"): Training("scratch", "random"),
@@ -165,16 +166,15 @@ def test_the_training_of_a_run_is_its_recipe_and_its_first_weights(tmp_path):
         replace(scratch, start=SHIPPED): Training("scratch", "shipped"),
         replace(scratch, start=tmp_path / "mine"): Training("scratch", "mine"),
         TrainingSettings(name="of another version"): Training("of another version", "random"),
+        replace(RECIPES["finetune"], name="strict"): Training("finetune", "shipped"),  # as version 0.1 called it
     }
     for settings, expected in cases.items():
         assert training_of(experiment_of(training=settings)) == expected
 
 
 def test_a_pipeline_has_no_recipe_and_a_zero_shot_run_names_its_weights():
-    from epir.evaluation.zero_shot import find_weights, weights_digest
-
     assert training_of(experiment_of("bi-woof")) == Training("–", "–")
-    shipped = weights_digest(find_weights(None))
+    shipped = weights_digest(shipped_folder())
     assert training_of(experiment_of(folds=ZERO_SHOT, weights=shipped)) == Training("none", "shipped")
     assert training_of(experiment_of(folds=ZERO_SHOT, weights="ab" * 32)) == Training("none", "sha256 abababab")
 

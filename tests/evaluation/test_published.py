@@ -1,7 +1,7 @@
 import pytest
 
 from epir.evaluation.published import RUNGS, comparisons, ladder, load_printed
-from epir.models.presets import PRESETS
+from epir.models.settings import PRESETS
 
 
 def pair(table, method, part):

@@ -13,10 +13,10 @@ from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.settings import Experiment, read_experiment
 from epir.evaluation.store import file_name, open_run, open_store
 from epir.models.registry import model_settings
-from epir.training.recipe import training_preset
+from epir.training.recipe import training_recipe
 
 CLASSES = ("negative", "positive", "surprise")
-EXPERIMENT = Experiment("cde", CLASSES, model_settings("ststnet"), training_preset("paper"), maps=("d1",), clips="d2")
+EXPERIMENT = Experiment("cde", CLASSES, model_settings("ststnet"), training_recipe("paper"), maps=("d1",), clips="d2")
 
 
 def record(fold, *, seed=0, count=3):

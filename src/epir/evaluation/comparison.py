@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from epir.core.config import differences, to_dict
-from epir.core.errors import ConfigError, RunError
+from epir.core.errors import RunError
 from epir.core.seeds import generator
 from epir.evaluation.scores import COLUMNS, LEVEL, RESAMPLINGS, Column, counts_by_person, uf1
 from epir.evaluation.settings import Experiment
 from epir.evaluation.store import Run
-from epir.training.recipe import TrainingSettings, training_preset
+from epir.training.recipe import OLD_RECIPES, RECIPES, TrainingSettings
 
 MOST_EXACT = 13  # people up to which all swaps are tried
 SWAPS = 10_000
@@ -61,6 +61,11 @@ def training_of(experiment: Experiment) -> Training:
         return Training(NOT_APPLICABLE, NOT_APPLICABLE)
     start = experiment.training.start
     return Training(_recipe(experiment.training), Path(start).name if start else "random")
+
+
+def recipe_name(training: TrainingSettings) -> str:
+    """The name of a recipe, also of a run that was made before it was renamed."""
+    return OLD_RECIPES.get(training.name, training.name)
 
 
 def scores_with_training(run: Run) -> dict[str, Any]:
@@ -147,22 +152,21 @@ def _protocol(run: Run) -> str:
 
 def _recipe(training: TrainingSettings) -> str:
     """The name of the recipe; where settings differ from those of that name, the table says so."""
-    try:
-        preset = to_dict(training_preset(training.name))
-    except ConfigError:
-        return training.name  # a recipe of another version
-    elsewhere = ("name", "start", "device")
-    changed = any(preset.get(name) != value for name, value in to_dict(training).items() if name not in elsewhere)
-    return f"{training.name} (changed)" if changed else training.name
+    name = recipe_name(training)
+    if name not in RECIPES:
+        return name
+    recipe, elsewhere = to_dict(RECIPES[name]), ("name", "start", "device")
+    changed = any(recipe.get(key) != value for key, value in to_dict(training).items() if key not in elsewhere)
+    return f"{name} (changed)" if changed else name
 
 
 def _known_weights(digest: str) -> str:
     """`shipped`, or the digest of other weights: a zero-shot run does not record their folder."""
-    from epir.maps.mapset import file_digest
-    from epir.training.start import WEIGHTS, shipped_weights
+    from epir.models.folder import WEIGHTS, shipped_folder, weights_digest
 
-    shipped = shipped_weights() / WEIGHTS
-    return "shipped" if shipped.exists() and file_digest(shipped) == digest else f"sha256 {digest[:8]}"
+    folder = shipped_folder()
+    is_shipped = (folder / WEIGHTS).exists() and weights_digest(folder) == digest
+    return "shipped" if is_shipped else f"sha256 {digest[:8]}"
 
 
 def _paired(first: Run, second: Run, column: Column) -> np.ndarray:

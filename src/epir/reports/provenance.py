@@ -9,10 +9,11 @@ import tomli_w
 from epir.core.config import to_dict
 from epir.core.table import Column, Row, Table
 from epir.evaluation.choices import FIXED, default_training
+from epir.evaluation.comparison import recipe_name
 from epir.evaluation.store import Run
 from epir.models.registry import model_settings
 from epir.reports.markup import Markup, element, html_table, join
-from epir.training.recipe import training_preset
+from epir.training.recipe import RECIPES, TrainingSettings
 
 
 def provenance_part(run: Run) -> Markup:
@@ -41,10 +42,10 @@ def command(run: Run) -> str:
     words += ["--model", experiment.model.name]
     words += ["--folds", experiment.folds] if experiment.folds != "loso" else []
     words += ["--seeds", str(experiment.seeds)] if experiment.seeds > 1 else []
-    recipe = experiment.training.name
+    recipe = recipe_name(experiment.training)
     words += ["--training", recipe] if recipe != default_training(experiment.model) else []
     words += _changes("model", model_settings(experiment.model.name), experiment.model, leave_out=tuple(FIXED))
-    words += _changes("training", training_preset(recipe), experiment.training, leave_out=("name",))
+    words += _changes("training", RECIPES.get(recipe, TrainingSettings()), experiment.training, leave_out=("name",))
     return " ".join(map(quote, [*words, "--out", run.folder.name]))
 
 
