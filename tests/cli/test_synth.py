@@ -66,7 +66,7 @@ def test_settings_are_changed_by_their_dotted_names(tmp_path):
         (["--maps", "3", "--truth"], "maps have no frames, so --truth does not go with --maps\n  fix: "),
         (["--recipe", "epir"], "--recipe is about maps\n  fix: add --maps N, or leave it out"),
         (["--set", "peple=3"], "there is no setting 'peple'\n  fix: did you mean 'people'?"),
-        (["--workers", "0"], "0 workers cannot work\n  fix: give --workers 1 or more"),
+        (["--workers", "0"], "--workers must be at least 1, not 0\n  fix: give --workers 1 or more"),
     ],
 )
 def test_mistakes_are_told_with_their_remedy(tmp_path, arguments, words):

@@ -9,14 +9,13 @@ import numpy as np
 
 from epir.bench.ratio import Ratio, seconds_each
 from epir.core.records import Clip
-from epir.maps.clip import prepare_clip
 from epir.flow.recipe import RECIPES, Recipe, get_recipe
+from epir.maps.prepare import prepare_clip
 from epir.maps.workers import one_thread
 from epir.synthetic.clip import draw_frame
-from epir.synthetic.corpus import plan_corpus, portrait_of
+from epir.synthetic.corpus import CorpusSettings, plan_corpus, portrait_of
 from epir.synthetic.identity import draw_identity
 from epir.synthetic.moving import MovingFace
-from epir.synthetic.settings import CorpusSettings
 
 WIDTH, HEIGHT = 640, 480  # px
 CLIPS_A_SECOND = 12.0  # to reach with the recipe `epir`

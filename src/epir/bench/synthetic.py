@@ -18,13 +18,12 @@ from epir.flow.optical import flow_between
 from epir.flow.recipe import Recipe, get_recipe
 from epir.maps.workers import one_thread
 from epir.synthetic.clip import ClipPlan, draw_frame
-from epir.synthetic.corpus import plan_corpus, portrait_of
+from epir.synthetic.corpus import CorpusSettings, plan_corpus, portrait_of
 from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP, Canvas
 from epir.synthetic.drawing.portrait import draw_portrait
 from epir.synthetic.identity import draw_identity
 from epir.synthetic.maps import synthetic_maps
 from epir.synthetic.moving import LAYERS, MovingFace
-from epir.synthetic.settings import CorpusSettings
 
 
 def landmark_errors(seed: int, name: str, size: int) -> np.ndarray | None:
