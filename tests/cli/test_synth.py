@@ -62,7 +62,7 @@ def test_settings_are_changed_by_their_dotted_names(tmp_path):
             "at 3 frames a second a micro-expression has no frame between onset, apex and offset\n  fix: ",
         ),
         (["--maps", "-3"], "-3 maps are no maps\n  fix: give --maps 1 or more"),
-        (["--maps", "3", "--recipe", "dirct"], "there is no recipe 'dirct'\n  fix: "),
+        (["--maps", "3", "--recipe", "dirct"], "there is no flow recipe 'dirct'\n  fix: "),
         (["--maps", "3", "--truth"], "maps have no frames, so --truth does not go with --maps\n  fix: "),
         (["--recipe", "epir"], "--recipe is about maps\n  fix: add --maps N, or leave it out"),
         (["--set", "peple=3"], "there is no setting 'peple'\n  fix: did you mean 'people'?"),

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 import pytest
 
-from epir.core.errors import ConfigError, DatasetError, FaceNotFound, FrameError, MapSetError
+from epir.core.errors import ConfigError, DatasetError, FaceNotFound, FrameError, MapSetError, MissingExtra
 from epir.core.records import Clip
 from epir.datasets.base import Corpus
 from epir.faces.align import Crop
@@ -351,3 +351,10 @@ def test_without_a_detector_every_frame_has_a_map(tmp_path, long_clip):
     done = prepare_clip(replace(long_clip, frames=tmp_path, apex=2), get_recipe("epir", ["face.detector=none"]))
     assert Crop.from_text(done.clip.extra["crop"]) == Crop(39.5, 29.5, 80, 0, 0.75)
     assert np.abs(done.map).max() < 1e-3
+
+
+def test_a_missing_extra_stops_everything_at_once(tmp_path, face_clips, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skimage.registration", None)
+    with pytest.raises(MissingExtra, match=r'fix: pip install "epir\[tvl1\]"'):
+        prepare(face_clips(1, 2), None, tmp_path / "maps", workers=1, recipe="ststnet-like")
+    assert not (tmp_path / "maps").exists()

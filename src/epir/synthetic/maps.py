@@ -64,7 +64,7 @@ class MapSettings:
         if not 4 <= self.size <= 512:
             raise ConfigError(f"a map cannot be {self.size} px wide", fix="give --size from 4 to 512; 28 is usual")
         if not self.recipes:
-            raise ConfigError("no recipe is given", fix="give one, for example --recipe epir")
+            raise ConfigError("no flow recipe is given", fix="give one, for example --recipe epir")
         words = emotions(self.classes)
         if self.shares and (len(self.shares) != len(words) or not all(0 < share < np.inf for share in self.shares)):
             raise ConfigError(
