@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from epir.core.config import differences
-from epir.datasets.counts import expected_composite
+from epir.datasets.survey import expected_composite
 from epir.evaluation.published import Printed
 from epir.evaluation.store import Run
 from epir.reports.bars import Mark, Strip, strips
