@@ -1,5 +1,6 @@
 """The verb `ablate`."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +14,6 @@ from epir.cli.evaluate import (
     Gpus,
     Json,
     Maps,
-    Out,
     Protocol,
     Seeds,
     Workers,
@@ -26,7 +26,9 @@ def ablate(
     sweep: Annotated[
         str | None, typer.Option(help="blocks (7 to 15) or integration (0 to 80 %).", show_default="the ladder")
     ] = None,
-    out: Out = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The folder of the runs.", show_default="runs/PROTOCOL-ablation-ladder")
+    ] = None,
     folds: Folds = "loso",
     seeds: Seeds = 1,
     training: Annotated[

@@ -21,7 +21,7 @@ Training = Annotated[
     str | None,
     typer.Option(
         help=f"Training recipe: {', '.join(RECIPES)}.",
-        show_default="by model; a note says so where the shipped weights do not fit",
+        show_default="by model and settings",
     ),
 ]
 Changes = Annotated[
