@@ -15,13 +15,14 @@ from epir.evaluation.comparison import (
     scores_with_training,
     training_of,
 )
+from epir.evaluation.experiment import ZERO_SHOT, Experiment
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.scores import all_scores, uf1
-from epir.evaluation.settings import ZERO_SHOT, Experiment
 from epir.evaluation.store import Run
 from epir.models.folder import shipped_folder, weights_digest
 from epir.models.registry import model_settings
-from epir.training.recipe import RECIPES, SHIPPED, TrainingSettings
+from epir.models.settings import SHIPPED
+from epir.training.recipe import RECIPES, TrainingSettings
 
 CLASSES = ("negative", "positive", "surprise")
 

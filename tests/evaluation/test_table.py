@@ -3,9 +3,9 @@ import io
 from dataclasses import replace
 
 from epir.evaluation.comparison import Comparison, Training
+from epir.evaluation.experiment import ZERO_SHOT
 from epir.evaluation.published import comparisons, ladder
 from epir.evaluation.run import Engine, evaluate
-from epir.evaluation.settings import ZERO_SHOT
 from epir.evaluation.table import comparison_table, score_table
 from epir.models.registry import model_settings
 

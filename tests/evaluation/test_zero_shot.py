@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from epir.core.errors import CheckpointError
-from epir.evaluation.run import Engine, evaluate
+from epir.evaluation.engines import Engine
+from epir.evaluation.run import evaluate
 from epir.maps.mapset import load_maps
 from epir.models.folder import load_network, weights_digest
 from epir.models.registry import create_model

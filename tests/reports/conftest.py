@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from epir.core.records import Clip
+from epir.evaluation.experiment import Experiment
 from epir.evaluation.record import ClipRecord, FoldRecord
-from epir.evaluation.settings import Experiment
 from epir.evaluation.store import Run, open_store
 from epir.maps.mapset import MapSet, save_maps
 from epir.models.registry import model_settings

@@ -1,9 +1,9 @@
 import pytest
 
-from epir.core.config import to_dict
-from epir.core.errors import ConfigError
+from epir.core.config import from_dict, to_dict
+from epir.core.errors import ConfigError, EpirWarning
 from epir.models.settings import SHIPPED
-from epir.training.recipe import RECIPES, TrainingSettings, recipe_from_dict, training_recipe
+from epir.training.recipe import RECIPES, TrainingSettings, training_recipe
 
 
 def test_the_paper_recipe_is_what_the_paper_prints():
@@ -21,7 +21,7 @@ def test_finetune_starts_from_the_shipped_weights_and_scratch_from_random_ones()
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_survives_its_file(name):
     assert RECIPES[name].name == name
-    assert recipe_from_dict(to_dict(RECIPES[name])) == RECIPES[name]
+    assert from_dict(TrainingSettings, to_dict(RECIPES[name])) == RECIPES[name]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_an_unknown_recipe_is_refused_with_the_nearest():
 
 @pytest.mark.parametrize(("old", "new"), [("strict", "finetune"), ("peer", "baseline")])
 def test_old_names_of_recipes_go_on_working_with_a_note(old, new):
-    with pytest.warns(FutureWarning, match=f"the training recipe '{old}' is now called '{new}'"):
+    with pytest.warns(EpirWarning, match=f"the recipe {old} is now called {new}"):
         assert training_recipe(old) is RECIPES[new]
 
 
@@ -58,4 +58,4 @@ def test_runs_and_models_with_the_old_names_of_settings_are_read():
         {"teachers": "tutors", "interpolate": "keep", "replay": "company"}.get(name, name): values[name]
         for name in values
     }
-    assert "tutors" in old and recipe_from_dict(old) == RECIPES["finetune"]
+    assert "tutors" in old and from_dict(TrainingSettings, old) == RECIPES["finetune"]

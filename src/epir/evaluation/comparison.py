@@ -17,10 +17,10 @@ import numpy as np
 from epir.core.config import differences, to_dict
 from epir.core.errors import RunError
 from epir.core.seeds import generator
+from epir.evaluation.experiment import Experiment
 from epir.evaluation.scores import COLUMNS, LEVEL, RESAMPLINGS, Column, counts_by_person, uf1
-from epir.evaluation.settings import Experiment
 from epir.evaluation.store import Run
-from epir.training.recipe import OLD_RECIPES, RECIPES, TrainingSettings
+from epir.training.recipe import RECIPES, RENAMED_RECIPES, TrainingSettings
 
 MOST_EXACT = 13  # people up to which all swaps are tried
 SWAPS = 10_000
@@ -65,7 +65,7 @@ def training_of(experiment: Experiment) -> Training:
 
 def recipe_name(training: TrainingSettings) -> str:
     """The name of a recipe, also of a run that was made before it was renamed."""
-    return OLD_RECIPES.get(training.name, training.name)
+    return RENAMED_RECIPES.get(training.name, training.name)
 
 
 def scores_with_training(run: Run) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from epir.core.table import MISSING, Column, Row, Table
 from epir.evaluation import scores
 from epir.evaluation.comparison import SWAPS, Comparison, Training, score_columns, training_of
-from epir.evaluation.published import RUNGS, Printed
+from epir.evaluation.published import RUNGS, PublishedScores
 from epir.evaluation.store import Run
 
 COLUMN_NAMES: Final[dict[scores.Column, str]] = {"strict": "strict", "best_epoch": "best epoch (leaks)"}
@@ -31,7 +31,7 @@ PUBLISHED_NOTE = (
 )
 
 
-def score_table(runs: Sequence[Run], published: Sequence[Printed] = (), *, names: Sequence[str] = ()) -> Table:
+def score_table(runs: Sequence[Run], published: Sequence[PublishedScores] = (), *, names: Sequence[str] = ()) -> Table:
     """UF1, interval, UAR and accuracy of every run, pooled and by corpus, then the published scores.
 
     A published rung of the ablation stands below the run of the same model, everything else below all runs.
@@ -133,7 +133,7 @@ def _cells(values: Mapping[str, Any], parts: Sequence[str]) -> list[str]:
     return cells
 
 
-def _published_row(pairs: Sequence[Printed], parts: Sequence[str]) -> Row:
+def _published_row(pairs: Sequence[PublishedScores], parts: Sequence[str]) -> Row:
     """One method of the paper's tables; a table of one corpus has no `full`."""
     by_part = {each.part: each for each in pairs}
     whole = by_part.get("full") or pairs[0]

@@ -8,8 +8,8 @@ import tomli_w
 
 from epir.core.config import to_dict
 from epir.core.table import Column, Row, Table
-from epir.evaluation.choices import FIXED, default_training
 from epir.evaluation.comparison import recipe_name
+from epir.evaluation.experiment import FIXED, default_recipe
 from epir.evaluation.store import Run
 from epir.models.registry import model_settings
 from epir.reports.markup import Markup, element, html_table, join
@@ -43,7 +43,7 @@ def command(run: Run) -> str:
     words += ["--folds", experiment.folds] if experiment.folds != "loso" else []
     words += ["--seeds", str(experiment.seeds)] if experiment.seeds > 1 else []
     recipe = recipe_name(experiment.training)
-    words += ["--training", recipe] if recipe != default_training(experiment.model) else []
+    words += ["--training", recipe] if recipe != default_recipe(experiment.model) else []
     words += _changes("model", model_settings(experiment.model.name), experiment.model, leave_out=tuple(FIXED))
     words += _changes("training", RECIPES.get(recipe, TrainingSettings()), experiment.training, leave_out=("name",))
     return " ".join(map(quote, [*words, "--out", run.folder.name]))

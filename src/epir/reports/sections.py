@@ -6,7 +6,7 @@ from typing import Final
 from epir.core.config import differences
 from epir.datasets.counts import expected_composite
 from epir.evaluation.comparison import score_columns, training_of
-from epir.evaluation.published import Printed
+from epir.evaluation.published import PublishedScores
 from epir.evaluation.store import Run
 from epir.evaluation.table import COLUMN_NAMES, FOLDS, LEVEL, OWN_METHOD, corpus_title, interval_text, score_text
 from epir.reports.charts import Dot, Strip, chart_figure, matrix, person_bars, strips
@@ -299,7 +299,7 @@ def _run_strips(runs: Sequence[Run]) -> list[Strip]:
     return [*lines, _with_published(Strip("EPIR, published", ()), whole)] if whole else lines
 
 
-def _with_published(line: Strip, published: Printed | None) -> Strip:
+def _with_published(line: Strip, published: PublishedScores | None) -> Strip:
     if published is None:
         return line
     dot = Dot(f"EPIR, published: {published.selection}", published.uf1, "published")

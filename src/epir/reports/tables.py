@@ -7,7 +7,7 @@ from typing import Any
 
 from epir.core.table import MISSING, Column, Row, Table
 from epir.evaluation.comparison import compare, score_columns, training_of
-from epir.evaluation.published import Printed, comparisons, ladder
+from epir.evaluation.published import PublishedScores, comparisons, ladder
 from epir.evaluation.store import Run
 from epir.evaluation.table import (
     COLUMN_NAMES,
@@ -32,7 +32,7 @@ class Cost:
     multiply_accumulates: int
 
 
-def published_beside(runs: Sequence[Run]) -> tuple[Printed, ...]:
+def published_beside(runs: Sequence[Run]) -> tuple[PublishedScores, ...]:
     """What the paper publishes for the runs' protocol: for a ladder its rungs, for a sweep only its own method.
 
     Nothing, if the runs have corpora that the paper does not use.

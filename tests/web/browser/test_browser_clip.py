@@ -102,7 +102,7 @@ def test_a_blink_is_no_micro_expression(open_page):
     page.locator(".example", has_text="blink").click()
     assert answered(page) == "No micro-expression found"
     assert page.locator(".timeline polyline").count() == 1
-    assert page.locator(".bars, .keyframes").count() == 0
+    assert page.locator("#result .bars, #result .keyframes, #result .note").count() == 0
 
 
 def test_the_thumbnails_of_examples_are_visible(open_page):

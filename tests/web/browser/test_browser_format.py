@@ -36,7 +36,7 @@ def test_how_certain_an_answer_is(call):
     )
     assert synthetic.endswith("correct on synthetic faces the model had not seen. Expect fewer on real faces.")
     assert sure("uncertain", negative=0.45, positive=0.55) == "Most likely positive, but its score is only 0.55."
-    assert sure("no micro-expression found") == "No movement was short and strong enough to count as one."
+    assert sure("no micro-expression found") == "No movement was both short and strong enough."
 
 
 def test_sizes_and_counts(call):

@@ -23,7 +23,7 @@ export function showResult(section, id, result, { truth = null, onDelete }) {
     const which = movements.length > 1 ? `${rank} of ${movements.length} movements` : null;
     head.replaceChildren(...answerHead(movement, which, truth, result.judged_on));
     head.classList.toggle("alone", head.childElementCount < 2);
-    faces.replaceChildren(...keyFrames(movement, eventOf(movement)));
+    faces.replaceChildren(...(movements.length ? keyFrames(movement, eventOf(movement)) : []));
     curve?.choose(eventOf(movement));
     choices?.querySelectorAll("input").forEach((radio, at) => (radio.checked = at === number));
   }
@@ -122,7 +122,7 @@ function actions(id, result, onDelete) {
     "p",
     { class: "actions" },
     element("a", { class: "button primary", href: "/", "data-route": true }, "Another clip"),
-    element("a", { class: "button", href: `/api/results/${id}/${picture}`, download: picture }, found ? "Explanation" : "Timeline"),
+    element("a", { class: "button", href: `/api/results/${id}/${picture}`, download: picture }, found ? "Explanation (PNG)" : "Timeline (PNG)"),
     element("a", { class: "button", href: `/api/results/${id}` }, "JSON"),
     copy,
     element("button", { type: "button", class: "button quiet", click: onDelete }, "Delete result"),

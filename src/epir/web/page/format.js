@@ -37,7 +37,7 @@ export function topClass(scores) {
 /** One sentence on how certain an answer is. */
 export function certainty(answer, calibratedOn = "people") {
   const name = topClass(answer.scores);
-  if (!name) return "No movement was short and strong enough to count as one.";
+  if (!name) return "No movement was both short and strong enough.";
   const value = score(answer.scores[name]);
   if (answer.label === UNCERTAIN) return `Most likely ${name}, but its score is only ${value}.`;
   const percent = Math.round(100 * answer.scores[name]);
