@@ -124,7 +124,7 @@ def test_groups_become_words_of_the_heading_and_marks_are_escaped():
     assert r"- a\_note" in text
 
 
-def test_tables_are_kept_apart_by_an_empty_line():
+def test_an_empty_line_separates_tables():
     assert "\n\n**Some" in markdown_tables([PLAIN, PLAIN])
 
 

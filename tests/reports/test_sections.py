@@ -53,8 +53,8 @@ def test_maps_that_are_missing_cost_the_pictures_and_leave_a_note(small, tmp_pat
     assert "head 3" in text  # the tokens are in the run itself
 
 
-def test_a_class_without_clips_is_shown_as_empty(small, invented_clips, render):
-    text = render(small(clips=[clip for clip in invented_clips if clip.emotion != "surprise"], epochs=2))
+def test_a_class_without_clips_is_shown_as_empty(small, some_clips, render):
+    text = render(small(clips=[clip for clip in some_clips if clip.emotion != "surprise"], epochs=2))
     assert "this class has no clips here" in text
     visible = re.sub(r"data:[^\"]*", "", text)
     assert not re.search(r"\bnan\b", visible, re.IGNORECASE)

@@ -71,23 +71,21 @@ def comparison_table(comparisons: Sequence[Comparison], *, names: Mapping[str, s
         *(Column(f"{LEVEL} interval", numeric=True), Column("p", numeric=True)),
     )
     rows = tuple(
-        Row(
+        score_row(
+            (names.get(each.second, each.second),),
+            each.second_training,
+            each.column,
             (
-                *(names.get(each.second, each.second), each.second_training.recipe),
-                *(each.second_training.first_weights, COLUMN_NAMES[each.column]),
                 *(f"{each.difference:+.4f}", f"{each.interval[0]:+.4f} to {each.interval[1]:+.4f}"),
                 "< 0.001" if each.p < 0.001 else f"{each.p:.4f}",
             ),
-            kind=each.column,
         )
         for each in comparisons
     )
-    first, training = comparisons[0].first, comparisons[0].first_training
+    first = comparisons[0].first
     swaps = "exact: all swaps" if comparisons[0].is_exact else f"{SWAPS:,} random swaps"
     note = f"p: paired permutation test over people ({swaps}). Only strict is a result."
-    caption = (
-        f"Difference to {names.get(first, first)} (training {training.recipe}, first weights {training.first_weights})"
-    )
+    caption = f"Difference to {names.get(first, first)} ({comparisons[0].first_training})"
     return Table("comparison", caption, columns, rows, (note,))
 
 
@@ -95,8 +93,7 @@ def score_row(
     first: tuple[str, ...], training: Training, column: scores.Column, cells: Sequence[str], *, strong: bool = False
 ) -> Row:
     """A row of scores with its training and its kind."""
-    start = (*first, training.recipe, training.first_weights, COLUMN_NAMES[column])
-    return Row((*start, *cells), kind=column, strong=strong)
+    return Row((*first, *training.cells, COLUMN_NAMES[column], *cells), kind=column, strong=strong)
 
 
 def corpus_title(name: str) -> str:
