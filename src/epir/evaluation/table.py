@@ -24,7 +24,7 @@ TRAINING_COLUMNS: Final = (Column("training"), Column("first weights"))
 EVALUATION: Final = Column("evaluation", tag=True)
 
 INTERVAL_NOTE = f"Interval: {LEVEL}, bootstrap over people. Scores of several seeds are means."
-CHANGED_NOTE = "(changed): some settings differ from those of the recipe; config.toml of the run lists them all."
+CHANGED_NOTE = "Training (changed): settings differ from those of the recipe; config.toml of the run lists them."
 PUBLISHED_NOTE = (
     "Published scores (Table {tables} of the paper) are of all people of the protocol, and best epoch or unknown "
     "unless a row says otherwise; compare them with best epoch (leaks), not with strict."
@@ -54,10 +54,10 @@ def score_table(runs: Sequence[Run], published: Sequence[PublishedScores] = (), 
     others = [method for method, pairs in methods.items() if pairs[0].table <= 3]
     own_first = sorted(others, key=lambda method: method != OWN_METHOD)
     rows += [_published_row(methods[method], parts) for method in own_first]
-    notes = [INTERVAL_NOTE]
+    is_changed = any("(changed)" in row.cells[1] for row in rows)
+    notes = [f"{INTERVAL_NOTE} {CHANGED_NOTE}" if is_changed else INTERVAL_NOTE]
     tables = ", ".join(map(str, sorted({each.table for each in published})))
     notes += [PUBLISHED_NOTE.format(tables=tables)] if published else []
-    notes += [CHANGED_NOTE] if any("(changed)" in row.cells[1] for row in rows) else []
     remarks = (each for each in published if each.note)
     notes += dict.fromkeys(f"{each.method}, published ({each.selection}): {each.note}." for each in remarks)
     return Table("scores", _caption(runs[0]), tuple(columns), tuple(rows), tuple(notes))

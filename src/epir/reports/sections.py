@@ -140,10 +140,8 @@ def warnings(runs: Sequence[Run]) -> list[str]:
 def scores_part(runs: Sequence[Run]) -> Markup:
     """The table of scores, the same numbers on one scale, and the data they come from."""
     lines = _part_strips(runs[0]) if len(runs) == 1 else _run_strips(runs)
-    lead = (
-        "All scores come from one confusion matrix pooled over all folds. "
-        f"{STRICT.capitalize()} is the result; {LEAKS} uses the answers."
-    )
+    lead = f"All scores come from one confusion matrix pooled over all folds. {STRICT.capitalize()} is the result"
+    lead += f"; {LEAKS} uses the answers." if any("best_epoch" in score_columns(run) for run in runs) else "."
     return join(
         element("p", lead, class_="lead"),
         strips(lines, title="UF1", chance=1 / len(runs[0].experiment.classes)),
