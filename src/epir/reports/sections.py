@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from epir.core.config import differences
-from epir.datasets.counts import expected_composite
+from epir.datasets.survey import expected_composite
 from epir.evaluation.comparison import score_columns, training_of
 from epir.evaluation.published import PublishedScores
 from epir.evaluation.store import Run
