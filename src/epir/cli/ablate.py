@@ -48,6 +48,7 @@ def ablate(
     """
     from epir.cli.console import emit_json, showing_progress, stdout
     from epir.evaluation import series
+    from epir.evaluation.comparison import scores_with_training
     from epir.evaluation.engines import Engine
 
     with showing_progress(quiet=json) as progress:
@@ -66,7 +67,7 @@ def ablate(
         )
     if json:
         runs = zip(found.names, found.runs, strict=True)
-        emit_json({"runs": {name: {"run": str(run.folder), **run.scores} for name, run in runs}})
+        emit_json({"runs": {name: {"run": str(run.folder), **scores_with_training(run)} for name, run in runs}})
         return
     stdout.print(found.table.text(), markup=False)
     stdout.print(f"runs and table.csv: {found.runs[0].folder.parent}", markup=False)
