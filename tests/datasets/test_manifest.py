@@ -79,7 +79,7 @@ def test_what_is_wrong_is_listed_and_the_rest_is_read(tmp_path, release):
     assert [(one.clip[-2:], one.problem) for one in corpus.faults] == [
         ("c1", "there is no folder or video gone"),
         ("c2", "it has no emotion"),
-        ("c3", "the onset is 'x', which is no frame number"),
+        ("c3", "the onset is 'x', which is not a frame number"),
         ("c3", "the fps is 'fast', which is no number of frames per second"),
         ("c4", "apex and onset are one frame, with no motion between them; the apex policy decides"),
         ("c5", "its folder holds no pictures"),

@@ -25,9 +25,9 @@ def check(
     tree: Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Recognise a corpus, count its clips, classes and people against the expected, list every defect.
+    """Count the clips, classes and people of a corpus against a complete copy, and list every defect.
 
-    Exit code 0 if all is well, 1 if something is missing or wrong.
+    Exit code 0 if nothing is missing or wrong, else 1.
 
     Example: epir check casme2 ~/corpora/CASME2
     """

@@ -11,12 +11,12 @@ import cv2
 import numpy as np
 
 from epir.core.errors import MissingExtra, ShapeError
-from epir.flow.recipe import FlowSettings, Recipe
+from epir.flow.recipe import FlowRecipe, FlowSettings
 
 TVL1_ATTACHMENT = 100.0  # scikit-image's `attachment` per unit of `flow.attachment`: 0.15 is its default of 15
 
 
-def flow_between(onset: np.ndarray, apex: np.ndarray, recipe: Recipe) -> np.ndarray:
+def flow_between(onset: np.ndarray, apex: np.ndarray, recipe: FlowRecipe) -> np.ndarray:
     """The flow from `onset` to `apex`, both (h, w) or (h, w, 3) uint8, as (h, w, 2) float32.
 
     A point at (x, y) of the onset is at (x + u, y + v) in the apex. The pictures are taken at the size they have.
