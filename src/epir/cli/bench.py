@@ -14,18 +14,19 @@ def bench(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="One area: model, peers, onnx, preparation, folds; flow, synthetic, robustness. May be repeated."
+            help="One area: model, peers, onnx, preparation, folds; flow, synthetic, robustness, web. May be repeated.",
+            show_default="all areas of speed",
         ),
     ] = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="Change a setting of the area, such as flow.context=0.")
     ] = None,
-    quick: Annotated[bool, typer.Option(help="Fewer rounds: a first impression.")] = False,
-    json: Annotated[bool, typer.Option(help="One JSON object on stdout.")] = False,
+    quick: Annotated[bool, typer.Option(help="Fewer rounds, less precise.")] = False,
+    json: Annotated[bool, typer.Option(help="Print one JSON object.")] = False,
 ) -> None:
     """Measure the speed of this machine as ratios within one run.
 
-    Areas that measure accuracy (flow, synthetic, robustness) run only when named.
+    The areas flow, synthetic, robustness and web run only when named.
 
     Example: epir bench --only model
 
