@@ -4,7 +4,7 @@ import pytest
 
 from epir.core.config import digest, from_dict, to_dict
 from epir.core.errors import ConfigError
-from epir.flow.recipe import FLOW_RECIPES, FlowSettings, FlowRecipe, changed, flow_recipe
+from epir.flow.recipe import FLOW_RECIPES, FlowRecipe, FlowSettings, changed, flow_recipe
 
 
 def test_the_default_is_the_papers():
