@@ -381,3 +381,12 @@ def test_a_missing_extra_stops_everything_at_once(tmp_path, face_clips, monkeypa
     with pytest.raises(MissingExtra, match=r'fix: pip install "epir\[tvl1\]"'):
         prepare(face_clips(1, 2), None, tmp_path / "maps", workers=1, recipe="ststnet-like")
     assert not (tmp_path / "maps").exists()
+
+
+def test_a_layout_without_frames_is_refused_before_any_work(tmp_path):
+    clips = (Clip("casme2", "sub01", "EP02_01f", "disgust", 1, 2, 3),)
+    corpus = Corpus("casme2", tmp_path, "2014", clips, layout="frames are expected as a/b; found instead: c.zip")
+    with pytest.raises(
+        DatasetError, match=r"expected as a/b; found instead: c.zip\n  fix: arrange .*epir check casme2"
+    ):
+        prepare(corpus, None, tmp_path / "maps")

@@ -99,6 +99,10 @@ def corpus_clips(
     name, sheet, clips = "clips", "", tuple(corpus.clips if isinstance(corpus, Corpus) else corpus)
     if isinstance(corpus, Corpus):
         name, sheet = corpus.name, corpus.sheet
+        if corpus.layout:  # the same for every clip
+            raise DatasetError(
+                corpus.layout, fix=f"arrange {corpus.root} that way; epir check {name} says what is there"
+            )
     if not clips:
         raise DatasetError(f"{name} holds no clips", fix="run epir check to see what is there")
     keys = [clip.key for clip in clips]
