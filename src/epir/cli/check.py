@@ -75,15 +75,15 @@ def _decode_video(clip: "Clip", frames: "Frames") -> str | None:
     """Decode a video to its end, and compare the last frame with the annotation."""
     from epir.core.errors import FrameError
 
-    last, problems = -1, list[str]()
+    count, problems = 0, list[str]()
     try:
-        for last, _ in frames:  # noqa: B007
-            pass
+        for _ in frames:
+            count += 1
     except FrameError as error:
         problems.append(error.problem)
     for name, number in (("onset", clip.onset), ("apex", clip.apex), ("offset", clip.offset)):
-        if number is not None and number > last:
-            problems.append(f"the {name} {number} is past the end of the video, whose last frame is {last}")
+        if number is not None and number >= count:
+            problems.append(f"the {name} {number} is past the end of the video, whose last frame is {count - 1}")
     return "; ".join(problems) or None
 
 
