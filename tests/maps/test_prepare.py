@@ -224,7 +224,7 @@ def test_impossible_requests_are_refused_before_any_work(tmp_path, face_clips):
         prepare([], None, tmp_path / "maps")
     with pytest.raises(DatasetError, match=r"the clip drawn/s0/c0 is listed twice"):
         prepare([*clips, *clips], None, tmp_path / "maps")
-    with pytest.raises(DatasetError, match=r"where casme2 is was not said\n  fix: give the folder"):
+    with pytest.raises(DatasetError, match=r"no folder is given for casme2\n  fix: give the folder"):
         prepare("casme2", None, tmp_path / "maps")
 
 

@@ -54,7 +54,7 @@ def test_the_list_survives_being_written(tmp_path):
         LeftOut.because(CLIP, OSError("disk on fire")),
     ]
     assert clips[0].fix == "look, then correct"
-    assert (clips[1].problem, clips[1].fix) == ("disk on fire", "look at the frames of this clip")
+    assert (clips[1].problem, clips[1].fix) == ("disk on fire", "check the frames of this clip")
     write_left_out(tmp_path, clips)
     assert read_left_out(tmp_path) == tuple(clips)
     assert (tmp_path / "left_out.csv").read_text().startswith("corpus,subject,clip,problem,fix\n")

@@ -14,7 +14,7 @@ import numpy as np
 from epir.flow.head_motion import similarity_motion
 from epir.flow.map import area_average
 from epir.flow.optical import flow_between
-from epir.flow.recipe import FlowSettings, FlowRecipe
+from epir.flow.recipe import FlowRecipe, FlowSettings
 from epir.spotting.regions import EYES, GRID, NAMES, region_cells
 
 FLOW = FlowRecipe(flow=FlowSettings(window=11, levels=3, iterations=2))
