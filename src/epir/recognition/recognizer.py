@@ -20,7 +20,7 @@ from epir.flow.apex import spot_apex
 from epir.flow.head_motion import similarity_motion
 from epir.flow.map import cut_face, flow_to_map, without_border
 from epir.flow.optical import flow_between
-from epir.flow.recipe import Recipe
+from epir.flow.recipe import FlowRecipe
 from epir.frames.reader import Frames
 from epir.maps.workers import one_thread
 from epir.models.folder import find_folder
@@ -237,7 +237,7 @@ def _moved(flow: np.ndarray) -> tuple[float, float]:
     return float(head) / flow.shape[0], float(np.quantile(skin, 0.98)) / flow.shape[0]
 
 
-def _face_words(frame: np.ndarray, crop: Crop, recipe: Recipe) -> list[str]:
+def _face_words(frame: np.ndarray, crop: Crop, recipe: FlowRecipe) -> list[str]:
     """Words about the face of one frame; others in it are looked for at half its size."""
     if recipe.face.detector == "none":
         return caution.about_face(crop, 1)
