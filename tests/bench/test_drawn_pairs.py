@@ -2,9 +2,9 @@ import cv2
 import numpy as np
 import pytest
 
+from epir.bench.drawn_pairs import drawn_pair, drawn_pairs
 from epir.core.errors import DatasetError
 from epir.faces.align import Crop
-from epir.bench.drawn_pairs import drawn_pair, drawn_pairs
 
 
 def test_the_true_flow_is_seen_through_the_crop():

@@ -1,7 +1,7 @@
 from epir.bench.preparation import HEIGHT, WIDTH, draw_clip, measure
-from epir.maps.clip import prepare_clip
 from epir.flow.recipe import RECIPES, get_recipe
 from epir.frames.reader import open_frames
+from epir.maps.clip import prepare_clip
 
 
 def test_the_clip_has_two_key_frames_of_a_face_that_moves(tmp_path):

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from epir.core.records import Clip
 from epir.bench.spotting import Tally, compare, main, overlap
+from epir.core.records import Clip
 from epir.spotting.timeline import Movement
 
 

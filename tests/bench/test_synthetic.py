@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from epir.bench.synthetic import flow_error, landmark_errors, main
 from epir.flow.recipe import get_recipe
 from epir.synthetic.corpus import plan_corpus
-from epir.bench.synthetic import flow_error, landmark_errors, main
 from epir.synthetic.settings import CorpusSettings
 
 BOUND = 0.06  # mean endpoint error over clips, face units (0.2 % of the face's width)

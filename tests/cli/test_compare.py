@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 from epir.cli.compare import compare
 from epir.core.errors import RunError
 from epir.core.records import Clip
-from epir.evaluation.run import Engine, evaluate
+from epir.evaluation.engines import Engine
+from epir.evaluation.run import evaluate
 from epir.maps.mapset import save_maps
 
 

@@ -10,7 +10,7 @@ from epir.cli.main import app
 @pytest.fixture
 def small(monkeypatch):
     """The same way with fewer and smaller clips."""
-    for name, value in {"PEOPLE": 3, "CLIPS": 3, "SIZE": 200, "FPS": 60.0}.items():
+    for name, value in {"PEOPLE": 2, "CLIPS": 3, "SIZE": 200, "FPS": 40.0}.items():
         monkeypatch.setattr(demo_verb, name, value)
 
 
@@ -44,5 +44,5 @@ def test_another_corpus_in_its_place_is_refused(small, tmp_path):
     write_toml(CorpusSettings(people=4), tmp_path / "demo" / "corpus" / "corpus.toml")
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo")])
     assert isinstance(result.exception, EpirError)
-    assert "was drawn otherwise (clips: 9 -> 3)" in str(result.exception)
+    assert "has other settings (clips: 9 -> 3)" in str(result.exception)
     assert "add --force" in result.exception.fix

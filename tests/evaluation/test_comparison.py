@@ -7,9 +7,9 @@ import pytest
 
 from epir.core.errors import RunError
 from epir.evaluation.comparison import compare, compare_all, permutation_test
+from epir.evaluation.experiment import Experiment
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.scores import all_scores, uf1
-from epir.evaluation.settings import Experiment
 from epir.evaluation.store import Run
 from epir.models.registry import model_settings
 

@@ -7,8 +7,8 @@ import pytest
 from epir.core.errors import FaceNotFound, FrameError
 from epir.core.records import Clip
 from epir.faces.align import Crop
-from epir.maps.clip import prepare_clip
 from epir.flow.recipe import get_recipe
+from epir.maps.clip import prepare_clip
 
 
 def test_a_clip_becomes_a_map_that_knows_where_it_comes_from(face_clips):

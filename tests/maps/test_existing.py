@@ -3,8 +3,8 @@ import pytest
 
 from epir.core.errors import MapSetError
 from epir.core.records import Clip
-from epir.maps.existing import existing_set
 from epir.flow.recipe import get_recipe
+from epir.maps.existing import existing_set
 from epir.maps.mapset import save_maps
 
 RECIPE = get_recipe()

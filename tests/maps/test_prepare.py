@@ -13,13 +13,13 @@ import pytest
 from epir.core.errors import ConfigError, DatasetError, MapSetError
 from epir.core.records import Clip
 from epir.datasets.base import Corpus
+from epir.flow.recipe import get_recipe
 from epir.maps import workers as workers_module
 from epir.maps.clip import prepare_clip
 from epir.maps.finished import FinishedClips
 from epir.maps.left_out import read_left_out
-from epir.maps.prepare import prepare
-from epir.flow.recipe import get_recipe
 from epir.maps.mapset import load_maps
+from epir.maps.prepare import prepare
 
 
 class Counted:

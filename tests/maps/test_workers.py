@@ -4,8 +4,8 @@ import cv2
 import pytest
 
 from epir.core.errors import EpirError
-from epir.maps.finished import FinishedClips
 from epir.flow.recipe import get_recipe
+from epir.maps.finished import FinishedClips
 from epir.maps.workers import one_thread, work_off
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from epir.core.records import Clip
 from epir.evaluation.record import ClipRecord, FoldRecord
-from epir.evaluation.settings import Experiment
+from epir.evaluation.experiment import Experiment
 from epir.evaluation.store import Run, open_store
 from epir.maps.mapset import MapSet, save_maps
 from epir.models.registry import model_settings

@@ -3,7 +3,8 @@ import json
 import pytest
 
 from epir.core.errors import EpirError, RunError
-from epir.evaluation.run import Engine, evaluate
+from epir.evaluation.engines import Engine
+from epir.evaluation.run import evaluate
 from epir.evaluation.store import open_store
 from epir.reports.page import all_figures, report
 from epir.reports.sources import find_sources

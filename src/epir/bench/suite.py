@@ -7,14 +7,15 @@ from typing import Any
 
 from epir.bench.ratio import Ratio
 from epir.core.config import refuse_unknown
+from epir.core.processes import processor
 from epir.core.progress import Progress, Silent
 
 AREAS = {
     "model": "the paper's model against the machine's limit and against a plain Vision Transformer",
     "peers": "the other methods against epir",
     "onnx": "the exported model against eager torch",
-    "preparation": "clips prepared a second",
-    "folds": "two workers against one, and the cost of a fold beyond its training",
+    "preparation": "clips prepared per second",
+    "folds": "two workers against one, and the share of a fold that is training",
     "web": "the web server with many clients at once",
 }
 
@@ -38,15 +39,7 @@ def measure(
 
 
 def machine() -> dict[str, Any]:
-    """What the numbers depend on, without anything that names the owner."""
+    """Versions and processor, without anything that names the owner."""
     import torch
 
-    return {"python": platform.python_version(), "torch": torch.__version__, "processor": _processor()}
-
-
-def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8") as lines:
-            return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
-    except OSError:  # not Linux
-        return platform.processor() or "unknown"
+    return {"python": platform.python_version(), "torch": torch.__version__, "processor": processor()}

@@ -1,5 +1,6 @@
 """`epir bench`: speed of this machine, as ratios within one run."""
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -9,10 +10,11 @@ from epir.cli.console import emit_json, showing_progress, stdout
 
 def bench(
     only: Annotated[
-        list[str] | None, typer.Option(help="One area: model, peers, onnx, preparation, folds or web. May be repeated.")
+        list[str] | None,
+        typer.Option(help="model, peers, onnx, preparation, folds or web. May be repeated.", show_default="all"),
     ] = None,
-    quick: Annotated[bool, typer.Option(help="Fewer rounds: a first impression.")] = False,
-    json: Annotated[bool, typer.Option(help="One JSON object on stdout.")] = False,
+    quick: Annotated[bool, typer.Option(help="Fewer rounds, less precise.")] = False,
+    json: Annotated[bool, typer.Option(help="Print one JSON object.")] = False,
 ) -> None:
     """Measure the speed of this machine as ratios within one run.
 
@@ -23,32 +25,21 @@ def bench(
     with showing_progress() as progress:
         results = suite.measure(only or (), quick=quick, progress=progress)
     if json:
-        emit_json(
-            {
-                "machine": suite.machine(),
-                "ratios": [
-                    {
-                        "area": area,
-                        "name": r.name,
-                        "value": r.value,
-                        "target": r.target,
-                        "reached": r.reached,
-                        "detail": r.detail,
-                    }
-                    for area, ratios in results.items()
-                    for r in ratios
-                ],
-            }
-        )
+        ratios = [
+            {"area": area, **asdict(ratio), "reached": ratio.reached}
+            for area, found in results.items()
+            for ratio in found
+        ]
+        emit_json({"machine": suite.machine(), "ratios": ratios})
         return
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for column, justify in (("measured", "left"), ("ratio", "right"), ("aim", "right"), ("", "left"), ("what", "left")):
-        table.add_column(column, justify=justify)  # type: ignore[arg-type]
+    for column in ("measured", "ratio", "target", "", "what"):
+        table.add_column(column, justify="right" if column in ("ratio", "target") else "left")
     words = {True: "reached", False: "below", None: ""}
-    for ratios in results.values():
-        for r in ratios:
-            aim = "" if r.target is None else f">= {r.target:g}"
-            table.add_row(r.name, f"{r.value:.2f}", aim, words[r.reached], r.detail)
+    for found in results.values():
+        for ratio in found:
+            target = "" if ratio.target is None else f">= {ratio.target:g}"
+            table.add_row(ratio.name, f"{ratio.value:.2f}", target, words[ratio.reached], ratio.detail)
     stdout.print(table)

@@ -7,13 +7,13 @@ from typing import Any
 import tomli_w
 
 from epir.core.config import to_dict
-from epir.evaluation.choices import FIXED, default_training
+from epir.evaluation.experiment import FIXED, default_recipe
 from epir.evaluation.store import Run
 from epir.models.registry import model_settings
 from epir.reports.htmltable import html_table
 from epir.reports.markup import Markup, element, join
 from epir.reports.tables import Column, Row, Table
-from epir.training.recipe import training_preset
+from epir.training.recipe import training_recipe
 
 
 def making_part(run: Run) -> Markup:
@@ -43,9 +43,9 @@ def command(run: Run) -> str:
     words += ["--folds", experiment.folds] if experiment.folds != "loso" else []
     words += ["--seeds", str(experiment.seeds)] if experiment.seeds > 1 else []
     recipe = experiment.training.name
-    words += ["--training", recipe] if recipe != default_training(experiment.model) else []
+    words += ["--training", recipe] if recipe != default_recipe(experiment.model) else []
     words += _changes("model", model_settings(experiment.model.name), experiment.model, leave_out=tuple(FIXED))
-    words += _changes("training", training_preset(recipe), experiment.training)
+    words += _changes("training", training_recipe(recipe), experiment.training)
     return " ".join(map(quote, [*words, "--out", run.folder.name]))
 
 

@@ -46,8 +46,8 @@ def infer_clip(
     answer = recognizer.predict(clip, **options, name=task["name"], progress=progress)
     progress.start("drawing", 1)
     result, pictures = answer_output(answer, frames, f"/api/results/{id}/", movements=config["movements"])
-    result["model"] = str(recognizer.engine.config.settings.get("name", "epir"))
-    result["judged_on"] = calibrated_on(recognizer.engine.config.notes)
+    result["model"] = str(recognizer.backend.config.settings.get("name", "epir"))
+    result["judged_on"] = calibrated_on(recognizer.backend.config.notes)
     result["elapsed_s"] = round(time.monotonic() - began, 3)
     return result, pictures
 

@@ -1,12 +1,12 @@
 import pytest
 
 from epir.core.errors import ConfigError
+from epir.models.baselines.ststnet import StstnetSettings
 from epir.models.registry import model_settings
-from epir.models.baselines.settings import StstnetSettings
 
 IMPOSSIBLE = [
     ("ststnet", {"map_size": 4}, r"ststnet cannot take 4 px maps\n  fix: use maps of 8 px or more, for example 28"),
-    ("ststnet", {"classes": 1}, "ststnet cannot tell 1 classes apart\n  fix: set classes to 2 or more"),
+    ("ststnet", {"classes": 1}, "ststnet cannot classify 1 classes\n  fix: set classes to 2 or more"),
     ("ststnet", {"dropout": 1.0}, "dropout cannot be 1.0\n  fix: use 0 or more, and less than 1"),
     ("capsulenet", {"map_size": 14}, "capsulenet cannot take 14 px maps\n  fix: use maps of 19 px"),
     ("capsulenet", {"routings": 0}, "routings cannot be 0\n  fix: set it to 1 or more"),
@@ -30,6 +30,6 @@ def test_what_cannot_work_is_refused_before_anything_is_built(name, changes, wor
         model_settings(name, **changes)
 
 
-def test_a_peer_keeps_its_name():
-    with pytest.raises(ConfigError, match="'epir' is not the name of this peer\n  fix: write name = 'ststnet'"):
+def test_a_baseline_keeps_its_name():
+    with pytest.raises(ConfigError, match="'epir' is not the name of this model\n  fix: write name = 'ststnet'"):
         StstnetSettings(name="epir")
