@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from epir.bench.ratio import Ratio
-from epir.core.errors import MissingExtra
+from epir.core.errors import EpirError, MissingExtra
 from epir.core.progress import Silent
 
 CLIENTS, QUICK_CLIENTS = 50, 8
@@ -58,7 +58,10 @@ def measure(*, quick: bool = False) -> list[Ratio]:
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert server.stdout is not None
-        address = json.loads(server.stdout.readline())["address"]
+        line = server.stdout.readline()
+        if not line:
+            raise EpirError("the web server did not start", fix="run epir serve to see why")
+        address = json.loads(line)["address"]
         run_clients(address, inputs, clients)  # fills the store of results and every buffer
         before = memory_mib(server.pid)
         began = time.perf_counter()
