@@ -39,7 +39,7 @@ def test_the_demo_goes_the_whole_way_and_a_second_call_repeats_nothing(small, tm
 def test_another_corpus_in_its_place_is_refused(small, tmp_path):
     from epir.core.config import write_toml
     from epir.core.errors import EpirError
-    from epir.synthetic.settings import CorpusSettings
+    from epir.synthetic.corpus import CorpusSettings
 
     write_toml(CorpusSettings(people=4), tmp_path / "demo" / "corpus" / "corpus.toml")
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo")])

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
 from sklearn.metrics import confusion_matrix as oracle_matrix
 
@@ -144,6 +145,21 @@ def test_the_interval_agrees_with_a_plain_loop():
     people = [random.integers(0, 9, 9) for _ in range(1000)]
     drawn = [np.mean([uf1(counts[seed][drawn_people].sum(0)) for seed in range(2)]) for drawn_people in people]
     assert (low, high) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.03)
+
+
+def test_the_interval_holds_95_percent():
+    """Half of 100 people are all right, half all wrong: UF1 is the share of the right ones that are drawn."""
+    right, wrong = np.eye(3, dtype=int), np.roll(np.eye(3, dtype=int), 1, axis=1)
+    counts = np.stack([right] * 50 + [wrong] * 50)[None]
+    exact = binom.ppf([0.025, 0.975], 100, 0.5) / 100  # 0.40 and 0.60; at 90 % it would be 0.42 and 0.58
+    assert uf1_interval(counts) == pytest.approx(tuple(exact), abs=0.011)
+    predictions = [
+        prediction(CLASSES[truth], CLASSES[(truth + shift) % 3], person=f"smic/{person}", clip=truth)
+        for person in range(100)
+        for truth in range(3)
+        for shift in [person % 2]
+    ]
+    assert score(predictions, CLASSES, "strict")["uf1_interval"] == pytest.approx(list(exact), abs=0.011)
 
 
 def test_counts_know_seed_and_person():

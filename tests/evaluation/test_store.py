@@ -143,13 +143,13 @@ def test_more_seeds_keep_settings_that_an_older_version_did_not_write(tmp_path):
     finished(tmp_path)
     path = tmp_path / "config.toml"
     lines = path.read_text().splitlines(keepends=True)
-    assert any(line.startswith("tutors") for line in lines)
-    path.write_text("".join(line for line in lines if not line.startswith("tutors")))
+    assert any(line.startswith("teachers") for line in lines)
+    path.write_text("".join(line for line in lines if not line.startswith("teachers")))
     with open_store(tmp_path, EXPERIMENT) as store:
         for fold in ("casme2/1", "samm/2"):
             store.add(record(fold))
     run = finished(tmp_path, replace(EXPERIMENT, seeds=2))
-    assert len(run.folds) == 4 and "tutors" not in path.read_text()
+    assert len(run.folds) == 4 and "teachers" not in path.read_text()
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_folder_array_and_pair_agree_when_given_the_same_two_frames(recognizer, 
 
 def test_maps_are_those_that_prepare_makes(recognizer, folder):
     from epir.core.records import Clip
-    from epir.maps.clip import prepare_clip
+    from epir.maps.prepare import prepare_clip
 
     clip = Clip("own", "1", "smile", "positive", 113, 121, 134, 60.0, frames=folder)
     answer = recognizer.predict(folder, onset=113, apex=121)

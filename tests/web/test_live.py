@@ -8,7 +8,7 @@ import pytest
 
 from epir.frames.reader import open_frames
 from epir.recognition.recognizer import Recognizer
-from epir.reports.pixels import jpeg
+from epir.reports.pictures import jpeg
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """`epir bench`: speed of this machine, as ratios within one run."""
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -9,37 +8,61 @@ from epir.cli.console import emit_json, showing_progress, stdout
 
 
 def bench(
+    inputs: Annotated[
+        list[str] | None, typer.Argument(help="What an area measures: map sets for robustness, a corpus for flow.")
+    ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="model, peers, onnx, preparation, folds or web. May be repeated.", show_default="all"),
+        typer.Option(
+            help="One area: model, peers, onnx, preparation, folds; flow, synthetic, robustness, web. May be repeated.",
+            show_default="all areas of speed",
+        ),
+    ] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a setting of the area, such as flow.context=0.")
     ] = None,
     quick: Annotated[bool, typer.Option(help="Fewer rounds, less precise.")] = False,
     json: Annotated[bool, typer.Option(help="Print one JSON object.")] = False,
 ) -> None:
     """Measure the speed of this machine as ratios within one run.
 
+    The areas flow, synthetic, robustness and web run only when named.
+
     Example: epir bench --only model
+
+    Example: epir bench --only robustness maps/casme2 maps/samm maps/smic --set protocol=cde
     """
     from epir.bench import suite
 
     with showing_progress() as progress:
-        results = suite.measure(only or (), quick=quick, progress=progress)
+        results = suite.measure(only or (), quick=quick, inputs=inputs or (), changes=changes or (), progress=progress)
     if json:
-        ratios = [
-            {"area": area, **asdict(ratio), "reached": ratio.reached}
-            for area, found in results.items()
-            for ratio in found
-        ]
-        emit_json({"machine": suite.machine(), "ratios": ratios})
+        emit_json(
+            {
+                "machine": suite.machine(),
+                "ratios": [
+                    {
+                        "area": area,
+                        "name": r.name,
+                        "value": r.value,
+                        "target": r.target,
+                        "reached": r.reached,
+                        "detail": r.detail,
+                    }
+                    for area, ratios in results.items()
+                    for r in ratios
+                ],
+            }
+        )
         return
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
-    for column in ("measured", "ratio", "target", "", "what"):
-        table.add_column(column, justify="right" if column in ("ratio", "target") else "left")
+    for column, justify in (("measured", "left"), ("ratio", "right"), ("aim", "right"), ("", "left"), ("what", "left")):
+        table.add_column(column, justify=justify)  # type: ignore[arg-type]
     words = {True: "reached", False: "below", None: ""}
-    for found in results.values():
-        for ratio in found:
-            target = "" if ratio.target is None else f">= {ratio.target:g}"
-            table.add_row(ratio.name, f"{ratio.value:.2f}", target, words[ratio.reached], ratio.detail)
+    for ratios in results.values():
+        for r in ratios:
+            aim = "" if r.target is None else f">= {r.target:g}"
+            table.add_row(r.name, f"{r.value:.2f}", aim, words[r.reached], r.detail)
     stdout.print(table)

@@ -7,7 +7,7 @@ import typer
 
 if TYPE_CHECKING:
     from epir.core.progress import Progress
-    from epir.synthetic.settings import CorpusSettings
+    from epir.synthetic.corpus import CorpusSettings
 
 PEOPLE, CLIPS, SIZE, FPS, SEED = 10, 6, 320, 100.0, 0  # small enough for three minutes on two cores
 CHANCE = 1 / 3  # the UF1 of random answers with three equally frequent classes
@@ -37,7 +37,7 @@ def demo(
     from epir.evaluation.table import score_table
     from epir.maps.prepare import prepare
     from epir.reports.page import report
-    from epir.synthetic.settings import CorpusSettings
+    from epir.synthetic.corpus import CorpusSettings
 
     workers = workers or cores()
     corpus, maps, run_folder, page = out / "corpus", out / "maps", out / "run", out / "report.html"
@@ -93,8 +93,7 @@ def _draw(corpus: Path, settings: "CorpusSettings", *, workers: int, force: bool
     """Draw the corpus unless it is there already, complete and with the same settings."""
     from epir.core.config import differences, read_toml
     from epir.core.errors import EpirError
-    from epir.synthetic.corpus import write_corpus
-    from epir.synthetic.settings import CorpusSettings
+    from epir.synthetic.corpus import CorpusSettings, write_corpus
 
     if corpus.exists() and not force:
         changed = differences(read_toml(CorpusSettings, corpus / "corpus.toml"), settings)

@@ -45,9 +45,6 @@ class PublishedScores:
         return float(self.uar_text)
 
 
-Printed = PublishedScores  # the old name, until reports use the new one
-
-
 @lru_cache(maxsize=1)
 def load_published() -> tuple[PublishedScores, ...]:
     """Every pair of scores in Tables 1 to 5."""

@@ -11,13 +11,14 @@ from epir.core.config import refuse_unknown
 from epir.core.errors import EpirWarning, RunError
 from epir.core.files import write_text
 from epir.core.progress import Progress
+from epir.core.table import Table
 from epir.evaluation.engines import Engine
 from epir.evaluation.experiment import Resolved, first_weights, resolve_settings
 from epir.evaluation.published import RUNGS, PublishedScores, comparisons, ladder
 from epir.evaluation.run import Maps, default_out, evaluate, opened
 from epir.evaluation.samples import gather
 from epir.evaluation.store import CONFIG, Run
-from epir.evaluation.table import Table, score_table
+from epir.evaluation.table import score_table
 from epir.models.registry import is_pipeline, list_models
 from epir.models.settings import PRESETS
 from epir.training.recipe import SCRATCH

@@ -15,10 +15,16 @@ from epir.frames.picture import read_picture
 from epir.frames.reader import open_frames
 from epir.recognition.answer import Answer
 from epir.recognition.recognizer import Recognizer
-from epir.reports.panels import draw_attention, draw_flow, draw_tokens
-from epir.reports.pixels import jpeg
-from epir.reports.timeline import draw_timeline, seconds_of
-from epir.reports.why import DOTS_PER_INCH, draw_why
+from epir.reports.pictures import jpeg
+from epir.reports.why import (
+    DOTS_PER_INCH,
+    draw_attention,
+    draw_flow,
+    draw_timeline,
+    draw_tokens,
+    draw_why,
+    seconds_of,
+)
 from epir.spotting.timeline import Movement, Timeline
 from epir.web.examples import example_video
 from epir.web.problems import RequestError

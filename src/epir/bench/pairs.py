@@ -1,4 +1,4 @@
-"""Pairs of frames whose motion is known: a real face, warped by formula.
+"""Pairs of frames whose motion is known: a real face, warped by formula, or synthetic faces with their true flow.
 
 The picture is scikit-image's astronaut, a photograph in the public domain with a face 84 px wide from temple to temple.
 It is used as it is, like a SMIC frame, and enlarged three times, like a CASME II frame. Both frames of a pair get
@@ -8,14 +8,17 @@ sensor noise of their own.
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import cv2
 import numpy as np
 
-from epir.core.errors import MissingExtra
+from epir.core.errors import DatasetError, EpirError, MissingExtra
 from epir.core.seeds import generator
+from epir.datasets.registry import load_corpus
 from epir.faces.align import Crop
 from epir.faces.finder import find_crop
+from epir.frames.reader import open_frames
 
 AMPLITUDES = (0.3, 1.0, 3.0)  # px of the frame: the longest displacement
 ENLARGEMENTS = (1, 3)
@@ -78,7 +81,7 @@ def astronaut_pairs(
     try:
         from skimage.data import astronaut
     except ImportError:
-        raise MissingExtra.named("scikit-image", "dev") from None
+        raise MissingExtra.named("scikit-image", "tvl1") from None
 
     head = np.ascontiguousarray(astronaut()[40:220, 130:320])
     for times in enlargements:
@@ -123,3 +126,40 @@ def warped_pair(frame: np.ndarray, crop: Crop, kind: str, amplitude: float, *, n
 
 def _noisy(picture: np.ndarray, noise: float, draw: np.random.Generator) -> np.ndarray:
     return np.clip(picture + draw.normal(0.0, noise, picture.shape), 0, 255).round().astype(np.uint8)
+
+
+def drawn_pairs(root: str | Path) -> Iterator[Pair]:
+    """Onset and apex of every clip with an expression, with its true flow (`truth/<subject>/<clip>.npz`)."""
+    found = False
+    for clip in load_corpus("synthetic", root).clips:
+        truth = Path(root) / "truth" / clip.subject / f"{clip.clip}.npz"
+        if clip.onset is None or clip.apex is None or clip.frames is None or not truth.is_file():
+            continue
+        with open_frames(clip.frames) as frames:
+            onset, apex = frames.read(clip.onset), frames.read(clip.apex)
+        with np.load(truth, allow_pickle=False) as content:
+            flow = content["flow"].astype(np.float32)  # (H, W, 2), px of the frame
+        try:
+            crop = find_crop(onset)
+        except EpirError as error:
+            raise DatasetError(f"{clip.key}: {error.problem}", fix=error.fix) from None
+        found = True
+        yield drawn_pair(onset, apex, crop, flow)
+    if not found:
+        raise DatasetError(f"{root} holds no true flow", fix=f"write it: epir synth {root} --truth --force")
+
+
+def drawn_pair(onset: np.ndarray, apex: np.ndarray, crop: Crop, flow: np.ndarray) -> Pair:
+    """The pair with its (H, W, 2) true flow seen through the crop."""
+
+    def truth(size: int) -> np.ndarray:
+        times = max(1, -(-round(crop.side) // size))  # at least every pixel of the frame, then averaged
+        fine = size * times
+        y, x = np.mgrid[0:fine, 0:fine].astype(np.float64)
+        places = crop.to_frame(np.stack([x.ravel(), y.ravel()], axis=1), fine).reshape(fine, fine, 2).astype(np.float32)
+        seen = cv2.remap(flow, places[..., 0], places[..., 1], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        to_crop = np.linalg.inv(crop.matrix(size)[:, :2]).astype(np.float32)
+        return cv2.resize(seen @ to_crop.T, (size, size), interpolation=cv2.INTER_AREA)
+
+    inside = crop.apply(np.hypot(flow[..., 0], flow[..., 1]).astype(np.float32), 128)
+    return Pair("expression", float(np.quantile(inside, 0.99)), onset, apex, crop, truth)

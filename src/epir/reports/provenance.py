@@ -1,4 +1,4 @@
-"""The part of the page that says how a run was made: command, settings, environment, digests."""
+"""Provenance of a run: the command, the machine and its versions, the digests of the maps, every setting."""
 
 from collections.abc import Mapping
 from shlex import quote
@@ -7,17 +7,17 @@ from typing import Any
 import tomli_w
 
 from epir.core.config import to_dict
+from epir.core.table import Column, Row, Table
+from epir.evaluation.comparison import recipe_name
 from epir.evaluation.experiment import FIXED, default_recipe
 from epir.evaluation.store import Run
 from epir.models.registry import model_settings
-from epir.reports.htmltable import html_table
-from epir.reports.markup import Markup, element, join
-from epir.reports.tables import Column, Row, Table
-from epir.training.recipe import training_recipe
+from epir.reports.markup import Markup, element, html_table, join
+from epir.training.recipe import RECIPES, TrainingSettings
 
 
-def making_part(run: Run) -> Markup:
-    """The command, where it ran, and every setting."""
+def provenance_part(run: Run) -> Markup:
+    """The section of the page."""
     settings = tomli_w.dumps(to_dict(run.experiment))
     return join(
         element("pre", command(run)),
@@ -27,7 +27,7 @@ def making_part(run: Run) -> Markup:
 
 
 def command(run: Run) -> str:
-    """The command that makes this run again, with only what differs from the defaults."""
+    """The command that reproduces this run, with only what differs from the defaults."""
     experiment = run.experiment
     folders = [entry.get("folder") or "MAPS" for entry in _map_entries(run)] or ["MAPS"]
     words = [
@@ -42,10 +42,10 @@ def command(run: Run) -> str:
     words += ["--model", experiment.model.name]
     words += ["--folds", experiment.folds] if experiment.folds != "loso" else []
     words += ["--seeds", str(experiment.seeds)] if experiment.seeds > 1 else []
-    recipe = experiment.training.name
+    recipe = recipe_name(experiment.training)
     words += ["--training", recipe] if recipe != default_recipe(experiment.model) else []
     words += _changes("model", model_settings(experiment.model.name), experiment.model, leave_out=tuple(FIXED))
-    words += _changes("training", training_recipe(recipe), experiment.training)
+    words += _changes("training", RECIPES.get(recipe, TrainingSettings()), experiment.training, leave_out=("name",))
     return " ".join(map(quote, [*words, "--out", run.folder.name]))
 
 
@@ -54,11 +54,11 @@ def environment_table(run: Run) -> Table:
     rows = [Row(("experiment", run.experiment.digest))]
     for number, entry in enumerate(_map_entries(run), start=1):
         recipe = entry.get("recipe")
-        made = f", recipe {recipe['name']}" if isinstance(recipe, Mapping) and "name" in recipe else ""
-        about = f"{entry['clips']} clips, {entry.get('size', '?')} px{made}; " if "clips" in entry else ""
+        flow = f", flow recipe {recipe['name']}" if isinstance(recipe, Mapping) and "name" in recipe else ""
+        about = f"{entry['clips']} clips, {entry.get('size', '?')} px{flow}; " if "clips" in entry else ""
         rows.append(Row((f"maps {number}", f"{about}sha256 {str(entry.get('digest', ''))[:16]}")))
     rows += [Row((name, text)) for name, text in _flat({**run.environment, "maps": {}, "command": {}})]
-    return Table("environment", "Where it was made", (Column("what"), Column("value")), tuple(rows))
+    return Table("environment", "Environment", (Column("what"), Column("value")), tuple(rows))
 
 
 def _map_entries(run: Run) -> list[Mapping[str, Any]]:
@@ -66,9 +66,9 @@ def _map_entries(run: Run) -> list[Mapping[str, Any]]:
     return [entry for entry in entries if isinstance(entry, Mapping)]
 
 
-def _changes(section: str, usual: object, actual: object, leave_out: tuple[str, ...] = ()) -> list[str]:
-    """`--set` for every setting that is not the usual one."""
-    before, after = to_dict(usual), to_dict(actual)
+def _changes(section: str, default: object, actual: object, leave_out: tuple[str, ...] = ()) -> list[str]:
+    """`--set` for every setting that is not the default."""
+    before, after = to_dict(default), to_dict(actual)
     changed = [name for name in after if name not in leave_out and after[name] != before.get(name)]
     return [word for name in changed for word in ("--set", f"{section}.{name}={after[name]}")]
 
