@@ -63,7 +63,8 @@ def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("web-model")
     made = synthetic_maps(120, "direct", seed=3)
     save_maps(folder / "maps", made.maps, made.clips, recipe=made.meta["recipe"])
-    train(folder / "maps", protocol="sde", out=folder / "tiny", training="scratch", folds=2, changes=[*TINY, *QUICK])
+    recipe = {"training": "scratch", "folds": 2, "changes": [*TINY, *QUICK], "workers": 1}
+    train(folder / "maps", protocol="sde", out=folder / "tiny", **recipe)
     return folder / "tiny"
 
 
