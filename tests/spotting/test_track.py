@@ -3,6 +3,7 @@ import pytest
 from skimage.data import astronaut
 
 from epir.faces.settings import FaceSettings
+from epir.frames.reader import Frame
 from epir.spotting.settings import SpottingSettings
 from epir.spotting.track import FaceTracker, count_faces
 
@@ -16,7 +17,7 @@ def face():
 
 def tracked(frames, **settings):
     tracker = FaceTracker(SpottingSettings(**settings), FPS)
-    return tracker, list(tracker.follow(enumerate(frames)))
+    return tracker, list(tracker.follow(Frame(n, n / FPS, frame) for n, frame in enumerate(frames)))
 
 
 def test_a_head_at_rest_keeps_its_crop(face):

@@ -31,7 +31,8 @@ def write_video(given: Any, answer: Answer, path: Path, progress: Progress | Non
         strip: np.ndarray | None = None
         rate = float(np.clip(answer.fps or 25.0, SLOWEST, FASTEST))
         progress.start("writing the video", len(frames))
-        for number, frame in frames:
+        for each in frames:
+            number, frame = each.number, each.pixels
             picture = annotated(frame, number, answer)
             strip = motion_strip(answer, picture.shape[1]) if strip is None else strip
             picture = np.vstack([picture, _with_mark(strip, number, answer)])

@@ -7,6 +7,7 @@ import numpy as np
 
 from epir.core.errors import FaceNotFound, FrameError
 from epir.core.progress import Progress, Silent
+from epir.frames.reader import Frame
 from epir.spotting.peaks import find_blinks, find_peaks, motion_level, without_blinks
 from epir.spotting.regions import NAMES
 from epir.spotting.settings import SpottingSettings
@@ -19,13 +20,13 @@ RESTLESS = 0.12  # of the face: a head that went so far is looked for at once
 
 
 def spot(
-    frames: Iterable[tuple[int, np.ndarray]],
+    frames: Iterable[Frame],
     *,
     fps: float,
     settings: SpottingSettings | None = None,
     progress: Progress | None = None,
 ) -> Timeline:
-    """The micro-expressions among numbered (H, W, 3) uint8 RGB frames, and the motion they were found in."""
+    """The micro-expressions among frames, and the motion they were found in."""
     settings, progress = settings or SpottingSettings(), progress or Silent()
     if not np.isfinite(fps) or fps <= 0:
         raise FrameError(
@@ -103,10 +104,10 @@ def _arrays(samples: list[Sample]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 class _Counted:
     """The frames, counted while they pass."""
 
-    def __init__(self, frames: Iterable[tuple[int, np.ndarray]], progress: Progress) -> None:
+    def __init__(self, frames: Iterable[Frame], progress: Progress) -> None:
         self._frames, self._progress, self.count = frames, progress, 0
 
-    def __iter__(self) -> Iterator[tuple[int, np.ndarray]]:
+    def __iter__(self) -> Iterator[Frame]:
         for each in self._frames:
             self.count += 1
             self._progress.advance()

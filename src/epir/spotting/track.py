@@ -14,6 +14,7 @@ from epir.faces.face import Face
 from epir.faces.finder import choose_face, find_face, widths
 from epir.faces.mtcnn import find_faces
 from epir.flow.optical import to_grey
+from epir.frames.reader import Frame
 from epir.spotting.settings import SpottingSettings
 
 FAR = 0.08  # of the face: a head that went so far gets a new crop
@@ -46,11 +47,12 @@ class FaceTracker:
         self._every = max(1, round(settings.redetect * fps))
         self._again = max(1, round(AGAIN * fps))
 
-    def follow(self, frames: Iterable[tuple[int, np.ndarray]]) -> Iterator[TrackedFace]:
+    def follow(self, frames: Iterable[Frame]) -> Iterator[TrackedFace]:
         """The small face of every frame that shows one, one frame in memory at a time."""
         crop: Crop | None = None
         stretch, looked, look_at, doubtful = -1, 0, 0, False
-        for place, (number, frame) in enumerate(frames):
+        for place, read in enumerate(frames):
+            number, frame = read.number, read.pixels
             if place >= look_at or (self.restless and place >= looked + self._again):
                 found = self._look(frame, first=stretch < 0)
                 self.restless = False

@@ -1,0 +1,150 @@
+"""The rate at which a camera really took its frames, from their times and their pixels.
+
+A file may hold 30 pictures a second as 60 or 200 frames, each shown several times, or frames at uneven times. Both look
+like a steady, faster camera to whoever reads the announced rate only.
+
+Axes: n frames
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from epir.frames.reader import ASSUMED_RATE, Frame
+
+ENOUGH, MOST = 48, 240  # frames that are looked at: more while hardly any two of them differ
+FRESH = 12  # differing frames that are enough to see a pattern
+POINTS = 64  # per shorter side: pixels that are compared
+STILL = 0.15  # grey levels: where even the largest differences are below, nothing can be told
+REPEATED = 0.15  # of the large differences: a repeated frame differs by less, from coding alone
+LEAST_SHARE = 1.15  # frames shown per frame taken, from which frames are said to repeat
+UNEVEN = 1.25  # longest against shortest usual step, from which a rate is said to vary
+BINS = 16  # per factor of two, in which steps are counted
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How frames follow each other: `fps` counts those that the camera took, `stored` those in the file."""
+
+    fps: float
+    stored: float
+    every: float = 1.0  # frames shown per frame taken
+    threshold: float = 0.0  # grey levels: a frame that differs by less from the one before repeats it
+
+    @property
+    def repeats(self) -> bool:
+        """Whether frames are shown several times."""
+        return self.every > 1.0
+
+
+def measure_pace(frames: Iterable[Frame], fps: float | None = None) -> Pace:
+    """The pace at the beginning of `frames`; a given `fps` is that of the frames as they are stored."""
+    seconds: list[float] = []
+    differences: list[float] = []
+    before: np.ndarray | None = None
+    for frame in islice(frames, MOST):
+        now = sample(frame.pixels)
+        if before is not None:
+            differences.append(difference(before, now))
+        before = now
+        seconds.append(frame.seconds)
+        if len(seconds) >= ENOUGH and sum(each > STILL for each in differences) >= FRESH:
+            break
+    stored = fps or usual_rate(seconds) or ASSUMED_RATE
+    found = find_repeats(np.array(differences))
+    if found is None:
+        return Pace(stored, stored)
+    return Pace(stored / found[0], stored, *found)
+
+
+def usual_rate(seconds: list[float]) -> float | None:
+    """Frames a second without the gaps: containers round time stamps, so that usual steps are averaged."""
+    steps = np.diff(seconds)
+    steps = steps[steps > 0]
+    if not len(steps):
+        return None
+    middle = np.median(steps)
+    rate = 1 / float(steps[(steps > 0.5 * middle) & (steps < 1.5 * middle)].mean())
+    return round(rate) if abs(rate - round(rate)) < 0.004 * rate and rate >= 5 else rate
+
+
+def find_repeats(differences: np.ndarray) -> tuple[float, float] | None:
+    """Frames shown per frame taken, and the difference below which a frame repeats the one before, if any do.
+
+    The frames that differ must follow a steady beat: a face that rests for a moment repeats nothing.
+    """
+    if len(differences) < ENOUGH - 1:
+        return None
+    large = float(np.quantile(differences, 0.95))
+    if large < STILL:
+        return None
+    fresh = np.flatnonzero(differences > REPEATED * large)  # places after which the picture changes
+    if len(fresh) < 4:
+        return None
+    beat, start = np.polyfit(np.arange(len(fresh)), fresh, 1)
+    steady = np.abs(fresh - (start + beat * np.arange(len(fresh)))) <= 1.0
+    if beat < LEAST_SHARE or steady.mean() < 0.95:
+        return None
+    nearest = round(float(beat))
+    every = float(nearest) if abs(beat - nearest) < 0.02 * beat else float(beat)
+    return every, REPEATED * large
+
+
+def without_repeats(frames: Iterable[Frame], pace: Pace) -> Iterator[Frame]:
+    """The frames that show something new; while nothing moves, at least as many as the camera took."""
+    if not pace.repeats:
+        yield from frames
+        return
+    before: np.ndarray | None = None
+    dropped = 0
+    for frame in frames:
+        now = sample(frame.pixels)
+        same = before is not None and difference(before, now) <= pace.threshold
+        before = now
+        if same and dropped + 1 < math.ceil(pace.every):
+            dropped += 1
+            continue
+        dropped = 0
+        yield frame
+
+
+def sample(pixels: np.ndarray) -> np.ndarray:
+    """A thinned-out grey plane of an RGB frame, int16: its green, which carries most of the brightness."""
+    step = max(1, min(pixels.shape[:2]) // POINTS)
+    return pixels[::step, ::step, 1].astype(np.int16)
+
+
+def difference(before: np.ndarray, after: np.ndarray) -> float:
+    """Mean difference of two samples, in grey levels; frames of another size are other frames."""
+    return float(np.abs(after - before).mean()) if before.shape == after.shape else 255.0
+
+
+class TimeSteps:
+    """The steps of time between frames, counted in bounded memory, to see whether a rate varies."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()
+        self._latest: float | None = None
+
+    def push(self, seconds: float) -> None:
+        """Count the step to a frame."""
+        if self._latest is not None and seconds > self._latest:
+            self._counts[round(BINS * math.log2(seconds - self._latest))] += 1
+        self._latest = seconds
+
+    def varying(self) -> tuple[float, float] | None:
+        """The slowest and the fastest usual rate, where they differ; each holds for a twentieth of the frames."""
+        total, low, high = sum(self._counts.values()), None, None
+        passed = 0
+        for step, count in sorted(self._counts.items()):
+            passed += count
+            low = step if low is None and passed > 0.05 * total else low
+            high = step if high is None and passed >= 0.95 * total else high
+        if low is None or high is None or total < 8:
+            return None
+        short, long = 2 ** (low / BINS), 2 ** (high / BINS)
+        return (1 / long, 1 / short) if long > UNEVEN * short and long - short > 0.002 else None
