@@ -10,11 +10,11 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from epir.bench.warps import Pair
 from epir.core.errors import DatasetError, EpirError
 from epir.datasets.registry import load_corpus
 from epir.faces.align import Crop
 from epir.faces.finder import find_crop
-from epir.bench.warps import Pair
 from epir.frames.reader import open_frames
 
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from epir.bench.drawn_pairs import drawn_pairs
+from epir.bench.warps import AMPLITUDES, MOTIONS, Pair, astronaut_pairs
 from epir.flow.map import cut_face, flow_to_map, without_border
 from epir.flow.optical import flow_between
 from epir.flow.recipe import METHODS, Recipe, get_recipe
-from epir.bench.warps import AMPLITUDES, MOTIONS, Pair, astronaut_pairs
 from epir.maps.workers import one_thread
 
 SIZES = (56, 84, 112, 140, 168, 224)

@@ -12,11 +12,11 @@ from epir.core.records import Clip
 from epir.evaluation.fold import FoldTask
 from epir.evaluation.folds import make_folds
 from epir.evaluation.local import cores, run_local
-from epir.evaluation.samples import gather
 from epir.evaluation.record import FoldRecord
+from epir.evaluation.samples import gather
 from epir.evaluation.settings import Experiment
 from epir.maps.mapset import save_maps
-from epir.models.presets import preset
+from epir.models.settings import preset
 from epir.training.recipe import TrainingSettings
 
 CLIPS = 4  # of each person

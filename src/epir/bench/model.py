@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from epir.bench.ratio import Ratio, seconds_each
+from epir.models.epir import Epir
 from epir.models.network import Network
-from epir.models.presets import preset
-from epir.models.transformer import Epir
 from epir.models.registry import create_model
+from epir.models.settings import preset
 
 SIDE = 2048  # of the matrices whose product sets the limit
 BATCH = 64

@@ -10,8 +10,8 @@ import torch
 
 from epir.bench.model import predicting
 from epir.bench.ratio import Ratio, seconds_each
-from epir.models.transformer import Epir
-from epir.recognition.engine import OnnxEngine
+from epir.models.epir import Epir
+from epir.recognition.backend import OnnxBackend
 from epir.recognition.export import export_onnx
 
 
@@ -33,7 +33,7 @@ def _one_map(folder: Path, *, rounds: int) -> list[Ratio]:
     work: dict[str, Callable[[], object]] = {"eager": predicting(model, map_)}
     for name, int8 in (("onnx", False), ("onnx int8", True)):
         exported = export_onnx(folder / "model", folder / f"{name}.onnx", int8=int8)
-        work[name] = partial(OnnxEngine(exported.path).logits, np.ascontiguousarray(map_.numpy()))
+        work[name] = partial(OnnxBackend(exported.path).logits, np.ascontiguousarray(map_.numpy()))
     seconds = seconds_each(work, rounds=rounds, calls=3)
     eager = seconds.pop("eager")
     return [

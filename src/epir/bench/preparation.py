@@ -9,8 +9,8 @@ import numpy as np
 
 from epir.bench.ratio import Ratio, seconds_each
 from epir.core.records import Clip
-from epir.maps.clip import prepare_clip
 from epir.flow.recipe import RECIPES, Recipe, get_recipe
+from epir.maps.clip import prepare_clip
 from epir.maps.workers import one_thread
 from epir.synthetic.clip import draw_frame
 from epir.synthetic.corpus import plan_corpus, portrait_of

@@ -23,9 +23,8 @@ from torch.nn import functional
 from epir.evaluation.fold import one_thread
 from epir.evaluation.samples import gather, read_maps
 from epir.evaluation.scores import confusion_matrix, uf1
-from epir.evaluation.zero_shot import check_weights, find_weights, load_network, view_choices
 from epir.maps.mapset import load_maps
-from epir.models.folder import read_config
+from epir.models.folder import check_fits, find_folder, load_network, read_config
 from epir.training.augment import blurred, shifted, turned
 from epir.training.fit import predict
 
@@ -58,10 +57,10 @@ def changes() -> Mapping[str, tuple[Change, ...]]:
 
 def robustness(maps: Sequence[str | Path], *, protocol: str, weights: str | Path | None = None) -> tuple[Fall, ...]:
     """The strict UF1 of the weights on the clips of a protocol, under each change."""
-    folder = find_weights(weights)
+    folder = find_folder(weights)
     material = gather([load_maps(each) for each in maps], protocol)
-    check_weights(folder, classes=material.classes, map_size=material.size)
-    network, seen = load_network(folder), view_choices(read_config(folder).notes)
+    check_fits(folder, classes=material.classes, map_size=material.size)
+    network, seen = load_network(folder), read_config(folder).views
     clips = torch.from_numpy(np.array(read_maps(material.samples)))  # (n, 3, S, S)
     truth = [sample.label for sample in material.samples]
 

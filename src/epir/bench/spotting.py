@@ -16,8 +16,8 @@ import numpy as np
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
 from epir.datasets.registry import load_corpus
-from epir.maps.workers import one_thread
 from epir.frames.reader import open_frames
+from epir.maps.workers import one_thread
 from epir.spotting.settings import SpottingSettings
 from epir.spotting.spotter import spot
 from epir.spotting.timeline import Movement

@@ -1,5 +1,6 @@
 """Writing files so that an interruption leaves the old one or the new one, never half of one."""
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -60,6 +61,12 @@ def refuse_overwrite(path: Path, *, force: bool) -> None:
     empty = path.is_dir() and not any(path.iterdir())
     if path.exists() and not force and not empty:
         raise EpirError(f"{path} exists already", fix="choose another name, or add --force to replace it")
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _umask() -> int:

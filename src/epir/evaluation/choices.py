@@ -5,13 +5,13 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from epir.core.config import from_dict, read_change, refuse_unknown, to_dict
+from epir.core.config import read_change, refuse_unknown, to_dict
 from epir.core.errors import ConfigError
-from epir.models.folder import read_config
-from epir.models.presets import PRESETS as EPIR_PRESETS
+from epir.models.folder import can_start, find_folder, read_config, shipped_folder
 from epir.models.registry import is_pipeline, list_models, model_settings
-from epir.training.recipe import SHIPPED, TrainingSettings, training_preset
-from epir.training.start import can_start, shipped_weights, start_folder
+from epir.models.settings import PRESETS as EPIR_PRESETS
+from epir.models.settings import SHIPPED
+from epir.training.recipe import OLD_SETTINGS, TrainingSettings, current_name, recipe_from_dict, training_recipe
 
 FIXED = {"name": "--model", "classes": "the protocol", "map_size": "the map set"}
 
@@ -27,26 +27,26 @@ def choose(
     refuse_unknown(name, list_models(), what="model")
     sections = _sections(changes, name)
     model = model_settings(name, **{**sections["model"], "classes": classes, "map_size": map_size})
-    recipe = training_preset(training or default_training(model))
-    chosen = from_dict(TrainingSettings, to_dict(recipe) | sections["training"], section="training")
+    recipe = training_recipe(training or default_training(model))
+    chosen = recipe_from_dict(to_dict(recipe) | sections["training"])
     if chosen.start is None:
         return model, chosen
     start = chosen.start if chosen.start == SHIPPED else chosen.start.resolve()
-    if start == SHIPPED and not can_start(model, shipped_weights()):
+    if start == SHIPPED and not can_start(model, shipped_folder()):
         raise ConfigError(
             f"the weights that come with epir do not fit {name!r} with these settings", fix="use --training scratch"
         )
     if "normalise" not in sections["model"]:
-        model = replace(model, normalise=_normalisation(start_folder(start), model))
+        model = replace(model, normalise=_normalisation(find_folder(start), model))
     return model, replace(chosen, start=start)
 
 
 def default_training(model: Any) -> str:
     """The recipe for a model, by its settings, that the user named no recipe for."""
-    if model.name in EPIR_PRESETS and can_start(model, shipped_weights()):
-        return "strict"
+    if model.name in EPIR_PRESETS and can_start(model, shipped_folder()):
+        return "finetune"
     is_transformer = model.name in EPIR_PRESETS or model.name == "htnet"
-    return "scratch" if is_transformer or is_pipeline(model.name) else "peer"
+    return "scratch" if is_transformer or is_pipeline(model.name) else "baseline"
 
 
 def _normalisation(folder: Path, model: Any) -> Any:
@@ -69,6 +69,8 @@ def _sections(changes: Iterable[str], name: str) -> Mapping[str, dict[str, Any]]
             homes = [home for home in known if dotted in known[home]]
             fix = f"did you mean {homes[0]}.{dotted}?" if homes else "begin it with model. or training."
             raise ConfigError(f"there is no setting {dotted!r}", fix=fix)
+        if section == "training":
+            setting = current_name(setting, OLD_SETTINGS, what="setting")
         refuse_unknown(setting, known[section], section=section)
         if section == "model" and setting in FIXED:
             raise ConfigError(f"model.{setting} follows from {FIXED[setting]}", fix=f"leave out --set {change}")

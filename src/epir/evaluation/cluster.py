@@ -11,8 +11,8 @@ import numpy as np
 
 from epir.core.errors import EpirError, MissingExtra, RunError
 from epir.evaluation.fold import FoldTask, run_fold
-from epir.evaluation.samples import Sample, read_maps
 from epir.evaluation.record import FoldRecord
+from epir.evaluation.samples import Sample, read_maps
 
 RETRIES = 3  # of a fold whose worker died
 SECONDS_TO_ANSWER = 10

@@ -14,16 +14,14 @@ from epir.evaluation.environment import describe_environment
 from epir.evaluation.fold import FoldTask
 from epir.evaluation.folds import make_folds
 from epir.evaluation.local import cores, run_local
-from epir.evaluation.samples import Material, gather
 from epir.evaluation.record import FoldRecord
+from epir.evaluation.samples import Material, gather
 from epir.evaluation.settings import ZERO_SHOT, Experiment
 from epir.evaluation.store import Run, Store, open_store
-from epir.evaluation.zero_shot import check_weights, find_weights, view_choices, weights_digest, weights_settings
 from epir.maps.mapset import MapSet, load_maps, save_maps
-from epir.models.folder import read_config
+from epir.models.folder import check_fits, find_folder, read_config, read_settings, weights_digest
 from epir.training.fit import find_device
 from epir.training.recipe import TrainingSettings
-from epir.training.start import start_folder
 
 Maps = str | Path | MapSet
 
@@ -85,7 +83,7 @@ def evaluate(
     with opened(maps) as sets:
         material = gather(sets, protocol)
         if zero_shot:
-            home = find_weights(weights)
+            home = find_folder(weights).resolve()
             experiment = _zero_shot_experiment(material, home)
         else:
             home = None
@@ -144,18 +142,18 @@ def _experiment(material: Material, model: object, training: TrainingSettings, *
         seeds=seeds,
         maps=material.maps,
         clips=material.digest,
-        weights=weights_digest(start_folder(training.start)) if training.start else "",
+        weights=weights_digest(find_folder(training.start)) if training.start else "",
     )
 
 
 def _zero_shot_experiment(material: Material, home: Path) -> Experiment:
-    check_weights(home, classes=material.classes, map_size=material.size)
-    seen = view_choices(read_config(home).notes)
+    check_fits(home, classes=material.classes, map_size=material.size)
+    views = read_config(home).views
     return Experiment(
         protocol=material.protocol,
         classes=material.classes,
-        model=weights_settings(home),
-        training=TrainingSettings(mirror_at_prediction=seen["mirror"], shift_at_prediction=seen["shift"]),
+        model=read_settings(home),
+        training=TrainingSettings(mirror_at_prediction=views["mirror"], shift_at_prediction=views["shift"]),
         folds=ZERO_SHOT,
         maps=material.maps,
         clips=material.digest,

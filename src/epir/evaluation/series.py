@@ -11,13 +11,13 @@ from epir.core.errors import RunError
 from epir.core.files import write_text
 from epir.core.progress import Progress
 from epir.evaluation.choices import choose
-from epir.evaluation.samples import gather
 from epir.evaluation.published import RUNGS, Printed, comparisons, ladder
 from epir.evaluation.run import Engine, Maps, default_out, evaluate, opened
+from epir.evaluation.samples import gather
 from epir.evaluation.store import CONFIG, Run
 from epir.evaluation.table import Table, score_table
-from epir.models.presets import PRESETS
 from epir.models.registry import list_models
+from epir.models.settings import PRESETS
 
 BLOCKS = range(7, 16)
 RATES = (0, 30, 60, 80)  # per cent of the patch tokens that integration takes away

@@ -10,7 +10,7 @@ from typing import Any
 
 from epir.core import config
 from epir.core.errors import ConfigError
-from epir.training.recipe import TrainingSettings
+from epir.training.recipe import TrainingSettings, recipe_from_dict
 
 ZERO_SHOT = "zero-shot"
 
@@ -64,6 +64,6 @@ def experiment_from(values: Mapping[str, Any]) -> Experiment:
     if not isinstance(model, Mapping) or "name" not in model:
         raise ConfigError("[model] has no name", fix='write name = "epir" under [model]')
     settings = settings_from_dict(model)
-    training = config.from_dict(TrainingSettings, plain.pop("training", {}), section="training")
+    training = recipe_from_dict(plain.pop("training", {}))
     plain["classes"], plain["maps"] = tuple(plain.get("classes", ())), tuple(plain.get("maps", ()))
     return Experiment(model=settings, training=training, **plain)

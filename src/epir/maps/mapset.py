@@ -6,7 +6,6 @@ Axes: n clips, S map size; channels are always u, v, strain
 """
 
 import csv
-import hashlib
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from epir.core.errors import MapSetError
-from epir.core.files import whole_folder
+from epir.core.files import file_digest, whole_folder
 from epir.core.records import Clip
 
 FORMAT = "epir-maps/1"
@@ -111,12 +110,6 @@ def refuse_mixed_sizes(sets: Iterable[MapSet]) -> None:
                     f"the clip {clip.key} is in {seen[clip.key]} and in {name}", fix="give each clip once"
                 )
             seen[clip.key] = name
-
-
-def file_digest(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read_meta(folder: Path) -> dict[str, Any]:

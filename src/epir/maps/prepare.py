@@ -11,14 +11,14 @@ from epir.core.errors import ConfigError, DatasetError
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
 from epir.datasets.base import Corpus
+from epir.flow.recipe import Recipe, get_recipe
 from epir.maps.assembly import write_set
 from epir.maps.contact_sheet import contact_sheets
 from epir.maps.existing import existing_set
 from epir.maps.finished import FinishedClips
 from epir.maps.left_out import LeftOut
-from epir.flow.recipe import Recipe, get_recipe
-from epir.maps.workers import work_off
 from epir.maps.mapset import MapSet
+from epir.maps.workers import work_off
 
 CONTACT_SHEETS = "contact_sheets"
 

@@ -9,10 +9,10 @@ import cv2
 from epir.core.errors import EpirError
 from epir.core.processes import process_pool
 from epir.core.records import Clip
+from epir.flow.recipe import Recipe
 from epir.maps.clip import prepare_clip
 from epir.maps.finished import FinishedClips
 from epir.maps.left_out import LeftOut
-from epir.flow.recipe import Recipe
 
 
 def work_off(

@@ -14,16 +14,20 @@ from epir.core.errors import ConfigError, ProtocolError
 from epir.core.files import refuse_overwrite
 from epir.core.progress import Progress, Silent
 from epir.evaluation.choices import choose
-from epir.training.replay import find_company
 from epir.evaluation.fold import one_thread
-from epir.evaluation.samples import Material, gather, read_maps
 from epir.evaluation.run import Engine, evaluate, opened
+from epir.evaluation.samples import Material, gather, read_maps
 from epir.maps.mapset import MapSet
-from epir.models.folder import refuse_foreign_folder
-from epir.recognition.calibration import Calibration
+from epir.models.folder import check_replaceable
+from epir.models.settings import SHIPPED
+from epir.recognition.calibration import (
+    Calibration,
+    HeldOut,
+    calibrate_by_folds,
+    calibrate_on_others,
+    check_disjoint_people,
+)
 from epir.recognition.card import model_card
-from epir.recognition.judgement import Judgement, judged_by_folds, judged_on, refuse_acquaintances
-from epir.training.recipe import SHIPPED
 
 FOLDS = 5
 
@@ -40,7 +44,7 @@ class FinalModel:
     seconds: float
 
 
-def train_final(
+def train(
     maps: str | Path | MapSet | Sequence[str | Path | MapSet],
     *,
     protocol: str,
@@ -53,8 +57,8 @@ def train_final(
     seed: int = 0,
     run: str | Path | None = None,
     workers: int | None = None,
-    apart: Sequence[str | Path | MapSet] = (),
-    resume: str | Path | None = None,
+    calibrate_on: Sequence[str | Path | MapSet] = (),
+    checkpoint: str | Path | None = None,
     note: str = "",
     half: bool = False,
     force: bool = False,
@@ -63,14 +67,14 @@ def train_final(
     """Train one model on all clips of `maps` and write its folder; its scores are calibrated by grouped folds.
 
     The folds train the same recipe on some of the people and predict the others: their scores are strict, and the
-    temperature comes from them. `run` keeps them as a run folder. With `apart`, map sets of other people, there are no
-    folds: the model itself predicts those people. `start` is a model folder to start from, `resume` a file in which
-    training keeps where it stands, `note` a text that the model card takes over, and `half` stores the weights in half
-    precision.
+    temperature comes from them. `run` keeps them as a run folder. With `calibrate_on`, map sets of other people, there
+    are no folds: the model itself predicts those people. `start` is a model folder to start from, `checkpoint` a file
+    from which a second call resumes, `note` a text that the model card takes over, and `half` stores the weights in
+    half precision.
     """
     out, progress = Path(out), progress or Silent()
     refuse_overwrite(out, force=force)
-    refuse_foreign_folder(out)
+    check_replaceable(out)
     changes = [*changes, *([f"training.start={_resolved(Path(start))}"] if start is not None else [])]
     with ExitStack() as stack:
         sets = stack.enter_context(opened(maps))
@@ -79,12 +83,14 @@ def train_final(
         settings, recipe = choose(
             model, training=training, changes=changes, classes=len(material.classes), map_size=material.size
         )
-        kept = Path(resume) if resume is not None else None
-        if apart:
-            others = gather(stack.enter_context(opened(list(apart))), protocol)
-            refuse_acquaintances(material, others)
-            network, seconds = _train(material, settings, recipe, seed, kept, progress)
-            judgement = judged_on(network, others, mirror=recipe.mirror_at_prediction, shift=recipe.shift_at_prediction)
+        saved = Path(checkpoint) if checkpoint is not None else None
+        if calibrate_on:
+            others = gather(stack.enter_context(opened(list(calibrate_on))), protocol)
+            check_disjoint_people(material, others)
+            network, seconds = _train(material, settings, recipe, seed, saved, progress)
+            held_out = calibrate_on_others(
+                network, others, mirror=recipe.mirror_at_prediction, shift=recipe.shift_at_prediction
+            )
         else:
             count = _fitting_folds(material, folds)
             home = Path(run) if run is not None else _temporary(stack)
@@ -99,9 +105,9 @@ def train_final(
                 engine=Engine(workers=workers),
                 progress=progress,
             )
-            judgement = judged_by_folds(finished, material.classes, count)
-            network, seconds = _train(material, settings, recipe, seed, kept, progress)
-        notes = _notes(sets, material, recipe, judgement, seed)
+            held_out = calibrate_by_folds(finished, material.classes, count)
+            network, seconds = _train(material, settings, recipe, seed, saved, progress)
+        notes = _notes(sets, material, recipe, held_out, seed)
         network.save_pretrained(
             out,
             labels=material.classes,
@@ -114,8 +120,8 @@ def train_final(
         folder=out,
         clips=len(material.samples),
         people=len({clip.person for clip in material.clips}),
-        strict=judgement.strict,
-        calibration=judgement.calibration,
+        strict=held_out.strict,
+        calibration=held_out.calibration,
         seconds=seconds,
     )
 
@@ -129,50 +135,40 @@ def _temporary(stack: ExitStack) -> Path:
 
 
 def _train(
-    material: Material, settings: Any, recipe: Any, seed: int, resume: Path | None, progress: Progress
+    material: Material, settings: Any, recipe: Any, seed: int, checkpoint: Path | None, progress: Progress
 ) -> tuple[Any, float]:
     from epir.core.seeds import stream_seed
-    from epir.models.network import Network
-    from epir.models.registry import build
     from epir.training.data import LabelledMaps
-    from epir.training.fit import find_device, fit, repeatable
-    from epir.training.teachers import prepare_lesson
+    from epir.training.train import train as train_network
 
+    began = time.perf_counter()
+    clips = LabelledMaps.of(
+        read_maps(material.samples),
+        [each.label for each in material.samples],
+        material.classes,
+        [each.clip.extra.get("action_units", "") for each in material.samples],
+    )
     own = stream_seed(seed, "final model")
     with one_thread():
-        with repeatable(stream_seed(own, "first weights"), find_device("cpu")):
-            network = build(settings)
-        assert isinstance(network, Network), "pipelines are refused before"
-        clips = LabelledMaps.of(
-            read_maps(material.samples),
-            [each.label for each in material.samples],
-            material.classes,
-            [each.clip.extra.get("action_units", "") for each in material.samples],
-        )
-        company = find_company(recipe.company, material.classes, settings)
-        began = time.perf_counter()
-        lesson = prepare_lesson(network, clips, recipe, seed=own, progress=progress)
-        fit(network, clips, recipe, seed=own, company=company, lesson=lesson, resume=resume, progress=progress)
-    return network, time.perf_counter() - began
+        trained = train_network(settings, clips, recipe, seed=own, checkpoint=checkpoint, progress=progress)
+    return trained.model, time.perf_counter() - began
 
 
-def _notes(
-    sets: Sequence[MapSet], material: Material, training: Any, judgement: Judgement, seed: int
-) -> dict[str, Any]:
+def _notes(sets: Sequence[MapSet], material: Material, training: Any, held_out: HeldOut, seed: int) -> dict[str, Any]:
     from epir import __version__
 
     recipes = [dict(each.meta.get("recipe", {})) for each in sets]
     settings = to_dict(training)
     settings["start"] = Path(settings["start"]).name if settings.get("start") else None  # no paths of this machine
     people = {clip.person for clip in material.clips}
-    calibration, strict = judgement.calibration, judgement.strict
+    calibration, strict = held_out.calibration, held_out.strict
     return {
         "recipe": recipes[0] if len({each.get("digest") for each in recipes}) == 1 else _mixed(recipes),
         "temperature": calibration.temperature,
         "threshold": calibration.threshold,
         "mirror": training.mirror_at_prediction,
         "shift": training.shift_at_prediction,
-        "calibration": {**asdict(calibration), **judgement.to_notes()},
+        "calibration": {**asdict(calibration), **held_out.to_notes()},
         "protocol": material.protocol,
         "strict": {name: strict[name] for name in ("uf1", "uar", "accuracy", "uf1_interval", "confusion")},
         "data": {

@@ -13,7 +13,7 @@ from epir.models.registry import model_settings
 from epir.reports.htmltable import html_table
 from epir.reports.markup import Markup, element, join
 from epir.reports.tables import Column, Row, Table
-from epir.training.recipe import training_preset
+from epir.training.recipe import training_recipe
 
 
 def making_part(run: Run) -> Markup:
@@ -45,7 +45,7 @@ def command(run: Run) -> str:
     recipe = experiment.training.name
     words += ["--training", recipe] if recipe != default_training(experiment.model) else []
     words += _changes("model", model_settings(experiment.model.name), experiment.model, leave_out=tuple(FIXED))
-    words += _changes("training", training_preset(recipe), experiment.training)
+    words += _changes("training", training_recipe(recipe), experiment.training)
     return " ".join(map(quote, [*words, "--out", run.folder.name]))
 
 

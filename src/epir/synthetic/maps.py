@@ -24,8 +24,8 @@ from epir.core.records import Clip
 from epir.core.seeds import generator
 from epir.flow.map import face_map, flow_to_map
 from epir.flow.recipe import Recipe, get_recipe
-from epir.maps.workers import one_thread
 from epir.maps.mapset import CHANNELS, FORMAT, MapSet, finish_maps, load_maps
+from epir.maps.workers import one_thread
 from epir.synthetic.clip import STEEPEST
 from epir.synthetic.corpus import refuse_foreign
 from epir.synthetic.course import draw_course

@@ -65,8 +65,8 @@ def _load(orders: Mapping[str, Any]) -> tuple["Recognizer", dict[str, Any]]:
     from epir.web.examples import list_examples
 
     recognizer = Recognizer.from_pretrained(orders["model"])
-    name = str(recognizer.engine.config.settings.get("name", "epir"))
-    model = {"name": name, "classes": list(recognizer.labels), "map_size": recognizer.engine.map_size}
+    name = str(recognizer.backend.config.settings.get("name", "epir"))
+    model = {"name": name, "classes": list(recognizer.labels), "map_size": recognizer.backend.map_size}
     return recognizer, {"model": model, "examples": list_examples()}
 
 

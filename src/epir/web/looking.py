@@ -36,8 +36,8 @@ def look(
     answer = recognizer.predict(given, **options, name=task["name"], progress=progress)
     progress.start("drawing", 1)
     result, pictures = show(answer, frames, f"/api/results/{id}/", movements=orders["movements"])
-    result["model"] = str(recognizer.engine.config.settings.get("name", "epir"))
-    result["judged_on"] = judged_on(recognizer.engine.config.notes)
+    result["model"] = str(recognizer.backend.config.settings.get("name", "epir"))
+    result["judged_on"] = judged_on(recognizer.backend.config.notes)
     result["elapsed_s"] = round(time.monotonic() - began, 3)
     return result, pictures
 

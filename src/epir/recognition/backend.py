@@ -4,18 +4,21 @@ Axes: n maps, S map size, C classes
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.special import softmax
 
+from epir.core.config import from_dict
 from epir.core.errors import CheckpointError, ConfigError, MissingExtra
-from epir.evaluation.zero_shot import view_choices
-from epir.models.folder import ModelConfig, load_weights, read_config, unusable
+from epir.flow.recipe import Recipe
+from epir.models.folder import ModelConfig, load_network, read_config
 from epir.reports.tokens import Tokens
 
 
-class Engine(Protocol):
+class Backend(Protocol):
     """What a recognizer asks of a model."""
 
     config: ModelConfig
@@ -31,21 +34,12 @@ class Engine(Protocol):
         """What was merged and selected in each map, where the model can tell."""
 
 
-class TorchEngine:
+class TorchBackend:
     """A model folder, run by torch."""
 
     def __init__(self, folder: Path) -> None:
-        from epir.models.network import Network
-        from epir.models.registry import build, settings_from_dict
-
         self.config = read_config(folder)
-        try:
-            network = build(settings_from_dict(self.config.settings))
-        except ConfigError as error:
-            raise unusable(error, folder) from None
-        assert isinstance(network, Network), "pipelines have no model folder"
-        load_weights(network, folder)
-        self.network = network.eval()
+        self.network = load_network(folder)
 
     @property
     def map_size(self) -> int:
@@ -56,7 +50,7 @@ class TorchEngine:
         """Uncalibrated scores (n, C) of maps (n, 3, S, S)."""
         from epir.training.fit import predict
 
-        return predict(self.network, maps, **view_choices(self.config.notes))
+        return predict(self.network, maps, **self.config.views)
 
     def tokens(self, maps: np.ndarray) -> Sequence[Tokens | None]:
         """What was merged and selected in each map; None for models without tokens."""
@@ -67,7 +61,7 @@ class TorchEngine:
         return [read_tokens(record, "the model") for record in records] if records else [None] * len(maps)
 
 
-class OnnxEngine:
+class OnnxBackend:
     """A file that `epir export` wrote, run by ONNX Runtime; it keeps no record of tokens."""
 
     def __init__(self, path: Path, *, threads: int = 1) -> None:
@@ -100,8 +94,8 @@ class OnnxEngine:
 
         from epir.training.augment import views
 
-        seen = views(torch.from_numpy(np.array(maps, np.float32)), **view_choices(self.config.notes))
-        return np.mean([softmax(self.logits(each.numpy())) for each in seen], axis=0)
+        seen = views(torch.from_numpy(np.array(maps, np.float32)), **self.config.views)
+        return np.mean([softmax(self.logits(each.numpy()), axis=-1) for each in seen], axis=0)
 
     def tokens(self, maps: np.ndarray) -> Sequence[Tokens | None]:
         """Nothing: the exported graph gives logits alone."""
@@ -117,18 +111,36 @@ def onnx_runtime() -> Any:
     return onnxruntime
 
 
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Scores (n, C) of logits (n, C)."""
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
+def read_recipe(notes: Mapping[str, Any]) -> Recipe:
+    """The flow recipe that a model's maps were made with; that of epir where its folder does not say."""
+    known = {each.name for each in fields(Recipe)}
+    values = {name: value for name, value in _recipe_values(notes).items() if name in known}
+    try:
+        return from_dict(Recipe, values, section="recipe") if "flow" in values else Recipe()
+    except ConfigError as error:
+        raise CheckpointError(
+            f"the flow recipe of this model cannot be used: {error.problem}",
+            fix="install the version of epir that wrote the model, or correct notes.recipe in its config.json",
+        ) from None
 
 
-def class_names(config: ModelConfig) -> tuple[str, ...]:
-    """The classes of a model; numbered where its folder does not name them."""
-    return config.labels or tuple(f"class {number}" for number in range(int(config.settings.get("classes", 0))))
+def open_backend(path: Path, backend: str | None = None) -> Backend:
+    """The backend for a model: ONNX Runtime for an ONNX file or where it is asked for, else torch."""
+    if path.suffix == ".onnx":
+        if backend == "torch":
+            raise ConfigError(f"torch cannot run {path}", fix="give the model folder, or leave out the backend")
+        if not path.is_file():
+            raise CheckpointError(f"there is no file {path}", fix="write it with epir export MODEL --out FILE.onnx")
+        return OnnxBackend(path)
+    if backend != "onnx":
+        return TorchBackend(path)
+    exported = path / "model.onnx"
+    if not exported.exists():
+        raise CheckpointError(f"{path} has no model.onnx", fix=f"write it with epir export {path} --out {exported}")
+    return OnnxBackend(exported)
 
 
-def recipe_values(notes: Mapping[str, Any]) -> Mapping[str, Any]:
+def _recipe_values(notes: Mapping[str, Any]) -> Mapping[str, Any]:
     """The flow recipe in a model's notes; of a mixture `epir`, or else the first that makes maps from pictures."""
     recipe = notes.get("recipe") or {}
     several = {each.get("name"): each for each in reversed(recipe.get("recipes", ())) if each.get("name") != "direct"}
