@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from epir.core.errors import CheckpointError, ConfigError, EpirError, FaceNotFound, FrameError, ShapeError
+from epir.core.errors import CheckpointError, ConfigError, EpirError, FrameError, ShapeError
 from epir.models.folder import read_config
 from epir.recognition.answer import NOT_FOUND, UNCERTAIN
 from epir.recognition.loading import read_recipe
-from epir.recognition.recognizer import Recognizer, Span
+from epir.recognition.recognizer import Recognizer
 
 
 @pytest.fixture(scope="module")
@@ -152,14 +152,6 @@ def test_an_impossible_frame_rate_is_refused(recognizer, smile, fps):
         recognizer.predict(smile, onset=12, apex=20, fps=fps)
 
 
-def test_where_the_face_is_lost_at_the_onset_the_crop_of_spotting_is_taken(recognizer, smile, spotted):
-    crop = spotted.timeline.crops[0]
-    assert recognizer._crop(np.zeros_like(smile[0]), Span(0, 1, 2, crop)) == crop
-    with pytest.raises(FaceNotFound):
-        recognizer._crop(np.zeros_like(smile[0]), Span(0, 1))
-    assert recognizer._crop(smile[0], Span(0, 1, 2, crop)).x == pytest.approx(crop.x, abs=2)
-
-
 def test_an_apex_without_a_movement_asks_for_the_onset(recognizer, still):
     with pytest.raises(FrameError, match=r"no movement was found around the apex 9\n  fix: give the onset too"):
         recognizer.predict(still, apex=9, fps=60)
@@ -175,7 +167,6 @@ def test_inputs_that_cannot_be_used_say_why(recognizer, tmp_path, smile):
         (smile[0], ShapeError, "is one picture, not a clip"),
         (smile.astype(float), ShapeError, r"frames are \(T, H, W, 3\) uint8 RGB, not float64"),
         ((smile[0], smile[0, ::2]), ShapeError, "the onset is 260 x 260 px but the apex is 260 x 130 px"),
-        (np.zeros((6, 90, 90, 3), np.uint8), FaceNotFound, "no face was found"),
         (3, ShapeError, "there is nothing to look at in int"),
     ):
         with pytest.raises(kind, match=words):

@@ -62,7 +62,9 @@ def correlation(one: np.ndarray, other: np.ndarray) -> float:
     """Plain correlation of two grey faces (h, h) under one crop; a change of brightness leaves it at 1."""
     first, second = (each.astype(np.float32) - each.mean(dtype=np.float32) for each in (one, other))
     scale = float(np.sqrt((first * first).sum() * (second * second).sum()))
-    return float((first * second).sum()) / scale if scale > 0 else 1.0
+    if scale == 0:
+        return float(not first.any() and not second.any())
+    return float((first * second).sum()) / scale
 
 
 def _structure(face: np.ndarray) -> np.ndarray:

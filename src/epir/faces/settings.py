@@ -40,6 +40,7 @@ class TrackingSettings:
     redetect: float = 1.0  # seconds between two looks at a face that is followed
     again: float = 0.25  # seconds between two looks while there is none, or it was missed
     confirm: float = 0.1  # seconds after which a new face must still be there
+    restless: float = 0.12  # of the face: a shift from which the face is looked for at once
     far: float = 0.08  # of the face: a head that went so far gets a new crop
     other_size: float = 0.15  # relative
     other_angle: float = 6.0  # degrees

@@ -17,14 +17,13 @@ import numpy as np
 
 from epir.faces.align import Crop, face_crop, whole_frame
 from epir.faces.face import Face
-from epir.faces.finder import brightened, choose_face
+from epir.faces.finder import SECOND_FACE, brightened, choose_face
 from epir.faces.likeness import colours, correlation, flatness, likeness, shared_colours
 from epir.faces.mtcnn import find_faces
 from epir.faces.settings import TrackingSettings
 from epir.frames.reader import Frame
 
 NO_FACE, TOO_SMALL = "no face", "face too small"
-SECOND_FACE = 0.4  # a face at least this wide, against the one that is followed, is counted
 AROUND = 1.7  # of the crop: what is kept of a frame, and where a face that is followed is looked for
 SMALLEST = 30  # px: faces below this are not even counted as too small
 MEMORY = 8  # people who left and are known when they come back
@@ -168,7 +167,7 @@ class FaceTracker:
             confirmed = self._confirm(track, frame)
             return [*confirmed, *self._give(track, frame, small)] if track in self._tracks else []
         if track.confirm_at is None and (frame.seconds >= track.look_at or self._drifted(track, small)):
-            found = self._look_near(frame.pixels, track.crop)
+            found = face_near(frame.pixels, track.crop)
             track.look_at = frame.seconds + (settings.redetect if found else settings.again)
             if found is None and track.missed:  # a blink may cost one look, not two
                 self._drop(track)
@@ -204,7 +203,7 @@ class FaceTracker:
 
     def _confirm(self, track: _Track, frame: Frame) -> list[TrackedFace]:
         """Give what was waiting if the face is still there; or else drop it."""
-        found = self._look_near(frame.pixels, track.crop)
+        found = face_near(frame.pixels, track.crop)
         if found is None or not self._is_face(found, frame.pixels):
             self._drop(track)
             return []
@@ -213,11 +212,12 @@ class FaceTracker:
         return given
 
     def _drifted(self, track: _Track, small: np.ndarray) -> bool:
-        """Whether the head has left its place since the segment began, by its shift alone; looked at now and then."""
-        if track.first is None or self.frames % max(1, round(0.1 / self._step)):
+        """Whether the head has left its place since the segment began, by its shift alone; seen now and then."""
+        settings = self.settings
+        if track.first is None or self.frames % max(1, round(settings.again / self._step)):
             return False
         shift, _ = cv2.phaseCorrelate(track.first.astype(np.float32), small.astype(np.float32), _window(len(small)))
-        return math.hypot(*shift) > self.settings.far * len(small)
+        return math.hypot(*shift) > settings.restless * len(small)
 
     def _elsewhere(self, old: Crop, new: Crop) -> bool:
         return (
@@ -264,13 +264,13 @@ class FaceTracker:
         given: list[TrackedFace] = []
         for face in found:
             crop = face_crop(face, self.settings.face)
-            if all(math.hypot(crop.x - each.crop.x, crop.y - each.crop.y) > each.crop.side / 2 for each in self._tracks):
+            if all(
+                math.hypot(crop.x - each.crop.x, crop.y - each.crop.y) > each.crop.side / 2 for each in self._tracks
+            ):
                 given += self._begin(frame, crop, np.array(face.landmarks))
         return given
 
-    def _begin(
-        self, frame: Frame, crop: Crop, points: np.ndarray, *, confirmed: bool = False
-    ) -> list[TrackedFace]:
+    def _begin(self, frame: Frame, crop: Crop, points: np.ndarray, *, confirmed: bool = False) -> list[TrackedFace]:
         small = small_face(frame.pixels, crop, self.settings.size)
         track = _Track(self._person(small), self._segments, crop, points, frame.seconds + self.settings.redetect)
         track.confirm_at = None if confirmed else frame.seconds + self.settings.confirm
@@ -317,24 +317,15 @@ class FaceTracker:
         """Whether a detection is a filmed face, sure enough and large enough."""
         if face.confidence < self.settings.least_score or not face.is_plausible:
             return False
-        if flatness(small_face(pixels, face_crop(face, self.settings.face), self.settings.size)) > self.settings.flattest:
+        if (
+            flatness(small_face(pixels, face_crop(face, self.settings.face), self.settings.size))
+            > self.settings.flattest
+        ):
             return False
         if face.temples < self.settings.least_face:
             self._small = max(self._small or 0.0, face.temples)
             return False
         return True
-
-    def _look_near(self, pixels: np.ndarray, crop: Crop) -> Face | None:
-        """The face in the surroundings of a crop; only these are looked at."""
-        part = cut_patch(pixels, crop.widen(1.25), 0)
-        width = crop.side * part.scale
-        near = []
-        for face in find_faces(part.pixels, min_face=max(20, round(0.6 * width))):
-            placed = _moved(face, part)
-            away = math.hypot(placed.centre[0] - crop.x, placed.centre[1] - crop.y)
-            if placed.is_plausible and away < crop.side / 2:
-                near.append((away, placed))
-        return min(near, key=lambda each: each[0])[1] if near else None
 
     # Frames without a face.
 
@@ -350,6 +341,18 @@ class FaceTracker:
             elif len(self.gaps) < MOST_GAPS:
                 self.gaps.append(Gap(frame.number, frame.number, frame.seconds, frame.seconds, reason, self._small))
             self._in_gap = True
+
+
+def face_near(pixels: np.ndarray, crop: Crop) -> Face | None:
+    """The face in the surroundings of a crop of a frame; only these are looked at."""
+    part = cut_patch(pixels, crop.widen(1.25), 0)
+    near = []
+    for face in find_faces(part.pixels, min_face=max(20, round(0.6 * crop.side))):
+        placed = _moved(face, part)
+        away = math.hypot(placed.centre[0] - crop.x, placed.centre[1] - crop.y)
+        if placed.is_plausible and away < crop.side / 2:
+            near.append((away, placed))
+    return min(near, key=lambda each: each[0])[1] if near else None
 
 
 def small_face(pixels: np.ndarray, crop: Crop, size: int) -> np.ndarray:
@@ -385,8 +388,8 @@ def _moved(face: Face, part: Patch) -> Face:
     """A face of a patch that was not scaled, in px of the frame."""
     x, y = part.left, part.top
     left, top, right, bottom = face.box
-    points = [(point[0] + x, point[1] + y) for point in face.landmarks]
-    return Face((left + x, top + y, right + x, bottom + y), *points, face.confidence)
+    one, two, three, four, five = ((point[0] + x, point[1] + y) for point in face.landmarks)
+    return Face((left + x, top + y, right + x, bottom + y), one, two, three, four, five, face.confidence)
 
 
 def _window(size: int) -> np.ndarray:

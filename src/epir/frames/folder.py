@@ -1,5 +1,6 @@
 """A folder of pictures as frames, numbered by the last integer of each file name."""
 
+import math
 import re
 from collections.abc import Iterator
 from functools import cached_property
@@ -53,6 +54,12 @@ class FolderFrames:
         for number in self.numbers:
             if first <= number <= last:
                 yield Frame(number, (number - start) / rate, self.read(number))
+
+    def during(self, start: float, end: float) -> Iterator[Frame]:
+        """The frames from `start` to `end` seconds (both included), one at a time."""
+        rate, first = self.fps or ASSUMED_RATE, self.numbers[0]
+        last = self.numbers[-1] if math.isinf(end) else first + math.floor(end * rate + 1e-6)
+        return self.between(first + math.ceil(start * rate - 1e-6), last)
 
     def __iter__(self) -> Iterator[Frame]:
         return self.between(self.numbers[0], self.numbers[-1])

@@ -50,6 +50,9 @@ class Frames(Protocol):
     def between(self, first: int, last: int) -> Iterator[Frame]:
         """The frames from `first` to `last` (both included), one at a time."""
 
+    def during(self, start: float, end: float) -> Iterator[Frame]:
+        """The frames from `start` to `end` seconds (both included), one at a time."""
+
     def __iter__(self) -> Iterator[Frame]:
         """Every frame, one at a time."""
 

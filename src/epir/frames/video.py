@@ -45,7 +45,7 @@ class VideoFrames:
     def __init__(self, path: Path, fps: float | None = None) -> None:
         self.path = path
         self.notes: list[str] = []
-        self._given_fps = fps
+        self.given_fps = fps
         self._reformatter = VideoReformatter()
         self._begin()
 
@@ -65,8 +65,8 @@ class VideoFrames:
     @cached_property
     def fps(self) -> float | None:
         """Frames per second: as given, or else as the container says; `epir.frames.pace` measures it."""
-        if self._given_fps is not None:
-            return self._given_fps
+        if self.given_fps is not None:
+            return self.given_fps
         rate = self._stream.guessed_rate or self._stream.average_rate
         return float(rate) if rate and 0 < rate <= 100_000 else None
 
@@ -93,6 +93,14 @@ class VideoFrames:
             if picture is None:
                 return
             if self._next > first:
+                yield Frame(self._next - 1, self._latest, self._pixels(picture))
+
+    def during(self, start: float, end: float) -> Iterator[Frame]:
+        """The frames from `start` to `end` seconds (both included); those before are decoded, but not turned to RGB."""
+        self.__exit__()
+        self._begin()
+        while (picture := self._advance()) is not None and self._latest <= end:
+            if self._latest >= start:
                 yield Frame(self._next - 1, self._latest, self._pixels(picture))
 
     def __iter__(self) -> Iterator[Frame]:
@@ -148,7 +156,7 @@ class VideoFrames:
 
     def _note_end(self, damaged: int, broken: bool) -> None:
         step = 1 / (self.fps or ASSUMED_RATE)
-        end = None if self._given_fps else announced_end(self._container, self._stream)
+        end = None if self.given_fps else announced_end(self._container, self._stream)
         lack = 0.0 if end is None else end - (self._latest + step)
         broken = broken or ends_before_its_index(self.path, self._container, self._stream)
         place = f"after frame {self._next - 1} ({self._latest:.2f} s)"
@@ -163,8 +171,8 @@ class VideoFrames:
 
     def _seconds_of(self, picture: "av.VideoFrame") -> float:
         """Time since the beginning; where a stamp is missing or goes back, one frame after the last."""
-        if self._given_fps is not None:
-            return self._next / self._given_fps
+        if self.given_fps is not None:
+            return self._next / self.given_fps
         if self._origin is None:
             first = picture.time or 0.0
             start = (self._container.start_time or 0) / av.time_base

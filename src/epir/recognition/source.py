@@ -3,6 +3,7 @@
 Axes: T frames, H, W pixels
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,12 @@ class ArrayFrames:
         """The frames from `first` to `last`, both included."""
         for number in self.numbers[max(first, 0) : last + 1]:
             yield Frame(number, number / (self.fps or ASSUMED_RATE), self.read(number))
+
+    def during(self, start: float, end: float) -> Iterator[Frame]:
+        """The frames from `start` to `end` seconds (both included), one at a time."""
+        rate, first = self.fps or ASSUMED_RATE, self.numbers[0]
+        last = self.numbers[-1] if math.isinf(end) else first + math.floor(end * rate + 1e-6)
+        return self.between(first + math.ceil(start * rate - 1e-6), last)
 
     def __iter__(self) -> Iterator[Frame]:
         return self.between(0, len(self.numbers) - 1)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from epir.core.errors import ConfigError
-from epir.faces.settings import FaceSettings, TrackingSettings
+from epir.faces.settings import FaceSettings
 
 SHORTEST, LONGEST = 1 / 25, 1 / 2  # seconds from onset to offset: what is called a micro-expression
 
@@ -36,7 +36,3 @@ class SpottingSettings:
         for name in ("least_motion", "above_noise", "least_blink", "blink_ratio", "head_ratio", "redetect"):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"spotting.{name} cannot be {getattr(self, name)}", fix="give a number above 0")
-
-    def tracking(self) -> TrackingSettings:
-        """How the face is followed."""
-        return TrackingSettings(face=self.face, size=self.size, redetect=self.redetect)

@@ -8,6 +8,7 @@ import numpy as np
 from epir.core.errors import FaceNotFound, FrameError
 from epir.core.progress import Progress, Silent
 from epir.faces.align import Crop
+from epir.faces.settings import TrackingSettings
 from epir.faces.tracking import FaceTracker, TrackedFace
 from epir.frames.reader import Frame
 from epir.spotting.peaks import Peak, find_blinks, find_peaks, motion_level, without_blinks
@@ -143,7 +144,7 @@ def spot(
     """The micro-expressions among frames, and the motion they were found in."""
     settings, progress = settings or SpottingSettings(), progress or Silent()
     spotter = Spotter(settings, fps)
-    tracker = FaceTracker(settings.tracking(), fps)
+    tracker = FaceTracker(TrackingSettings(settings.face, settings.size, redetect=settings.redetect), fps)
     for frame in frames:
         progress.advance()
         for face in tracker.push(frame):
