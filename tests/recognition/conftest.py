@@ -9,9 +9,8 @@ from epir.core.seeds import generator
 from epir.maps.mapset import save_maps
 from epir.recognition.final import train_final
 from epir.recognition.recognizer import Recognizer
-from epir.synthetic.camera import expose
+from epir.synthetic.clip import Course, expose
 from epir.synthetic.corpus import portrait_of
-from epir.synthetic.course import Course
 from epir.synthetic.expressions import Action
 from epir.synthetic.identity import draw_identity
 from epir.synthetic.maps import synthetic_maps

@@ -1,4 +1,4 @@
-"""Folds on two workers against one, and what a fold costs beyond its training."""
+"""Folds on two workers against one, and the share of a fold that is training."""
 
 import time
 from collections.abc import Sequence
@@ -8,13 +8,14 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from epir.bench.ratio import Ratio
+from epir.core.processes import cores
 from epir.core.records import Clip
+from epir.evaluation.engines import run_local
+from epir.evaluation.experiment import Experiment
 from epir.evaluation.fold import FoldTask
-from epir.evaluation.folds import make_folds
-from epir.evaluation.local import cores, run_local
 from epir.evaluation.record import FoldRecord
+from epir.evaluation.run import fold_tasks
 from epir.evaluation.samples import gather
-from epir.evaluation.settings import Experiment
 from epir.maps.mapset import save_maps
 from epir.models.settings import preset
 from epir.training.recipe import TrainingSettings
@@ -29,7 +30,7 @@ def measure(*, quick: bool = False) -> list[Ratio]:
     people, epochs, rounds = (10, 1, 1) if quick else (40, 4, 3)
     with TemporaryDirectory(prefix="epir-bench-") as folder:
         tasks = _tasks(Path(folder) / "maps", people, epochs)
-        _timed(_tasks(Path(folder) / "few", 4, 1), workers=2)  # starts the processes
+        _timed(_tasks(Path(folder) / "few", 4, 1), workers=2)  # warm-up: starts the processes
         one, two = float("inf"), float("inf")
         records: list[FoldRecord] = []
         for _ in range(rounds):
@@ -43,7 +44,7 @@ def measure(*, quick: bool = False) -> list[Ratio]:
     each = 1000 * training / (FOLDS * epochs * clips)
     return [
         Ratio("one worker / two workers", one / two, 1.85 if cores() >= 2 else None, detail),
-        Ratio("training / fold", share, 0.95, f"{each:.1f} ms for each training clip and epoch"),
+        Ratio("training / fold", share, 0.95, f"{each:.1f} ms per training clip and epoch"),
     ]
 
 
@@ -61,16 +62,6 @@ def _tasks(folder: Path, people: int, epochs: int) -> list[FoldTask]:
         for number in range(CLIPS)
     ]
     maps = random.normal(size=(len(clips), 3, 28, 28)).astype(np.float32)
-    material = gather([save_maps(folder, maps, clips, recipe={"name": "noise"})], "sde")
+    found = gather([save_maps(folder, maps, clips, recipe={"name": "noise"})], "sde")
     experiment = Experiment("sde", CLASSES, preset("epir"), TrainingSettings(epochs=epochs))
-    sample_of = {sample.clip.key: sample for sample in material.samples}
-    return [
-        FoldTask(
-            experiment,
-            fold.name,
-            0,
-            tuple(sample_of[clip.key] for clip in fold.train),
-            tuple(sample_of[clip.key] for clip in fold.test),
-        )
-        for fold in make_folds(material.clips, material.labels, "loso")[:FOLDS]
-    ]
+    return fold_tasks(found, experiment)[:FOLDS]

@@ -1,4 +1,4 @@
-"""Writing files so that an interruption leaves the old one or the new one, never half of one."""
+"""Atomic writing: an interruption leaves the old file or the new one, never half of one."""
 
 import hashlib
 import os
@@ -57,7 +57,7 @@ def whole_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
 
 
 def refuse_overwrite(path: Path, *, force: bool) -> None:
-    """Stop if something is at `path` already, unless the user said `--force`."""
+    """Raise if `path` exists already, unless the user gave `--force`."""
     empty = path.is_dir() and not any(path.iterdir())
     if path.exists() and not force and not empty:
         raise EpirError(f"{path} exists already", fix="choose another name, or add --force to replace it")

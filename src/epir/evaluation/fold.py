@@ -1,6 +1,6 @@
-"""One fold: train on its training clips, then look at the held-out clips once.
+"""One fold: train on its training clips, then predict the held-out clips once.
 
-The held-out clips are also predicted after every epoch, for the column `best_epoch` alone: nothing of it flows back.
+The held-out clips are also predicted after every epoch, for the column `best_epoch` alone: training never sees it.
 
 Axes: n held-out clips, E epochs, C classes
 """
@@ -16,9 +16,9 @@ import numpy as np
 
 from epir.core.errors import TrainingError
 from epir.core.seeds import stream_seed
+from epir.evaluation.experiment import Experiment
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.samples import Sample, read_maps
-from epir.evaluation.settings import Experiment
 
 Reader = Callable[[Sequence[Sample]], np.ndarray]
 
@@ -37,7 +37,7 @@ class FoldTask:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What a model says about the held-out clips."""
+    """Predictions for the held-out clips, and how training went."""
 
     scores: np.ndarray  # (n, C)
     by_epoch: np.ndarray  # (E, n) numbers of classes
@@ -97,7 +97,7 @@ def _network(task: FoldTask, read: Reader) -> _Outcome:
 
 
 def _pipeline(task: FoldTask, read: Reader) -> _Outcome:
-    """A pipeline learns once, so its only epoch is both its last and its best."""
+    """A pipeline has no epochs, so both columns are the same."""
     from epir.models.baselines.pipeline import Pipeline
     from epir.models.registry import build
 
@@ -126,7 +126,7 @@ def _zero_shot(task: FoldTask, read: Reader) -> _Outcome:
 
 
 def token_records(model: Any, maps: np.ndarray) -> list[dict[str, Any]]:
-    """What the model did with the tokens of each map (n, 3, S, S); nothing for models that cannot tell."""
+    """Groups, selection and rollout of each map (n, 3, S, S); empty for models without `explain`."""
     if not hasattr(model, "explain"):
         return []
     import torch
@@ -178,7 +178,7 @@ def _record(task: FoldTask, outcome: _Outcome, seconds: float) -> FoldRecord:
 
 @contextmanager
 def _named(task: FoldTask) -> Iterator[None]:
-    """Say in which fold training went wrong."""
+    """Name the fold in which training failed."""
     try:
         yield
     except TrainingError as error:
@@ -187,7 +187,7 @@ def _named(task: FoldTask) -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One thread for torch and for numerical libraries: quick on a shared machine, and the same sums everywhere."""
+    """One thread for torch and numerical libraries: fast on a shared machine, and the same sums everywhere."""
     import torch
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 

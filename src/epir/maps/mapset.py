@@ -155,6 +155,8 @@ def _read_clips(path: Path) -> tuple[Clip, ...]:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise MapSetError(f"{path.parent} has no clips.csv", fix="prepare the map set again") from None
+    except UnicodeDecodeError:
+        raise MapSetError(f"{path} is not UTF-8", fix="save it as CSV with commas, in UTF-8") from None
     rows = csv.DictReader(io.StringIO(text))
     missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
     if missing:

@@ -311,9 +311,9 @@ class Epir(Network):
     def _run_blocks(self, maps: Tensor) -> tuple[list[BlockOutput], list[Tensor]]:
         """What left each block before the last, and after each which token holds each patch, (B, P)."""
         patches = self.patch_tokens(maps)  # (B, P, D)
-        tokens = torch.cat([self.class_token.expand(len(patches), -1, -1), patches], dim=1)  # (B, 1 + P, D)
+        tokens = torch.cat([self.class_token.expand(patches.shape[0], -1, -1), patches], dim=1)  # (B, 1 + P, D)
         tokens = self.dropout(tokens + self.positions)
-        holder = torch.arange(1, tokens.shape[1], device=maps.device).expand(len(patches), -1)  # (B, P)
+        holder = torch.arange(1, tokens.shape[1], device=maps.device).expand(patches.shape[0], -1)  # (B, P)
         blocks, holders = [], []
         for module in self.blocks:
             held = patches_held(holder, tokens.shape[1]) if self.settings.merge == "weighted" else None

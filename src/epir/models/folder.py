@@ -200,7 +200,7 @@ def weights_digest(folder: Path) -> str:
 
 def _read_weights(network: "Network", folder: Path) -> dict[str, Tensor]:
     """The weights of a model folder in float32 and in today's layout of this kind of network."""
-    path = folder / WEIGHTS
+    path, version = folder / WEIGHTS, read_config(folder).version
     try:
         weights = load_file(path)
     except FileNotFoundError:
@@ -210,7 +210,7 @@ def _read_weights(network: "Network", folder: Path) -> dict[str, Tensor]:
             f"{path} is not a whole safetensors file: {error}", fix="it may be cut short: copy it again, or train again"
         ) from None
     weights = {name: each.to(torch.float32) if each.is_floating_point() else each for name, each in weights.items()}
-    return network.convert_weights(weights, read_config(folder).version)
+    return network.convert_weights(weights, version)
 
 
 def _no_weights(path: Path) -> CheckpointError:

@@ -16,7 +16,7 @@ from scipy.special import softmax
 
 from epir.core.errors import ProtocolError
 from epir.core.records import Prediction
-from epir.evaluation.samples import Material, read_maps
+from epir.evaluation.samples import EvaluationSet, read_maps
 from epir.evaluation.scores import score
 
 BINS = 10
@@ -125,7 +125,7 @@ def calibrate_by_folds(run: Any, classes: Sequence[str], folds: int) -> HeldOut:
     return HeldOut(run.scores["strict"], calibrate(run.predictions, classes), folds=folds)
 
 
-def calibrate_on_others(network: Any, others: Material, *, mirror: bool, shift: int) -> HeldOut:
+def calibrate_on_others(network: Any, others: EvaluationSet, *, mirror: bool, shift: int) -> HeldOut:
     """Scores and calibration on other people; each half of them is scored under the temperature of the other half."""
     from epir.training.fit import predict
 
@@ -157,7 +157,7 @@ def calibrate_on_others(network: Any, others: Material, *, mirror: bool, shift: 
     )
 
 
-def check_disjoint_people(training: Material, others: Material) -> None:
+def check_disjoint_people(training: EvaluationSet, others: EvaluationSet) -> None:
     """People who calibrate must not be among those trained on, and must show the same classes."""
     both = {clip.person for clip in training.clips} & {clip.person for clip in others.clips}
     if both:

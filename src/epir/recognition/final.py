@@ -13,10 +13,11 @@ from epir.core.config import to_dict
 from epir.core.errors import ConfigError, ProtocolError
 from epir.core.files import refuse_overwrite
 from epir.core.progress import Progress, Silent
-from epir.evaluation.choices import choose
+from epir.evaluation.engines import Engine
+from epir.evaluation.experiment import resolve_settings
 from epir.evaluation.fold import one_thread
-from epir.evaluation.run import Engine, evaluate, opened
-from epir.evaluation.samples import Material, gather, read_maps
+from epir.evaluation.run import evaluate, opened
+from epir.evaluation.samples import EvaluationSet, gather, read_maps
 from epir.maps.mapset import MapSet
 from epir.models.folder import check_replaceable
 from epir.models.settings import SHIPPED
@@ -80,7 +81,7 @@ def train(
         sets = stack.enter_context(opened(maps))
         material = gather(sets, protocol)
         _refuse_pipelines(model)
-        settings, recipe = choose(
+        settings, recipe, _ = resolve_settings(
             model, training=training, changes=changes, classes=len(material.classes), map_size=material.size
         )
         saved = Path(checkpoint) if checkpoint is not None else None
@@ -135,7 +136,7 @@ def _temporary(stack: ExitStack) -> Path:
 
 
 def _train(
-    material: Material, settings: Any, recipe: Any, seed: int, checkpoint: Path | None, progress: Progress
+    material: EvaluationSet, settings: Any, recipe: Any, seed: int, checkpoint: Path | None, progress: Progress
 ) -> tuple[Any, float]:
     from epir.core.seeds import stream_seed
     from epir.training.data import LabelledMaps
@@ -154,7 +155,9 @@ def _train(
     return trained.model, time.perf_counter() - began
 
 
-def _notes(sets: Sequence[MapSet], material: Material, training: Any, held_out: HeldOut, seed: int) -> dict[str, Any]:
+def _notes(
+    sets: Sequence[MapSet], material: EvaluationSet, training: Any, held_out: HeldOut, seed: int
+) -> dict[str, Any]:
     from epir import __version__
 
     recipes = [dict(each.meta.get("recipe", {})) for each in sets]
@@ -188,7 +191,7 @@ def _mixed(recipes: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"name": "mixed", "recipes": list(recipes)}
 
 
-def _fitting_folds(material: Material, folds: int) -> int:
+def _fitting_folds(material: EvaluationSet, folds: int) -> int:
     people = len({clip.person for clip in material.clips})
     if folds < 2:
         raise ConfigError(f"{folds} folds hold nobody out", fix="give --folds 2 or more; 5 is usual")

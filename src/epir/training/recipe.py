@@ -8,25 +8,25 @@ weights, with what a network needs when it has a few hundred clips and nobody ma
 """
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
-from epir.core.config import from_dict, refuse_unknown
-from epir.core.errors import ConfigError
+from epir.core.config import refuse_unknown
+from epir.core.errors import ConfigError, EpirWarning
 from epir.models.settings import SHIPPED
 
-# Names of version 0.1, which go on working for one release.
-OLD_SETTINGS = {"tutors": "teachers", "keep": "interpolate", "company": "replay"}
-OLD_RECIPES = {"strict": "finetune", "peer": "baseline"}
+FINETUNE, SCRATCH, BASELINE, PAPER = "finetune", "scratch", "baseline", "paper"
+RENAMED_RECIPES = {"strict": FINETUNE, "peer": BASELINE}  # names of version 0.1, which go on working for one release
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
     """One recipe; the defaults are those of `scratch`."""
 
-    name: str = "scratch"
+    RENAMED: ClassVar = {"tutors": "teachers", "keep": "interpolate", "company": "replay"}
+
+    name: str = SCRATCH
     epochs: int = 20
     batch: int = 32
     optimiser: Literal["adam", "adamw"] = "adamw"
@@ -86,8 +86,8 @@ class TrainingSettings:
 
 
 RECIPES = {
-    "finetune": TrainingSettings(
-        name="finetune",
+    FINETUNE: TrainingSettings(
+        name=FINETUNE,
         epochs=8,
         lr=3e-4,
         turn=3,
@@ -98,10 +98,10 @@ RECIPES = {
         interpolate=0.5,
         shift_at_prediction=1,
     ),
-    "scratch": TrainingSettings(),
-    "baseline": TrainingSettings(name="baseline", epochs=60, lr=1e-3, decay=0.99),
-    "paper": TrainingSettings(
-        name="paper",
+    SCRATCH: TrainingSettings(),
+    BASELINE: TrainingSettings(name=BASELINE, epochs=60, lr=1e-3, decay=0.99),
+    PAPER: TrainingSettings(
+        name=PAPER,
         epochs=300,
         batch=256,
         optimiser="adam",
@@ -122,20 +122,9 @@ RECIPES = {
 
 
 def training_recipe(name: str) -> TrainingSettings:
-    """The recipe called `name`."""
-    name = current_name(name, OLD_RECIPES, what="training recipe")
+    """The recipe called `name`; an old name is taken with a warning."""
+    if name in RENAMED_RECIPES:
+        warnings.warn(f"the recipe {name} is now called {RENAMED_RECIPES[name]}", EpirWarning, stacklevel=3)
+        name = RENAMED_RECIPES[name]
     refuse_unknown(name, RECIPES, what="training recipe")
     return RECIPES[name]
-
-
-def recipe_from_dict(values: Mapping[str, Any]) -> TrainingSettings:
-    """The recipe of plain values, as `core.config.to_dict` gives them, also with the names of version 0.1."""
-    current = {OLD_SETTINGS.get(name, name): value for name, value in values.items()}
-    return from_dict(TrainingSettings, current, section="training")
-
-
-def current_name(name: str, new_names: Mapping[str, str], *, what: str) -> str:
-    """The name that the user means, with a note where it was renamed."""
-    if name in new_names:
-        warnings.warn(f"the {what} {name!r} is now called {new_names[name]!r}", FutureWarning, stacklevel=2)
-    return new_names.get(name, name)
