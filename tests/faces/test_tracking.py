@@ -29,7 +29,7 @@ def face():
 def stranger():
     """A synthetic face of the same size."""
     from epir.core.seeds import generator
-    from epir.synthetic.camera import expose
+    from epir.synthetic.clip import expose
     from epir.synthetic.corpus import portrait_of
     from epir.synthetic.expressions import Action
     from epir.synthetic.identity import draw_identity
@@ -198,5 +198,5 @@ def test_a_face_is_found_near_where_it_was(face):
 def test_settings_that_cannot_be_are_refused():
     with pytest.raises(ConfigError, match=r"tracking.least_face cannot be 0\n  fix: give a number above 0"):
         TrackingSettings(least_face=0)
-    with pytest.raises(ConfigError, match="tracking.faces"):
+    with pytest.raises(ConfigError, match=r"tracking\.faces"):
         TrackingSettings(faces="some")

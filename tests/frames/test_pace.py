@@ -51,7 +51,7 @@ def test_a_face_that_rests_now_and_then_repeats_nothing():
 
 
 def test_a_picture_that_stands_still_says_nothing_and_is_kept():
-    assert find_repeats(np.zeros(100)) is None
+    assert find_repeats(np.zeros(100), 60) is None
     assert measure_pace(frames_of([1] * 100, 60), 60) == Pace(60, 60)
     kept = list(without_repeats(frames_of([1] * 60, 60), Pace(30, 60, 2.0, 0.5)))
     assert len(kept) == 30

@@ -1,5 +1,6 @@
 import json
 
+import cv2
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -101,7 +102,7 @@ def test_warnings_come_in_plain_words(recognizer, smile):
     assert any("frame rate is low: at 30 frames a second" in word for word in slow.warnings)
     unknown = recognizer.predict(smile)
     assert any("frame rate is not known: 100 frames a second were assumed" in word for word in unknown.warnings)
-    small = recognizer.predict((smile[12, ::2, ::2], smile[20, ::2, ::2]))
+    small = recognizer.predict(tuple(cv2.resize(smile[n], (190, 190)) for n in (12, 20)))
     assert any("face is small" in word for word in small.warnings)
     two = np.concatenate([smile[[12, 20]], smile[[12, 20]]], axis=2)
     assert any("several faces: 2 were seen" in word for word in recognizer.predict((two[0], two[1])).warnings)
@@ -117,8 +118,6 @@ def test_grey_pictures_are_fine(recognizer, smile):
 
 
 def test_very_large_frames_are_fine(recognizer, smile):
-    import cv2
-
     large = [cv2.resize(frame, (2080, 2080), interpolation=cv2.INTER_CUBIC) for frame in smile[[12, 20]]]
     assert recognizer.predict(large).best == recognizer.predict((smile[12], smile[20])).best
 
@@ -182,16 +181,9 @@ def test_a_folder_that_is_no_model_says_so(tmp_path):
         Recognizer.from_pretrained(tmp_path / "m.onnx")
 
 
-def test_without_shipped_folder_the_error_says_what_to_name(monkeypatch):
-    from epir.recognition import loading as module
-
-    def none_shipped(folder):
-        raise CheckpointError("they are missing", fix="name one")
-
-    monkeypatch.setattr(module, "find_weights", none_shipped)
-    with pytest.raises(
-        CheckpointError, match=r"come with epir are missing\n  fix: install .* or name a model folder \(--model\)"
-    ):
+def test_without_shipped_folder_the_error_says_what_to_name(monkeypatch, tmp_path):
+    monkeypatch.setattr("epir.models.folder.shipped_folder", lambda: tmp_path)
+    with pytest.raises(CheckpointError, match=r"come with epir are missing\n  fix: install .* or name a model folder"):
         Recognizer.from_pretrained()
 
 

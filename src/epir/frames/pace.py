@@ -20,8 +20,10 @@ ENOUGH, MOST = 48, 240  # frames that are looked at: more while hardly any two o
 FRESH = 12  # differing frames that are enough to see a pattern
 POINTS = 64  # per shorter side: pixels that are compared
 STILL = 0.15  # grey levels: where even the largest differences are below, nothing can be told
-REPEATED = 0.15  # of the large differences: a repeated frame differs by less, from coding alone
+CAMERAS = (120, 100, 90, 60, 50, 48, 30, 25, 24, 20, 15, 12.5, 12, 10)  # frames a second that cameras take
 LEAST_SHARE = 1.15  # frames shown per frame taken, from which frames are said to repeat
+CLEARLY = 0.95  # chance that a fresh frame differs by more than a repeated one
+FACTOR = 3.0  # by so much more, usually
 UNEVEN = 1.25  # longest against shortest usual step, from which a rate is said to vary
 BINS = 16  # per factor of two, in which steps are counted
 
@@ -55,7 +57,7 @@ def measure_pace(frames: Iterable[Frame], fps: float | None = None) -> Pace:
         if len(seconds) >= ENOUGH and sum(each > STILL for each in differences) >= FRESH:
             break
     stored = fps or usual_rate(seconds) or ASSUMED_RATE
-    found = find_repeats(np.array(differences))
+    found = find_repeats(np.array(differences), stored)
     if found is None:
         return Pace(stored, stored)
     return Pace(stored / found[0], stored, *found)
@@ -72,26 +74,32 @@ def usual_rate(seconds: list[float]) -> float | None:
     return round(rate) if abs(rate - round(rate)) < 0.004 * rate and rate >= 5 else rate
 
 
-def find_repeats(differences: np.ndarray) -> tuple[float, float] | None:
+def find_repeats(differences: np.ndarray, stored: float) -> tuple[float, float] | None:
     """Frames shown per frame taken, and the difference below which a frame repeats the one before, if any do.
 
-    The frames that differ must follow a steady beat: a face that rests for a moment repeats nothing.
+    For each usual rate of a camera the frames that would be fresh are known but for a shift. They must differ from
+    their predecessors by more than the others do, throughout: a face that rests now and then repeats nothing.
     """
-    if len(differences) < ENOUGH - 1:
+    if len(differences) < ENOUGH - 1 or np.quantile(differences, 0.95) < STILL:
         return None
-    large = float(np.quantile(differences, 0.95))
-    if large < STILL:
-        return None
-    fresh = np.flatnonzero(differences > REPEATED * large)  # places after which the picture changes
-    if len(fresh) < 4:
-        return None
-    beat, start = np.polyfit(np.arange(len(fresh)), fresh, 1)
-    steady = np.abs(fresh - (start + beat * np.arange(len(fresh)))) <= 1.0
-    if beat < LEAST_SHARE or steady.mean() < 0.95:
-        return None
-    nearest = round(float(beat))
-    every = float(nearest) if abs(beat - nearest) < 0.02 * beat else float(beat)
-    return every, REPEATED * large
+    best, found = CLEARLY, None
+    for every in (stored / rate for rate in CAMERAS if stored >= LEAST_SHARE * rate):
+        for shift in np.arange(0.0, every, min(0.5, every / 8)):
+            count = np.floor((np.arange(len(differences) + 1) + shift) / every)
+            fresh = np.diff(count) > 0
+            clear = separation(differences[fresh], differences[~fresh])
+            if clear > best + 0.01 * (found is not None):  # a slower camera must explain more
+                high, low = float(np.median(differences[fresh])), float(np.median(differences[~fresh]))
+                if high >= FACTOR * low and high >= STILL:
+                    best, found = clear, (every, math.sqrt(high * max(low, 0.01 * high)))
+    return found
+
+
+def separation(high: np.ndarray, low: np.ndarray) -> float:
+    """The chance that one of `high` exceeds one of `low`; 0 where too few are given to tell."""
+    if len(high) < 4 or len(low) < 4:
+        return 0.0
+    return float((high[:, None] > low[None, :]).mean())
 
 
 def without_repeats(frames: Iterable[Frame], pace: Pace) -> Iterator[Frame]:

@@ -42,10 +42,16 @@ class OnePass:
     """Follows, spots and remembers; one spotter for each person."""
 
     def __init__(
-        self, tracking: TrackingSettings, spotting: SpottingSettings, fps: float, settings: RecognitionSettings
+        self,
+        tracking: TrackingSettings,
+        spotting: SpottingSettings,
+        fps: float,
+        settings: RecognitionSettings,
+        apex: int | None = None,
     ) -> None:
         self.tracker = FaceTracker(tracking, fps)
         self._spotting, self._fps, self._settings = spotting, fps, settings
+        self._apex = apex  # given: the movement around it is wanted
         self._spotters: dict[int, Spotter] = {}
         self._kept: dict[int, deque[TrackedFace]] = {}
         self._ends: dict[int, int] = {}  # offset of the latest movement of each person
@@ -85,11 +91,11 @@ class OnePass:
         if movement.kind != "micro-expression":
             return
         faces = {face.number: face for face in self._kept[track]}
-        keys = [faces.get(number) for number in (movement.onset, movement.apex, movement.offset)]
-        order = list(faces)
-        onset, apex, offset = keys
+        at = movement.apex if self._apex is None else self._apex
+        onset, apex, offset = (faces.get(number) for number in (movement.onset, at, movement.offset))
         if onset is None or apex is None or offset is None:
             return
+        order = list(faces)
         rise = order.index(apex.number) - order.index(onset.number)
         possible = rise >= self._settings.least_rise and apex.number < offset.number
         whole = onset.segment == apex.segment == offset.segment

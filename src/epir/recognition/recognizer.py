@@ -189,14 +189,13 @@ class Recognizer:
         pace = self._pace(frames)
         steps = TimeSteps()
         tracking = replace(self.tracking, faces=faces, patch=self.settings.patch)
-        run = OnePass(tracking, self.spotting, pace.fps, self.settings)
+        run = OnePass(tracking, self.spotting, pace.fps, self.settings, apex)
         progress.start("spotting", frames.announced or 0)
         chosen = _advancing(_chosen(frames, apex, times, self.settings.near * LONGEST), steps, progress)
         looked: list[Looked] = []
         for seen in run.run(without_repeats(chosen, pace)):
-            if apex is None or seen.movement.onset < apex < seen.movement.offset:
-                looked.append(self._look(seen))
-                _forget_pixels(looked, self.settings.pictures)
+            looked.append(self._look(seen))
+            _forget_pixels(looked, self.settings.pictures)
         progress.finish()
         if run.tracker.frames < 2:
             raise _too_few(frames, run.tracker.frames, times)
