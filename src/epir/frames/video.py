@@ -183,7 +183,7 @@ class VideoFrames:
 
     def _pixels(self, picture: "av.VideoFrame") -> np.ndarray:
         """The picture as it is to be shown: RGB, square pixels, upright."""
-        pixels: np.ndarray = self._reformatter.reformat(picture, format="rgb24").to_ndarray()
+        pixels: np.ndarray = self._reformatter.reformat(picture, format="rgb24", threads=1).to_ndarray()
         aspect = self._stream.sample_aspect_ratio
         if aspect and aspect != 1 and 0.2 < aspect < 5:
             wide = max(1, round(pixels.shape[1] * float(aspect)))
