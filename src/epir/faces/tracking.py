@@ -356,21 +356,48 @@ def face_near(pixels: np.ndarray, crop: Crop) -> Face | None:
 
 
 def small_face(pixels: np.ndarray, crop: Crop, size: int) -> np.ndarray:
-    """The face of a (H, W, 3) frame, grey and small, (size, size) uint8; only its part of the frame is turned grey."""
+    """The face of a (H, W, 3) frame, grey and small, (size, size) uint8.
+
+    Only its part of the frame is turned grey. As `Crop.apply`, but quicker: large faces are halved first, and where
+    many points are averaged afterwards they are interpolated linearly.
+    """
     left, top, right, bottom = _around(crop, 1.0, pixels.shape)
     grey = cv2.cvtColor(pixels[top:bottom, left:right], cv2.COLOR_RGB2GRAY)
-    return replace(crop, x=crop.x - left, y=crop.y - top).apply(grey, size)
+    part, halved = _halved(grey, crop.side / (2 * size))
+    placed = Patch(part, left, top, halved).place(crop)
+    times = max(1, math.ceil(placed.side * max(placed.stretch, 1.0) / size - 0.01))
+    fine = cv2.warpAffine(
+        part,
+        placed.matrix(size * times),
+        (size * times, size * times),
+        flags=(cv2.INTER_CUBIC if times <= 2 else cv2.INTER_LINEAR) | cv2.WARP_INVERSE_MAP,
+        borderMode=cv2.BORDER_REPLICATE,
+    )
+    return fine if times == 1 else cv2.resize(fine, (size, size), interpolation=cv2.INTER_AREA)
 
 
 def cut_patch(pixels: np.ndarray, crop: Crop, most: int) -> Patch:
     """A copy of the surroundings of a crop; sides longer than `most` px are made smaller (0: never)."""
     left, top, right, bottom = _around(crop, AROUND, pixels.shape)
     part = pixels[top:bottom, left:right]
-    scale = min(1.0, most / max(part.shape[:2])) if most else 1.0
-    if scale == 1.0:
+    longest = max(part.shape[:2])
+    if not most or longest <= most:
         return Patch(part.copy() if most else part, left, top, 1.0)
-    size = tuple(max(1, round(side * scale)) for side in part.shape[1::-1])
-    return Patch(cv2.resize(part, size, interpolation=cv2.INTER_AREA), left, top, size[0] / part.shape[1])
+    half, halved = _halved(part, longest / most)
+    scale = min(1.0, most / max(half.shape[:2]))
+    size = max(1, round(half.shape[1] * scale)), max(1, round(half.shape[0] * scale))
+    small = half if scale == 1.0 else cv2.resize(half, size, interpolation=cv2.INTER_LINEAR)
+    return Patch(small, left, top, halved * small.shape[1] / half.shape[1])
+
+
+def _halved(part: np.ndarray, times: float) -> tuple[np.ndarray, float]:
+    """A picture halved as often as it stays at least as large as 1 / `times` of itself, and its scale then."""
+    scale = 1.0
+    while times >= 2 and min(part.shape[:2]) >= 4:
+        height, width = (side // 2 for side in part.shape[:2])
+        part = cv2.resize(part[: 2 * height, : 2 * width], (width, height), interpolation=cv2.INTER_AREA)
+        times, scale = times / 2, scale / 2
+    return part, scale
 
 
 def _around(crop: Crop, factor: float, shape: tuple[int, ...]) -> tuple[int, int, int, int]:
