@@ -105,3 +105,17 @@ def test_the_best_epoch_is_the_latest_of_the_best(rows):
     hits = (by_epoch == truth).sum(1).tolist()
     best = best_epoch(by_epoch, truth)
     assert hits[best - 1] == max(hits) and max(hits) not in hits[best:]
+
+
+def test_the_teachers_of_the_recipe_teach_in_a_fold(make_task, monkeypatch):
+    """Under teachers that always say `surprise`, `surprise` is what the fold predicts."""
+    from epir.training import train as module
+
+    class Surprised(torch.nn.Module):
+        def forward(self, maps):
+            return torch.tensor([-9.0, -9.0, 9.0]).expand(len(maps), 3)
+
+    monkeypatch.setattr(module, "train_teachers", lambda *arguments, **options: [Surprised()])
+    task = make_task()
+    taught = replace(task, experiment=replace(task.experiment, training=replace(QUICK, teachers=1, epochs=20)))
+    assert {clip.strict for clip in run_fold(taught).clips} == {"surprise"}

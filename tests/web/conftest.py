@@ -56,14 +56,14 @@ def model(tmp_path_factory):
     import torch
 
     from epir.maps.mapset import save_maps
-    from epir.recognition.final import train_final
+    from epir.recognition.final import train
     from epir.synthetic.maps import synthetic_maps
 
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("web-model")
     made = synthetic_maps(120, "direct", seed=3)
     save_maps(folder / "maps", made.maps, made.clips, recipe=made.meta["recipe"])
-    train_final(folder / "maps", protocol="sde", out=folder / "tiny", folds=2, changes=[*TINY, *QUICK], workers=1)
+    train(folder / "maps", protocol="sde", out=folder / "tiny", folds=2, changes=[*TINY, *QUICK], workers=1)
     return folder / "tiny"
 
 

@@ -1,4 +1,4 @@
-"""Folds on two workers against one, and the share of a fold that is training."""
+"""A strict evaluation: folds on two workers against one, the share of a fold that is training, and HTNet's folds."""
 
 import time
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from epir.evaluation.record import FoldRecord
 from epir.evaluation.run import fold_tasks
 from epir.evaluation.samples import gather
 from epir.maps.mapset import save_maps
-from epir.models.settings import preset
+from epir.models.registry import model_settings
 from epir.training.recipe import TrainingSettings
 
 CLIPS = 4  # of each person
@@ -37,14 +37,17 @@ def measure(*, quick: bool = False) -> list[Ratio]:
             seconds, records = _timed(tasks, workers=1)
             one = min(one, seconds)
             two = min(two, _timed(tasks, workers=2)[0])
+        theirs = _timed(_tasks(Path(folder) / "theirs", people, 1, model="htnet")[:1], workers=1)[1]
     training = sum(record.training_seconds for record in records)
     share = training / sum(record.seconds for record in records)
     clips = (people - 1) * CLIPS
     detail = f"{FOLDS} folds of {clips} training clips, {epochs} epochs: {one:.1f} s and {two:.1f} s"
     each = 1000 * training / (FOLDS * epochs * clips)
+    htnet = 1000 * theirs[0].training_seconds / clips
     return [
         Ratio("one worker / two workers", one / two, 1.85 if cores() >= 2 else None, detail),
         Ratio("training / fold", share, 0.95, f"{each:.1f} ms per training clip and epoch"),
+        Ratio("htnet / epir, training of a fold", htnet / each, 5.0, f"{htnet:.1f} ms per training clip and epoch"),
     ]
 
 
@@ -54,7 +57,7 @@ def _timed(tasks: Sequence[FoldTask], *, workers: int) -> tuple[float, list[Fold
     return time.perf_counter() - began, records
 
 
-def _tasks(folder: Path, people: int, epochs: int) -> list[FoldTask]:
+def _tasks(folder: Path, people: int, epochs: int, *, model: str = "epir") -> list[FoldTask]:
     random = np.random.default_rng(0)
     clips = [
         Clip("synthetic", f"{person:02d}", f"clip{number}", CLASSES[number % 3])
@@ -63,5 +66,5 @@ def _tasks(folder: Path, people: int, epochs: int) -> list[FoldTask]:
     ]
     maps = random.normal(size=(len(clips), 3, 28, 28)).astype(np.float32)
     found = gather([save_maps(folder, maps, clips, recipe={"name": "noise"})], "sde")
-    experiment = Experiment("sde", CLASSES, preset("epir"), TrainingSettings(epochs=epochs))
+    experiment = Experiment("sde", CLASSES, model_settings(model), TrainingSettings(epochs=epochs))
     return fold_tasks(found, experiment)[:FOLDS]

@@ -19,7 +19,7 @@ from epir.synthetic.identity import draw_identity
 from epir.synthetic.moving import MovingFace
 
 WIDTH, HEIGHT = 640, 480  # px
-CLIPS_PER_SECOND = 25.0  # target of the flow recipe `epir`
+CLIPS_PER_SECOND = 25  # at least, on one core
 
 
 def measure(*, quick: bool = False) -> list[Ratio]:

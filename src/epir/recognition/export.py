@@ -154,6 +154,7 @@ def _save_int8(model: Any, path: Path) -> None:
     onnx_runtime()
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
+    del model.graph.value_info[:]  # the quantiser turns weights round, and would trip over the shapes written there
     with _quiet():
         quantize_dynamic(
             model,

@@ -79,21 +79,21 @@ def train(
     changes = [*changes, *([f"training.start={_resolved(Path(start))}"] if start is not None else [])]
     with ExitStack() as stack:
         sets = stack.enter_context(opened(maps))
-        material = gather(sets, protocol)
+        clips = gather(sets, protocol)
         _refuse_pipelines(model)
         settings, recipe, _ = resolve_settings(
-            model, training=training, changes=changes, classes=len(material.classes), map_size=material.size
+            model, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
         )
         saved = Path(checkpoint) if checkpoint is not None else None
         if calibrate_on:
             others = gather(stack.enter_context(opened(list(calibrate_on))), protocol)
-            check_disjoint_people(material, others)
-            network, seconds = _train(material, settings, recipe, seed, saved, progress)
+            check_disjoint_people(clips, others)
+            network, seconds = _train(clips, settings, recipe, seed, saved, progress)
             held_out = calibrate_on_others(
                 network, others, mirror=recipe.mirror_at_prediction, shift=recipe.shift_at_prediction
             )
         else:
-            count = _fitting_folds(material, folds)
+            count = _fitting_folds(clips, folds)
             home = Path(run) if run is not None else _temporary(stack)
             finished = evaluate(
                 sets,
@@ -106,21 +106,21 @@ def train(
                 engine=Engine(workers=workers),
                 progress=progress,
             )
-            held_out = calibrate_by_folds(finished, material.classes, count)
-            network, seconds = _train(material, settings, recipe, seed, saved, progress)
-        notes = _notes(sets, material, recipe, held_out, seed)
+            held_out = calibrate_by_folds(finished, clips.classes, count)
+            network, seconds = _train(clips, settings, recipe, seed, saved, progress)
+        notes = _notes(sets, clips, recipe, held_out, seed)
         network.save_pretrained(
             out,
-            labels=material.classes,
+            labels=clips.classes,
             notes=notes,
-            card=model_card(settings, material.classes, notes, note=note),
+            card=model_card(settings, clips.classes, notes, note=note),
             half=half,
             force=force,
         )
     return FinalModel(
         folder=out,
-        clips=len(material.samples),
-        people=len({clip.person for clip in material.clips}),
+        clips=len(clips.samples),
+        people=len({clip.person for clip in clips.clips}),
         strict=held_out.strict,
         calibration=held_out.calibration,
         seconds=seconds,
@@ -136,34 +136,32 @@ def _temporary(stack: ExitStack) -> Path:
 
 
 def _train(
-    material: EvaluationSet, settings: Any, recipe: Any, seed: int, checkpoint: Path | None, progress: Progress
+    clips: EvaluationSet, settings: Any, recipe: Any, seed: int, checkpoint: Path | None, progress: Progress
 ) -> tuple[Any, float]:
     from epir.core.seeds import stream_seed
     from epir.training.data import LabelledMaps
     from epir.training.train import train as train_network
 
     began = time.perf_counter()
-    clips = LabelledMaps.of(
-        read_maps(material.samples),
-        [each.label for each in material.samples],
-        material.classes,
-        [each.clip.extra.get("action_units", "") for each in material.samples],
+    labelled = LabelledMaps.of(
+        read_maps(clips.samples),
+        [each.label for each in clips.samples],
+        clips.classes,
+        [each.clip.extra.get("action_units", "") for each in clips.samples],
     )
     own = stream_seed(seed, "final model")
     with one_thread():
-        trained = train_network(settings, clips, recipe, seed=own, checkpoint=checkpoint, progress=progress)
+        trained = train_network(settings, labelled, recipe, seed=own, checkpoint=checkpoint, progress=progress)
     return trained.model, time.perf_counter() - began
 
 
-def _notes(
-    sets: Sequence[MapSet], material: EvaluationSet, training: Any, held_out: HeldOut, seed: int
-) -> dict[str, Any]:
+def _notes(sets: Sequence[MapSet], clips: EvaluationSet, training: Any, held_out: HeldOut, seed: int) -> dict[str, Any]:
     from epir import __version__
 
     recipes = [dict(each.meta.get("recipe", {})) for each in sets]
     settings = to_dict(training)
     settings["start"] = Path(settings["start"]).name if settings.get("start") else None  # no paths of this machine
-    people = {clip.person for clip in material.clips}
+    people = {clip.person for clip in clips.clips}
     calibration, strict = held_out.calibration, held_out.strict
     return {
         "recipe": recipes[0] if len({each.get("digest") for each in recipes}) == 1 else _mixed(recipes),
@@ -172,14 +170,14 @@ def _notes(
         "mirror": training.mirror_at_prediction,
         "shift": training.shift_at_prediction,
         "calibration": {**asdict(calibration), **held_out.to_notes()},
-        "protocol": material.protocol,
+        "protocol": clips.protocol,
         "strict": {name: strict[name] for name in ("uf1", "uar", "accuracy", "uf1_interval", "confusion")},
         "data": {
-            "clips": len(material.samples),
+            "clips": len(clips.samples),
             "people": len(people),
-            "corpora": dict(Counter(clip.corpus for clip in material.clips)),
-            "classes": dict(Counter(sample.label for sample in material.samples)),
-            "maps": list(material.maps),
+            "corpora": dict(Counter(clip.corpus for clip in clips.clips)),
+            "classes": dict(Counter(sample.label for sample in clips.samples)),
+            "maps": list(clips.maps),
         },
         "training": settings,
         "seed": seed,
@@ -191,8 +189,8 @@ def _mixed(recipes: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"name": "mixed", "recipes": list(recipes)}
 
 
-def _fitting_folds(material: EvaluationSet, folds: int) -> int:
-    people = len({clip.person for clip in material.clips})
+def _fitting_folds(clips: EvaluationSet, folds: int) -> int:
+    people = len({clip.person for clip in clips.clips})
     if folds < 2:
         raise ConfigError(f"{folds} folds hold nobody out", fix="give --folds 2 or more; 5 is usual")
     if people < 2:
