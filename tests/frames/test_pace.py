@@ -74,5 +74,5 @@ def test_uneven_steps_are_a_varying_rate_and_rounded_stamps_are_not():
     assert varying([0.033, 0.033, 0.034] * 20) is None
     assert varying([0.04] * 200 + [0.5]) is None  # one gap
     slow, fast = varying([1 / 24] * 50 + [1 / 60] * 50)
-    assert (slow, fast) == (pytest.approx(24, rel=0.05), pytest.approx(60, rel=0.05))
+    assert (slow, fast) == (pytest.approx(24, rel=0.001), pytest.approx(60, rel=0.001))
     assert varying([]) is None

@@ -44,7 +44,7 @@ def test_seconds_stand_beside_frame_numbers(recognizer, video):
     for key in ("onset", "apex", "offset"):
         assert getattr(answer, f"{key}_s") == pytest.approx(getattr(answer, key) / 60, abs=1e-3)
     values = answer.to_dict()
-    assert (values["apex_s"], values["track"], values["gaps"]) == (answer.apex_s, 0, [])
+    assert (values["apex_s"], values["track"], values["gaps"], values["frames"]) == (answer.apex_s, 0, [], 48)
 
 
 def test_given_key_frames_have_their_times(recognizer, video):

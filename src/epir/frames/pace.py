@@ -135,13 +135,18 @@ class TimeSteps:
     """The steps of time between frames, counted in bounded memory, to see whether a rate varies."""
 
     def __init__(self) -> None:
-        self._counts: Counter[int] = Counter()
+        self._counts: Counter[int] = Counter()  # by the logarithm of the step
+        self._sums: Counter[int] = Counter()  # of these steps, in microseconds
         self._latest: float | None = None
+        self.frames = 0
 
     def push(self, seconds: float) -> None:
-        """Count the step to a frame."""
+        """Count a frame, and the step to it."""
+        self.frames += 1
         if self._latest is not None and seconds > self._latest:
-            self._counts[round(BINS * math.log2(seconds - self._latest))] += 1
+            step = round(BINS * math.log2(seconds - self._latest))
+            self._counts[step] += 1
+            self._sums[step] += round(1e6 * (seconds - self._latest))
         self._latest = seconds
 
     def varying(self) -> tuple[float, float] | None:
@@ -154,5 +159,5 @@ class TimeSteps:
             high = step if high is None and passed >= 0.95 * total else high
         if low is None or high is None or total < 8:
             return None
-        short, long = 2 ** (low / BINS), 2 ** (high / BINS)
+        short, long = (1e-6 * self._sums[step] / self._counts[step] for step in (low, high))
         return (1 / long, 1 / short) if long > UNEVEN * short and long - short > 0.002 else None

@@ -46,6 +46,7 @@ class Answer:
     apex_s: float | None = None
     offset_s: float | None = None
     fps: float | None = None
+    frames: int | None = None  # that were read
     track: int | None = None  # the person, where faces were followed
     warnings: tuple[str, ...] = ()
     gaps: tuple[Gap, ...] = ()  # parts of the video without a face that could be used
@@ -100,6 +101,7 @@ class Answer:
             "apex_s": self.apex_s,
             "offset_s": self.offset_s,
             "fps": self.fps,
+            "frames": self.frames,
             "track": self.track,
             "warnings": list(self.warnings),
             "gaps": [asdict(gap) for gap in self.gaps],

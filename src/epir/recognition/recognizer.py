@@ -187,7 +187,7 @@ class Recognizer:
         progress: Progress,
     ) -> Answer:
         pace = self._pace(frames)
-        steps = TimeSteps()
+        steps = TimeSteps()  # also counts the frames
         tracking = replace(self.tracking, faces=faces, patch=self.settings.patch)
         run = OnePass(tracking, self.spotting, pace.fps, self.settings, apex)
         progress.start("spotting", frames.announced or 0)
@@ -203,7 +203,7 @@ class Recognizer:
         if not looked:
             if apex is not None and run.tracks:
                 raise FrameError(f"no movement was found around the apex {apex}", fix="give the onset too")
-            return self._without_movement(run, name, pace.fps, words)
+            return replace(self._without_movement(run, name, pace.fps, words), frames=steps.frames)
         timelines = {track: run.timeline(track) for track in run.tracks}
         answers = [
             replace(
@@ -211,6 +211,7 @@ class Recognizer:
                 timeline=timelines[answer.track or 0],
                 warnings=tuple(dict.fromkeys([*words, *answer.warnings])),
                 gaps=tuple(run.tracker.gaps),
+                frames=steps.frames,
             )
             for answer in self._answers(looked, name, pace.fps)
         ]
