@@ -95,6 +95,30 @@ def long_clip(tmp_path, rise_and_fall):
     return Clip("drawn", "s9", "long", "surprise", 1, None, 9, 200.0, folder)
 
 
+@pytest.fixture(scope="session")
+def cartoon():
+    """A drawn face, (400, 400, 3) uint8 RGB: flat colours, sharp lines."""
+    import cv2
+
+    picture = np.full((400, 400, 3), (120, 190, 230), np.uint8)
+    skin, ink = (250, 205, 165), (20, 20, 20)
+
+    def ellipse(x, y, wide, high, colour, thickness=-1, first=0, last=360):
+        cv2.ellipse(picture, (x, y), (wide, high), 0, first, last, colour, thickness, cv2.LINE_AA)
+
+    ellipse(200, 120, 105, 95, (70, 40, 20))
+    ellipse(200, 205, 95, 115, skin)
+    ellipse(200, 205, 95, 115, ink, 3)
+    for x in (162, 238):
+        ellipse(x, 185, 20, 15, (255, 255, 255))
+        ellipse(x, 187, 8, 9, (60, 40, 20))
+        ellipse(x, 160, 24, 8, (60, 30, 10), 5, 200, 340)
+    ellipse(200, 225, 10, 18, (225, 165, 130))
+    ellipse(200, 235, 12, 7, (150, 90, 70), 3, 20, 160)
+    ellipse(200, 265, 38, 14, (190, 60, 60))
+    return picture
+
+
 def files_of(folder: Path) -> dict[str, bytes]:
     """Every file of a folder with its bytes, by relative path."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

@@ -81,3 +81,46 @@ def test_a_single_failure_takes_two_lines(model, tmp_path):
     problem, fix = result.stderr.strip().splitlines()
     assert problem.startswith("there is no folder or video")
     assert fix == "fix: check the path"
+
+
+def test_pictures_that_are_cropped_to_the_face_need_the_option_that_is_named(model, pictures, tmp_path):
+    paths = []
+    for path in pictures:
+        face = cv2.imread(str(path))[95:140, 70:135]  # nose and mouth alone
+        paths.append(tmp_path / path.name)
+        cv2.imwrite(str(paths[-1]), cv2.resize(face, None, fx=3, fy=3))
+    refused = run(*paths, "--model", model)
+    assert refused.exit_code == 0
+    assert "no face" in refused.stdout
+    assert "--detector none" in refused.stdout
+    taken = run(*paths, "--model", model, "--detector", "none", "--json")
+    assert json.loads(taken.stdout)["answers"][0]["scores"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--detector", "haar"), "haar"),
+        (("--faces", "some"), "some"),
+        (("--start", "3", "--end", "2"), "nothing between --start 3 and --end 2"),
+        (("--fps", "0"), "0 frames a second is no frame rate"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_in_two_lines(model, pictures, options, words):
+    result = run(*pictures, "--model", model, *options)
+    told = result.stderr.strip() or str(result.exception)
+    assert result.exit_code != 0
+    assert words in told.splitlines()[0]
+    assert "fix: " in told.splitlines()[1]
+
+
+def test_a_video_gets_seconds_and_tracks(model, tmp_path):
+    from epir.frames.film import write_film
+
+    face = np.ascontiguousarray(astronaut()[20:220, 120:320])
+    grain = np.random.default_rng(0)
+    film = [np.clip(face + grain.normal(0, 2, face.shape), 0, 255).astype(np.uint8) for _ in range(20)]
+    path = write_film(tmp_path / "a.mp4", film, 50)
+    values = json.loads(run(path, "--model", model, "--faces", "all", "--json").stdout)["answers"][0]
+    assert {"onset_s", "apex_s", "offset_s", "track", "gaps", "fps"} <= values.keys()
+    assert values["fps"] == pytest.approx(50)

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from epir.core.errors import FaceNotFound
-from epir.faces.finder import brightened, choose_face, find_crop, find_face, widths
+from epir.faces.finder import brightened, choose_face, count_faces, find_crop, find_face, widths
 from epir.faces.settings import FaceSettings
 
 
@@ -75,3 +75,10 @@ def test_large_faces_are_looked_for_first():
 
 def test_brightening_spreads_a_dark_frame(astronaut):
     assert brightened((astronaut * 0.05).astype(np.uint8)).std() > 40
+
+
+def test_two_people_are_counted(astronaut):
+    face = astronaut[20:220, 120:320]
+    assert count_faces(face, 90) == 1
+    assert count_faces(np.hstack([face, face]), 90) == 2
+    assert count_faces(np.full_like(face, 128), 90) == 1

@@ -1,4 +1,6 @@
-import cv2
+from fractions import Fraction
+
+import av
 import numpy as np
 import pytest
 
@@ -28,15 +30,26 @@ def number_in():
 
 @pytest.fixture
 def write_video(tmp_path):
-    """Writes a video of coded frames and gives back its path."""
+    """Writes a video of coded frames and gives back its path; `times` are in milliseconds, `shown` frame numbers."""
 
-    def write(name, codec, count=120, fps=200.0):
+    def write(name, codec="mpeg4", count=120, fps=200, *, times=None, shown=None, rotation=0, options=None, **format):
         path = tmp_path / name
-        writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*codec), fps, (WIDTH, HEIGHT))
-        assert writer.isOpened()
-        for number in range(count):
-            writer.write(coded_frame(number))
-        writer.release()
+        with av.open(str(path), "w", options=format) as container:
+            stream = container.add_stream(codec, Fraction(fps), options=options or {})
+            stream.width, stream.height = WIDTH, HEIGHT
+            stream.pix_fmt = {"mjpeg": "yuvj420p", "gif": "rgb8"}.get(codec, "yuv420p")
+            stream.codec_context.gop_size = 12
+            stream.codec_context.thread_count = 1
+            if rotation:
+                stream.set_display_rotation(rotation)
+            if times is not None:
+                stream.time_base = stream.codec_context.time_base = Fraction(1, 1000)
+            for place, number in enumerate(range(count) if shown is None else shown):
+                frame = av.VideoFrame.from_ndarray(coded_frame(number), format="rgb24")
+                if times is not None:
+                    frame.pts, frame.time_base = times[place], Fraction(1, 1000)
+                container.mux(stream.encode(frame))
+            container.mux(stream.encode(None))
         return path
 
     return write

@@ -17,7 +17,7 @@ def test_frames_come_back(tmp_path, ending, capfd):
     path = write_film(tmp_path / f"film{ending}", iter(frames), 50)
     with open_frames(path) as read:
         assert read.fps == 50
-        back = [frame for _, frame in read]
+        back = [frame.pixels for frame in read]
     assert len(back) == 12
     assert np.abs(np.stack(back).astype(int) - np.stack(frames)).mean() < 4
     assert capfd.readouterr() == ("", "")

@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 
 from epir.core.errors import FrameError
-from epir.frames.folder import FolderFrames, missing_frame, numbered_pictures
+from epir.frames.folder import FolderFrames, numbered_pictures
+from epir.frames.reader import missing_frame
 
 
 def fill(folder, names):
@@ -34,10 +35,15 @@ def test_frames_are_read_by_number_whatever_the_order_of_names(tmp_path):
     frames = FolderFrames(fill(tmp_path, ["img9.png", "img10.png", "img100.png", "img11.png"]))
     assert frames.numbers == (9, 10, 11, 100)
     assert [frames.read(number)[0, 0, 0] for number in (9, 10, 100, 11)] == [0, 1, 2, 3]
-    assert [(number, frame[0, 0, 0]) for number, frame in frames] == [(9, 0), (10, 1), (11, 3), (100, 2)]
-    assert [number for number, _ in frames.between(10, 99)] == [10, 11]
+    assert [(frame.number, frame.pixels[0, 0, 0]) for frame in frames] == [(9, 0), (10, 1), (11, 3), (100, 2)]
+    assert [frame.number for frame in frames.between(10, 99)] == [10, 11]
     assert len(frames) == 4
     assert frames.fps is None
+
+
+def test_time_begins_with_the_first_picture(tmp_path):
+    frames = FolderFrames(fill(tmp_path, ["img9.png", "img10.png", "img14.png"]), fps=50)
+    assert [frame.seconds for frame in frames] == pytest.approx([0, 0.02, 0.1])
 
 
 def test_only_the_frames_asked_for_are_read(tmp_path):

@@ -83,3 +83,34 @@ def test_what_is_no_picture_is_named(tmp_path):
     (tmp_path / "d.png").mkdir()
     with pytest.raises(FrameError, match=r"d.png cannot be read: .*\n  fix: check the file"):
         read_picture(tmp_path / "d.png")
+
+
+@pytest.mark.parametrize("ending", [".webp", ".avif"])
+def test_pictures_of_the_web_are_read_upright(tmp_path, ending):
+    from PIL import Image
+
+    picture = np.zeros((40, 60, 3), np.uint8)
+    picture[:, :30] = (200, 40, 40)
+    exif = Image.Exif()
+    exif[0x0112] = 6  # shown turned to the right
+    Image.fromarray(picture).save(tmp_path / f"a{ending}", quality=95, exif=exif)
+    read = read_picture(tmp_path / f"a{ending}")
+    assert read.shape == (60, 40, 3)
+    assert np.abs(read[5, 20].astype(int) - (200, 40, 40)).max() < 25
+    assert read[55, 20].max() < 25
+
+
+def test_a_webp_without_its_end_is_refused(tmp_path, colours):
+    from PIL import Image
+
+    Image.fromarray(colours).save(tmp_path / "a.webp")
+    (tmp_path / "b.webp").write_bytes((tmp_path / "a.webp").read_bytes()[:-20])
+    with pytest.raises(FrameError, match=r"b.webp is cut short"):
+        read_picture(tmp_path / "b.webp")
+
+
+@pytest.mark.parametrize("ending", [".heic", ".avif", ".webp"])
+def test_what_cannot_be_decoded_is_refused_with_a_way_out(tmp_path, ending):
+    (tmp_path / f"a{ending}").write_bytes(b"not a picture" * 20)
+    with pytest.raises(FrameError, match=r"is not a picture that can be read\n  fix: .*save it as png or jpg"):
+        read_picture(tmp_path / f"a{ending}")

@@ -11,7 +11,7 @@ from epir.frames.video import VideoFrames
 def test_a_folder_and_a_video_are_told_apart(tmp_path, write_video):
     cv2.imwrite(str(tmp_path / "img1.png"), np.zeros((4, 4, 3), np.uint8))
     assert isinstance(open_frames(tmp_path), FolderFrames)
-    assert isinstance(open_frames(str(write_video("CLIP.AVI", "MJPG", count=2))), VideoFrames)
+    assert isinstance(open_frames(str(write_video("CLIP.AVI", "mjpeg", count=2))), VideoFrames)
 
 
 def test_what_is_neither_is_refused_with_a_way_out(tmp_path):

@@ -1,12 +1,11 @@
 import json
 
-import cv2
 import numpy as np
 import pytest
 
 from epir.core.errors import EpirError
-from epir.recognition.outputs import write_outputs
-from epir.recognition.video import STRIP, annotated, motion_strip
+from epir.frames.reader import open_frames
+from epir.recognition.outputs import GREEN, STRIP, STRIP_MARK, annotated, motion_strip, write_outputs
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +19,9 @@ def test_everything_there_is_to_see_is_written(answer, video, tmp_path):
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(path.name for path in written)
     values = json.loads((tmp_path / "out" / "answer.json").read_text())
     assert values["answers"][0]["label"] == answer.label
-    film = cv2.VideoCapture(str(tmp_path / "out" / "annotated.mp4"))
-    assert int(film.get(cv2.CAP_PROP_FRAME_COUNT)) == 48
-    assert int(film.get(cv2.CAP_PROP_FRAME_HEIGHT)) == 260 + STRIP
+    with open_frames(tmp_path / "out" / "annotated.mp4") as film:
+        assert len(film) == 48
+        assert film.read(0).shape == (260 + STRIP, 260, 3)
     with pytest.raises(EpirError, match="exists already"):
         write_outputs(video, answer, tmp_path / "out")
     write_outputs(video, answer, tmp_path / "out", force=True)
@@ -41,12 +40,12 @@ def test_where_nothing_was_found_there_is_a_timeline(recognizer, still, tmp_path
 
 def test_the_square_lies_around_the_face_and_the_class_shows_only_while_it_lasts(answer, smile):
     during, before = annotated(smile[20], 20, answer), annotated(smile[2], 2, answer)
-    green = np.abs(during.astype(int) - (150, 190, 40)).max(axis=-1) < 40
+    green = np.abs(during.astype(int) - GREEN).max(axis=-1) < 40
     rows, columns = np.nonzero(green[45:])
     crop = answer.timeline.crops[0]
     assert rows.min() + 45 == pytest.approx(crop.y - crop.side / 2, abs=6)
     assert columns.max() == pytest.approx(crop.x + crop.side / 2, abs=6)
-    assert not (np.abs(before.astype(int) - (150, 190, 40)).max(axis=-1) < 20).any()
+    assert not (np.abs(before.astype(int) - GREEN).max(axis=-1) < 20).any()
 
 
 def test_large_frames_are_written_smaller(answer):
@@ -56,6 +55,19 @@ def test_large_frames_are_written_smaller(answer):
 def test_the_strip_shows_the_movement_where_it_is(answer):
     strip = motion_strip(answer, 480)
     assert strip.shape == (STRIP, 480, 3)
-    marked = (strip == (70, 90, 30)).all(axis=-1).any(axis=0).nonzero()[0] / 479 * 47
+    marked = (strip == STRIP_MARK).all(axis=-1).any(axis=0).nonzero()[0] / 479 * 47
     assert marked.min() == pytest.approx(answer.onset, abs=0.2)
     assert marked.max() == pytest.approx(answer.offset, abs=0.2)
+
+
+def test_a_part_of_a_video_is_written_alone(recognizer, video, tmp_path):
+    answer = recognizer.predict(video, start=0.1, end=0.7)
+    write_outputs(video, answer, tmp_path / "out", start=0.1, end=0.7)
+    with open_frames(tmp_path / "out" / "annotated.mp4") as film:
+        assert len(film) == 37
+
+
+def test_where_there_is_no_face_there_are_the_values_alone(recognizer, tmp_path):
+    empty = np.full((8, 120, 160, 3), 90, np.uint8)
+    written = write_outputs(empty, recognizer.predict(empty, fps=25), tmp_path / "out")
+    assert [path.name for path in written] == ["answer.json"]

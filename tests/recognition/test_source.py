@@ -8,7 +8,7 @@ from epir.recognition.source import ArrayFrames, PairFrames, colour, open_source
 def test_an_array_is_frames():
     frames = open_source(np.arange(4 * 5 * 6 * 3, dtype=np.uint8).reshape(4, 5, 6, 3))
     assert frames.numbers == (0, 1, 2, 3)
-    assert [number for number, _ in frames.between(1, 2)] == [1, 2]
+    assert [frame.number for frame in frames.between(1, 2)] == [1, 2]
     assert len(frames) == 4
     with pytest.raises(FrameError, match="has no frame 4: it holds frames 0 to 3"):
         frames.read(4)

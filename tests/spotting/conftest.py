@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from skimage.data import astronaut
 
+from epir.frames.reader import Frame
+
 SCALE = 1.3
 LEFT, TOP, WIDTH, HEIGHT = 110, 10, 220, 220  # the part of the photograph that is filmed
 
@@ -42,7 +44,7 @@ class Film:
 
     def __iter__(self):
         for number in range(self.count):
-            yield number, self.frame(number)
+            yield Frame(number, number / self.fps, self.frame(number))
 
     def frame(self, number):
         field = np.zeros((*self.rows.shape, 2), np.float32)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from epir.core.errors import FaceNotFound, FrameError
+from epir.frames.reader import Frame
 from epir.spotting.spotter import spot
 
 
@@ -46,17 +47,17 @@ def test_no_more_than_two_frames_are_alive_at_a_time(film):
     """A frame is dropped as soon as its face is cut out: memory does not grow with the video."""
     held_frames, most = [], 0
 
-    class Frame(np.ndarray):
+    class Held(np.ndarray):
         pass
 
     def frames():
         nonlocal most
-        for number, frame in film(1.0, fps=60):
-            held = frame.view(Frame)
+        for frame in film(1.0, fps=60):
+            held = frame.pixels.view(Held)
             held_frames.append(weakref.ref(held))
             gc.collect(0)
             most = max(most, sum(each() is not None for each in held_frames))
-            yield number, held
+            yield Frame(frame.number, frame.seconds, held)
             del held
 
     spot(frames(), fps=60)
@@ -69,7 +70,7 @@ def test_a_still_face_of_any_length_gives_nothing(film):
 
 
 def test_a_video_without_a_face_is_refused():
-    frames = [(number, np.full((120, 160, 3), 90, np.uint8)) for number in range(8)]
+    frames = [Frame(number, number / 25, np.full((120, 160, 3), 90, np.uint8)) for number in range(8)]
     with pytest.raises(FaceNotFound, match=r"no face was found in 8 frames\n  fix: look at the video"):
         spot(frames, fps=25)
 

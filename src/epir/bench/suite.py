@@ -18,7 +18,8 @@ AREAS = {
     "preparation": "clips prepared per second",
     "folds": "two workers against one, and the share of a fold that is training",
 }
-ON_REQUEST = {  # accuracy, or what needs an extra: measured only when named
+ON_REQUEST = {  # accuracy, what needs an extra, or takes long: measured only when named
+    "video": "frames per second of predict, and its memory on ten minutes of 1080p",
     "flow": "error of the optical flow against known motion",
     "synthetic": "faces found, error of the flow and maps per second of the synthetic corpus",
     "robustness": "score of given weights on perturbed maps",

@@ -14,7 +14,7 @@ def bench(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="One area: model, peers, onnx, preparation, folds; flow, synthetic, robustness, web. May be repeated.",
+            help="One area: model, peers, onnx, preparation, folds; video, flow, synthetic, robustness, web.",
             show_default="all areas of speed",
         ),
     ] = None,
@@ -26,7 +26,7 @@ def bench(
 ) -> None:
     """Measure the speed of this machine as ratios within one run.
 
-    The areas flow, synthetic, robustness and web run only when named.
+    The areas video, flow, synthetic, robustness and web run only when named.
 
     Example: epir bench --only model
 

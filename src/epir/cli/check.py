@@ -79,6 +79,7 @@ def _decode_video(clip: "Clip", frames: "Frames") -> str | None:
     try:
         for _ in frames:
             count += 1
+        problems += [note.partition(":")[0] for note in frames.notes]
     except FrameError as error:
         problems.append(error.problem)
     for name, number in (("onset", clip.onset), ("apex", clip.apex), ("offset", clip.offset)):

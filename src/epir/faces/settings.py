@@ -1,6 +1,6 @@
 """The choices about the face: who finds it, which one, how much of it is cut out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from epir.core.config import refuse_unknown
@@ -24,3 +24,32 @@ class FaceSettings:
             raise ConfigError(f"face.min_face cannot be {self.min_face}", fix="give a width in pixels from 20 to 1000")
         if not 0.0 <= self.margin <= 3.0:
             raise ConfigError(f"face.margin cannot be {self.margin}", fix="give a share from 0 to 3; 0.53 is usual")
+
+
+@dataclass(frozen=True)
+class TrackingSettings:
+    """How faces are followed through a video, and what counts as one."""
+
+    face: FaceSettings = field(default_factory=FaceSettings)
+    size: int = 84  # px: width of the small face that is given back
+    faces: Literal["largest", "all"] = "largest"  # one person at a time, or everybody
+    patch: int = 0  # px: most that is kept of the surroundings of a face, in colour; 0 keeps nothing
+    least_face: float = 60.0  # px between the temples: smaller faces get no answer
+    least_score: float = 0.9  # of the detector: a face begins with so much
+    flattest: float = 0.35  # share of a face without shading: above it is drawn
+    redetect: float = 1.0  # seconds between two looks at a face that is followed
+    again: float = 0.25  # seconds between two looks while there is none, or it was missed
+    confirm: float = 0.1  # seconds after which a new face must still be there
+    restless: float = 0.12  # of the face: a shift from which the face is looked for at once
+    far: float = 0.08  # of the face: a head that went so far gets a new crop
+    other_size: float = 0.15  # relative
+    other_angle: float = 6.0  # degrees
+    cut: float = 0.7  # shared colours of neighbouring frames: below is a cut, unless the face stays as it was
+    torn: float = 0.55  # correlation of neighbouring faces: below the face is hidden, gone, or another
+    same_person: float = 0.7  # likeness from which a face that comes back keeps its track number
+
+    def __post_init__(self) -> None:
+        refuse_unknown(self.faces, ("largest", "all"), section="tracking.faces", what="choice")
+        for name in ("least_face", "redetect", "again", "confirm", "far"):
+            if getattr(self, name) <= 0:
+                raise ConfigError(f"tracking.{name} cannot be {getattr(self, name)}", fix="give a number above 0")

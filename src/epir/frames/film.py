@@ -1,55 +1,48 @@
-"""Frames -> a small video file: webm for browsers, mp4 for everything else."""
+"""Frames -> a small video file: webm (VP8) or mp4 (H.264), which browsers and players show."""
 
-import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from fractions import Fraction
 from pathlib import Path
 
-import cv2
 import numpy as np
 
 from epir.core.errors import FrameError
 from epir.core.files import whole_file
 
-CODECS = {".webm": "VP80", ".mp4": "mp4v"}  # what OpenCV's wheels can write; browsers do not show mp4v
+CODECS = {
+    ".webm": ("libvpx", {"crf": "10", "b": "4M", "deadline": "realtime", "cpu-used": "4"}),
+    ".mp4": ("libx264", {"crf": "18", "preset": "veryfast"}),
+}
 
 
 def write_film(path: Path, frames: Iterable[np.ndarray], fps: float) -> Path:
-    """Write (H, W, 3) uint8 RGB frames of one size as a webm or mp4, in one step."""
+    """Write (H, W, 3) uint8 RGB frames of one size as a webm or mp4, in one step; odd sides lose their last row."""
+    import av
+
     if path.suffix not in CODECS:
         raise FrameError(f"{path} cannot be written as a video", fix=f"let its name end in {' or '.join(CODECS)}")
-    writer: cv2.VideoWriter | None = None
+    codec, options = CODECS[path.suffix]
     with whole_file(path) as temporary:
-        for frame in frames:
-            if writer is None:
-                writer = _open(temporary, frame, fps)
-            writer.write(cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
-        if writer is None:
-            raise FrameError("there are no frames to write", fix="give at least one")
-        writer.release()
+        stream: av.VideoStream | None = None
+        try:
+            with av.open(str(temporary), "w") as container:
+                for frame in frames:
+                    height, width = (side // 2 * 2 for side in frame.shape[:2])
+                    if stream is None:
+                        rate = Fraction(fps).limit_denominator(100_000)
+                        added = container.add_stream(codec, rate, options=options)
+                        assert isinstance(added, av.VideoStream), "the codecs above are for pictures"
+                        stream = added
+                        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+                        stream.codec_context.thread_count = 1
+                    even = np.ascontiguousarray(frame[:height, :width])
+                    container.mux(stream.encode(av.VideoFrame.from_ndarray(even, format="rgb24")))
+                if stream is None:
+                    raise FrameError("there are no frames to write", fix="give at least one")
+                container.mux(stream.encode(None))
+        except av.FFmpegError as error:
+            raise FrameError(
+                f"{path} cannot be written as a video: {error.strerror}",
+                fix="check that the folder can be written to, and that the frames are at least 16 px wide and high",
+            ) from None
     return path
-
-
-def _open(path: Path, frame: np.ndarray, fps: float) -> cv2.VideoWriter:
-    height, width = frame.shape[:2]
-    code = cv2.VideoWriter_fourcc(*CODECS[path.suffix])  # type: ignore[attr-defined]
-    with _without_words():
-        writer = cv2.VideoWriter(str(path), code, fps, (width, height))
-    if not writer.isOpened():
-        raise FrameError(
-            f"a video of {width} x {height} px cannot be written", fix="check that the folder can be written to"
-        )
-    return writer
-
-
-@contextmanager
-def _without_words() -> Iterator[None]:
-    """Keep OpenCV from writing to stderr that it takes the container's own name for the codec."""
-    kept, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nothing, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nothing)

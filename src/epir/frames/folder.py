@@ -1,5 +1,6 @@
 """A folder of pictures as frames, numbered by the last integer of each file name."""
 
+import math
 import re
 from collections.abc import Iterator
 from functools import cached_property
@@ -9,6 +10,7 @@ import numpy as np
 
 from epir.core.errors import FrameError
 from epir.frames.picture import PICTURES, read_picture
+from epir.frames.reader import ASSUMED_RATE, Frame, missing_frame
 
 LAST_INTEGER = re.compile(r"(\d+)\D*$")
 
@@ -16,10 +18,9 @@ LAST_INTEGER = re.compile(r"(\d+)\D*$")
 class FolderFrames:
     """The pictures of one folder; names such as `reg_img46.jpg` and `006_05562.jpg` are frames 46 and 5562."""
 
-    fps: float | None = None
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, fps: float | None = None) -> None:
+        self.path, self.fps = path, fps
+        self.notes: list[str] = []
         self._files = numbered_pictures(path)
         if not self._files:
             raise FrameError(
@@ -32,6 +33,11 @@ class FolderFrames:
         """The numbers of the pictures, rising."""
         return tuple(sorted(self._files))
 
+    @property
+    def announced(self) -> int:
+        """How many pictures there are."""
+        return len(self._files)
+
     def read(self, number: int) -> np.ndarray:
         """The picture with this number, (H, W, 3) uint8 RGB."""
         files = self._files.get(number)
@@ -42,13 +48,20 @@ class FolderFrames:
             raise FrameError(f"{self.path} has two pictures for frame {number}: {names}", fix="remove one of them")
         return read_picture(files[0])
 
-    def between(self, first: int, last: int) -> Iterator[tuple[int, np.ndarray]]:
-        """The pictures from `first` to `last` (both included) with their numbers, one at a time."""
+    def between(self, first: int, last: int) -> Iterator[Frame]:
+        """The pictures from `first` to `last` (both included), one at a time; time begins with the first picture."""
+        rate, start = self.fps or ASSUMED_RATE, self.numbers[0]
         for number in self.numbers:
             if first <= number <= last:
-                yield number, self.read(number)
+                yield Frame(number, (number - start) / rate, self.read(number))
 
-    def __iter__(self) -> Iterator[tuple[int, np.ndarray]]:
+    def during(self, start: float, end: float) -> Iterator[Frame]:
+        """The frames from `start` to `end` seconds (both included), one at a time."""
+        rate, first = self.fps or ASSUMED_RATE, self.numbers[0]
+        last = self.numbers[-1] if math.isinf(end) else first + math.floor(end * rate + 1e-6)
+        return self.between(first + math.ceil(start * rate - 1e-6), last)
+
+    def __iter__(self) -> Iterator[Frame]:
         return self.between(self.numbers[0], self.numbers[-1])
 
     def __len__(self) -> int:
@@ -69,14 +82,3 @@ def numbered_pictures(folder: Path) -> dict[int, list[Path]]:
         if found and file.suffix.lower() in PICTURES and not file.name.startswith("."):
             files.setdefault(int(found[1]), []).append(file)
     return files
-
-
-def missing_frame(path: Path, number: int, numbers: tuple[int, ...]) -> FrameError:
-    """The error for a frame that is not there: it says what is."""
-    nearest = min(numbers, key=lambda there: (abs(there - number), there))
-    gaps = numbers[-1] - numbers[0] + 1 - len(numbers)
-    among = f"; {gaps} of these are missing" if gaps else ""
-    return FrameError(
-        f"{path} has no frame {number}: it holds frames {numbers[0]} to {numbers[-1]}{among}",
-        fix=f"correct the annotation; the nearest frame is {nearest}",
-    )

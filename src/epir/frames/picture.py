@@ -1,5 +1,6 @@
 """One picture file -> pixels; a file that is cut short is refused, not half shown."""
 
+import io
 import struct
 from pathlib import Path
 
@@ -8,11 +9,14 @@ import numpy as np
 
 from epir.core.errors import FrameError
 
-PICTURES = frozenset({".jpg", ".jpeg", ".png", ".bmp"})
+BY_OPENCV = frozenset({".jpg", ".jpeg", ".png", ".bmp"})
+BY_PILLOW = frozenset({".webp", ".avif"})
+BY_FFMPEG = frozenset({".heic", ".heif"})  # of one tile: telephones write dozens, which FFmpeg gives one by one
+PICTURES = BY_OPENCV | BY_PILLOW | BY_FFMPEG
 
 
 def read_picture(path: str | Path) -> np.ndarray:
-    """The picture as (H, W, 3) uint8 RGB, whether it is stored in colour or in grey."""
+    """The picture as (H, W, 3) uint8 RGB, upright, whether it is stored in colour or in grey."""
     path = Path(path)
     try:
         content = path.read_bytes()
@@ -21,20 +25,19 @@ def read_picture(path: str | Path) -> np.ndarray:
     except OSError as error:
         raise FrameError(f"{path} cannot be read: {error.strerror}", fix="check the file and its permissions") from None
     if not content:
-        raise FrameError(f"{path} is empty", fix="copy the file again from the corpus")
+        raise FrameError(f"{path} is empty", fix="copy the file again")
     if is_cut_short(content):
-        raise FrameError(f"{path} is cut short: its end is missing", fix="copy the file again from the corpus")
-    try:
-        pixels = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
-    except cv2.error:  # a header that promises an impossible size
-        pixels = None
+        raise FrameError(f"{path} is cut short: its end is missing", fix="copy the file again")
+    kind = path.suffix.lower()
+    decode = _pillow if kind in BY_PILLOW else _ffmpeg if kind in BY_FFMPEG else _opencv
+    pixels = decode(content)
     if pixels is None:
-        raise FrameError(f"{path} is not a picture that can be read", fix="copy it again, or save it as png")
-    return cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB)
+        raise FrameError(f"{path} is not a picture that can be read", fix="copy it again, or save it as png or jpg")
+    return pixels
 
 
 def is_cut_short(content: bytes) -> bool:
-    """Whether a jpg, png or bmp lacks its end: decoders fill the rest with grey and say nothing."""
+    """Whether a jpg, png, bmp or webp lacks its end: decoders fill the rest with grey and say nothing."""
     if content.startswith(b"\xff\xd8"):  # jpg: an end mark after the start of the last scan
         return content.rfind(b"\xff\xd9") < content.rfind(b"\xff\xda")
     if content.startswith(b"\x89PNG"):
@@ -43,4 +46,37 @@ def is_cut_short(content: bytes) -> bool:
         start, _, width, height, _, bits, packing = struct.unpack_from("<IIiiHHI", content, 10)
         row = (abs(width) * bits + 31) // 32 * 4
         return packing in (0, 3) and len(content) < start + row * abs(height)
+    if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
+        return len(content) < 8 + struct.unpack_from("<I", content, 4)[0]
     return False
+
+
+def _opencv(content: bytes) -> np.ndarray | None:
+    try:
+        pixels = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
+    except cv2.error:  # a header that promises an impossible size
+        return None
+    return None if pixels is None else cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB)
+
+
+def _pillow(content: bytes) -> np.ndarray | None:
+    from PIL import Image, ImageOps
+
+    try:
+        with Image.open(io.BytesIO(content)) as picture:
+            return np.array(ImageOps.exif_transpose(picture).convert("RGB"))
+    except (OSError, ValueError, Image.DecompressionBombError):
+        return None
+
+
+def _ffmpeg(content: bytes) -> np.ndarray | None:
+    import av
+
+    try:
+        with av.open(io.BytesIO(content), "r", options={"format_whitelist": "mov"}) as container:
+            if len(container.streams.video) != 1:
+                return None
+            picture = next(container.decode(video=0), None)
+            return None if picture is None else picture.to_ndarray(format="rgb24")
+    except (av.FFmpegError, ValueError, IndexError):
+        return None

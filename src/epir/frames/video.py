@@ -1,67 +1,110 @@
-"""A video file as frames, with exact indices.
+"""A video file as frames with exact indices and their times, decoded by FFmpeg (PyAV).
 
+A container's frame count and rate are estimates: recordings of browsers announce none, copies that were trimmed without
+encoding announce too many. So the file is read to its end, and each frame has the time stamp that it was stored with.
 Jumping inside a compressed video can land on a neighbour of the frame that was asked for, and a micro-expression lives
-on such neighbours. So the file is only ever read forwards: a later frame is reached by passing over those before it, an
-earlier one by beginning again.
+on such neighbours: the file is only ever read forwards, and an earlier frame is reached by beginning again.
 """
 
-import os
+import math
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import av
 import cv2
 import numpy as np
+from av.video.reformatter import VideoReformatter
 
 from epir.core.errors import FrameError
-from epir.frames.folder import missing_frame
+from epir.frames.reader import ASSUMED_RATE, Frame, missing_frame
 
-VIDEOS = frozenset({".mp4", ".avi", ".mov", ".mkv", ".webm", ".m4v"})
+if TYPE_CHECKING:
+    from av.container import InputContainer
+    from av.video.stream import VideoStream
+
+VIDEOS = frozenset(
+    {".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi", ".wmv", ".mpg", ".gif"}  # what people have; more are tried
+    | {".mpeg", ".3gp", ".ts", ".mts", ".m2ts", ".flv", ".ogv", ".asf", ".mxf", ".y4m"}
+)
+# Containers of video, and nothing that names other files (playlists) or draws text.
+CONTAINERS = (
+    "mov,mp4,matroska,webm,avi,asf,mpeg,mpegts,mpegvideo,gif,apng,flv,ogg,m4v,h264,hevc,mjpeg,ivf,mxf,dv,nut"
+    ",yuv4mpegpipe"
+)
+SHORTEST_LACK = 0.5  # seconds that must be missing before the announced end for a note
 
 
 class VideoFrames:
-    """The frames of one video file, numbered from 0."""
+    """The frames of one video file, numbered from 0; a given `fps` replaces the time stamps."""
 
-    def __init__(self, path: Path) -> None:
+    _next: int
+    _pictures: Iterator["av.VideoFrame"]
+
+    def __init__(self, path: Path, fps: float | None = None) -> None:
         self.path = path
-        self._capture = open_capture(path)
-        self._next = 0  # the index of the frame that the capture gives next
+        self.notes: list[str] = []
+        self.given_fps = fps
+        self._reformatter = VideoReformatter()
+        self._begin()
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
-        """The indices that the file announces; they are counted where it announces none."""
-        announced = int(self._capture.get(cv2.CAP_PROP_FRAME_COUNT))
-        return tuple(range(announced if announced > 0 else count_frames(self.path)))
+        """The indices of the frames; the file is decoded once to count them."""
+        return tuple(range(count_frames(self.path)))
+
+    @property
+    def announced(self) -> int | None:
+        """The number of frames that the container tells, or its length and rate suggest: an estimate."""
+        if self._stream.frames:
+            return int(self._stream.frames)
+        seconds = (self._container.duration or 0) / av.time_base
+        return round(seconds * self.fps) or None if self.fps else None
 
     @cached_property
     def fps(self) -> float | None:
-        """Frames per second, where the file says."""
-        rate = float(self._capture.get(cv2.CAP_PROP_FPS))
-        return rate if np.isfinite(rate) and rate > 0 else None
+        """Frames per second: as given, or else as the container says; `epir.frames.pace` measures it."""
+        if self.given_fps is not None:
+            return self.given_fps
+        rate = self._stream.guessed_rate or self._stream.average_rate
+        return float(rate) if rate and 0 < rate <= 100_000 else None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height as stored, before a rotation."""
+        return self._stream.codec_context.width, self._stream.codec_context.height
 
     def read(self, number: int) -> np.ndarray:
         """The frame with this index, (H, W, 3) uint8 RGB."""
-        if not 0 <= number < len(self.numbers):
+        found = next(self.between(number, number), None) if number >= 0 else None
+        if found is None:
             raise missing_frame(self.path, number, self.numbers)
-        if number < self._next:
-            self._begin_again()
-        while self._next < number:
-            if not self._capture.grab():
-                raise self._ended_early(number)
-            self._next += 1
-        good, pixels = self._capture.read()
-        if not good:
-            raise self._ended_early(number)
-        self._next += 1
-        return cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB)
+        return found.pixels
 
-    def between(self, first: int, last: int) -> Iterator[tuple[int, np.ndarray]]:
-        """The frames from `first` to `last` (both included) with their indices, one at a time."""
-        for number in range(max(first, 0), min(last, len(self.numbers) - 1) + 1):
-            yield number, self.read(number)
+    def between(self, first: int, last: int) -> Iterator[Frame]:
+        """The frames from `first` to `last` (both included), one at a time."""
+        first = max(first, 0)
+        if first < self._next and first <= last:
+            self.__exit__()
+            self._begin()
+        while self._next <= last:
+            picture = self._advance()
+            if picture is None:
+                return
+            if self._next > first:
+                yield Frame(self._next - 1, self._latest, self._pixels(picture))
 
-    def __iter__(self) -> Iterator[tuple[int, np.ndarray]]:
-        return self.between(0, len(self.numbers) - 1)
+    def during(self, start: float, end: float) -> Iterator[Frame]:
+        """The frames from `start` to `end` seconds (both included); those before are decoded, but not turned to RGB."""
+        self.__exit__()
+        self._begin()
+        while (picture := self._advance()) is not None and self._latest <= end:
+            if self._latest >= start:
+                yield Frame(self._next - 1, self._latest, self._pixels(picture))
+
+    def __iter__(self) -> Iterator[Frame]:
+        return self.between(0, 1 << 62)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -70,39 +113,137 @@ class VideoFrames:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._capture.release()
+        self._container.close()
 
-    def _begin_again(self) -> None:
-        self._capture.release()
-        self._capture = open_capture(self.path)
-        self._next = 0
+    def _begin(self) -> None:
+        self._container, self._stream = open_video(self.path)
+        self._next = 0  # index of the frame that comes next
+        self._latest = -math.inf  # time of the one before it
+        self._origin: float | None = None  # the time stamp of time 0
+        self._pictures = self._decode()
 
-    def _ended_early(self, number: int) -> FrameError:
-        return FrameError(
-            f"{self.path} cannot be read at frame {number}: "
-            f"it announces {len(self.numbers)} frames, and ends after {self._next}",
-            fix="the file is cut short or damaged: copy it again, or use frames before that",
-        )
+    def _advance(self) -> "av.VideoFrame | None":
+        """Decode the next picture, without turning it into pixels."""
+        picture = next(self._pictures, None)
+        if picture is not None:
+            self._latest = self._seconds_of(picture)
+            self._next += 1
+        return picture
+
+    def _decode(self) -> Iterator["av.VideoFrame"]:
+        """Every picture until the end; a damaged part is passed over, and a file that ends early noted."""
+        damaged, broken = 0, False
+        packets = self._container.demux(self._stream)
+        while True:
+            try:
+                packet = next(packets, None)
+            except av.FFmpegError:  # the file is shorter than its index
+                packet, broken = None, True
+            try:
+                pictures = self._stream.codec_context.decode(packet)
+            except av.EOFError:
+                pictures = []
+            except av.FFmpegError:
+                pictures, damaged = [], damaged + 1
+            yield from pictures
+            if packet is None or packet.size == 0:  # the last, empty packet brings out what the decoder holds
+                break
+        if not self._next:
+            raise FrameError(
+                f"{self.path} holds no frame that can be read", fix="copy it again, or convert it to mp4 (H.264)"
+            )
+        self._note_end(damaged, broken)
+
+    def _note_end(self, damaged: int, broken: bool) -> None:
+        step = 1 / (self.fps or ASSUMED_RATE)
+        end = None if self.given_fps else announced_end(self._container, self._stream)
+        lack = 0.0 if end is None else end - (self._latest + step)
+        broken = broken or ends_before_its_index(self.path, self._container, self._stream)
+        place = f"after frame {self._next - 1} ({self._latest:.2f} s)"
+        if broken or lack > max(SHORTEST_LACK, 5 * step):
+            self._note(f"the file ends early, {place}: what it holds was used")
+        if damaged:
+            self._note(f"the file is damaged: {damaged} parts of it could not be decoded and were passed over")
+
+    def _note(self, words: str) -> None:
+        if words not in self.notes:
+            self.notes.append(words)
+
+    def _seconds_of(self, picture: "av.VideoFrame") -> float:
+        """Time since the beginning; where a stamp is missing or goes back, one frame after the last."""
+        if self.given_fps is not None:
+            return self._next / self.given_fps
+        if self._origin is None:
+            first = picture.time or 0.0
+            start = (self._container.start_time or 0) / av.time_base
+            self._origin = start if 0.0 <= first - start < 10.0 else first
+        if picture.time is not None and picture.time - self._origin > self._latest:
+            return picture.time - self._origin
+        return max(self._latest, 0.0) + 1 / (self.fps or ASSUMED_RATE) if self._next else 0.0
+
+    def _pixels(self, picture: "av.VideoFrame") -> np.ndarray:
+        """The picture as it is to be shown: RGB, square pixels, upright."""
+        pixels: np.ndarray = self._reformatter.reformat(picture, format="rgb24", threads=1).to_ndarray()
+        aspect = self._stream.sample_aspect_ratio
+        if aspect and aspect != 1 and 0.2 < aspect < 5:
+            wide = max(1, round(pixels.shape[1] * float(aspect)))
+            pixels = cv2.resize(pixels, (wide, pixels.shape[0]), interpolation=cv2.INTER_LINEAR)
+        turns = round(picture.rotation / 90) % 4  # counter-clockwise
+        return np.ascontiguousarray(np.rot90(pixels, turns)) if turns else pixels
 
 
-def open_capture(path: Path) -> cv2.VideoCapture:
-    """OpenCV's reader for a video, or an error that names the file."""
-    os.environ.setdefault("OPENCV_FFMPEG_LOGLEVEL", "-8")  # the error below says it once, in words
-    capture = cv2.VideoCapture(str(path))
-    if not capture.isOpened():
+def open_video(path: Path) -> tuple["InputContainer", "VideoStream"]:
+    """The container and its first stream of moving pictures, or an error that names the file."""
+    options = {"format_whitelist": CONTAINERS, "protocol_whitelist": "file"}
+    try:
+        container = av.open(f"file:{path}", options=options)
+    except (av.FFmpegError, ValueError):
+        if path.suffix.lower() not in VIDEOS:
+            raise FrameError(
+                f"{path} is neither a folder of pictures nor a video",
+                fix=f"video files end in {', '.join(sorted(VIDEOS))}",
+            ) from None
         raise FrameError(
             f"{path} cannot be opened as a video: it is damaged, or its codec is missing",
             fix="play it in a video player; if it plays there, convert it to mp4 (H.264) or to png pictures",
-        )
-    return capture
+        ) from None
+    cover = av.stream.Disposition.attached_pic
+    streams = [each for each in container.streams.video if not each.disposition & cover]
+    if not streams or streams[0].codec_context is None:
+        container.close()
+        raise FrameError(f"{path} holds no moving pictures", fix="give a video file; sound alone has no face")
+    streams[0].codec_context.thread_count = 1  # one core: threads would only wait for each other
+    return container, streams[0]
+
+
+def announced_end(container: "InputContainer", stream: "VideoStream") -> float | None:
+    """The time at which the last frame should end, where the container knows; times from its beginning.
+
+    An mp4 has an index instead; its durations do not know of edit lists.
+    """
+    if "matroska" in container.format.name:
+        told = stream.metadata.get("DURATION", "")
+        if told.count(":") == 2:
+            hours, minutes, seconds = (float(part) for part in told.split(":"))
+            return 3600 * hours + 60 * minutes + seconds - (container.start_time or 0) / av.time_base
+        alone = len(container.streams) == 1
+        return container.duration / av.time_base if alone and container.duration else None
+    if container.format.name == "avi" and stream.frames and stream.average_rate:
+        return stream.frames / float(stream.average_rate)
+    return None
+
+
+def ends_before_its_index(path: Path, container: "InputContainer", stream: "VideoStream") -> bool:
+    """Whether the index of an mp4 or mov names bytes that the file does not have."""
+    if "mp4" not in container.format.name:
+        return False
+    return max((each.pos + each.size for each in stream.index_entries), default=0) > path.stat().st_size
 
 
 def count_frames(path: Path) -> int:
-    """How many frames a video really holds: it is read once, without turning frames into pictures."""
-    capture, count = open_capture(path), 0
-    while capture.grab():
-        count += 1
-    capture.release()
-    if not count:
-        raise FrameError(f"{path} holds no frame that can be read", fix="copy it again, or convert it to mp4 (H.264)")
-    return count
+    """How many frames a video really holds: it is decoded once, without turning frames into pictures."""
+    with VideoFrames(path) as frames:
+        count = 0
+        while frames._advance() is not None:
+            count += 1
+        return count

@@ -4,12 +4,13 @@ Axes: S map size, h pixels of the face
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from epir.faces.tracking import Gap
 from epir.reports.tokens import Tokens
 from epir.spotting.timeline import Timeline
 
@@ -28,7 +29,9 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """One movement and its class; `label` may also be `uncertain` or `no micro-expression found`.
+    """One movement and its class; `label` may also be `uncertain`, or why there is none.
+
+    That is `no micro-expression found`, `no face` or `face too small`.
 
     `scores` are calibrated: they sum to 1, and are empty where nothing was found. Key frames are frame numbers.
     """
@@ -39,8 +42,14 @@ class Answer:
     onset: int | None = None
     apex: int | None = None
     offset: int | None = None
+    onset_s: float | None = None  # seconds since the beginning
+    apex_s: float | None = None
+    offset_s: float | None = None
     fps: float | None = None
+    frames: int | None = None  # that were read
+    track: int | None = None  # the person, where faces were followed
     warnings: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = ()  # parts of the video without a face that could be used
     map: np.ndarray | None = None  # (3, S, S) float32
     tokens: Tokens | None = None
     evidence: Evidence | None = field(default=None, repr=False)
@@ -88,7 +97,13 @@ class Answer:
             "onset": self.onset,
             "apex": self.apex,
             "offset": self.offset,
+            "onset_s": self.onset_s,
+            "apex_s": self.apex_s,
+            "offset_s": self.offset_s,
             "fps": self.fps,
+            "frames": self.frames,
+            "track": self.track,
             "warnings": list(self.warnings),
+            "gaps": [asdict(gap) for gap in self.gaps],
             "tokens": tokens,
         }

@@ -4,7 +4,7 @@ import glob
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from epir.core.errors import EpirError, FrameError
 from epir.core.progress import Progress, Silent
@@ -40,6 +40,9 @@ def answer_all(
     onset: int | None = None,
     apex: int | None = None,
     fps: float | None = None,
+    start: float | None = None,
+    end: float | None = None,
+    faces: Literal["largest", "all"] = "largest",
     out: str | Path | None = None,
     force: bool = False,
     progress: Progress | None = None,
@@ -52,10 +55,12 @@ def answer_all(
         try:
             if isinstance(given, FailedInput):
                 raise given.error
-            answer = recognizer.predict(given, onset=onset, apex=apex, fps=fps, progress=progress)
+            answer = recognizer.predict(
+                given, onset=onset, apex=apex, fps=fps, start=start, end=end, faces=faces, progress=progress
+            )
             if out is not None:
                 folder = Path(out) / _folder_name(given, names)
-                written += write_outputs(given, answer, folder, force=force, progress=progress)
+                written += write_outputs(given, answer, folder, start=start, end=end, force=force, progress=progress)
             answers.append(answer)
         except EpirError as error:
             errors.append((given.name if isinstance(given, FailedInput) else source_name(given), error))

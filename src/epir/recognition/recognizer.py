@@ -3,66 +3,108 @@
 Axes: S map size, h pixels of the face
 """
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from epir.core.config import refuse_unknown
-from epir.core.errors import ConfigError, EpirError, FaceNotFound, FrameError
+from epir.core.errors import EpirError, FrameError
 from epir.core.progress import Progress, Silent
 from epir.evaluation.fold import one_thread as one_torch_thread
-from epir.faces.align import Crop
-from epir.faces.finder import find_crop
+from epir.faces.align import Crop, face_crop, whole_frame
+from epir.faces.finder import count_faces, find_face
+from epir.faces.likeness import colours, flatness, likeness, one_shot, shared_colours
+from epir.faces.settings import TrackingSettings
+from epir.faces.tracking import NO_FACE, TOO_SMALL, TrackedFace, cut_patch, face_near, small_face
 from epir.flow.apex import spot_apex
 from epir.flow.head_motion import similarity_motion
 from epir.flow.map import cut_face, flow_to_map, without_border
 from epir.flow.optical import flow_between
-from epir.flow.recipe import FlowRecipe
-from epir.frames.reader import Frames
+from epir.frames.pace import Pace, TimeSteps, measure_pace, without_repeats
+from epir.frames.reader import ASSUMED_RATE, Frame, Frames
+from epir.frames.video import VideoFrames
 from epir.maps.workers import one_thread
 from epir.models.folder import find_folder
 from epir.recognition import caution
 from epir.recognition.answer import NOT_FOUND, UNCERTAIN, Answer, Evidence
 from epir.recognition.backend import Backend, open_backend, read_recipe
 from epir.recognition.calibration import with_temperature
-from epir.recognition.source import PairFrames, open_source, source_name
+from epir.recognition.onepass import OnePass, Seen
+from epir.recognition.settings import RecognitionSettings
+from epir.recognition.source import ArrayFrames, PairFrames, open_source, source_name
 from epir.recognition.table import answers_table
 from epir.spotting.settings import LONGEST, SpottingSettings
-from epir.spotting.spotter import spot
-from epir.spotting.timeline import Movement
-from epir.spotting.track import count_faces
 
-ASSUMED_RATE = 100.0  # frames a second, where the input does not say
-DEFAULT_THRESHOLD = 0.5  # below it an answer is more likely wrong than right
-NEAR = 1.5  # of the longest movement: how far around a given apex the onset is looked for
+
+class At(NamedTuple):
+    """A place in a video."""
+
+    number: int
+    seconds: float
+
+    @classmethod
+    def of(cls, frame: Frame | TrackedFace) -> "At":
+        """The place of a frame, without its pixels."""
+        return cls(frame.number, frame.seconds)
 
 
 @dataclass(frozen=True)
 class Span:
-    """The key frames of one movement."""
+    """The key frames of one movement, and its person."""
 
-    onset: int
-    apex: int
-    offset: int | None = None
-    crop: Crop | None = None  # where spotting saw the face
+    onset: At
+    apex: At
+    offset: At | None = None
+    track: int | None = None
+
+
+@dataclass
+class Looked:
+    """The map of one movement, what it was made from, and words about it."""
+
+    span: Span
+    map: np.ndarray  # (3, S, S) float32
+    evidence: Evidence | None
+    moved: tuple[float, float]  # head and skin, as shares of the face's width
+    words: list[str]
+    strength: float = 1.0
+
+
+class NoFace(Exception):
+    """There is no face that could be used; `reason` is the answer."""
+
+    def __init__(self, reason: str, words: Sequence[str] = ()) -> None:
+        super().__init__(reason)
+        self.reason, self.words = reason, list(words)
 
 
 class Recognizer:
     """Answers for videos, frames and pictures; make one with `from_pretrained`."""
 
-    def __init__(self, backend: Backend, *, threshold: float | None = None) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        threshold: float | None = None,
+        detector: Literal["mtcnn", "none"] | None = None,
+        settings: RecognitionSettings | None = None,
+    ) -> None:
         notes = backend.config.notes
+        self.settings = settings or RecognitionSettings()
         self.backend = backend
         self.labels = backend.config.classes
         self.recipe = read_recipe(notes)
+        if detector is not None:
+            self.recipe = replace(self.recipe, face=replace(self.recipe.face, detector=detector))
         self.temperature = float(notes.get("temperature", 1.0))
-        self.threshold = float(notes.get("threshold", DEFAULT_THRESHOLD)) if threshold is None else threshold
-        if not 0 <= self.threshold <= 1:
-            raise ConfigError(f"the threshold cannot be {self.threshold:g}", fix="give a score from 0 to 1")
+        own = float(notes.get("threshold", self.settings.threshold))
+        self.settings = replace(self.settings, threshold=own if threshold is None else threshold)
         self.spotting = SpottingSettings(face=self.recipe.face)
+        self.tracking = TrackingSettings(face=self.recipe.face, size=self.spotting.size)
 
     @classmethod
     def from_pretrained(
@@ -71,11 +113,19 @@ class Recognizer:
         *,
         backend: Literal["torch", "onnx"] | None = None,
         threshold: float | None = None,
+        detector: Literal["mtcnn", "none"] | None = None,
     ) -> "Recognizer":
         """The recognizer of a model folder, an ONNX file or `owner/name` on the hub; the shipped one by default."""
         if backend is not None:
             refuse_unknown(backend, ("torch", "onnx"), what="backend")
-        return cls(open_backend(find_folder(folder), backend), threshold=threshold)
+        if detector is not None:
+            refuse_unknown(detector, ("mtcnn", "none"), what="detector")
+        return cls(open_backend(find_folder(folder), backend), threshold=threshold, detector=detector)
+
+    @property
+    def threshold(self) -> float:
+        """The score below which an answer is `uncertain`."""
+        return self.settings.threshold
 
     def predict(
         self,
@@ -84,33 +134,35 @@ class Recognizer:
         onset: int | None = None,
         apex: int | None = None,
         fps: float | None = None,
+        start: float | None = None,
+        end: float | None = None,
+        faces: Literal["largest", "all"] = "largest",
         name: str | None = None,
         progress: Progress | None = None,
     ) -> Answer:
         """The answer for a video file, a folder of frames, an array (T, H, W, 3), or two pictures (onset, apex).
 
-        Onset and apex are frame numbers; without them the movements are spotted. The answer is that of the strongest
-        movement; `answer.all` holds every movement, in the order of time.
+        Onset and apex are frame numbers; without them the movements between `start` and `end` (seconds) are spotted.
+        The answer is that of the strongest movement; `answer.all` holds every movement, in the order of time.
         """
         name = source_name(given) if name is None else name
-        if fps is not None and not 0 < fps < float("inf"):
-            raise FrameError(f"{fps:g} frames a second is no frame rate", fix="give the rate of the camera: --fps 100")
-        with open_source(given) as frames, one_thread(), one_torch_thread():
+        _refuse_times(fps, start, end)
+        refuse_unknown(faces, ("largest", "all"), what="choice of faces")
+        with open_source(given, fps) as frames, one_thread(), one_torch_thread():
+            rate = None if isinstance(frames, PairFrames) else frames.fps
             if isinstance(frames, PairFrames):
                 onset, apex = 0, 1
             _refuse_spans(frames, onset, apex)
-            rate = fps or frames.fps
-            if onset is not None and apex is not None:
-                words = [] if isinstance(frames, PairFrames) or rate is None else caution.about_rate(rate, 0)
-                answers = self._answers(frames, [Span(onset, apex)], name, rate, words)
+            try:
+                if onset is None:
+                    return self._spotted(frames, apex, (start, end), faces, name, progress or Silent())
+                looked = self._given(frames, onset, apex)
+                words = [] if rate is None and apex is not None else caution.about_rate(rate, self.settings)
+                looked.words = [*frames.notes, *words, *looked.words]
+                answers = self._answers([looked], name, rate)
                 return replace(answers[0], all=tuple(answers))
-            words = caution.about_rate(rate, ASSUMED_RATE)
-            rate = rate or ASSUMED_RATE
-            if onset is not None:
-                span = self._with_apex(frames, onset, rate)
-                answers = self._answers(frames, [span], name, rate, words)
-                return replace(answers[0], all=tuple(answers))
-            return self._spotted(frames, apex, name, rate, words, progress or Silent())
+            except NoFace as found:
+                return Answer(name, found.reason, fps=rate, warnings=(*frames.notes, *found.words))
 
     def predict_many(self, inputs: Iterable[Any], **options: Any) -> Any:
         """A pandas DataFrame with one row per movement; an input that fails has its error in the column `error`."""
@@ -123,110 +175,278 @@ class Recognizer:
                 errors[source_name(given)] = error.problem
         return answers_table(answers, errors, self.labels)
 
+    # Movements that are spotted, in one forward pass.
+
     def _spotted(
-        self, frames: Frames, apex: int | None, name: str, rate: float, words: list[str], progress: Progress
+        self,
+        frames: Frames,
+        apex: int | None,
+        times: tuple[float | None, float | None],
+        faces: Literal["largest", "all"],
+        name: str,
+        progress: Progress,
     ) -> Answer:
-        """Spot the movements (or the one around a given apex) and answer for each."""
-        first, last = frames.numbers[0], frames.numbers[-1]
-        if apex is not None:
-            around = round(NEAR * LONGEST * rate)
-            first, last = max(first, apex - around), min(last, apex + around)
-        progress.start("spotting", sum(first <= number <= last for number in frames.numbers))
-        timeline = spot(frames.between(first, last), fps=rate, settings=self.spotting, progress=progress)
+        pace = self._pace(frames)
+        steps = TimeSteps()  # also counts the frames
+        tracking = replace(self.tracking, faces=faces, patch=self.settings.patch)
+        run = OnePass(tracking, self.spotting, pace.fps, self.settings, apex)
+        progress.start("spotting", frames.announced or 0)
+        chosen = _advancing(_chosen(frames, apex, times, self.settings.near * LONGEST), steps, progress)
+        looked: list[Looked] = []
+        for seen in run.run(without_repeats(chosen, pace)):
+            looked.append(self._look(seen))
+            _forget_pixels(looked, self.settings.pictures)
         progress.finish()
-        spans = [Span(each.onset, each.apex, each.offset, each.crop) for each in timeline.movements]
+        if run.tracker.frames < 2:
+            raise _too_few(frames, run.tracker.frames, times)
+        words = self._words(frames, pace, steps, run, faces)
+        if not looked:
+            if apex is not None and run.tracks:
+                raise FrameError(f"no movement was found around the apex {apex}", fix="give the onset too")
+            return replace(self._without_movement(run, name, pace.fps, words), frames=steps.frames)
+        timelines = {track: run.timeline(track) for track in run.tracks}
+        answers = [
+            replace(
+                answer,
+                timeline=timelines[answer.track or 0],
+                warnings=tuple(dict.fromkeys([*words, *answer.warnings])),
+                gaps=tuple(run.tracker.gaps),
+                frames=steps.frames,
+            )
+            for answer in self._answers(looked, name, pace.fps)
+        ]
+        strongest = answers[int(np.argmax([each.strength for each in looked]))]
         if apex is not None:
-            spans = [_around(timeline.movements, apex)]
-        if not spans:
-            words = words + caution.about_face(timeline.crops[0], timeline.faces)
-            return Answer(name, NOT_FOUND, fps=rate, warnings=tuple(words), timeline=timeline)
-        answers = [replace(each, timeline=timeline) for each in self._answers(frames, spans, name, rate, words)]
-        strengths = [each.strength for each in timeline.movements] if apex is None else [1.0]
-        return replace(answers[int(np.argmax(strengths))], all=tuple(answers))
+            answers = [strongest]
+        answers.sort(key=lambda each: (each.apex_s or 0.0, each.track or 0))
+        return replace(strongest, all=tuple(answers))
 
-    def _with_apex(self, frames: Frames, onset: int, rate: float) -> Span:
-        """The apex within half a second after a given onset."""
-        last = min(onset + max(1, round(LONGEST * rate)), frames.numbers[-1])
-        crop = find_crop(frames.read(onset), self.recipe.face)
-        return Span(onset, spot_apex(frames, onset, last, crop))
+    def _pace(self, frames: Frames) -> Pace:
+        """The rate of the camera, from the beginning of a video; pictures of a folder are taken as they are."""
+        if isinstance(frames, VideoFrames):
+            with VideoFrames(frames.path, frames.given_fps) as beginning:
+                return measure_pace(beginning, frames.given_fps)
+        if isinstance(frames, ArrayFrames):
+            return measure_pace(frames, frames.fps or ASSUMED_RATE)
+        return Pace(frames.fps or ASSUMED_RATE, frames.fps or ASSUMED_RATE)
 
-    def _answers(
-        self, frames: Frames, spans: Sequence[Span], name: str, rate: float | None, words: Sequence[str]
-    ) -> list[Answer]:
-        """One answer per span; the frames are read forwards."""
-        looked = [self._look(frames, span) for span in spans]
-        maps = np.stack([made for made, _, _ in looked])  # (n, 3, S, S)
+    def _words(self, frames: Frames, pace: Pace, steps: TimeSteps, run: OnePass, faces: str) -> list[str]:
+        """What there is to know about a video as a whole."""
+        known = isinstance(frames, VideoFrames) or frames.fps is not None
+        followed = run.tracker.faces if faces == "largest" else 1
+        return [
+            *frames.notes,
+            *caution.about_rate(pace.fps if known else None, self.settings),
+            *caution.about_pace(pace, steps.varying()),
+            *caution.about_face(math.inf, followed, self.settings),
+            *caution.about_gaps(run.tracker.gaps, run.tracker.settings.least_face, self.settings),
+        ]
+
+    def _without_movement(self, run: OnePass, name: str, fps: float, words: list[str]) -> Answer:
+        gaps = tuple(run.tracker.gaps)
+        if not run.tracks:
+            reason = TOO_SMALL if run.tracker.reasons[TOO_SMALL] else NO_FACE
+            return Answer(name, reason, fps=fps, warnings=tuple(words), gaps=gaps)
+        words = words + caution.about_face(run.tracker.crops[0].side, 1, self.settings)
+        timeline = run.timeline(run.tracks[0])
+        return Answer(name, NOT_FOUND, fps=fps, warnings=tuple(words), timeline=timeline, gaps=gaps)
+
+    def _look(self, seen: Seen) -> Looked:
+        """The map of a movement, made as `epir prepare` makes it: the face is looked for anew at its onset."""
+        onset, apex = seen.patches  # of one size: a segment has one crop
+        crop = onset.place(seen.onset.crop)
+        found = None if self.recipe.face.detector == "none" else face_near(onset.pixels, crop)
+        if found is not None:
+            crop = face_crop(found, self.recipe.face)
+        words = caution.about_face(seen.onset.crop.side, 1, self.settings)
+        span = Span(At.of(seen.onset), At.of(seen.apex), At.of(seen.offset), seen.track)
+        return self._map(span, onset.pixels, apex.pixels, crop, words, seen.movement.strength)
+
+    # Key frames that are given.
+
+    def _given(self, frames: Frames, onset: int, apex: int | None) -> Looked:
+        """The map of given key frames; without an apex it is looked for within half a second after the onset."""
+        before = _frame(frames, onset)
+        crop = self._crop(before.pixels)
+        after = _frame(frames, apex) if apex is not None else self._find_apex(frames, before, crop)
+        if before.pixels.shape != after.pixels.shape:
+            raise FrameError(f"frames {onset} and {after.number} differ in size", fix="take both from one video")
+        self._refuse_two_people(before, after, crop)
+        faces = 1 if self.recipe.face.detector == "none" else count_faces(before.pixels, crop.side)
+        words = caution.about_face(crop.side, faces, self.settings)
+        return self._map(Span(At.of(before), At.of(after)), before.pixels, after.pixels, crop, words)
+
+    def _find_apex(self, frames: Frames, before: Frame, crop: Crop) -> Frame:
+        """The apex after a given onset; the frames are read once, and what surrounds the face is kept of them."""
+        last = before.number + max(1, round(LONGEST * (frames.fps or ASSUMED_RATE)))
+        read = [before, *frames.between(before.number + 1, last)]
+        if len(read) < 2:
+            raise FrameError(f"the onset {before.number} is the last frame", fix="give an onset with frames after it")
+        patches = [cut_patch(frame.pixels, crop, self.settings.patch) for frame in read]
+        small = ArrayFrames([patch.pixels for patch in patches])
+        return read[spot_apex(small, 0, len(read) - 1, patches[0].place(crop))]
+
+    def _crop(self, pixels: np.ndarray) -> Crop:
+        """The crop on the onset frame, as `epir prepare` takes it; `NoFace` where there is none that can be used."""
+        if self.recipe.face.detector == "none":
+            return whole_frame(pixels)
+        face, tracking = find_face(pixels, self.recipe.face), self.tracking
+        if face is None or face.confidence < tracking.least_score or not face.is_plausible:
+            raise NoFace(NO_FACE, ["no face was found; a picture that is cropped to the face needs --detector none"])
+        crop = face_crop(face, self.recipe.face)
+        if flatness(small_face(pixels, crop, tracking.size)) > tracking.flattest:
+            raise NoFace(NO_FACE, ["what looks like a face is drawn"])
+        if face.temples < tracking.least_face:
+            raise NoFace(TOO_SMALL, [caution.too_small(face.temples, tracking.least_face)])
+        return crop
+
+    def _refuse_two_people(self, before: Frame, after: Frame, crop: Crop) -> None:
+        """Refuse an onset and an apex that cannot be of one person in one shot."""
+        if self.recipe.face.detector == "none":
+            return
+        size = self.tracking.size
+        onset = small_face(before.pixels, crop, size)
+        alike = likeness(onset, small_face(after.pixels, crop, size))
+        shared = shared_colours(colours(before.pixels), colours(after.pixels))
+        if one_shot(alike, shared):
+            return
+        face = find_face(after.pixels, self.recipe.face)  # the head may have moved
+        if face is not None:
+            alike = max(alike, likeness(onset, small_face(after.pixels, face_crop(face, self.recipe.face), size)))
+        if not one_shot(alike, shared):
+            raise FrameError(
+                f"the onset {before.number} and the apex {after.number} do not show one person in one shot",
+                fix="take both from one shot of one person, without a cut between them",
+            )
+
+    # Two faces -> a map -> an answer.
+
+    def _map(
+        self,
+        span: Span,
+        before: np.ndarray,
+        after: np.ndarray,
+        crop: Crop,
+        words: list[str],
+        strength: float = 1.0,
+    ) -> Looked:
+        """The map between two pictures (H, W, 3) under one crop, made as `epir prepare` makes it."""
+        faces = [cut_face(before, crop, self.recipe), cut_face(after, crop, self.recipe)]
+        flow = without_border(flow_between(faces[0], faces[1], self.recipe), self.recipe)  # (h, h, 2)
+        border = self.recipe.flow.border
+        inner = [face[border : face.shape[0] - border, border : face.shape[1] - border] for face in faces]
+        made = flow_to_map(flow, self.recipe, self.backend.map_size)
+        return Looked(span, made, Evidence(inner[0], inner[1], flow), _moved(flow), words, strength)
+
+    def _answers(self, looked: Sequence[Looked], name: str, fps: float | None) -> list[Answer]:
+        """One answer per map."""
+        maps = np.stack([each.map for each in looked])  # (n, 3, S, S)
         scores = with_temperature(self.backend.scores(maps), self.temperature)  # (n, C)
         answers = []
-        for span, (made, evidence, found), row, tokens in zip(
-            spans, looked, scores, self.backend.tokens(maps), strict=True
-        ):
-            moved = _moved(evidence.flow)
-            sure = float(row.max()) >= self.threshold and moved[1] >= caution.HARDLY_MOVED
-            said = [*words, *found, *caution.about_motion(*moved)]
+        for each, row, tokens in zip(looked, scores, self.backend.tokens(maps), strict=True):
+            sure = float(row.max()) >= self.threshold and each.moved[1] >= self.settings.hardly_moved
+            onset, apex, offset = each.span.onset, each.span.apex, each.span.offset
             answers.append(
                 Answer(
                     input=name,
                     label=self.labels[int(row.argmax())] if sure else UNCERTAIN,
                     scores={label: round(float(score), 6) for label, score in zip(self.labels, row, strict=True)},
-                    onset=span.onset,
-                    apex=span.apex,
-                    offset=span.offset,
-                    fps=rate,
-                    warnings=tuple(said),
-                    map=made,
+                    onset=onset.number,
+                    apex=apex.number,
+                    offset=None if offset is None else offset.number,
+                    onset_s=None if fps is None else round(onset.seconds, 4),
+                    apex_s=None if fps is None else round(apex.seconds, 4),
+                    offset_s=None if fps is None or offset is None else round(offset.seconds, 4),
+                    fps=fps,
+                    track=each.span.track,
+                    warnings=tuple([*each.words, *caution.about_motion(*each.moved, self.settings)]),
+                    map=each.map,
                     tokens=tokens,
-                    evidence=evidence,
+                    evidence=each.evidence,
                 )
             )
         return answers
 
-    def _look(self, frames: Frames, span: Span) -> tuple[np.ndarray, Evidence, list[str]]:
-        """The map of one movement, made as `epir prepare` makes it, the pixels behind it, and words about the face."""
-        before = frames.read(span.onset)
-        crop = self._crop(before, span)
-        faces = [cut_face(before, crop, self.recipe), cut_face(frames.read(span.apex), crop, self.recipe)]
-        flow = without_border(flow_between(faces[0], faces[1], self.recipe), self.recipe)  # (h, h, 2)
-        border = self.recipe.flow.border
-        inner = [face[border : face.shape[0] - border, border : face.shape[1] - border] for face in faces]
-        made = flow_to_map(flow, self.recipe, self.backend.map_size)
-        return made, Evidence(inner[0], inner[1], flow), _face_words(before, crop, self.recipe)
 
-    def _crop(self, onset: np.ndarray, span: Span) -> Crop:
-        """The crop on the onset frame, as `epir prepare` takes it; that of spotting where it is lost or another's."""
-        try:
-            found = find_crop(onset, self.recipe.face)
-        except FaceNotFound:
-            if span.crop is None:
-                raise
-            return span.crop
-        if span.crop is not None and np.hypot(found.x - span.crop.x, found.y - span.crop.y) > span.crop.side / 2:
-            return span.crop
-        return found
+def _chosen(frames: Frames, apex: int | None, times: tuple[float | None, float | None], near: float) -> Iterator[Frame]:
+    """The frames between two times; with a given apex those around it."""
+    start, end = times
+    if apex is not None:
+        around = round(near * (frames.fps or ASSUMED_RATE))
+        return frames.between(apex - around, apex + around)
+    if start is None and end is None:
+        return iter(frames)
+    return frames.during(start or 0.0, math.inf if end is None else end)
+
+
+def _advancing(frames: Iterable[Frame], steps: TimeSteps, progress: Progress) -> Iterator[Frame]:
+    for frame in frames:
+        steps.push(frame.seconds)
+        progress.advance()
+        yield frame
+
+
+def _forget_pixels(looked: list[Looked], most: int) -> None:
+    """Keep the pixels of the strongest movements only, so that a long video needs no more memory than a short one."""
+    if len(looked) > most:
+        shown = [each for each in looked if each.evidence is not None]
+        if len(shown) > most:
+            min(shown, key=lambda each: each.strength).evidence = None
+
+
+def _frame(frames: Frames, number: int) -> Frame:
+    found = next(iter(frames.between(number, number)), None)
+    if found is None:
+        frames.read(number)  # says which frames there are
+        raise AssertionError("a frame that can be read is there")
+    return found
+
+
+def _too_few(frames: Frames, count: int, times: tuple[float | None, float | None]) -> FrameError:
+    if times != (None, None):
+        start, end = times
+        until = "the end" if end is None else f"{end:g} s"
+        return FrameError(
+            f"{frames.path} has {_counted(count)} between {start or 0.0:g} s and {until}",
+            fix="give --start and --end within the video, with a second or so between them",
+        )
+    return FrameError(
+        f"{frames.path} holds {_counted(count)}: motion needs two",
+        fix="give a video of a second or so, or two pictures (onset, apex)",
+    )
+
+
+def _counted(count: int) -> str:
+    return "no frame" if count == 0 else "one frame"
+
+
+def _refuse_times(fps: float | None, start: float | None, end: float | None) -> None:
+    if fps is not None and not 0 < fps < math.inf:
+        raise FrameError(f"{fps:g} frames a second is no frame rate", fix="give the rate of the camera: --fps 100")
+    if not 0 <= (start or 0.0) < (math.inf if end is None else end):
+        raise FrameError(
+            f"there is nothing between --start {start or 0.0:g} and --end {end if end is not None else math.inf:g}",
+            fix="give seconds from 0, the start before the end",
+        )
 
 
 def _refuse_spans(frames: Frames, onset: int | None, apex: int | None) -> None:
-    first, last = frames.numbers[0], frames.numbers[-1]
-    for name, number in (("onset", onset), ("apex", apex)):
-        if number is not None and not first <= number <= last:
-            raise FrameError(
-                f"the {name} {number} is not in {frames.path}, which holds frames {first} to {last}",
-                fix=f"give a frame number from {first} to {last}",
-            )
+    """Refuse key frames that cannot be; the frames of a video are not counted for it."""
     if onset is not None and apex is not None and onset >= apex:
         raise FrameError(f"the apex {apex} does not come after the onset {onset}", fix="give an onset before the apex")
+    counted = not isinstance(frames, VideoFrames)
+    first, last = (frames.numbers[0], frames.numbers[-1]) if counted else (0, None)
+    for name, number in (("onset", onset), ("apex", apex)):
+        if number is not None and (number < first or (last is not None and number > last)):
+            held = f", which holds frames {first} to {last}" if last is not None else ": frames are counted from 0"
+            raise FrameError(
+                f"the {name} {number} is not in {frames.path}{held}",
+                fix=f"give a frame number from {first}{'' if last is None else f' to {last}'}",
+            )
     if apex == first and onset is None:
         raise FrameError(f"the apex {apex} is the first frame", fix="give an apex with frames before it")
-    if onset == last and apex is None:
+    if onset is not None and onset == last and apex is None:
         raise FrameError(f"the onset {onset} is the last frame", fix="give an onset with frames after it")
-
-
-def _around(movements: Sequence[Movement], apex: int) -> Span:
-    """The movement that holds a given apex, with that apex."""
-    for each in movements:
-        if each.onset < apex < each.offset:
-            return Span(each.onset, apex, each.offset, each.crop)
-    raise FrameError(f"no movement was found around the apex {apex}", fix="give the onset too")
 
 
 def _moved(flow: np.ndarray) -> tuple[float, float]:
@@ -235,10 +455,3 @@ def _moved(flow: np.ndarray) -> tuple[float, float]:
     skin = np.hypot(*np.moveaxis(flow - rigid, -1, 0))
     head = np.hypot(*np.moveaxis(rigid, -1, 0)).max()
     return float(head) / flow.shape[0], float(np.quantile(skin, 0.98)) / flow.shape[0]
-
-
-def _face_words(frame: np.ndarray, crop: Crop, recipe: FlowRecipe) -> list[str]:
-    """Words about the face of one frame; others in it are looked for at half its size."""
-    if recipe.face.detector == "none":
-        return caution.about_face(crop, 1)
-    return caution.about_face(crop, count_faces(frame, crop.side))

@@ -3,6 +3,7 @@
 Axes: T frames, H, W pixels
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,20 +11,25 @@ from typing import Any
 import numpy as np
 
 from epir.core.errors import FrameError, ShapeError
-from epir.frames.folder import missing_frame
 from epir.frames.picture import PICTURES, read_picture
-from epir.frames.reader import Frames, open_frames
+from epir.frames.reader import ASSUMED_RATE, Frame, Frames, missing_frame, open_frames
 
 
 class ArrayFrames:
     """Frames that are in memory already, numbered from 0."""
 
-    fps: float | None = None
-
-    def __init__(self, frames: np.ndarray | Sequence[np.ndarray], name: str = "array") -> None:
-        self.path = Path(name)
+    def __init__(
+        self, frames: np.ndarray | Sequence[np.ndarray], name: str = "array", fps: float | None = None
+    ) -> None:
+        self.path, self.fps = Path(name), fps
+        self.notes: list[str] = []
         self._frames = frames
         self.numbers: tuple[int, ...] = tuple(range(len(frames)))
+
+    @property
+    def announced(self) -> int:
+        """How many frames there are."""
+        return len(self.numbers)
 
     def read(self, number: int) -> np.ndarray:
         """One frame, (H, W, 3) uint8 RGB."""
@@ -31,12 +37,18 @@ class ArrayFrames:
             raise missing_frame(self.path, number, self.numbers)
         return colour(self._frames[number])
 
-    def between(self, first: int, last: int) -> Iterator[tuple[int, np.ndarray]]:
-        """The frames from `first` to `last` with their numbers."""
+    def between(self, first: int, last: int) -> Iterator[Frame]:
+        """The frames from `first` to `last`, both included."""
         for number in self.numbers[max(first, 0) : last + 1]:
-            yield number, self.read(number)
+            yield Frame(number, number / (self.fps or ASSUMED_RATE), self.read(number))
 
-    def __iter__(self) -> Iterator[tuple[int, np.ndarray]]:
+    def during(self, start: float, end: float) -> Iterator[Frame]:
+        """The frames from `start` to `end` seconds (both included), one at a time."""
+        rate, first = self.fps or ASSUMED_RATE, self.numbers[0]
+        last = self.numbers[-1] if math.isinf(end) else first + math.floor(end * rate + 1e-6)
+        return self.between(first + math.ceil(start * rate - 1e-6), last)
+
+    def __iter__(self) -> Iterator[Frame]:
         return self.between(0, len(self.numbers) - 1)
 
     def __len__(self) -> int:
@@ -53,16 +65,17 @@ class PairFrames(ArrayFrames):
     """An onset and an apex, given as they are."""
 
 
-def open_source(given: Any) -> Frames:
+def open_source(given: Any, fps: float | None = None) -> Frames:
     """The frames of a path, an array (T, H, W, 3) or (T, H, W), or a pair of pictures (paths or arrays)."""
+    frames: Frames
     if isinstance(given, str | Path):
-        frames = open_frames(given)
-    elif isinstance(given, np.ndarray) and given.dtype != object:
-        frames = ArrayFrames(_checked(given))
+        return open_frames(given, fps)  # a video is counted while it is read
+    if isinstance(given, np.ndarray) and given.dtype != object:
+        frames = ArrayFrames(_checked(given), fps=fps)
     elif isinstance(given, Sequence) and len(given) == 2:
         frames = _pair(given[0], given[1])
     elif isinstance(given, Sequence) and len(given) > 2 and all(isinstance(each, np.ndarray) for each in given):
-        frames = ArrayFrames([_picture(each, f"frame {number}") for number, each in enumerate(given)])
+        frames = ArrayFrames([_picture(each, f"frame {number}") for number, each in enumerate(given)], fps=fps)
     else:
         raise ShapeError(
             f"there is nothing to look at in {type(given).__name__}",

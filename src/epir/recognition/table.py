@@ -1,4 +1,4 @@
-"""Many answers -> one table."""
+"""Many answers -> one table: lines of text, or a DataFrame."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -8,6 +8,28 @@ from epir.recognition.answer import Answer
 if TYPE_CHECKING:
     import pandas as pd
 
+COLUMNS = ("input", "track", "onset", "apex", "offset", "answer", "score", "all scores")
+KEYS = ("onset", "apex", "offset")
+
+
+def answer_lines(answers: Sequence[Answer]) -> list[str]:
+    """A table with one line per movement, and the warnings of each input below it; tracks where there are several."""
+    if not answers:
+        return []
+    every = [each for answer in answers for each in (answer.all or (answer,))]
+    several = len({each.track for each in every if each.track is not None}) > 1
+    chosen = [place for place, name in enumerate(COLUMNS) if several or name != "track"]
+    rows = [[cells[place] for place in chosen] for cells in (COLUMNS, *(_cells(each) for each in every))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(chosen))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    for answer in answers:
+        said: list[str] = []
+        for each in answer.all or (answer,):
+            said += [word for word in each.warnings if word not in said]
+        lines += [f"note: {answer.input}: {word}" for word in said]
+    return lines
+
 
 def answers_table(
     answers: Sequence[Answer], errors: Mapping[str, str] | None = None, labels: Sequence[str] = ()
@@ -16,14 +38,32 @@ def answers_table(
     import pandas as pd
 
     names = list(labels) or list(next((each.scores for each in answers if each.scores), {}))
-    rows = [_row(movement, names) for answer in answers for movement in (answer.all or (answer,))]
+    own = ["input", "label", "confidence", "track", *KEYS, *(f"{key}_s" for key in KEYS), "fps"]
+    rows = [
+        {
+            **{name: getattr(each, name) for name in own},
+            **{name: each.scores.get(name) for name in names},
+            "warnings": "; ".join(each.warnings),
+            "error": "",
+        }
+        for answer in answers
+        for each in (answer.all or (answer,))
+    ]
     rows += [{"input": name, "error": problem} for name, problem in (errors or {}).items()]
-    columns = ["input", "label", "confidence", "onset", "apex", "offset", "fps", *names, "warnings", "error"]
-    table = pd.DataFrame(rows, columns=columns)
-    return table.astype({name: "Int64" for name in ("onset", "apex", "offset")})
+    table = pd.DataFrame(rows, columns=[*own, *names, "warnings", "error"])
+    whole: dict[Any, Any] = {name: "Int64" for name in ("track", *KEYS)}
+    return table.astype(whole)
 
 
-def _row(answer: Answer, names: Sequence[str]) -> dict[str, Any]:
-    scores = {name: answer.scores.get(name) for name in names}
-    own = {name: getattr(answer, name) for name in ("input", "label", "confidence", "onset", "apex", "offset", "fps")}
-    return {**own, **scores, "warnings": "; ".join(answer.warnings), "error": ""}
+def _cells(answer: Answer) -> tuple[str, ...]:
+    key_frames = (_key(getattr(answer, key), getattr(answer, f"{key}_s")) for key in KEYS)
+    track = "-" if answer.track is None else str(answer.track)
+    score = "-" if answer.confidence is None else f"{answer.confidence:.2f}"
+    scores = "  ".join(f"{name} {value:.2f}" for name, value in answer.scores.items()) or "-"
+    return (answer.input, track, *key_frames, answer.label, score, scores)
+
+
+def _key(number: int | None, seconds: float | None) -> str:
+    if number is None:
+        return "-"
+    return str(number) if seconds is None else f"{number} ({seconds:.2f} s)"

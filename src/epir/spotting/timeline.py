@@ -26,6 +26,9 @@ class Movement:
     kind: Kind = "micro-expression"
     head: float = 0.0  # how far the head went around it, as a share of the face's width
     crop: Crop | None = None
+    seconds: tuple[float, float, float] | None = None  # of onset, apex and offset
+    track: int = 0
+    segment: int = 0
 
 
 @dataclass(frozen=True)

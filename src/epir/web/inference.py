@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from epir.core.errors import FaceNotFound
 from epir.core.progress import Progress
+from epir.faces.tracking import NO_FACE, TOO_SMALL
 from epir.frames.picture import read_picture
 from epir.frames.reader import open_frames
 from epir.recognition.answer import Answer
@@ -48,8 +50,9 @@ def infer_clip(
     else:
         clip = task["files"][0]
     frames = 2 if isinstance(clip, tuple) else _checked_length(clip, task.get("fps"), config)
-    options = {name: task.get(name) for name in ("onset", "apex", "fps")}
+    options: dict[str, Any] = {name: task.get(name) for name in ("onset", "apex", "fps")}
     answer = recognizer.predict(clip, **options, name=task["name"], progress=progress)
+    _require_face(answer)
     progress.start("drawing", 1)
     result, pictures = answer_output(answer, frames, f"/api/results/{id}/", movements=config["movements"])
     result["model"] = str(recognizer.backend.config.settings.get("name", "epir"))
@@ -76,6 +79,7 @@ def infer_live(
             )
         frames.append(frame)
     answer = recognizer.predict(frames, fps=task["fps"], name="camera", progress=progress)
+    _require_face(answer)
     return {
         **{name: value for name, value in answer.to_dict().items() if name in LIVE_KEYS},
         "movements": [{name: each.to_dict()[name] for name in LIVE_KEYS} for each in answer.all],
@@ -184,6 +188,16 @@ def _png(figure: Any) -> bytes:
     out = io.BytesIO()
     figure.savefig(out, format="png", dpi=DOTS_PER_INCH, pil_kwargs={"compress_level": 4})
     return out.getvalue()
+
+
+def _require_face(answer: Answer) -> None:
+    """Refuse an input without a face that could be used, in words for someone at a camera."""
+    if answer.label in (NO_FACE, TOO_SMALL):
+        details = [word for word in answer.warnings if word.startswith(TOO_SMALL)]
+        raise FaceNotFound(
+            details[0] if details else "no face was found",
+            fix="film the face from the front, well lit, and so close that it is at least 100 px wide",
+        )
 
 
 def _checked_length(path: Path, fps: float | None, config: Mapping[str, Any]) -> int:

@@ -1,6 +1,5 @@
 from epir.recognition.answer import NOT_FOUND, Answer
-from epir.recognition.table import answers_table
-from epir.recognition.wording import answer_lines
+from epir.recognition.table import answer_lines, answers_table
 
 SCORES = {"negative": 0.1, "positive": 0.7, "surprise": 0.2}
 
@@ -34,3 +33,19 @@ def test_the_table_has_a_column_per_class_and_a_row_per_movement():
     assert table["onset"].tolist()[:2] == [3, 40]
     assert table["error"].iloc[3] == "it is gone"
     assert answers_table([]).empty
+
+
+def test_seconds_stand_beside_frame_numbers():
+    timed = found(onset_s=0.05, apex_s=0.15, offset_s=0.35, track=0)
+    assert "3 (0.05 s)  9 (0.15 s)  21 (0.35 s)" in answer_lines([timed])[2]
+    table = answers_table([timed])
+    assert table[["track", "apex", "apex_s"]].iloc[0].tolist() == [0, 9, 0.15]
+
+
+def test_the_track_is_shown_where_there_are_several():
+    one = Answer(**{**vars(found(track=0)), "all": (found(track=0), found(track=0, onset=40))})
+    assert "track" not in answer_lines([one])[0]
+    two = Answer(**{**vars(found(track=0)), "all": (found(track=0), found(track=1, onset=40))})
+    lines = answer_lines([two])
+    assert lines[0].split()[1] == "track"
+    assert [line.split()[1] for line in lines[2:]] == ["0", "1"]

@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional as F
 
 from epir.core.errors import MissingExtra
-from epir.faces import nets
+from epir.faces import mtcnn as nets
 
 
 def varint(data, place):

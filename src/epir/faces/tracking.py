@@ -1,0 +1,423 @@
+"""Frames -> small aligned faces, each face looked for once in a while and followed in between.
+
+The crop stays the same as long as the head does: a new crop for every frame would add its own trembling, which is
+larger than a micro-expression. A segment is a stretch of frames under one crop; it ends at a cut, where the person
+changes, where the head leaves its crop, and where the face is hidden. Nothing may be compared across segments.
+
+The detector sees a frame when nothing is followed, and the surroundings of a face about once a second.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+import cv2
+import numpy as np
+
+from epir.faces.align import Crop, face_crop, whole_frame
+from epir.faces.face import Face
+from epir.faces.finder import SECOND_FACE, brightened, choose_face
+from epir.faces.likeness import colours, correlation, flatness, likeness, shared_colours
+from epir.faces.mtcnn import find_faces
+from epir.faces.settings import TrackingSettings
+from epir.frames.reader import Frame
+
+NO_FACE, TOO_SMALL = "no face", "face too small"
+AROUND = 1.7  # of the crop: what is kept of a frame, and where a face that is followed is looked for
+SMALLEST = 30  # px: faces below this are not even counted as too small
+MEMORY = 8  # people who left and are known when they come back
+MOST_GAPS = 1000
+CUBIC = 3  # px around a crop that its interpolation uses
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """The surroundings of a face in colour, as much as was kept of a frame."""
+
+    pixels: np.ndarray  # (h, w, 3) uint8 RGB
+    left: int  # of the frame
+    top: int
+    scale: float  # px of the patch per px of the frame
+
+    def place(self, crop: Crop) -> Crop:
+        """A crop of the frame as a crop of the patch."""
+        x, y = ((at + 0.5) * self.scale - 0.5 for at in (crop.x - self.left, crop.y - self.top))
+        return replace(crop, x=x, y=y, side=crop.side * self.scale)
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedFace:
+    """The small face of one person in one frame."""
+
+    number: int
+    seconds: float
+    track: int  # the person, from 0
+    segment: int  # counts the crops of all people
+    crop: Crop
+    face: np.ndarray  # (size, size) uint8, grey
+    landmarks: np.ndarray  # (5, 2) eyes, nose, corners of the mouth in px of `face`, when it was last looked for
+    patch: Patch | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Frames without a face that could be used, and why."""
+
+    first: int
+    last: int
+    first_s: float
+    last_s: float
+    reason: str
+    width: float | None = None  # px between the temples, of a face that is too small
+
+
+@dataclass(slots=True)
+class _Track:
+    """One face that is followed."""
+
+    number: int
+    segment: int
+    crop: Crop
+    points: np.ndarray  # (5, 2) in px of the frame
+    look_at: float  # seconds
+    small: np.ndarray | None = None  # the latest small face
+    first: np.ndarray | None = None  # the first one of the segment
+    missed: bool = False
+    confirm_at: float | None = None  # seconds; None once the face is confirmed
+    waiting: list[TrackedFace] = field(default_factory=list)  # until it is
+
+
+class FaceTracker:
+    """Follows one face or all of them, frame by frame, and remembers what else it saw."""
+
+    def __init__(self, settings: TrackingSettings, fps: float) -> None:
+        self.settings = settings
+        self.faces = 0  # the most that were seen at once
+        self.crops: list[Crop] = []  # of the segments
+        self.frames = 0
+        self.without = 0  # frames without a face
+        self.reasons: Counter[str] = Counter()  # of these frames
+        self.gaps: list[Gap] = []
+        self.cuts = 0
+        self._step = 1 / fps
+        self._tracks: list[_Track] = []
+        self._known: list[tuple[int, np.ndarray]] = []  # people who left: track and last face
+        self._people = self._segments = 0
+        self._colours: np.ndarray | None = None
+        self._search_at = self._thorough_at = -math.inf
+        self._searches = 0  # in vain, one after the other
+        self._small: float | None = None  # px between the temples of the largest face that is too small
+        self._latest: Frame | None = None
+        self._in_gap = False  # the latest frames had no face
+
+    def follow(self, frames: Iterable[Frame]) -> Iterator[TrackedFace]:
+        """The small faces of all frames, one frame in memory at a time."""
+        for frame in frames:
+            yield from self.push(frame)
+        yield from self.close()
+
+    def push(self, frame: Frame) -> list[TrackedFace]:
+        """The faces of the next frame, and of earlier ones that are confirmed now."""
+        self.frames += 1
+        self._latest = frame
+        now = colours(frame.pixels)
+        changed = self._colours is not None and shared_colours(self._colours, now) < self.settings.cut
+        self._colours = now
+        given: list[TrackedFace] = []
+        for track in list(self._tracks):
+            given += self._step_on(track, frame, changed)
+        if self._wants_search(frame, changed):
+            given += self._search(frame)
+        if not self._tracks:
+            self._miss([frame])
+        return given
+
+    def close(self) -> list[TrackedFace]:
+        """The faces that were still waiting to be confirmed when the frames ended."""
+        given: list[TrackedFace] = []
+        for track in list(self._tracks):
+            if track.confirm_at is not None and self._latest is not None:
+                given += self._confirm(track, self._latest)
+            self._drop(track)
+        return given
+
+    @property
+    def smallest_seen(self) -> float | None:
+        """Width between the temples of the largest face that was too small, in px."""
+        return max((gap.width for gap in self.gaps if gap.width is not None), default=None)
+
+    # One face, one frame further.
+
+    def _step_on(self, track: _Track, frame: Frame, changed: bool) -> list[TrackedFace]:
+        settings = self.settings
+        small = small_face(frame.pixels, track.crop, settings.size)
+        alike = 1.0 if track.small is None else correlation(track.small, small)
+        if settings.face.detector == "none":
+            if changed and alike < 0.9:
+                self.cuts += 1
+                self._begin_segment(track, track.crop, track.points)
+            return self._give(track, frame, small)
+        if (changed and alike < 0.9) or alike < settings.torn:
+            self.cuts += changed
+            self._drop(track)
+            self._search_at = self._thorough_at = -math.inf
+            return []
+        if track.confirm_at is not None and frame.seconds >= track.confirm_at:
+            confirmed = self._confirm(track, frame)
+            return [*confirmed, *self._give(track, frame, small)] if track in self._tracks else []
+        if track.confirm_at is None and (frame.seconds >= track.look_at or self._drifted(track, small)):
+            found = face_near(frame.pixels, track.crop)
+            track.look_at = frame.seconds + (settings.redetect if found else settings.again)
+            if found is None and track.missed:  # a blink may cost one look, not two
+                self._drop(track)
+                return []
+            track.missed = found is None
+            if found is not None:
+                crop = face_crop(found, settings.face)
+                if self._elsewhere(track.crop, crop):
+                    self._begin_segment(track, crop, np.array(found.landmarks))
+                    small = small_face(frame.pixels, crop, settings.size)
+                track.points = np.array(found.landmarks)
+        return self._give(track, frame, small)
+
+    def _give(self, track: _Track, frame: Frame, small: np.ndarray) -> list[TrackedFace]:
+        track.small = small
+        track.first = small if track.first is None else track.first
+        patch = cut_patch(frame.pixels, track.crop, self.settings.patch) if self.settings.patch else None
+        face = TrackedFace(
+            frame.number,
+            frame.seconds,
+            track.number,
+            track.segment,
+            track.crop,
+            small,
+            track.crop.to_crop(track.points, self.settings.size),
+            patch,
+        )
+        if track.confirm_at is None:
+            self._in_gap = False
+            return [face]
+        track.waiting.append(face)
+        return []
+
+    def _confirm(self, track: _Track, frame: Frame) -> list[TrackedFace]:
+        """Give what was waiting if the face is still there; or else drop it."""
+        found = face_near(frame.pixels, track.crop)
+        if found is None or not self._is_face(found, frame.pixels):
+            self._drop(track)
+            return []
+        given, track.waiting, track.confirm_at = track.waiting, [], None
+        self._in_gap = False
+        return given
+
+    def _drifted(self, track: _Track, small: np.ndarray) -> bool:
+        """Whether the head has left its place since the segment began, by its shift alone; seen now and then."""
+        settings = self.settings
+        if track.first is None or self.frames % max(1, round(settings.again / self._step)):
+            return False
+        shift, _ = cv2.phaseCorrelate(track.first.astype(np.float32), small.astype(np.float32), _window(len(small)))
+        return math.hypot(*shift) > settings.restless * len(small)
+
+    def _elsewhere(self, old: Crop, new: Crop) -> bool:
+        return (
+            math.hypot(new.x - old.x, new.y - old.y) > self.settings.far * old.side
+            or abs(new.side / old.side - 1) > self.settings.other_size
+            or abs(new.angle - old.angle) > self.settings.other_angle
+        )
+
+    def _begin_segment(self, track: _Track, crop: Crop, points: np.ndarray) -> None:
+        track.crop, track.points, track.segment = crop, points, self._segments
+        track.first = track.small = None
+        self._segments += 1
+        self.crops.append(crop)
+
+    def _drop(self, track: _Track) -> None:
+        """End a track; what was not confirmed was no face."""
+        self._tracks.remove(track)
+        if track.confirm_at is not None:
+            self._miss(track.waiting)
+        elif track.small is not None:
+            self._known = [*self._known, (track.number, track.small)][-MEMORY:]
+
+    # Looking for faces.
+
+    def _wants_search(self, frame: Frame, changed: bool) -> bool:
+        if self.settings.face.detector == "none":
+            return not self._tracks
+        if self._tracks and self.settings.faces == "largest":
+            return False
+        return changed or frame.seconds >= self._search_at
+
+    def _search(self, frame: Frame) -> list[TrackedFace]:
+        """Begin to follow the faces of a frame that are not followed yet."""
+        if self.settings.face.detector == "none":
+            crop = whole_frame(frame.pixels)
+            corners = crop.to_frame(np.zeros((5, 2)), 1)
+            return self._begin(frame, crop, corners, confirmed=True)
+        found = self._look_for_all(frame)
+        if not self._tracks and not found:
+            self._searches += 1
+            self._search_at = frame.seconds + self.settings.again * min(2 ** (self._searches // 4), 4)
+            return []
+        self._searches, self._search_at = 0, frame.seconds + self.settings.redetect
+        given: list[TrackedFace] = []
+        for face in found:
+            crop = face_crop(face, self.settings.face)
+            if all(
+                math.hypot(crop.x - each.crop.x, crop.y - each.crop.y) > each.crop.side / 2 for each in self._tracks
+            ):
+                given += self._begin(frame, crop, np.array(face.landmarks))
+        return given
+
+    def _begin(self, frame: Frame, crop: Crop, points: np.ndarray, *, confirmed: bool = False) -> list[TrackedFace]:
+        small = small_face(frame.pixels, crop, self.settings.size)
+        track = _Track(self._person(small), self._segments, crop, points, frame.seconds + self.settings.redetect)
+        track.confirm_at = None if confirmed else frame.seconds + self.settings.confirm
+        self._begin_segment(track, crop, points)
+        self._tracks.append(track)
+        self.faces = max(self.faces, len(self._tracks))
+        return self._give(track, frame, small)
+
+    def _person(self, small: np.ndarray) -> int:
+        """The track number of somebody who was there before, or a new one."""
+        here = {track.number for track in self._tracks}
+        known = [(likeness(face, small), number) for number, face in self._known if number not in here]
+        best, number = max(known, default=(0.0, 0))
+        if best >= self.settings.same_person:
+            return number
+        self._people += 1
+        return self._people - 1
+
+    def _look_for_all(self, frame: Frame) -> list[Face]:
+        """The faces worth following: all, or the one that `face.choice` names; larger ones are looked for first."""
+        pixels, settings = frame.pixels, self.settings
+        least = round(settings.least_face)
+        shape = pixels.shape[:2]
+        tried = [least] if settings.faces == "all" else sorted({max(least, min(shape) // 6), least}, reverse=True)
+        self._small = None
+        for place, width in enumerate(tried):
+            if place and frame.seconds < self._thorough_at:  # small faces in large frames take long
+                return []
+            faces = find_faces(pixels, min_face=width)
+            good = [face for face in faces if self._is_face(face, pixels)]
+            if good:
+                wide = max(face.width for face in faces)
+                self.faces = max(self.faces, sum(face.width >= SECOND_FACE * wide for face in good))
+                return good if settings.faces == "all" else [choose_face(good, shape, settings.face.choice)]
+        self._thorough_at = frame.seconds + settings.redetect * min(1 + self._searches // 4, 4)
+        bright = find_faces(brightened(pixels), min_face=tried[0])
+        good = [face for face in bright if self._is_face(face, pixels)]
+        if not good and self._small is None:
+            for face in find_faces(pixels, min_face=SMALLEST):
+                self._is_face(face, pixels)
+        return good[:1] if settings.faces == "largest" else good
+
+    def _is_face(self, face: Face, pixels: np.ndarray) -> bool:
+        """Whether a detection is a filmed face, sure enough and large enough."""
+        if face.confidence < self.settings.least_score or not face.is_plausible:
+            return False
+        if (
+            flatness(small_face(pixels, face_crop(face, self.settings.face), self.settings.size))
+            > self.settings.flattest
+        ):
+            return False
+        if face.temples < self.settings.least_face:
+            self._small = max(self._small or 0.0, face.temples)
+            return False
+        return True
+
+    # Frames without a face.
+
+    def _miss(self, frames: Iterable[Frame | TrackedFace]) -> None:
+        reason = NO_FACE if self._small is None else TOO_SMALL
+        for frame in frames:
+            self.without += 1
+            self.reasons[reason] += 1
+            last = self.gaps[-1] if self.gaps else None
+            if last is not None and last.reason == reason and self._in_gap:
+                width = self._small if last.width is None else max(last.width, self._small or 0.0)
+                self.gaps[-1] = replace(last, last=frame.number, last_s=frame.seconds, width=width)
+            elif len(self.gaps) < MOST_GAPS:
+                self.gaps.append(Gap(frame.number, frame.number, frame.seconds, frame.seconds, reason, self._small))
+            self._in_gap = True
+
+
+def face_near(pixels: np.ndarray, crop: Crop) -> Face | None:
+    """The face in the surroundings of a crop of a frame; only these are looked at."""
+    part = cut_patch(pixels, crop.widen(1.25), 0)
+    near = []
+    for face in find_faces(part.pixels, min_face=max(20, round(0.6 * crop.side))):
+        placed = _moved(face, part)
+        away = math.hypot(placed.centre[0] - crop.x, placed.centre[1] - crop.y)
+        if placed.is_plausible and away < crop.side / 2:
+            near.append((away, placed))
+    return min(near, key=lambda each: each[0])[1] if near else None
+
+
+def small_face(pixels: np.ndarray, crop: Crop, size: int) -> np.ndarray:
+    """The face of a (H, W, 3) frame, grey and small, (size, size) uint8.
+
+    Only its part of the frame is turned grey. As `Crop.apply`, but quicker: large faces are halved first, and where
+    many points are averaged afterwards they are interpolated linearly.
+    """
+    left, top, right, bottom = _around(crop, 1.0, pixels.shape)
+    grey = cv2.cvtColor(pixels[top:bottom, left:right], cv2.COLOR_RGB2GRAY)
+    part, halved = _halved(grey, crop.side / (2 * size))
+    placed = Patch(part, left, top, halved).place(crop)
+    times = max(1, math.ceil(placed.side * max(placed.stretch, 1.0) / size - 0.01))
+    fine = cv2.warpAffine(
+        part,
+        placed.matrix(size * times),
+        (size * times, size * times),
+        flags=(cv2.INTER_CUBIC if times <= 2 else cv2.INTER_LINEAR) | cv2.WARP_INVERSE_MAP,
+        borderMode=cv2.BORDER_REPLICATE,
+    )
+    return fine if times == 1 else cv2.resize(fine, (size, size), interpolation=cv2.INTER_AREA)
+
+
+def cut_patch(pixels: np.ndarray, crop: Crop, most: int) -> Patch:
+    """A copy of the surroundings of a crop; sides longer than `most` px are made smaller (0: never)."""
+    left, top, right, bottom = _around(crop, AROUND, pixels.shape)
+    part = pixels[top:bottom, left:right]
+    longest = max(part.shape[:2])
+    if not most or longest <= most:
+        return Patch(part.copy() if most else part, left, top, 1.0)
+    half, halved = _halved(part, longest / most)
+    scale = min(1.0, most / max(half.shape[:2]))
+    size = max(1, round(half.shape[1] * scale)), max(1, round(half.shape[0] * scale))
+    small = half if scale == 1.0 else cv2.resize(half, size, interpolation=cv2.INTER_LINEAR)
+    return Patch(small, left, top, halved * small.shape[1] / half.shape[1])
+
+
+def _halved(part: np.ndarray, times: float) -> tuple[np.ndarray, float]:
+    """A picture halved as often as it stays at least as large as 1 / `times` of itself, and its scale then."""
+    scale = 1.0
+    while times >= 2 and min(part.shape[:2]) >= 4:
+        height, width = (side // 2 for side in part.shape[:2])
+        part = cv2.resize(part[: 2 * height, : 2 * width], (width, height), interpolation=cv2.INTER_AREA)
+        times, scale = times / 2, scale / 2
+    return part, scale
+
+
+def _around(crop: Crop, factor: float, shape: tuple[int, ...]) -> tuple[int, int, int, int]:
+    """Left, top, right and bottom of the pixels around a crop that lie in a frame of `shape`; never empty."""
+    turn = math.radians(crop.angle)
+    reach = factor * crop.side / 2 * (abs(math.cos(turn)) + abs(math.sin(turn))) + CUBIC
+    down = reach * crop.stretch
+    left, right = (int(np.clip(round(crop.x + side * reach), 0, shape[1])) for side in (-1, 1))
+    top, bottom = (int(np.clip(round(crop.y + side * down), 0, shape[0])) for side in (-1, 1))
+    left, top = min(left, shape[1] - 1), min(top, shape[0] - 1)
+    return left, top, max(right, left + 1), max(bottom, top + 1)
+
+
+def _moved(face: Face, part: Patch) -> Face:
+    """A face of a patch that was not scaled, in px of the frame."""
+    x, y = part.left, part.top
+    left, top, right, bottom = face.box
+    one, two, three, four, five = ((point[0] + x, point[1] + y) for point in face.landmarks)
+    return Face((left + x, top + y, right + x, bottom + y), one, two, three, four, five, face.confidence)
+
+
+def _window(size: int) -> np.ndarray:
+    return cv2.createHanningWindow((size, size), cv2.CV_32F)

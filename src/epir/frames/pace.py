@@ -1,0 +1,163 @@
+"""The rate at which a camera really took its frames, from their times and their pixels.
+
+A file may hold 30 pictures a second as 60 or 200 frames, each shown several times, or frames at uneven times. Both look
+like a steady, faster camera to whoever reads the announced rate only.
+
+Axes: n frames
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from epir.frames.reader import ASSUMED_RATE, Frame
+
+ENOUGH, MOST = 48, 240  # frames that are looked at: more while hardly any two of them differ
+FRESH = 12  # differing frames that are enough to see a pattern
+POINTS = 64  # per shorter side: pixels that are compared
+STILL = 0.15  # grey levels: where even the largest differences are below, nothing can be told
+CAMERAS = (120, 100, 90, 60, 50, 48, 30, 25, 24, 20, 15, 12.5, 12, 10)  # frames a second that cameras take
+LEAST_SHARE = 1.15  # frames shown per frame taken, from which frames are said to repeat
+CLEARLY = 0.95  # chance that a fresh frame differs by more than a repeated one
+FACTOR = 3.0  # by so much more, usually
+UNEVEN = 1.25  # longest against shortest usual step, from which a rate is said to vary
+BINS = 16  # per factor of two, in which steps are counted
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How frames follow each other: `fps` counts those that the camera took, `stored` those in the file."""
+
+    fps: float
+    stored: float
+    every: float = 1.0  # frames shown per frame taken
+    threshold: float = 0.0  # grey levels: a frame that differs by less from the one before repeats it
+
+    @property
+    def repeats(self) -> bool:
+        """Whether frames are shown several times."""
+        return self.every > 1.0
+
+
+def measure_pace(frames: Iterable[Frame], fps: float | None = None) -> Pace:
+    """The pace at the beginning of `frames`; a given `fps` is that of the frames as they are stored."""
+    seconds: list[float] = []
+    differences: list[float] = []
+    before: np.ndarray | None = None
+    for frame in islice(frames, MOST):
+        now = sample(frame.pixels)
+        if before is not None:
+            differences.append(difference(before, now))
+        before = now
+        seconds.append(frame.seconds)
+        if len(seconds) >= ENOUGH and sum(each > STILL for each in differences) >= FRESH:
+            break
+    stored = fps or usual_rate(seconds) or ASSUMED_RATE
+    found = find_repeats(np.array(differences), stored)
+    if found is None:
+        return Pace(stored, stored)
+    return Pace(stored / found[0], stored, *found)
+
+
+def usual_rate(seconds: list[float]) -> float | None:
+    """Frames a second without the gaps: containers round time stamps, so that usual steps are averaged."""
+    steps = np.diff(seconds)
+    steps = steps[steps > 0]
+    if not len(steps):
+        return None
+    middle = np.median(steps)
+    rate = 1 / float(steps[(steps > 0.5 * middle) & (steps < 1.5 * middle)].mean())
+    return round(rate) if abs(rate - round(rate)) < 0.004 * rate and rate >= 5 else rate
+
+
+def find_repeats(differences: np.ndarray, stored: float) -> tuple[float, float] | None:
+    """Frames shown per frame taken, and the difference below which a frame repeats the one before, if any do.
+
+    For each usual rate of a camera the frames that would be fresh are known but for a shift. They must differ from
+    their predecessors by more than the others do, throughout: a face that rests now and then repeats nothing.
+    """
+    if len(differences) < ENOUGH - 1 or np.quantile(differences, 0.95) < STILL:
+        return None
+    best, found = CLEARLY, None
+    for every in (stored / rate for rate in CAMERAS if stored >= LEAST_SHARE * rate):
+        for shift in np.arange(0.0, every, min(0.5, every / 8)):
+            count = np.floor((np.arange(len(differences) + 1) + shift) / every)
+            fresh = np.diff(count) > 0
+            clear = separation(differences[fresh], differences[~fresh])
+            if clear > best + 0.01 * (found is not None):  # a slower camera must explain more
+                high, low = float(np.median(differences[fresh])), float(np.median(differences[~fresh]))
+                if high >= FACTOR * low and high >= STILL:
+                    best, found = clear, (every, math.sqrt(high * max(low, 0.01 * high)))
+    return found
+
+
+def separation(high: np.ndarray, low: np.ndarray) -> float:
+    """The chance that one of `high` exceeds one of `low`; 0 where too few are given to tell."""
+    if len(high) < 4 or len(low) < 4:
+        return 0.0
+    return float((high[:, None] > low[None, :]).mean())
+
+
+def without_repeats(frames: Iterable[Frame], pace: Pace) -> Iterator[Frame]:
+    """The frames that show something new; while nothing moves, at least as many as the camera took."""
+    if not pace.repeats:
+        yield from frames
+        return
+    before: np.ndarray | None = None
+    dropped = 0
+    for frame in frames:
+        now = sample(frame.pixels)
+        same = before is not None and difference(before, now) <= pace.threshold
+        before = now
+        if same and dropped + 1 < math.ceil(pace.every):
+            dropped += 1
+            continue
+        dropped = 0
+        yield frame
+
+
+def sample(pixels: np.ndarray) -> np.ndarray:
+    """A thinned-out grey plane of an RGB frame, int16: its green, which carries most of the brightness."""
+    step = max(1, min(pixels.shape[:2]) // POINTS)
+    return pixels[::step, ::step, 1].astype(np.int16)
+
+
+def difference(before: np.ndarray, after: np.ndarray) -> float:
+    """Mean difference of two samples, in grey levels; frames of another size are other frames."""
+    return float(np.abs(after - before).mean()) if before.shape == after.shape else 255.0
+
+
+class TimeSteps:
+    """The steps of time between frames, counted in bounded memory, to see whether a rate varies."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()  # by the logarithm of the step
+        self._sums: Counter[int] = Counter()  # of these steps, in microseconds
+        self._latest: float | None = None
+        self.frames = 0
+
+    def push(self, seconds: float) -> None:
+        """Count a frame, and the step to it."""
+        self.frames += 1
+        if self._latest is not None and seconds > self._latest:
+            step = round(BINS * math.log2(seconds - self._latest))
+            self._counts[step] += 1
+            self._sums[step] += round(1e6 * (seconds - self._latest))
+        self._latest = seconds
+
+    def varying(self) -> tuple[float, float] | None:
+        """The slowest and the fastest usual rate, where they differ; each holds for a twentieth of the frames."""
+        total, low, high = sum(self._counts.values()), None, None
+        passed = 0
+        for step, count in sorted(self._counts.items()):
+            passed += count
+            low = step if low is None and passed > 0.05 * total else low
+            high = step if high is None and passed >= 0.95 * total else high
+        if low is None or high is None or total < 8:
+            return None
+        short, long = (1e-6 * self._sums[step] / self._counts[step] for step in (low, high))
+        return (1 / long, 1 / short) if long > UNEVEN * short and long - short > 0.002 else None

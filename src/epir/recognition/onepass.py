@@ -1,0 +1,104 @@
+"""A video in one forward pass: faces are followed, movements spotted, and their onset and apex kept until then.
+
+Kept are the surroundings of each face over the last seconds, never a whole frame: memory does not grow with the video,
+and no frame is decoded twice.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from epir.faces.settings import TrackingSettings
+from epir.faces.tracking import FaceTracker, Patch, TrackedFace
+from epir.frames.reader import Frame
+from epir.recognition.settings import RecognitionSettings
+from epir.spotting.settings import SpottingSettings
+from epir.spotting.spotter import Spotter
+from epir.spotting.timeline import Movement, Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One movement with the faces at its onset and apex, and the times of its key frames."""
+
+    movement: Movement
+    onset: TrackedFace
+    apex: TrackedFace
+    offset: TrackedFace
+
+    @property
+    def track(self) -> int:
+        """The person."""
+        return self.onset.track
+
+    @property
+    def patches(self) -> tuple[Patch, Patch]:
+        """The surroundings of the face at onset and apex."""
+        assert self.onset.patch is not None and self.apex.patch is not None, "the tracker keeps patches"
+        return self.onset.patch, self.apex.patch
+
+
+class OnePass:
+    """Follows, spots and remembers; one spotter for each person."""
+
+    def __init__(
+        self,
+        tracking: TrackingSettings,
+        spotting: SpottingSettings,
+        fps: float,
+        settings: RecognitionSettings,
+        apex: int | None = None,
+    ) -> None:
+        self.tracker = FaceTracker(tracking, fps)
+        self._spotting, self._fps, self._settings = spotting, fps, settings
+        self._apex = apex  # given: the movement around it is wanted
+        self._spotters: dict[int, Spotter] = {}
+        self._kept: dict[int, deque[TrackedFace]] = {}
+        self._ends: dict[int, int] = {}  # offset of the latest movement of each person
+
+    def run(self, frames: Iterable[Frame]) -> Iterator[Seen]:
+        """The movements, each a few seconds after it happened."""
+        for frame in frames:
+            yield from self._take(self.tracker.push(frame))
+        yield from self._take(self.tracker.close())
+        for track, spotter in self._spotters.items():
+            for movement in spotter.close():
+                yield from self._seen(track, movement)
+
+    def timeline(self, track: int) -> Timeline | None:
+        """The motion of one person's face."""
+        return self._spotters[track].timeline() if track in self._spotters else None
+
+    @property
+    def tracks(self) -> list[int]:
+        """The people that were followed."""
+        return sorted(self._spotters)
+
+    def _take(self, faces: Iterable[TrackedFace]) -> Iterator[Seen]:
+        for face in faces:
+            if face.track not in self._spotters:
+                self._spotters[face.track] = Spotter(self._spotting, self._fps)
+                self._kept[face.track] = deque()
+            kept = self._kept[face.track]
+            kept.append(face)
+            while kept[0].seconds < face.seconds - self._settings.memory:
+                kept.popleft()
+            for movement in self._spotters[face.track].push(face):
+                yield from self._seen(face.track, movement)
+
+    def _seen(self, track: int, movement: Movement) -> Iterator[Seen]:
+        """The movement, if it can be one: onset, apex and offset in order, in one segment, after the one before it."""
+        if movement.kind != "micro-expression":
+            return
+        faces = {face.number: face for face in self._kept[track]}
+        at = movement.apex if self._apex is None else self._apex
+        onset, apex, offset = (faces.get(number) for number in (movement.onset, at, movement.offset))
+        if onset is None or apex is None or offset is None:
+            return
+        order = list(faces)
+        rise = order.index(apex.number) - order.index(onset.number)
+        possible = rise >= self._settings.least_rise and apex.number < offset.number
+        whole = onset.segment == apex.segment == offset.segment
+        if possible and whole and onset.number >= self._ends.get(track, onset.number):
+            self._ends[track] = offset.number
+            yield Seen(movement, onset, apex, offset)

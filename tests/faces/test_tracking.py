@@ -1,0 +1,212 @@
+import cv2
+import numpy as np
+import pytest
+from skimage.data import astronaut
+
+from epir.core.errors import ConfigError
+from epir.faces.align import Crop, face_crop
+from epir.faces.finder import find_face
+from epir.faces.settings import FaceSettings, TrackingSettings
+from epir.faces.tracking import (
+    NO_FACE,
+    TOO_SMALL,
+    FaceTracker,
+    cut_patch,
+    face_near,
+    small_face,
+)
+from epir.frames.reader import Frame
+
+FPS = 10.0
+
+
+@pytest.fixture(scope="module")
+def face():
+    return np.ascontiguousarray(astronaut()[20:220, 120:320])
+
+
+@pytest.fixture(scope="module")
+def stranger():
+    """A synthetic face of the same size."""
+    from epir.core.seeds import generator
+    from epir.synthetic.clip import expose
+    from epir.synthetic.corpus import portrait_of
+    from epir.synthetic.expressions import Action
+    from epir.synthetic.identity import draw_identity
+    from epir.synthetic.movement import draw_movement
+    from epir.synthetic.moving import MovingFace, State
+
+    identity, portrait, random = draw_identity(4, "b"), portrait_of(4, "b", 200), generator(4, "b")
+    movement = draw_movement((Action(12, 1.0, 1.0),), identity.geometry, random)
+    drawn = MovingFace(portrait, identity.geometry, movement).render(State(intensity=0.0))
+    return expose(drawn, np.zeros(3, np.float32), 1.0, portrait.canvas, random)
+
+
+def tracked(frames, fps=FPS, **settings):
+    tracker = FaceTracker(TrackingSettings(**settings), fps)
+    return tracker, list(tracker.follow(Frame(n, n / fps, frame) for n, frame in enumerate(frames)))
+
+
+def test_a_head_at_rest_keeps_its_crop(face):
+    tracker, seen = tracked([face] * 25)
+    assert [each.number for each in seen] == list(range(25))
+    assert [each.seconds for each in seen] == pytest.approx(np.arange(25) / FPS)
+    assert {(each.track, each.segment) for each in seen} == {(0, 0)}
+    assert (len(tracker.crops), tracker.without, tracker.gaps) == (1, 0, [])
+    assert seen[0].face.shape == (84, 84)
+
+
+def test_landmarks_are_given_in_pixels_of_the_small_face(face):
+    _, seen = tracked([face] * 3)
+    found = find_face(face)
+    assert seen[0].landmarks == pytest.approx(face_crop(found).to_crop(np.array(found.landmarks), 84), abs=4)
+    left, right, _, mouth_left, mouth_right = seen[0].landmarks
+    assert left[0] < 42 < right[0]
+    assert max(left[1], right[1]) < 42 < min(mouth_left[1], mouth_right[1])
+
+
+def test_a_head_that_goes_elsewhere_gets_a_new_crop(face):
+    frames = [np.roll(face, 2 * max(0, min(n - 10, 20)), axis=1) for n in range(45)]  # 40 px in two seconds
+    tracker, seen = tracked(frames)
+    assert len(seen) == 45
+    assert {each.track for each in seen} == {0}
+    assert [each.segment for each in seen] == sorted(each.segment for each in seen)
+    assert tracker.crops[-1].x - tracker.crops[0].x == pytest.approx(40, abs=8)
+
+
+def test_frames_without_a_face_are_left_out_counted_and_placed(face):
+    empty = np.full_like(face, 128)
+    tracker, seen = tracked([empty] * 12 + [face] * 12 + [empty] * 6)
+    assert [each.number for each in seen] == list(range(12, 24))
+    assert (tracker.frames, tracker.without, dict(tracker.reasons)) == (30, 18, {NO_FACE: 18})
+    assert [(gap.first, gap.last, gap.reason) for gap in tracker.gaps] == [(0, 11, NO_FACE), (24, 29, NO_FACE)]
+
+
+def test_a_face_that_is_hidden_for_a_moment_begins_a_new_segment_of_the_same_person(face):
+    hidden = face.copy()
+    hidden[60:160, 60:150] = 90
+    _, seen = tracked([face] * 10 + [hidden] * 3 + [face] * 8)
+    assert {each.number for each in seen} <= {*range(10), *range(13, 21)}
+    assert {each.segment for each in seen if each.number < 10} == {0}
+    assert {each.segment for each in seen if each.number >= 13} == {1}
+    assert {each.track for each in seen} == {0}
+
+
+def test_a_cut_to_another_person_ends_segment_and_track(face, stranger):
+    tracker, seen = tracked([face] * 12 + [stranger] * 12 + [face] * 12, fps=25)
+    assert [each.number for each in seen] == list(range(36))
+    assert {each.segment for each in seen if each.number < 12} == {0}
+    assert {each.segment for each in seen if 12 <= each.number < 24} == {1}
+    assert [each.track for each in seen] == [0] * 12 + [1] * 12 + [0] * 12  # the first one comes back
+    assert tracker.cuts == 2
+
+
+def test_a_flash_is_no_cut(face):
+    bright = np.clip(face.astype(int) + 50, 0, 255).astype(np.uint8)
+    _, seen = tracked([face] * 8 + [bright] * 2 + [face] * 8, fps=25)
+    assert {each.segment for each in seen} == {0}
+    assert len(seen) == 18
+
+
+def test_a_face_that_is_too_small_is_named_with_its_size(face):
+    frame = np.full((120, 160, 3), 90, np.uint8)
+    frame[20:100, 40:120] = cv2.resize(face, (80, 80), interpolation=cv2.INTER_AREA)  # about 34 px wide
+    tracker, seen = tracked([frame] * 6)
+    assert seen == []
+    assert dict(tracker.reasons) == {TOO_SMALL: 6}
+    assert tracker.gaps[0].width == pytest.approx(0.4 * 84, abs=5)
+
+
+def test_a_cartoon_has_no_face_though_the_detector_sees_one(cartoon):
+    assert find_face(cartoon).confidence > 0.9
+    for frame in (cartoon, cv2.GaussianBlur(cartoon, (0, 0), 2)):
+        tracker, seen = tracked([frame] * 8)
+        assert seen == []
+        assert dict(tracker.reasons) == {NO_FACE: 8}
+
+
+def test_a_face_that_is_there_for_one_frame_only_is_not_believed(face):
+    empty = np.full_like(face, 128)
+    tracker, seen = tracked([empty] * 10 + [face] + [empty] * 10, fps=50)
+    assert seen == []
+    assert tracker.without == 21
+
+
+def test_all_faces_are_followed_and_the_largest_alone_otherwise(face, stranger):
+    large = cv2.resize(stranger, (300, 300), interpolation=cv2.INTER_CUBIC)
+    frame = np.full((300, 520, 3), 90, np.uint8)
+    frame[:, :300], frame[50:250, 310:510] = large, face
+    tracker, seen = tracked([frame] * 6)
+    assert {each.track for each in seen} == {0}
+    assert seen[0].crop.x < 300
+    assert tracker.faces == 2
+    tracker, seen = tracked([frame] * 6, faces="all")
+    assert sorted((each.track, each.number) for each in seen) == [(t, n) for t in (0, 1) for n in range(6)]
+    assert len({each.segment for each in seen}) == 2
+    assert {each.crop.x < 300 for each in seen if each.track == 0} != {each.crop.x < 300 for each in seen if each.track}
+
+
+def test_frames_that_are_cropped_already_are_taken_whole(face):
+    tracker, seen = tracked([face] * 4, face=FaceSettings(detector="none"))
+    assert tracker.crops[0].side == face.shape[1]
+    assert len(seen) == 4
+    other = np.random.default_rng(0).integers(0, 255, face.shape, dtype=np.uint8)
+    _, seen = tracked([face] * 4 + [other] * 4, face=FaceSettings(detector="none"))
+    assert [each.segment for each in seen] == [0] * 4 + [1] * 4
+
+
+def test_nothing_of_a_frame_is_kept_but_the_face(face):
+    """A tracker that follows a face holds its small pictures, and one frame: the latest."""
+    frame = np.zeros((900, 1600, 3), np.uint8)
+    frame[300:500, 300:500] = face
+    tracker, seen = tracked([frame] * 4)
+    assert all(each.face.base is None or each.face.base.size <= 84 * 84 * 16 for each in seen)
+    assert tracker._latest.number == 3
+
+
+def test_a_small_face_is_that_of_the_whole_grey_frame(face):
+    crop = Crop(100.3, 95.6, 90.0, 12.0)
+    whole = crop.apply(cv2.cvtColor(face, cv2.COLOR_RGB2GRAY), 84)
+    assert np.abs(small_face(face, crop, 84).astype(int) - whole).mean() < 0.8
+    beyond = Crop(5.0, 8.0, 90.0, 12.0)  # partly outside the frame
+    whole = beyond.apply(cv2.cvtColor(face, cv2.COLOR_RGB2GRAY), 84)
+    assert np.abs(small_face(face, beyond, 84).astype(int) - whole).mean() < 0.8
+
+
+@pytest.mark.parametrize("times", [1, 3, 7])
+def test_a_small_face_of_a_large_frame_lies_where_the_crop_says(face, times):
+    """To a hundredth of a pixel: whatever is halved on the way is not shifted."""
+    large = cv2.resize(face, None, fx=times, fy=times, interpolation=cv2.INTER_CUBIC)
+    crop = Crop((100.3 + 0.5) * times - 0.5, (95.6 + 0.5) * times - 0.5, 90.0 * times, 12.0)
+    grey = cv2.cvtColor(large, cv2.COLOR_RGB2GRAY)
+    shift, _ = cv2.phaseCorrelate(crop.apply(grey, 84).astype(float), small_face(large, crop, 84).astype(float))
+    assert np.hypot(*shift) < 0.02
+
+
+@pytest.mark.parametrize("most", [0, 320, 100])
+def test_a_patch_shows_the_face_where_it_says(face, most):
+    crop = Crop(100.3, 95.6, 90.0, 12.0)
+    patch = cut_patch(face, crop, most)
+    assert max(patch.pixels.shape[:2]) <= (most or 10_000)
+    placed = patch.place(crop)
+    difference = np.abs(placed.apply(patch.pixels, 60).astype(int) - crop.apply(face, 60)).mean()
+    assert difference < (0.2 if patch.scale == 1 else 4.0)
+    back = (placed.x + 0.5) / patch.scale - 0.5 + patch.left
+    assert back == pytest.approx(crop.x)
+
+
+def test_a_face_is_found_near_where_it_was(face):
+    crop = face_crop(find_face(face))
+    frame = np.zeros((600, 800, 3), np.uint8)
+    frame[350:550, 500:700] = face
+    moved = Crop(crop.x + 500 + 10, crop.y + 350 - 8, crop.side, crop.angle)
+    found = face_crop(face_near(frame, moved))
+    assert (found.x, found.y) == (pytest.approx(crop.x + 500, abs=4), pytest.approx(crop.y + 350, abs=4))
+    assert face_near(frame, Crop(100, 100, 90)) is None
+
+
+def test_settings_that_cannot_be_are_refused():
+    with pytest.raises(ConfigError, match=r"tracking.least_face cannot be 0\n  fix: give a number above 0"):
+        TrackingSettings(least_face=0)
+    with pytest.raises(ConfigError, match=r"tracking\.faces"):
+        TrackingSettings(faces="some")
