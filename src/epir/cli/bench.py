@@ -14,7 +14,7 @@ def bench(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="One area: model, peers, onnx, preparation, folds; video, flow, synthetic, robustness, web. Repeatable.",
+            help="Area: model, peers, onnx, preparation, folds, video, flow, synthetic, robustness, web. Repeatable.",
             show_default="all areas of speed",
         ),
     ] = None,
