@@ -4,13 +4,13 @@ import pytest
 from epir.bench import flow
 from epir.bench.flow import accuracies, by_amplitude, by_size
 from epir.core.errors import ConfigError
-from epir.flow.recipe import get_recipe
+from epir.flow.recipe import flow_recipe
 
 
 @pytest.fixture(scope="module")
 def results(pair_of):
     pairs = [pair_of(kind, 1.0, noise=1.0) for kind in ("translation", "rotation", "expansion", "bump")]
-    recipes = [get_recipe("epir", [f"flow.method={method}"]) for method in ("farneback", "dis", "tvl1")]
+    recipes = [flow_recipe("epir", [f"flow.method={method}"]) for method in ("farneback", "dis", "tvl1")]
     return accuracies(pairs, recipes)
 
 
@@ -25,7 +25,7 @@ def test_an_estimator_that_sees_nothing_has_the_whole_motion_as_error(pair_of, m
     monkeypatch.setitem(
         accuracies.__globals__, "flow_between", lambda a, b, recipe: np.zeros((*a.shape[:2], 2), np.float32)
     )
-    (result,) = accuracies([pair_of("translation", 1.0)], [get_recipe()])
+    (result,) = accuracies([pair_of("translation", 1.0)], [flow_recipe()])
     assert result.endpoint == pytest.approx(1.0, abs=1e-3)
     assert result.share == pytest.approx(1.0, abs=1e-3)
 

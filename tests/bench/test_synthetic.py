@@ -5,7 +5,7 @@ import pytest
 
 from epir.bench.synthetic import flow_error, landmark_errors, measure
 from epir.core.errors import ConfigError
-from epir.flow.recipe import get_recipe
+from epir.flow.recipe import flow_recipe
 from epir.synthetic.corpus import CorpusSettings, plan_corpus
 
 BOUND = 0.06  # mean endpoint error over clips, face units (0.2 % of the face's width)
@@ -14,7 +14,7 @@ BOUND = 0.06  # mean endpoint error over clips, face units (0.2 % of the face's 
 @pytest.mark.slow
 def test_farneback_recovers_the_true_flow():
     plans = plan_corpus(CorpusSettings(people=4, clips=2, idle=0, size=320))
-    errors, lengths, agreement = np.array([flow_error(plan, 0, 320, get_recipe("epir")) for plan in plans]).T
+    errors, lengths, agreement = np.array([flow_error(plan, 0, 320, flow_recipe("epir")) for plan in plans]).T
     assert errors.mean() < BOUND
     assert errors.mean() < 0.6 * lengths.mean(), "far nearer than no flow at all"
     assert np.median(agreement) > 0.7

@@ -64,11 +64,11 @@ def test_a_server_that_is_not_there_gives_status_0():
 
 def test_the_lines_of_the_benchmark():
     tally = Tally(Counter({200: 9, 503: 4, 504: 1}), wrong=1, waits=[1.0, 3.0, 2.0])
-    lines = ratios(tally, 10, seconds=20.0, alone=18.0, before=(100.0, 300.0), after=(100.0, 400.0))
+    lines = ratios(tally, 10, seconds=20.0, alone=18.0, before=(100.0, 300.0), after=(100.0, 400.0), flat=0.9)
     assert [line.value for line in lines] == pytest.approx([0.8, 0.9, 1.0, 0.75])
     assert [line.reached for line in lines] == [False, None, True, False]
     assert lines[0].detail == "10 clients, 4 times 503, other statuses: {504: 1}"
-    assert lines[1].detail == "20 s for 9 answers; wait: median 2.0 s, longest 3.0 s"
+    assert lines[1].detail == "20 s for 9 answers; median wait 2.0 s, longest 3.0 s"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")

@@ -52,8 +52,8 @@ def test_json_has_scores_and_comparisons(run_compare, two_runs):
     found = json.loads(run_compare(two_runs / "first", two_runs / "second", "--json").stdout)
     strict = found["comparisons"][0]
     assert strict["column"] == "strict" and 0 < strict["p"] <= 1 and strict["is_exact"]
-    assert strict["first_training"] == {"recipe": "–", "first_weights": "–"}
-    assert found["runs"][str(two_runs / "first")]["first_weights"] == "–"
+    assert strict["first_training"] == {"recipe": None, "first_weights": None}
+    assert found["runs"][str(two_runs / "first")]["first_weights"] is None
     first, second = (found["runs"][str(two_runs / name)]["strict"]["uf1"] for name in ("first", "second"))
     assert strict["difference"] == pytest.approx(second - first, abs=1e-5)
 

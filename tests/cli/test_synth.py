@@ -54,17 +54,17 @@ def test_settings_are_changed_by_their_dotted_names(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--people", "0"], "a corpus of 0 people is empty\n  fix: give --people 1 or more; 12 is usual"),
+        (["--people", "0"], "--people must be at least 1, not 0\n  fix: give --people 1 or more; 12 is usual"),
         (["--classes", "1"], "there is no list of 1 classes\n  fix: use one of: 3, 5, 7"),
         (["--size", "20"], "a frame cannot be 20 px wide\n  fix: give --size from 96 to 2048; 480 is usual"),
         (
             ["--fps", "3"],
             "at 3 frames a second a micro-expression has no frame between onset, apex and offset\n  fix: ",
         ),
-        (["--maps", "-3"], "-3 maps are no maps\n  fix: give --maps 1 or more"),
+        (["--maps", "-3"], "--maps must be at least 1, not -3\n  fix: give --maps 1 or more"),
         (["--maps", "3", "--recipe", "dirct"], "there is no flow recipe 'dirct'\n  fix: "),
-        (["--maps", "3", "--truth"], "maps have no frames, so --truth does not go with --maps\n  fix: "),
-        (["--recipe", "epir"], "--recipe is about maps\n  fix: add --maps N, or leave it out"),
+        (["--maps", "3", "--truth"], "--truth cannot be used with --maps: maps have no frames\n  fix: "),
+        (["--recipe", "epir"], "--recipe needs --maps\n  fix: add --maps N, or leave it out"),
         (["--set", "peple=3"], "there is no setting 'peple'\n  fix: did you mean 'people'?"),
         (["--workers", "0"], "--workers must be at least 1, not 0\n  fix: give --workers 1 or more"),
     ],

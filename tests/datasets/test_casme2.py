@@ -118,7 +118,7 @@ def test_cells_that_make_no_sense_are_defects_and_the_rest_is_read(tmp_path, rel
     assert len(corpus) == 3
     problems = [defect.problem for defect in corpus.faults if "folder" not in defect.problem]
     assert problems == [
-        "the onset is 'early', which is no frame number",
+        "the onset is 'early', which is not a frame number",
         "the emotion 'hapiness' is not one of: disgust, fear, happiness, others, repression, sadness, surprise",
         "the apex 99 is after the offset 97",
         "the sheet gives no onset",

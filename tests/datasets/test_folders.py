@@ -11,7 +11,7 @@ def test_a_listing_tells_frames_folders_and_files_apart(tmp_path):
         (tmp_path / name).touch()
     for name in ("sub02", "sub01", "__MACOSX", ".git"):
         (tmp_path / name).mkdir()
-    listing = Tree(tmp_path).look(tmp_path)
+    listing = Tree(tmp_path).listing(tmp_path)
     assert listing.frames == (9, 10)
     assert list(listing.folders) == ["sub01", "sub02"]
     assert listing.files == ("sheet.xlsx",)
@@ -22,8 +22,8 @@ def test_a_folder_is_listed_once(tmp_path, monkeypatch):
     scandir = os.scandir
     monkeypatch.setattr(os, "scandir", lambda path: listed.append(path) or scandir(path))
     tree = Tree(tmp_path)
-    tree.look(tmp_path)
-    tree.look(tmp_path)
+    tree.listing(tmp_path)
+    tree.listing(tmp_path)
     assert listed == [tmp_path]
 
 
@@ -42,12 +42,12 @@ def test_a_folder_behind_a_link_is_followed(tmp_path):
     root.mkdir()
     (root / "sub01").symlink_to(tmp_path / "disk")
     tree = Tree(root)
-    assert tree.look(tree.look(root).folders["sub01"]).frames == (1,)
+    assert tree.listing(tree.listing(root).folders["sub01"]).frames == (1,)
 
 
 def test_a_folder_that_cannot_be_listed_is_named(tmp_path):
     with pytest.raises(DatasetError, match=r"the folder .*gone cannot be listed: No such file.*\n  fix: "):
-        Tree(tmp_path).look(tmp_path / "gone")
+        Tree(tmp_path).listing(tmp_path / "gone")
 
 
 LAYOUTS = Layouts(
@@ -107,9 +107,9 @@ def test_folders_of_frames_are_not_listed_before_a_clip_needs_them(tmp_path, rel
     tree = Tree(tmp_path)
     match_folders(tree, [place("1", "x")], LAYOUTS)
     monkeypatch.setattr("os.scandir", lambda path: pytest.fail(f"{path} is listed only now"))
-    assert tree.look(tmp_path / "1" / "x" / "color").frames == (0, 1, 2)
+    assert tree.listing(tmp_path / "1" / "x" / "color").frames == (0, 1, 2)
     with pytest.raises(pytest.fail.Exception, match="only now"):
-        tree.look(unused)
+        tree.listing(unused)
 
 
 def test_no_folders_at_all(tmp_path):

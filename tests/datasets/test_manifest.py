@@ -79,13 +79,13 @@ def test_what_is_wrong_is_listed_and_the_rest_is_read(tmp_path, release):
     assert [(one.clip[-2:], one.problem) for one in corpus.faults] == [
         ("c1", "there is no folder or video gone"),
         ("c2", "it has no emotion"),
-        ("c3", "the onset is 'x', which is no frame number"),
-        ("c3", "the fps is 'fast', which is no number of frames per second"),
+        ("c3", "the onset is 'x', which is not a frame number"),
+        ("c3", "the fps is 'fast', which is not a frame rate"),
         ("c4", "apex and onset are one frame, with no motion between them; the apex policy decides"),
         ("c5", "its folder holds no pictures"),
         ("c6", "the column frames is empty"),
         ("c7", "a.png is one picture; give the folder that holds it"),
-        ("c8", "the fps is 'inf', which is no number of frames per second"),
+        ("c8", "the fps is 'inf', which is not a frame rate"),
         ("c8", "5 frames of 0-9 missing: 5-9"),
     ]
 

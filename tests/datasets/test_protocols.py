@@ -87,7 +87,7 @@ def test_an_unknown_word_is_an_error_that_names_everything():
     with pytest.raises(ProtocolError) as error:
         get_protocol("cde").label(Clip("casme2", "sub01", "EP02_01f", "hapiness"))
     assert error.value.problem == (
-        "the clip casme2/sub01/EP02_01f is labelled 'hapiness', a word that the protocol cde does not know"
+        "the clip casme2/sub01/EP02_01f is labelled 'hapiness', which the protocol cde does not know"
     )
     assert error.value.fix == (
         "use one of: disgust, happiness, negative, positive, repression, surprise (and fear, others, sadness, "

@@ -174,10 +174,15 @@ def test_the_training_of_a_run_is_its_recipe_and_its_first_weights(tmp_path):
 
 
 def test_a_pipeline_has_no_recipe_and_a_zero_shot_run_names_its_weights():
-    assert training_of(experiment_of("bi-woof")) == Training("–", "–")
+    assert training_of(experiment_of("bi-woof")) == Training(None, None)
     shipped = weights_digest(shipped_folder())
     assert training_of(experiment_of(folds=ZERO_SHOT, weights=shipped)) == Training("none", "shipped")
     assert training_of(experiment_of(folds=ZERO_SHOT, weights="ab" * 32)) == Training("none", "sha256 abababab")
+
+
+def test_a_training_in_words():
+    assert str(Training("scratch", "random")) == "training scratch, first weights random"
+    assert Training(None, None).cells == ("–", "–")
 
 
 def test_scores_for_json_say_their_training():

@@ -85,8 +85,8 @@ def test_a_change_that_rules_out_the_shipped_weights_is_announced(change, reason
     scratch = training_recipe(SCRATCH)
     words = (
         rf"the shipped weights do not fit epir with {reason}: training uses the recipe {SCRATCH} "
-        rf"\({scratch.epochs} epochs, from random weights, model\.normalise map\) instead of the default {FINETUNE}\. "
-        rf"The scores are not comparable with those of {FINETUNE}\."
+        rf"\(training\.epochs {scratch.epochs}, random weights, model\.normalise map\) instead of the default "
+        rf"{FINETUNE}\. The scores are not comparable with those of {FINETUNE}\."
     )
     with pytest.warns(EpirWarning, match=words):
         model, training, notes = resolved(changes=[change, "model.dropout=0.1"])

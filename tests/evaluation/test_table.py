@@ -61,7 +61,7 @@ def test_every_row_says_the_training_and_the_first_weights(make_maps, tmp_path, 
     assert [(row["training"], row["first weights"]) for row in rows[:3]] == [(f"{recipe} (changed)", "random")] * 2 + [
         ("", "")
     ]
-    assert "(changed): some settings differ from those of the recipe" in table.text()
+    assert "Training (changed): settings differ from those of the recipe" in table.text()
     for text in (table.text(), table.markdown(), table.latex(), table.html()):
         assert text.count(f"{recipe} (changed)") == 2 and "first weights" in text
 

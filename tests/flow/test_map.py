@@ -4,7 +4,7 @@ import pytest
 from epir.core.errors import ShapeError
 from epir.faces.align import Crop
 from epir.flow.map import area_average, cut_face, face_map, flow_to_map, minmax, without_border
-from epir.flow.recipe import get_recipe
+from epir.flow.recipe import flow_recipe
 
 
 def linear_flow(size, u_x=0.0, v_y=0.0, shift=(0.0, 0.0)):
@@ -15,7 +15,7 @@ def linear_flow(size, u_x=0.0, v_y=0.0, shift=(0.0, 0.0)):
 
 @pytest.mark.parametrize("strain_at", ["flow", "map"])
 def test_a_map_does_not_change_with_the_size_of_the_flow(strain_at):
-    recipe = get_recipe("epir", [f"strain_at={strain_at}"])
+    recipe = flow_recipe("epir", [f"strain_at={strain_at}"])
     maps = [flow_to_map(linear_flow(size, 0.02, -0.01, (0.03, 0.01)), recipe) for size in (28, 56, 168, 100)]
     for other in maps[1:]:
         np.testing.assert_allclose(other, maps[0], atol=1e-3)  # cells that cut pixels in parts are rounded
@@ -23,29 +23,29 @@ def test_a_map_does_not_change_with_the_size_of_the_flow(strain_at):
 
 def test_channels_and_units_worked_by_hand():
     # A shift by a 28th of the face is one pixel of a 28 px map; growing by 2 % is a strain of 0.02 in x.
-    shifted = flow_to_map(linear_flow(168, shift=(1 / 28, -2 / 28)), get_recipe())
+    shifted = flow_to_map(linear_flow(168, shift=(1 / 28, -2 / 28)), flow_recipe())
     assert shifted.shape == (3, 28, 28)
     assert shifted.dtype == np.float32
     assert shifted[0] == pytest.approx(1, abs=1e-4)
     assert shifted[1] == pytest.approx(-2, abs=1e-4)
     assert shifted[2] == pytest.approx(0, abs=1e-5)
-    assert flow_to_map(linear_flow(168, u_x=0.02), get_recipe())[2] == pytest.approx(0.02, abs=1e-5)
-    assert flow_to_map(linear_flow(168, shift=(1 / 28, 0)), get_recipe(), size=56)[0] == pytest.approx(2, abs=1e-4)
+    assert flow_to_map(linear_flow(168, u_x=0.02), flow_recipe())[2] == pytest.approx(0.02, abs=1e-5)
+    assert flow_to_map(linear_flow(168, shift=(1 / 28, 0)), flow_recipe(), size=56)[0] == pytest.approx(2, abs=1e-4)
 
 
 def test_the_third_channel_of_htnet_like_is_the_length_of_the_first_two():
     flow = linear_flow(168, shift=(3 / 28, 4 / 28))
-    assert flow_to_map(flow, get_recipe("htnet-like"))[2] == pytest.approx(5, abs=1e-3)
-    at_map = get_recipe("htnet-like", ["strain_at=map"])
+    assert flow_to_map(flow, flow_recipe("htnet-like"))[2] == pytest.approx(5, abs=1e-3)
+    at_map = flow_recipe("htnet-like", ["strain_at=map"])
     assert flow_to_map(flow, at_map)[2] == pytest.approx(5, abs=1e-3)
 
 
 def test_strain_before_and_after_averaging_differ_where_motion_is_fine():
     fine = np.zeros((168, 168, 2), np.float32)
     fine[::2, :, 0] = 1.0  # opposite motion in neighbouring rows, which averaging hides
-    assert flow_to_map(fine, get_recipe("epir", ["strain_at=map"]))[2, 2:-2, 2:-2].max() < 1e-6
+    assert flow_to_map(fine, flow_recipe("epir", ["strain_at=map"]))[2, 2:-2, 2:-2].max() < 1e-6
     fine[1::4, :, 0] = 1.0
-    assert flow_to_map(fine, get_recipe())[2, 2:-2, 2:-2].min() > 0.1
+    assert flow_to_map(fine, flow_recipe())[2, 2:-2, 2:-2].min() > 0.1
 
 
 def test_averages_keep_the_mean():
@@ -64,20 +64,20 @@ def test_minmax_fills_zero_to_one_per_channel():
 
 
 def test_the_face_is_cut_out_with_its_context():
-    recipe = get_recipe("epir", ["flow.size=40", "flow.context=0.25"])
+    recipe = flow_recipe("epir", ["flow.size=40", "flow.context=0.25"])
     frame = np.random.default_rng(0).integers(0, 256, (100, 100, 3), dtype=np.uint8)
     crop = Crop(x=49.5, y=49.5, side=40)
     face = cut_face(frame, crop, recipe)
     assert np.array_equal(face, frame[20:80, 20:80])
     assert np.array_equal(without_border(face, recipe), crop.apply(frame, 40))
-    assert without_border(face, get_recipe("epir", ["flow.context=0"])) is not None
+    assert without_border(face, flow_recipe("epir", ["flow.context=0"])) is not None
 
 
 def test_the_context_keeps_the_border_true(pair_of):
     pair = pair_of("expansion", 2.0)
     errors = []
     for context in (0.0, 0.125):
-        recipe = get_recipe("epir", [f"flow.context={context}"])
+        recipe = flow_recipe("epir", [f"flow.context={context}"])
         seen = face_map(cut_face(pair.onset, pair.crop, recipe), cut_face(pair.apex, pair.crop, recipe), recipe)
         true = flow_to_map(pair.truth(168), recipe)
         rim = np.ones((28, 28), bool)
@@ -88,7 +88,7 @@ def test_the_context_keeps_the_border_true(pair_of):
 
 @pytest.mark.parametrize("name", ["epir", "ststnet-like", "htnet-like"])
 def test_the_map_of_an_expression_is_close_to_the_true_one(pair_of, name):
-    pair, recipe = pair_of("bump", 2.0, noise=0.5), get_recipe(name)
+    pair, recipe = pair_of("bump", 2.0, noise=0.5), flow_recipe(name)
     seen = face_map(cut_face(pair.onset, pair.crop, recipe), cut_face(pair.apex, pair.crop, recipe), recipe)
     true = flow_to_map(pair.truth(168), recipe)
     alike = [np.corrcoef(a.ravel(), b.ravel())[0, 1] for a, b in zip(seen, true, strict=True)]
@@ -97,7 +97,7 @@ def test_the_map_of_an_expression_is_close_to_the_true_one(pair_of, name):
 
 
 def test_faces_of_another_size_are_brought_to_the_recipes(pair_of):
-    pair, recipe = pair_of("bump", 3.0), get_recipe()
+    pair, recipe = pair_of("bump", 3.0), flow_recipe()
     exact = face_map(cut_face(pair.onset, pair.crop, recipe), cut_face(pair.apex, pair.crop, recipe), recipe)
     wide = pair.crop.widen(210 / 168)
     larger = face_map(wide.apply(pair.onset, 420), wide.apply(pair.apex, 420), recipe)
@@ -106,7 +106,9 @@ def test_faces_of_another_size_are_brought_to_the_recipes(pair_of):
 
 
 def test_what_gives_no_map_is_refused():
-    with pytest.raises(ShapeError, match=r"a flow of shape \(4, 5, 2\) gives no map\n  fix: give a square flow"):
-        flow_to_map(np.zeros((4, 5, 2), np.float32), get_recipe())
+    with pytest.raises(
+        ShapeError, match=r"a flow of shape \(4, 5, 2\) cannot be made into a map\n  fix: give a square flow"
+    ):
+        flow_to_map(np.zeros((4, 5, 2), np.float32), flow_recipe())
     with pytest.raises(ShapeError, match=r"a face of shape \(4, 5, 3\) is not square"):
-        face_map(np.zeros((4, 5, 3), np.uint8), np.zeros((4, 5, 3), np.uint8), get_recipe())
+        face_map(np.zeros((4, 5, 3), np.uint8), np.zeros((4, 5, 3), np.uint8), flow_recipe())

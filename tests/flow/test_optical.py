@@ -6,11 +6,11 @@ import pytest
 from epir.core.errors import MissingExtra, ShapeError
 from epir.flow.map import cut_face
 from epir.flow.optical import ESTIMATORS, flow_between, to_grey
-from epir.flow.recipe import METHODS, get_recipe
+from epir.flow.recipe import METHODS, flow_recipe
 
 
 def recipe_of(method, *changes):
-    return get_recipe("epir", [f"flow.method={method}", "flow.size=112", *changes])
+    return flow_recipe("epir", [f"flow.method={method}", "flow.size=112", *changes])
 
 
 def error_of(pair, recipe):
@@ -64,7 +64,7 @@ def test_colour_and_grey_give_the_same_flow(pair_of):
 
 
 def test_unequal_pictures_are_refused(head):
-    recipe = get_recipe()
+    recipe = flow_recipe()
     with pytest.raises(
         ShapeError, match=r"two uint8 pictures of one shape, not uint8 .* and uint8 .*\n  fix: cut both out"
     ):

@@ -4,11 +4,11 @@ import pytest
 
 from epir.core.config import digest, from_dict, to_dict
 from epir.core.errors import ConfigError
-from epir.flow.recipe import RECIPES, FlowSettings, Recipe, changed, get_recipe
+from epir.flow.recipe import FLOW_RECIPES, FlowRecipe, FlowSettings, changed, flow_recipe
 
 
 def test_the_default_is_the_papers():
-    recipe = get_recipe()
+    recipe = flow_recipe()
     assert recipe.name == "epir"
     assert recipe.flow.method == "farneback"
     assert recipe.strain == "paper"
@@ -16,36 +16,36 @@ def test_the_default_is_the_papers():
 
 
 def test_the_presets_are_what_their_papers_did():
-    like = get_recipe("ststnet-like")
+    like = flow_recipe("ststnet-like")
     assert (like.flow.method, like.strain, like.normalise) == ("tvl1", "tensor", "minmax")
-    like = get_recipe("htnet-like")
+    like = flow_recipe("htnet-like")
     assert (like.flow.method, like.strain) == ("farneback", "magnitude")
-    assert all(recipe.name == name for name, recipe in RECIPES.items())
+    assert all(recipe.name == name for name, recipe in FLOW_RECIPES.items())
 
 
 def test_the_digest_tells_choices_apart_and_ignores_the_name():
-    digests = {recipe.digest for recipe in RECIPES.values()}
-    assert len(digests) == len(RECIPES)
-    assert replace(get_recipe(), name="mine").digest == get_recipe().digest
+    digests = {recipe.digest for recipe in FLOW_RECIPES.values()}
+    assert len(digests) == len(FLOW_RECIPES)
+    assert replace(flow_recipe(), name="mine").digest == flow_recipe().digest
     for change in ("flow.size=96", "face.margin=0.4", "strain=tensor", "apex=middle", "head_motion=median"):
-        assert get_recipe("epir", [change]).digest != get_recipe().digest
+        assert flow_recipe("epir", [change]).digest != flow_recipe().digest
 
 
 def test_a_recipe_survives_its_meta():
-    recipe = get_recipe("ststnet-like", ["flow.size=140"])
+    recipe = flow_recipe("ststnet-like", ["flow.size=140"])
     meta = recipe.to_meta()
     assert meta.pop("digest") == recipe.digest
-    assert from_dict(Recipe, meta) == recipe
+    assert from_dict(FlowRecipe, meta) == recipe
     assert to_dict(recipe) == meta
 
 
 def test_changes_are_told():
-    assert changed(get_recipe()) == []
-    assert changed(get_recipe("epir", ["flow.size=96", "strain=tensor"])) == [
+    assert changed(flow_recipe()) == []
+    assert changed(flow_recipe("epir", ["flow.size=96", "strain=tensor"])) == [
         "flow.size: 168 -> 96",
         "strain: paper -> tensor",
     ]
-    assert changed(Recipe(name="mine")) == []
+    assert changed(FlowRecipe(name="mine")) == []
 
 
 @pytest.mark.parametrize(
@@ -62,23 +62,23 @@ def test_changes_are_told():
 )
 def test_wrong_settings_are_refused(change, words):
     with pytest.raises(ConfigError, match=words):
-        get_recipe("epir", [change])
+        flow_recipe("epir", [change])
 
 
 def test_wrong_choices_in_python_are_refused_too():
     with pytest.raises(ConfigError, match=r"\[strain\] has no choice 'papre'\n  fix: did you mean 'paper'"):
-        Recipe(strain="papre")
+        FlowRecipe(strain="papre")
     with pytest.raises(ConfigError, match=r"\[flow.method\] has no choice 'lucas'"):
         FlowSettings(method="lucas")
 
 
 def test_an_unknown_recipe_is_refused_with_the_nearest():
     with pytest.raises(ConfigError, match=r"there is no flow recipe 'ststnet'\n  fix: did you mean 'ststnet-like'"):
-        get_recipe("ststnet")
+        flow_recipe("ststnet")
 
 
 def test_maps_of_another_tvl1_solver_are_not_taken_for_the_same():
-    recipe = get_recipe("ststnet-like")
+    recipe = flow_recipe("ststnet-like")
     choices = to_dict(recipe)
     del choices["name"]
     assert recipe.digest != digest(choices)

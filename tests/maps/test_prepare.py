@@ -14,7 +14,7 @@ from epir.core.errors import ConfigError, DatasetError, FaceNotFound, FrameError
 from epir.core.records import Clip
 from epir.datasets.base import Corpus
 from epir.faces.align import Crop
-from epir.flow.recipe import get_recipe
+from epir.flow.recipe import flow_recipe
 from epir.maps import prepare as prepare_module
 from epir.maps.mapset import load_maps
 from epir.maps.prepare import prepare, prepare_clip
@@ -66,10 +66,10 @@ def test_a_corpus_becomes_a_map_set(tmp_path, face_clips):
     assert progress.notes == [clip.key for clip in clips]
     meta = load_maps(tmp_path / "maps").meta["recipe"]
     assert meta["name"] == "epir"
-    assert meta["digest"] == get_recipe().digest
+    assert meta["digest"] == flow_recipe().digest
     assert meta["apex"] == "spotted"
     assert read_left_out(tmp_path / "maps") == ()
-    assert np.array_equal(maps.maps[2], prepare_clip(clips[2], get_recipe()).map)
+    assert np.array_equal(maps.maps[2], prepare_clip(clips[2], flow_recipe()).map)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "maps"]  # nothing is left behind
 
 
@@ -162,7 +162,7 @@ def test_clips_finished_before_a_kill_join_a_set_that_is_there(tmp_path, trouble
     for number in (1, 6):
         (troubled[4].frames / f"img{number}.jpg").write_bytes((troubled[5].frames / f"img{number}.jpg").read_bytes())
     request = load_maps(tmp_path / "maps").meta["recipe"]["request"]
-    FinishedClips(tmp_path / "maps", request).add(prepare_clip(troubled[4], get_recipe(), 28))  # then it was killed
+    FinishedClips(tmp_path / "maps", request).add(prepare_clip(troubled[4], flow_recipe(), 28))  # then it was killed
     done_here.clear()
     maps = prepare(troubled, None, tmp_path / "maps", workers=1)
     assert len(maps) == 3
@@ -197,7 +197,7 @@ def test_another_recipe_is_refused_unless_forced(tmp_path, face_clips):
     clips = face_clips(1, 2)
     prepare(clips, None, tmp_path / "maps", workers=1)
     with pytest.raises(MapSetError, match=r"another flow recipe \(strain: paper -> tensor\)\n  fix: .*--force"):
-        prepare(clips, None, tmp_path / "maps", workers=1, recipe=get_recipe("epir", ["strain=tensor"]))
+        prepare(clips, None, tmp_path / "maps", workers=1, recipe=flow_recipe("epir", ["strain=tensor"]))
     with pytest.raises(MapSetError, match=r"maps of other clips"):
         prepare(clips[:1], None, tmp_path / "maps", workers=1)
     forced = prepare(clips, None, tmp_path / "maps", workers=1, recipe="ststnet-like", force=True)
@@ -224,7 +224,7 @@ def test_impossible_requests_are_refused_before_any_work(tmp_path, face_clips):
         prepare([], None, tmp_path / "maps")
     with pytest.raises(DatasetError, match=r"the clip drawn/s0/c0 is listed twice"):
         prepare([*clips, *clips], None, tmp_path / "maps")
-    with pytest.raises(DatasetError, match=r"where casme2 is was not said\n  fix: give the folder"):
+    with pytest.raises(DatasetError, match=r"no folder is given for casme2\n  fix: give the folder"):
         prepare("casme2", None, tmp_path / "maps")
 
 
@@ -280,7 +280,7 @@ def test_a_preparation_that_is_killed_is_taken_up_again(tmp_path, face_clips, do
 
 def test_a_clip_becomes_a_map_that_knows_where_it_comes_from(face_clips):
     (clip,) = face_clips(1, 1)
-    done = prepare_clip(clip, get_recipe(), 28)
+    done = prepare_clip(clip, flow_recipe(), 28)
     assert done.map.shape == (3, 28, 28)
     assert done.map.dtype == np.float32
     assert done.clip.extra["frames"] == str(clip.frames)
@@ -291,18 +291,18 @@ def test_a_clip_becomes_a_map_that_knows_where_it_comes_from(face_clips):
 
 
 def test_an_apex_that_is_not_annotated_is_found_as_the_recipe_says(long_clip):
-    spotted = prepare_clip(long_clip, get_recipe()).clip
+    spotted = prepare_clip(long_clip, flow_recipe()).clip
     assert (spotted.extra["apex_source"], spotted.apex in (5, 6, 7)) == ("spotted", True)
-    middle = prepare_clip(long_clip, get_recipe("epir", ["apex=middle"])).clip
+    middle = prepare_clip(long_clip, flow_recipe("epir", ["apex=middle"])).clip
     assert (middle.extra["apex_source"], middle.apex) == ("middle", 5)
 
 
 def test_an_apex_at_the_onset_counts_as_not_annotated(long_clip):
-    assert prepare_clip(replace(long_clip, apex=1), get_recipe()).clip.extra["apex_source"] == "spotted"
+    assert prepare_clip(replace(long_clip, apex=1), flow_recipe()).clip.extra["apex_source"] == "spotted"
 
 
 def test_without_onset_and_offset_the_whole_clip_is_taken(long_clip):
-    done = prepare_clip(replace(long_clip, onset=None, offset=None, fps=None), get_recipe()).clip
+    done = prepare_clip(replace(long_clip, onset=None, offset=None, fps=None), flow_recipe()).clip
     assert (done.onset, done.offset, done.fps) == (1, 9, None)
 
 
@@ -336,7 +336,7 @@ def test_the_videos_of_casme2_give_the_maps_of_its_pictures(tmp_path, rise_and_f
 
 def test_a_video_gives_the_same_apex_and_its_own_rate(tmp_path, rise_and_fall):
     path = write_video(tmp_path / "clip.avi", rise_and_fall)
-    done = prepare_clip(Clip("own", "a", "b", "surprise", frames=path), get_recipe())
+    done = prepare_clip(Clip("own", "a", "b", "surprise", frames=path), flow_recipe())
     assert (done.clip.onset, done.clip.offset, done.clip.fps) == (0, 8, 100.0)
     assert done.clip.apex in (4, 5, 6)
 
@@ -346,32 +346,32 @@ def test_a_missing_apex_frame_tells_what_is_there(face_clips):
     with pytest.raises(
         FrameError, match=r"has no frame 7: it holds frames 1 to 6; 4 of these are missing\n.*nearest frame is 6"
     ):
-        prepare_clip(replace(clip, apex=7), get_recipe())
+        prepare_clip(replace(clip, apex=7), flow_recipe())
 
 
 def test_a_missing_offset_does_no_harm_when_the_apex_is_known(face_clips):
     (clip,) = face_clips(1, 1)
-    assert prepare_clip(replace(clip, offset=110), get_recipe()).clip.offset == 110
+    assert prepare_clip(replace(clip, offset=110), flow_recipe()).clip.offset == 110
 
 
 def test_an_apex_before_the_onset_is_refused(long_clip):
     with pytest.raises(FrameError, match=r"the apex 2 is before the onset 4\n  fix: correct"):
-        prepare_clip(replace(long_clip, onset=4, apex=2), get_recipe())
+        prepare_clip(replace(long_clip, onset=4, apex=2), flow_recipe())
 
 
 def test_no_frames_and_no_face_are_told(tmp_path, long_clip):
     with pytest.raises(FrameError, match=r"drawn/s9/long leads to no frames\n  fix: run epir check"):
-        prepare_clip(replace(long_clip, frames=None), get_recipe())
+        prepare_clip(replace(long_clip, frames=None), flow_recipe())
     for number in (1, 2):
         cv2.imwrite(str(tmp_path / f"img{number}.png"), np.full((60, 80, 3), 99, np.uint8))
     with pytest.raises(FaceNotFound, match=r"no face was found"):
-        prepare_clip(replace(long_clip, frames=tmp_path, apex=2), get_recipe())
+        prepare_clip(replace(long_clip, frames=tmp_path, apex=2), flow_recipe())
 
 
 def test_without_a_detector_every_frame_has_a_map(tmp_path, long_clip):
     for number in (1, 2):
         cv2.imwrite(str(tmp_path / f"img{number}.png"), np.full((60, 80, 3), 99, np.uint8))
-    done = prepare_clip(replace(long_clip, frames=tmp_path, apex=2), get_recipe("epir", ["face.detector=none"]))
+    done = prepare_clip(replace(long_clip, frames=tmp_path, apex=2), flow_recipe("epir", ["face.detector=none"]))
     assert Crop.from_text(done.clip.extra["crop"]) == Crop(39.5, 29.5, 80, 0, 0.75)
     assert np.abs(done.map).max() < 1e-3
 
@@ -381,3 +381,12 @@ def test_a_missing_extra_stops_everything_at_once(tmp_path, face_clips, monkeypa
     with pytest.raises(MissingExtra, match=r'fix: pip install "epir\[tvl1\]"'):
         prepare(face_clips(1, 2), None, tmp_path / "maps", workers=1, recipe="ststnet-like")
     assert not (tmp_path / "maps").exists()
+
+
+def test_a_layout_without_frames_is_refused_before_any_work(tmp_path):
+    clips = (Clip("casme2", "sub01", "EP02_01f", "disgust", 1, 2, 3),)
+    corpus = Corpus("casme2", tmp_path, "2014", clips, layout="frames are expected as a/b; found instead: c.zip")
+    with pytest.raises(
+        DatasetError, match=r"expected as a/b; found instead: c.zip\n  fix: arrange .*epir check casme2"
+    ):
+        prepare(corpus, None, tmp_path / "maps")

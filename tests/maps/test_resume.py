@@ -3,7 +3,7 @@ import pytest
 
 from epir.core.errors import FrameError, MapSetError
 from epir.core.records import Clip
-from epir.flow.recipe import get_recipe
+from epir.flow.recipe import flow_recipe
 from epir.maps.mapset import save_maps
 from epir.maps.resume import FinishedClips, LeftOut, PreparedClip, existing_set, read_left_out, write_left_out
 
@@ -54,7 +54,7 @@ def test_the_list_survives_being_written(tmp_path):
         LeftOut.because(CLIP, OSError("disk on fire")),
     ]
     assert clips[0].fix == "look, then correct"
-    assert (clips[1].problem, clips[1].fix) == ("disk on fire", "look at the frames of this clip")
+    assert (clips[1].problem, clips[1].fix) == ("disk on fire", "check the frames of this clip")
     write_left_out(tmp_path, clips)
     assert read_left_out(tmp_path) == tuple(clips)
     assert (tmp_path / "left_out.csv").read_text().startswith("corpus,subject,clip,problem,fix\n")
@@ -66,7 +66,7 @@ def test_a_set_from_elsewhere_has_no_list(tmp_path):
     assert read_left_out(None) == ()
 
 
-RECIPE = get_recipe()
+RECIPE = flow_recipe()
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_nothing_there_or_force_is_nothing(tmp_path, out):
 )
 def test_another_request_is_refused_with_what_differs(out, changes, size, words):
     with pytest.raises(MapSetError, match=rf"maps exists already, with {words}.*\n  fix: .*--force"):
-        existing_set(out, get_recipe("epir", changes), size, "other", force=False)
+        existing_set(out, flow_recipe("epir", changes), size, "other", force=False)
 
 
 def test_maps_from_elsewhere_are_refused_too(tmp_path):

@@ -19,7 +19,7 @@ from epir.training.recipe import TrainingSettings
 CLASSES = ("negative", "positive", "surprise")
 
 
-def invent_clips(
+def make_clips(
     corpora: dict[str, int], per_person: int, *, seed: int = 0, classes: tuple[str, ...] = CLASSES
 ) -> list[Clip]:
     """Some clips of some people of some corpora; the classes are as uneven as real ones."""
@@ -42,7 +42,7 @@ def invent_clips(
     ]
 
 
-def invent_maps(clips: list[Clip], *, size: int = 28, seed: int = 0) -> np.ndarray:
+def make_maps(clips: list[Clip], *, size: int = 28, seed: int = 0) -> np.ndarray:
     """Smooth motion around one place of the face per class, (n, 3, S, S)."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[0:size, 0:size] / size
@@ -57,7 +57,7 @@ def invent_maps(clips: list[Clip], *, size: int = 28, seed: int = 0) -> np.ndarr
     return maps
 
 
-def invent_tokens(rng: np.random.Generator, *, grid: int = 4, heads: int = 3, merges: int = 6) -> dict:
+def make_tokens(rng: np.random.Generator, *, grid: int = 4, heads: int = 3, merges: int = 6) -> dict:
     """A token record as a fold keeps it."""
     groups = [[patch] for patch in range(grid * grid)]
     for _ in range(merges):
@@ -156,7 +156,7 @@ def _fold(name, number, experiment, clips, rng, skill, epochs, merges):
                 best_epoch=classes[after[best - 1]] if after else classes[final],
                 scores=tuple(round(float(score), 6) for score in scores),
                 by_epoch=tuple(after),
-                tokens=None if merges is None else invent_tokens(rng, merges=merges),
+                tokens=None if merges is None else make_tokens(rng, merges=merges),
             )
         )
     loss = tuple(float(1.1 * np.exp(-epoch / 6) + 0.25 + rng.normal(0, 0.02)) for epoch in range(epochs))
@@ -182,33 +182,33 @@ def small(tmp_path: Path) -> Callable[..., Run]:
 
     def make(name: str = "run", **changes: object) -> Run:
         corpora = changes.pop("corpora", {"casme2": 4, "samm": 3, "smic": 3})
-        clips = changes.pop("clips", None) or invent_clips(corpora, 3)
+        clips = changes.pop("clips", None) or make_clips(corpora, 3)
         maps = tmp_path / "maps"
-        mapset = save_maps(maps, invent_maps(clips), clips, recipe={"name": "epir"}, force=True)
+        mapset = save_maps(maps, make_maps(clips), clips, recipe={"name": "epir"}, force=True)
         return write_run(tmp_path / name, clips, maps=(mapset,), **changes)
 
     return make
 
 
 @pytest.fixture
-def invented_clips() -> list[Clip]:
+def some_clips() -> list[Clip]:
     """The clips of the small run."""
-    return invent_clips({"casme2": 4, "samm": 3, "smic": 3}, 3)
+    return make_clips({"casme2": 4, "samm": 3, "smic": 3}, 3)
 
 
 @pytest.fixture
-def with_faces(tmp_path: Path, invented_clips: list[Clip]) -> tuple[Run, Clip]:
-    """A run whose frames are at hand, and one of its clips."""
+def with_faces(tmp_path: Path, some_clips: list[Clip]) -> tuple[Run, Clip]:
+    """A run whose frames exist, and one of its clips."""
     from matplotlib.image import imsave
 
     crop = "x=120 y=120 side=230 angle=0 stretch=1"
     clips = []
-    for clip in invented_clips:
+    for clip in some_clips:
         folder = tmp_path / "frames" / clip.key
         folder.mkdir(parents=True)
         imsave(folder / "img30.png", draw_face(clip))
         clips.append(replace(clip, extra={"frames": str(folder), "crop": crop}))
-    mapset = save_maps(tmp_path / "maps", invent_maps(clips), clips, recipe={"name": "epir"})
+    mapset = save_maps(tmp_path / "maps", make_maps(clips), clips, recipe={"name": "epir"})
     return write_run(tmp_path / "run", clips, maps=(mapset,), epochs=2), clips[0]
 
 

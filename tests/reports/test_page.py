@@ -124,7 +124,7 @@ def test_a_run_without_finished_folds_is_refused(small, tmp_path):
     experiment = small(epochs=1).experiment
     with open_store(tmp_path / "begun", experiment):
         pass
-    with pytest.raises(RunError, match=r"begun is not finished: 0 folds are done\n  fix: give the same command again"):
+    with pytest.raises(RunError, match=r"begun is not finished: 0 folds are done\n  fix: run the same command"):
         report(tmp_path / "begun")
 
 
@@ -135,8 +135,8 @@ def test_runs_of_different_protocols_are_refused_before_anything_is_written(smal
     assert not (tmp_path / "r.html").exists()
 
 
-def test_runs_of_different_clips_are_refused(small, invented_clips, tmp_path):
-    runs = [small("a", epochs=1), small("b", epochs=1, clips=invented_clips[:-1])]
+def test_runs_of_different_clips_are_refused(small, some_clips, tmp_path):
+    runs = [small("a", epochs=1), small("b", epochs=1, clips=some_clips[:-1])]
     with pytest.raises(RunError, match="they differ in their clips"):
         report(runs, tmp_path / "r.html")
 
@@ -218,8 +218,8 @@ def test_every_score_says_strict_or_leaks_or_published(one):
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
 
 
-def test_a_hostile_clip_name_stays_text(small, invented_clips, render):
-    clips = [replace(clip, clip=f"{clip.clip}{HOSTILE}", subject=f"{clip.subject}'<b>&amp;") for clip in invented_clips]
+def test_a_hostile_clip_name_stays_text(small, some_clips, render):
+    clips = [replace(clip, clip=f"{clip.clip}{HOSTILE}", subject=f"{clip.subject}'<b>&amp;") for clip in some_clips]
     text = render(small(clips=clips, epochs=2))
     nodes = list(Tree(text).root.all())
     assert not any(node.name == "script" or "onerror" in node.attributes for node in nodes)
@@ -256,7 +256,7 @@ def test_442_clips_and_3_seeds_stay_below_three_megabytes(with_faces, render):
 
 @pytest.mark.slow
 def test_a_run_that_was_really_evaluated_is_reported_with_its_tokens(small, tmp_path):
-    small("invented", epochs=1)  # only its map set is used
+    small("other", epochs=1)  # only its map set is used
     small_model = ("model.width=24", "model.feed_forward=24", "model.blocks=7", "training.epochs=2")
     run = evaluate(
         tmp_path / "maps",

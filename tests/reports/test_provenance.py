@@ -1,3 +1,4 @@
+from epir.models.folder import shipped_folder, weights_digest
 from epir.reports.provenance import command, environment_table, provenance_part
 
 
@@ -13,6 +14,13 @@ def test_the_command_names_every_change(small):
     assert "--set model.blocks=7" in words
     assert "--set training.epochs=3" in words
     assert words.endswith("--out 'my run'")
+
+
+def test_the_command_of_a_zero_shot_run_asks_for_weights_that_are_not_the_shipped_ones(small, zero_shot):
+    start = "epir evaluate maps --protocol cde --zero-shot"
+    assert command(zero_shot) == f"{start} --weights MODEL --out zero-shot"
+    shipped = small("shipped", zero_shot=True, epochs=0, weights=weights_digest(shipped_folder()))
+    assert command(shipped) == f"{start} --out shipped"
 
 
 def test_the_environment_has_digests_and_versions_but_no_path(small, tmp_path):

@@ -56,8 +56,8 @@ def test_the_mean_of_the_classes_f1_is_uf1(small):
     assert table.notes == ()
 
 
-def test_a_class_without_clips_is_a_dash(small, invented_clips):
-    clips = [clip for clip in invented_clips if clip.emotion != "surprise"]
+def test_a_class_without_clips_is_a_dash(small, some_clips):
+    clips = [clip for clip in some_clips if clip.emotion != "surprise"]
     table = class_table(small(clips=clips, skill=1.5))
     strict = {cells[0]: cells for cells in rows_of(table, "strict")}
     assert strict["surprise"][4:] == ("0", "–", "–", "–")

@@ -18,9 +18,12 @@ from epir.synthetic.moving import MovingFace
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"people": 0}, r"a corpus of 0 people is empty\n  fix: give --people 1 or more"),
-        ({"clips": 0, "idle": 0}, r"are no clips\n  fix: give --clips 1 or more"),
-        ({"clips": -1}, r"-1 clips with and 3 without"),
+        ({"people": 0}, r"--people must be at least 1, not 0\n  fix: give --people 1 or more"),
+        (
+            {"clips": 0, "idle": 0},
+            r"--clips and --idle must be 0 or more and not both 0, not 0 and 0\n  fix: give --clips 1 or more",
+        ),
+        ({"clips": -1}, r"not -1 and 3"),
         ({"classes": 1}, r"there is no list of 1 classes\n  fix: use one of: 3, 5, 7"),
         ({"size": 40}, r"a frame cannot be 40 px wide\n  fix: give --size from 96 to 2048"),
         ({"size": 5000}, r"a frame cannot be 5000 px wide"),

@@ -3,7 +3,7 @@ import pytest
 
 from epir.core.errors import ConfigError, EpirError
 from epir.core.seeds import generator
-from epir.flow.recipe import get_recipe
+from epir.flow.recipe import flow_recipe
 from epir.maps.mapset import load_maps
 from epir.synthetic.expressions import Action
 from epir.synthetic.maps import (
@@ -91,9 +91,9 @@ def test_a_set_on_disk_is_a_map_set(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"count": 0}, r"0 maps are no maps\n  fix: give --maps 1 or more"),
+        ({"count": 0}, r"--maps must be at least 1, not 0\n  fix: give --maps 1 or more"),
         ({"size": 2}, r"a map cannot be 2 px wide\n  fix: give --size from 4 to 512"),
-        ({"shares": (1, 2)}, r"1, 2 are no shares of negative, positive, surprise\n  fix: give 3 numbers above 0"),
+        ({"shares": (1, 2)}, r"--shares cannot be 1,2 for negative, positive, surprise\n  fix: give 3 numbers above 0"),
         ({"recipes": ()}, r"no flow recipe is given\n  fix: give one"),
         ({"recipes": ("epri",)}, r"there is no flow recipe 'epri'\n  fix: did you mean 'epir'\?; or 'direct'"),
         ({"recipes": ("epir:flow.sise=3",)}, r"\[flow\] has no setting 'sise'"),
@@ -119,13 +119,13 @@ def test_emotions_occur_as_often_as_their_shares_say():
     assert (np.abs(counts - expected) < 4 * np.sqrt(expected)).all()
     assert made.meta["recipe"]["shares"] == [250, 109, 83]
     assert read_shares("250, 109,83") == (250, 109, 83) and read_shares(None) == ()
-    with pytest.raises(ConfigError, match="'half' are no shares\n  fix: give numbers with commas"):
+    with pytest.raises(ConfigError, match="cannot read --shares 'half'\n  fix: give numbers with commas"):
         read_shares("half")
 
 
 @pytest.mark.parametrize("context", [0.0, 0.125])
 def test_faces_have_the_size_that_the_recipe_takes(person, context):
-    recipe = get_recipe("epir", ["flow.size=56", f"flow.context={context}"])
+    recipe = flow_recipe("epir", ["flow.size=56", f"flow.context={context}"])
     movement = draw_movement((Action(12, 1.0, 1.0),), person.geometry, generator(0))
     onset, apex = photograph_pair(draw_crop(person, recipe), person.geometry, movement, 0.5, 0.0, recipe, generator(1))
     side = 56 + 2 * recipe.flow.border

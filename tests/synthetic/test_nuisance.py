@@ -57,5 +57,5 @@ def test_the_head_moves_smoothly():
 def test_impossible_settings_are_refused():
     with pytest.raises(ConfigError, match=r"nuisances.drift cannot be -1\n  fix: give 0 or a larger number"):
         Nuisances(drift=-1)
-    with pytest.raises(ConfigError, match=r"nuisances.blink cannot be 1.5\n  fix: it is a chance, from 0 to 1"):
+    with pytest.raises(ConfigError, match=r"nuisances.blink cannot be 1.5\n  fix: give a probability from 0 to 1"):
         Nuisances(blink=1.5)

@@ -55,15 +55,16 @@ def model(tmp_path_factory):
     """A model folder that takes seconds to make; it knows negative, positive and surprise a little."""
     import torch
 
+    from epir import train
     from epir.maps.mapset import save_maps
-    from epir.recognition.final import train
     from epir.synthetic.maps import synthetic_maps
 
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("web-model")
     made = synthetic_maps(120, "direct", seed=3)
     save_maps(folder / "maps", made.maps, made.clips, recipe=made.meta["recipe"])
-    train(folder / "maps", protocol="sde", out=folder / "tiny", folds=2, changes=[*TINY, *QUICK], workers=1)
+    recipe = {"training": "scratch", "folds": 2, "changes": [*TINY, *QUICK], "workers": 1}
+    train(folder / "maps", protocol="sde", out=folder / "tiny", **recipe)
     return folder / "tiny"
 
 

@@ -34,18 +34,18 @@ def done(server, clip, finished):
     with httpx.Client(base_url=server, timeout=None) as client:
         reply = client.post("/api/predict?wait=false", files=files_of(clip))
         assert reply.status_code == 202
-        words = reply.json()
-        assert words["url"] == f"/api/results/{words['id']}" == reply.headers["location"]
-        return finished(client, words["id"])
+        body = reply.json()
+        assert body["url"] == f"/api/results/{body['id']}" == reply.headers["location"]
+        return finished(client, body["id"])
 
 
 def test_health_gives_the_model_the_queue_and_the_limits(client):
-    words = client.get("/api/health").json()
-    assert words["status"] == "ok"
-    assert words["model"] == {"name": "epir", "classes": ["negative", "positive", "surprise"], "map_size": 28}
-    assert words["queue"]["capacity"] == 8
-    assert words["limits"]["bytes"] == 64 << 20
-    assert words["limits"]["seconds"] == 60
+    body = client.get("/api/health").json()
+    assert body["status"] == "ok"
+    assert body["model"] == {"name": "epir", "classes": ["negative", "positive", "surprise"], "map_size": 28}
+    assert body["queue"]["capacity"] == 8
+    assert body["limits"]["bytes"] == 64 << 20
+    assert body["limits"]["seconds"] == 60
 
 
 def test_the_answer_is_the_recognizers_own(done, model, clip):
@@ -97,17 +97,17 @@ def test_no_other_picture_exists(client, done, name):
 def test_two_pictures_are_onset_and_apex(client, pictures):
     reply = client.post("/api/predict", files=files_of(*pictures))
     assert reply.status_code == 200
-    words = reply.json()
-    assert words["input"] == "onset.png apex.png"
-    assert (words["onset"], words["apex"], words["frames"]) == (0, 1, 2)
-    assert words["curve"]["time"] == []
-    assert set(words["pictures"]) == {"why"}
-    assert client.get(f"/api/results/{words['id']}").json()["result"]["label"] == words["label"]
+    body = reply.json()
+    assert body["input"] == "onset.png apex.png"
+    assert (body["onset"], body["apex"], body["frames"]) == (0, 1, 2)
+    assert body["curve"]["time"] == []
+    assert set(body["pictures"]) == {"why"}
+    assert client.get(f"/api/results/{body['id']}").json()["result"]["label"] == body["label"]
 
 
 def test_onset_apex_and_fps_reach_the_recognizer(client, clip):
-    words = client.post("/api/predict", files=files_of(clip), data={"onset": "10", "apex": "20", "fps": "50"}).json()
-    assert (words["onset"], words["apex"], words["fps"]) == (10, 20, 50)
+    body = client.post("/api/predict", files=files_of(clip), data={"onset": "10", "apex": "20", "fps": "50"}).json()
+    assert (body["onset"], body["apex"], body["fps"]) == (10, 20, 50)
 
 
 def test_an_example_is_listed_rendered_and_classified(client):
@@ -119,9 +119,9 @@ def test_an_example_is_listed_rendered_and_classified(client):
     assert video.content.startswith(b"\x1a\x45\xdf\xa3")
     part = client.get(f"/api/examples/{example['name']}/video", headers={"Range": "bytes=0-99"})
     assert (part.status_code, part.content) == (206, video.content[:100])
-    words = client.post("/api/predict", files={"example": (None, example["name"])}).json()
-    assert words["input"] == f"example: {example['name']}"
-    assert words["frames"] == example["frames"]
+    body = client.post("/api/predict", files={"example": (None, example["name"])}).json()
+    assert body["input"] == f"example: {example['name']}"
+    assert body["frames"] == example["frames"]
 
 
 def test_a_result_can_be_deleted(client, pictures):
@@ -164,10 +164,10 @@ VIDEO = ("files", ("a.mp4", b"\0\0\0\x18ftypmp42" + bytes(40)))
 )
 def test_errors_say_what_is_wrong_and_how_to_fix_it(client, sent, status, problem, fix):
     reply = client.post("/api/predict", files=sent)
-    words = reply.json()
-    assert (reply.status_code, set(words)) == (status, {"problem", "fix"})
-    assert re.search(problem, words["problem"])
-    assert re.search(fix, words["fix"])
+    body = reply.json()
+    assert (reply.status_code, set(body)) == (status, {"problem", "fix"})
+    assert re.search(problem, body["problem"])
+    assert re.search(fix, body["fix"])
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_a_body_that_is_no_form(client, headers, body, status, problem):
     assert (reply.status_code, reply.json()["problem"]) == (status, problem)
 
 
-def test_an_error_of_a_job_that_nobody_waited_for_is_in_its_status(client, finished):
+def test_the_error_of_a_job_is_in_its_status(client, finished):
     id = client.post("/api/predict?wait=false", files=[VIDEO]).json()["id"]
     status = finished(client, id)
     assert (status["state"], status["result"]) == ("failed", None)
@@ -237,6 +237,6 @@ def test_the_page_and_its_permalinks_are_one_page(client, path):
 def test_clients_at_once_get_the_recognizers_answers_or_503(small, model, tmp_path):
     from epir.bench.web import make_inputs, run_clients
 
-    tally = run_clients(small[1], make_inputs(model, tmp_path, faces=1), clients=4)
-    assert (tally.statuses[200], tally.wrong) == (4, 0)
+    tally = run_clients(small[1], make_inputs(model, tmp_path, faces=1), clients=3)
+    assert (tally.statuses[200], tally.wrong) == (3, 0)
     assert set(tally.statuses) <= {200, 503}

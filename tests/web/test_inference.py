@@ -71,7 +71,7 @@ def film(path, frames=10, size=(96, 128)):
 
 
 @pytest.mark.parametrize(
-    ("frames", "fps", "size", "words"),
+    ("frames", "fps", "size", "message"),
     [
         (41, None, (96, 128), r"the video has 41 frames; the limit is 40\n  fix: cut it around"),
         (30, None, (96, 128), r"the video lasts 3 seconds; the limit is 2\n  fix: cut it around"),
@@ -79,9 +79,9 @@ def film(path, frames=10, size=(96, 128)):
         (10, None, (128, 128), r"the frames have 128 x 128 px\n  fix: scale the video down"),
     ],
 )
-def test_a_video_that_is_too_long_or_too_large_is_refused(tmp_path, frames, fps, size, words):
+def test_a_video_that_is_too_long_or_too_large_is_refused(tmp_path, frames, fps, size, message):
     task = {"files": [film(tmp_path, frames, size)], "name": "film.mp4", "fps": fps}
-    with pytest.raises(RequestError, match=words) as refused:
+    with pytest.raises(RequestError, match=message) as refused:
         infer_clip(None, CONFIG, "x", task, Silent())
     assert refused.value.status == 413
 

@@ -11,7 +11,7 @@ def test_private_by_default():
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         ("port=99999", r"the port cannot be 99999\n  fix: .*1024 to 65535"),
         ("max_seconds=0", r"max_seconds cannot be 0\n  fix: give a number above 0"),
@@ -22,8 +22,8 @@ def test_private_by_default():
         ("max_second=5", r"there is no setting 'max_second'\n  fix: did you mean 'max_seconds'"),
     ],
 )
-def test_impossible_settings_are_refused(change, words):
-    with pytest.raises(ConfigError, match=words):
+def test_impossible_settings_are_refused(change, message):
+    with pytest.raises(ConfigError, match=message):
         override(ServeSettings(), [change])
 
 

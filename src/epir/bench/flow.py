@@ -16,7 +16,7 @@ from epir.bench.ratio import Ratio
 from epir.core.errors import ConfigError
 from epir.flow.map import cut_face, flow_to_map, without_border
 from epir.flow.optical import flow_between
-from epir.flow.recipe import METHODS, Recipe, get_recipe
+from epir.flow.recipe import METHODS, FlowRecipe, flow_recipe
 from epir.maps.workers import one_thread
 
 SIZES = (56, 84, 112, 140, 168, 224)
@@ -27,7 +27,7 @@ TRUE_SIZE = 224  # px at which the true flow is drawn before it becomes a map
 class Accuracy:
     """How well one flow recipe recovers the motion of one pair."""
 
-    recipe: Recipe
+    recipe: FlowRecipe
     kind: str
     amplitude: float
     endpoint: float  # mean length of the error, px of the frame
@@ -40,21 +40,23 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
     """Error of every method at every size; on warped pairs also the endpoint error by amplitude."""
     if len(inputs) > 1:
         raise ConfigError(f"flow takes one corpus, not {len(inputs)}", fix="give one folder written by epir synth")
-    base = get_recipe("epir", changes)
+    base = flow_recipe("epir", changes)
     sizes = (SIZES[1], base.flow.size) if quick else SIZES
-    recipes = [get_recipe(base, [f"flow.method={method}", f"flow.size={size}"]) for method in METHODS for size in sizes]
+    recipes = [
+        flow_recipe(base, [f"flow.method={method}", f"flow.size={size}"]) for method in METHODS for size in sizes
+    ]
     if inputs:
         return by_size(accuracies(drawn_pairs(inputs[0]), recipes))
     results = accuracies(astronaut_pairs((1.0,), (1,)) if quick else astronaut_pairs(AMPLITUDES), recipes)
     return [*by_size(results), *by_amplitude(results, base.flow.size)]
 
 
-def accuracies(pairs: Iterable[Pair], recipes: Sequence[Recipe], *, size: int = 28) -> list[Accuracy]:
+def accuracies(pairs: Iterable[Pair], recipes: Sequence[FlowRecipe], *, size: int = 28) -> list[Accuracy]:
     """The accuracy of each flow recipe on each pair."""
     return [_accuracy(pair, recipe, size) for pair in pairs for recipe in recipes]
 
 
-def _accuracy(pair: Pair, recipe: Recipe, size: int) -> Accuracy:
+def _accuracy(pair: Pair, recipe: FlowRecipe, size: int) -> Accuracy:
     faces = [cut_face(frame, pair.crop, recipe) for frame in (pair.onset, pair.apex)]
     with one_thread():
         began = time.process_time()

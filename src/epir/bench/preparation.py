@@ -10,7 +10,7 @@ import numpy as np
 
 from epir.bench.ratio import Ratio, seconds_each
 from epir.core.records import Clip
-from epir.flow.recipe import RECIPES, Recipe, get_recipe
+from epir.flow.recipe import FLOW_RECIPES, FlowRecipe, flow_recipe
 from epir.maps.prepare import prepare_clip
 from epir.maps.workers import one_thread
 from epir.synthetic.clip import draw_frame
@@ -27,25 +27,25 @@ def measure(*, quick: bool = False) -> list[Ratio]:
     rounds = 5 if quick else 15
     with tempfile.TemporaryDirectory() as folder, one_thread():
         clip = draw_clip(Path(folder))
-        work = {name: preparing(clip, recipe) for name, recipe in RECIPES.items() if is_installed(recipe)}
+        work = {name: preparing(clip, recipe) for name, recipe in FLOW_RECIPES.items() if is_installed(recipe)}
         seconds = seconds_each(work, rounds=rounds)
     return [
         Ratio(
             f"clips per second and core, {name}",
             1.0 / spent,
-            CLIPS_PER_SECOND if name == get_recipe().name else None,
+            CLIPS_PER_SECOND if name == flow_recipe().name else None,
             f"{WIDTH} x {HEIGHT} px, two key frames, {1000 * spent:.1f} ms per clip",
         )
         for name, spent in seconds.items()
     ]
 
 
-def is_installed(recipe: Recipe) -> bool:
+def is_installed(recipe: FlowRecipe) -> bool:
     """Whether the flow method is there: `tvl1` is an extra."""
     return recipe.flow.method != "tvl1" or find_spec("skimage") is not None
 
 
-def preparing(clip: Clip, recipe: Recipe) -> Callable[[], object]:
+def preparing(clip: Clip, recipe: FlowRecipe) -> Callable[[], object]:
     """The work of one clip: read two pictures, find the face, compute the map."""
     return lambda: prepare_clip(clip, recipe)
 

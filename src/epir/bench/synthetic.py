@@ -16,7 +16,7 @@ from epir.core.config import override
 from epir.core.errors import ConfigError
 from epir.faces.mtcnn import find_faces
 from epir.flow.optical import flow_between
-from epir.flow.recipe import Recipe, get_recipe
+from epir.flow.recipe import FlowRecipe, flow_recipe
 from epir.maps.workers import one_thread
 from epir.synthetic.clip import ClipPlan, draw_frame
 from epir.synthetic.corpus import CorpusSettings, plan_corpus, portrait_of
@@ -41,7 +41,7 @@ def landmark_errors(seed: int, name: str, size: int) -> np.ndarray | None:
     return np.linalg.norm(np.array(faces[0].landmarks) - there, axis=1) / canvas.scale
 
 
-def flow_error(plan: ClipPlan, seed: int, size: int, recipe: Recipe) -> tuple[float, float, float]:
+def flow_error(plan: ClipPlan, seed: int, size: int, recipe: FlowRecipe) -> tuple[float, float, float]:
     """Mean endpoint error on the skin of the face crop, mean true motion (both in face units), and correlation."""
     assert plan.course is not None
     face = MovingFace(portrait_of(seed, plan.subject, size), draw_identity(seed, plan.subject).geometry, plan.movement)
@@ -113,7 +113,7 @@ def measure_detection(people: int, size: int, seed: int) -> list[Ratio]:
 def measure_flow(people: int, size: int, seed: int, recipe: str) -> list[Ratio]:
     """The endpoint error of a flow recipe over two clips of each person."""
     plans = plan_corpus(CorpusSettings(people=people, clips=2, idle=0, size=size, seed=seed))
-    rows = np.array([flow_error(plan, seed, size, get_recipe(recipe)) for plan in plans])
+    rows = np.array([flow_error(plan, seed, size, flow_recipe(recipe)) for plan in plans])
     error, length, correlation = (float(value) for value in rows.mean(axis=0))
     detail = f"{len(rows)} clips; {error:.3f} of {length:.3f} face units, correlation {correlation:.2f}"
     return [Ratio(f"endpoint error / motion, {recipe}, {size} px", error / length, None, detail)]

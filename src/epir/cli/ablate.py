@@ -1,5 +1,6 @@
 """The verb `ablate`."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +14,6 @@ from epir.cli.evaluate import (
     Gpus,
     Json,
     Maps,
-    Out,
     Protocol,
     Seeds,
     Workers,
@@ -26,7 +26,9 @@ def ablate(
     sweep: Annotated[
         str | None, typer.Option(help="blocks (7 to 15) or integration (0 to 80 %).", show_default="the ladder")
     ] = None,
-    out: Out = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The folder of the runs.", show_default="runs/PROTOCOL-ablation-ladder")
+    ] = None,
     folds: Folds = "loso",
     seeds: Seeds = 1,
     training: Annotated[
@@ -46,6 +48,7 @@ def ablate(
     """
     from epir.cli.console import emit_json, showing_progress, stdout
     from epir.evaluation import series
+    from epir.evaluation.comparison import scores_with_training
     from epir.evaluation.engines import Engine
 
     with showing_progress(quiet=json) as progress:
@@ -64,7 +67,7 @@ def ablate(
         )
     if json:
         runs = zip(found.names, found.runs, strict=True)
-        emit_json({"runs": {name: {"run": str(run.folder), **run.scores} for name, run in runs}})
+        emit_json({"runs": {name: {"run": str(run.folder), **scores_with_training(run)} for name, run in runs}})
         return
     stdout.print(found.table.text(), markup=False)
     stdout.print(f"runs and table.csv: {found.runs[0].folder.parent}", markup=False)

@@ -14,15 +14,15 @@ def bench(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="Area: model, peers, onnx, preparation, folds, video, flow, synthetic, robustness, web. Repeatable.",
+            help="One area: model, peers, onnx, preparation, folds; video, flow, synthetic, robustness, web.",
             show_default="all areas of speed",
         ),
     ] = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="Change a setting of the area, such as flow.context=0.")
     ] = None,
-    quick: Annotated[bool, typer.Option(help="Fewer rounds, less precise.")] = False,
-    json: Annotated[bool, typer.Option(help="Print one JSON object.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds, less precise.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Measure the speed of this machine as ratios within one run.
 

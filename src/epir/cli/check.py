@@ -25,9 +25,9 @@ def check(
     tree: Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Recognise a corpus, count its clips, classes and people against the expected, list every defect.
+    """Count the clips, classes and people of a corpus against a complete copy, and list every defect.
 
-    Exit code 0 if all is well, 1 if something is missing or wrong.
+    Exit code 0 if nothing is missing or wrong, else 1.
 
     Example: epir check casme2 ~/corpora/CASME2
     """
@@ -75,16 +75,16 @@ def _decode_video(clip: "Clip", frames: "Frames") -> str | None:
     """Decode a video to its end, and compare the last frame with the annotation."""
     from epir.core.errors import FrameError
 
-    last, problems = -1, list[str]()
+    count, problems = 0, list[str]()
     try:
-        for frame in frames:
-            last = frame.number
+        for _ in frames:
+            count += 1
         problems += [note.partition(":")[0] for note in frames.notes]
     except FrameError as error:
         problems.append(error.problem)
     for name, number in (("onset", clip.onset), ("apex", clip.apex), ("offset", clip.offset)):
-        if number is not None and number > last:
-            problems.append(f"the {name} {number} is past the end of the video, whose last frame is {last}")
+        if number is not None and number >= count:
+            problems.append(f"the {name} {number} is past the end of the video, whose last frame is {count - 1}")
     return "; ".join(problems) or None
 
 

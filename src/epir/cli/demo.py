@@ -32,6 +32,7 @@ def demo(
     from epir.core.processes import cores
     from epir.datasets.registry import load_corpus
     from epir.datasets.survey import survey
+    from epir.evaluation.comparison import scores_with_training
     from epir.evaluation.engines import Engine
     from epir.evaluation.run import evaluate
     from epir.evaluation.table import score_table
@@ -71,7 +72,7 @@ def demo(
         report(run, page, maps=[maps], force=True, progress=progress)
     strict = run.scores["strict"]
     if json:
-        emit_json({"report": str(page), "run": str(run.folder), **run.scores})
+        emit_json({"report": str(page), "run": str(run.folder), **scores_with_training(run)})
         return
     stdout.print(score_table([run]).text(), markup=False)
     low, high = strict["uf1_interval"]

@@ -21,7 +21,7 @@ Training = Annotated[
     str | None,
     typer.Option(
         help=f"Training recipe: {', '.join(RECIPES)}.",
-        show_default="by model; a note says so where the shipped weights do not fit",
+        show_default="by model and settings",
     ),
 ]
 Changes = Annotated[
@@ -64,6 +64,7 @@ def evaluate(
     """
     from epir.cli.console import emit_json, showing_progress, stdout
     from epir.evaluation import run as single
+    from epir.evaluation.comparison import scores_with_training
     from epir.evaluation.engines import Engine
     from epir.evaluation.published import comparisons
     from epir.evaluation.series import evaluate_models, parse_models
@@ -105,7 +106,9 @@ def evaluate(
             )
             runs, table = (run,), score_table([run], comparisons(run.experiment.protocol))
     if json:
-        found = {name: {"run": str(run.folder), **run.scores} for name, run in zip(names, runs, strict=False)}
+        found = {
+            name: {"run": str(run.folder), **scores_with_training(run)} for name, run in zip(names, runs, strict=False)
+        }
         emit_json({"runs": found} if len(runs) > 1 else next(iter(found.values())))
         return
     stdout.print(table.text(), markup=False)

@@ -12,12 +12,12 @@ def prepare(
     out: Annotated[Path, typer.Option(help="The map set to write.")],
     size: Annotated[int, typer.Option(help="Width and height of a map, in pixels.")] = 28,
     workers: Annotated[int | None, typer.Option(help="Processes; by default one per core.")] = None,
-    recipe: Annotated[str, typer.Option(help="epir, ststnet-like or htnet-like.")] = "epir",
+    recipe: Annotated[str, typer.Option(help="Flow recipe: epir, ststnet-like or htnet-like.")] = "epir",
     changes: Annotated[
-        list[str] | None, typer.Option("--set", help="Change the recipe: flow.size=224, strain=tensor.")
+        list[str] | None, typer.Option("--set", help="Change the flow recipe: flow.size=224, strain=tensor.")
     ] = None,
     detector: Annotated[str | None, typer.Option(help="mtcnn, or none for frames that are cropped already.")] = None,
-    apex: Annotated[str | None, typer.Option(help="Where none is annotated: spotted or middle.")] = None,
+    apex: Annotated[str | None, typer.Option(help="Apex of clips without one: spotted or middle.")] = None,
     sheet: Annotated[Path | None, typer.Option(help="The annotation sheet, if there are several.")] = None,
     tree: Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")] = None,
     part: Annotated[str | None, typer.Option(help="smic: hs, vis or nir.")] = None,
@@ -26,17 +26,17 @@ def prepare(
     force: Annotated[bool, typer.Option("--force", help="Replace a map set made in another way.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Turn the frames of a corpus into a map set; a second call does what is missing.
+    """Turn the frames of a corpus into a map set. Run the same command to resume.
 
     Example: epir prepare casme2 data/CASME2 --out maps/casme2 --contact-sheet
     """
     from epir.cli.console import emit_json, showing_progress, stdout
-    from epir.flow.recipe import changed, get_recipe
+    from epir.flow.recipe import changed, flow_recipe
     from epir.maps.prepare import CONTACT_SHEETS, chosen_recipe
     from epir.maps.prepare import prepare as prepare_maps
     from epir.maps.resume import read_left_out
 
-    chosen = chosen_recipe(get_recipe(recipe, changes or ()), detector, apex)
+    chosen = chosen_recipe(flow_recipe(recipe, changes or ()), detector, apex)
     given: dict[str, Any] = {"sheet": sheet, "tree": tree, "part": part}
     with showing_progress() as progress:
         maps = prepare_maps(
@@ -73,7 +73,7 @@ def prepare(
         )
         return
     stdout.print(f"{out}: {len(maps)} maps of {people} people, {maps.size} x {maps.size} px", markup=False)
-    stdout.print(f"recipe: {'; '.join([chosen.name, *changed(chosen)])}", markup=False)
+    stdout.print(f"flow recipe: {'; '.join([chosen.name, *changed(chosen)])}", markup=False)
     stdout.print(f"apex: {', '.join(f'{count} {source}' for source, count in apexes.items())}", markup=False)
     if contact_sheet:
         stdout.print(f"contact sheets: {out / CONTACT_SHEETS}", markup=False)

@@ -13,10 +13,10 @@ def report(
     out: Annotated[Path | None, typer.Option(help="The page.", show_default="RUN/report.html")] = None,
     maps: Annotated[
         list[Path] | None,
-        typer.Option(help="Map sets for the pictures; repeat for several.", show_default="where the run found them"),
+        typer.Option(help="Map sets for the pictures; repeat for several.", show_default="where the run recorded them"),
     ] = None,
     faces: Annotated[
-        bool, typer.Option(help="Show faces where the frames are at hand. A licence may forbid passing them on.")
+        bool, typer.Option(help="Show faces where frames are available. A licence may forbid sharing them.")
     ] = True,
     latex: Annotated[bool, typer.Option("--latex", help="Also write the tables as LaTeX, beside the page.")] = False,
     markdown: Annotated[
@@ -26,9 +26,9 @@ def report(
         Path | None, typer.Option(help="Also write the figures as PNG and SVG into this folder.", show_default=False)
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the paths of what was written as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the paths of the written files as JSON.")] = False,
 ) -> None:
-    """Write one page of HTML with tables, confusion matrices, curves and token pictures; no other file is needed.
+    """Write a self-contained HTML page with tables, confusion matrices, curves and token pictures.
 
     Example: epir report runs/first --latex --figures runs/first/figures
     """

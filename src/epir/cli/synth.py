@@ -1,4 +1,4 @@
-"""`epir synth`: a corpus of invented faces, or maps made of them."""
+"""`epir synth`: a corpus of synthetic faces, or maps made of them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,17 +18,17 @@ def synth(
     size: Annotated[
         int | None, typer.Option(help="Pixels of a frame, or with --maps of a map.", show_default="480; maps 28")
     ] = None,
-    fps: Annotated[float, typer.Option(help="Frames a second.")] = 200.0,
-    seed: Annotated[int, typer.Option(help="Another seed, other people.")] = 0,
+    fps: Annotated[float, typer.Option(help="Frames per second.")] = 200.0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     truth: Annotated[bool, typer.Option("--truth", help="Write the true flow from onset to apex too.")] = False,
-    png: Annotated[bool, typer.Option("--png", help="Frames as png, without loss.")] = False,
+    png: Annotated[bool, typer.Option("--png", help="Write frames as png (lossless).")] = False,
     quality: Annotated[int, typer.Option(help="Quality of jpg frames, 1 to 100.")] = 92,
     maps: Annotated[
-        int | None, typer.Option(help="Write a map set of so many clips instead, without frames.", show_default=False)
+        int | None, typer.Option(help="Write a map set of this many clips instead, without frames.", show_default=False)
     ] = None,
     recipe: Annotated[
         list[str] | None,
-        typer.Option(help="With --maps: epir, direct, ...; several are mixed.", show_default="epir"),
+        typer.Option(help="With --maps: flow recipe (epir, direct, ...); several are mixed.", show_default="epir"),
     ] = None,
     shares: Annotated[
         str | None,
@@ -37,11 +37,11 @@ def synth(
     change: Annotated[
         list[str] | None, typer.Option("--set", help="Change a setting, such as nuisances.blink=0.5.")
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes that work side by side; the result is the same.")] = 1,
+    workers: Annotated[int, typer.Option(help="Processes; the result is the same for any number.")] = 1,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Write a corpus of invented faces with annotations, or with --maps a map set for training.
+    """Write a corpus of synthetic faces with annotations, or with --maps a map set for training.
 
     Example: epir synth corpora/synthetic --people 12 --clips 9 --workers 2
 
@@ -54,7 +54,7 @@ def synth(
     if maps is None:
         if recipe or shares:
             raise ConfigError(
-                f"{'--recipe' if recipe else '--shares'} is about maps", fix="add --maps N, or leave it out"
+                f"{'--recipe' if recipe else '--shares'} needs --maps", fix="add --maps N, or leave it out"
             )
         from epir.synthetic.corpus import CorpusSettings
 
@@ -71,20 +71,20 @@ def synth(
             truth=truth,
         )
         with showing_progress() as progress:
-            told = _write_corpus(out, override(corpus, change or ()), workers, force, progress)
-        text = f"{told['clips']} clips of {told['people']} people in {out}; next: epir check synthetic {out}"
+            summary = _write_corpus(out, override(corpus, change or ()), workers, force, progress)
+        text = f"{summary['clips']} clips of {summary['people']} people in {out}; next: epir check synthetic {out}"
     else:
         if truth:
-            raise ConfigError("maps have no frames, so --truth does not go with --maps", fix="leave one of them out")
+            raise ConfigError("--truth cannot be used with --maps: maps have no frames", fix="leave one of them out")
         from epir.synthetic.maps import MapSettings, read_shares
 
         recipes, parts = tuple(recipe or ("epir",)), read_shares(shares)
         wanted = MapSettings(maps, recipes, 28 if size is None else size, classes, seed, parts)
         with showing_progress() as progress:
-            told = _write_maps(out, override(wanted, change or ()), workers, force, progress)
-        text = f"{told['maps']} maps of {told['people']} people in {out}; next: epir train {out} --protocol sde"
+            summary = _write_maps(out, override(wanted, change or ()), workers, force, progress)
+        text = f"{summary['maps']} maps of {summary['people']} people in {out}; next: epir train {out} --protocol sde"
     if as_json:
-        emit_json(told)
+        emit_json(summary)
     else:
         stdout.print(text, markup=False)
 

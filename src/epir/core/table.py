@@ -11,7 +11,7 @@ from typing import Literal
 Kind = Literal["", "strict", "best_epoch", "published"]  # what the scores of a row are
 
 MISSING = "–"
-NOTES_SHOWN = 3  # of a table in HTML; further ones are folded away
+NOTES_SHOWN = 2  # of a table in HTML; further ones are folded away
 LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",

@@ -33,7 +33,7 @@ class Correction:
 class Defect:
     """Something about one clip that stands in the way of using it.
 
-    `known` marks what every copy of the release has: it is listed, but it is no fault of this copy.
+    `known` marks what every copy of the release has: it is listed, but not a fault of this copy.
     """
 
     clip: str

@@ -1,6 +1,6 @@
 """CASME II [1]: column names, spellings and label maps.
 
-The sheet exists in two versions, told apart by content: three clips of sub24 are sadness in 2014, surprise in 2019.
+The sheet exists in two versions, recognised by content: three clips of sub24 are sadness in 2014, surprise in 2019.
 
 [1] Yan et al. 2014, CASME II: An Improved Spontaneous Micro-Expression Database and the Baseline Evaluation, PLoS ONE
 """

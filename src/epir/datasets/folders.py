@@ -24,7 +24,7 @@ class Listing:
 
     folders: dict[str, Path]  # by name, sorted
     frames: tuple[int, ...]  # frame numbers, sorted
-    files: tuple[str, ...]  # names of everything that is no picture, sorted
+    files: tuple[str, ...]  # names of everything else, sorted
 
     @property
     def videos(self) -> list[str]:
@@ -42,8 +42,8 @@ class Tree:
         self.root = root
         self._listings: dict[Path, Listing] = {}
 
-    def look(self, folder: Path) -> Listing:
-        """What `folder` holds; hidden files and archives' leftovers are passed over."""
+    def listing(self, folder: Path) -> Listing:
+        """What `folder` holds, without hidden files and leftovers of archives."""
         if folder not in self._listings:
             self._listings[folder] = _scan(folder)
         return self._listings[folder]
@@ -53,7 +53,7 @@ class Tree:
         level = [folder]
         for _ in range(depth + 1):
             yield from level
-            level = [child for parent in level for child in self.look(parent).folders.values()]
+            level = [child for parent in level for child in self.listing(parent).folders.values()]
 
     def names(self, folder: Path) -> list[str]:
         """The names of a folder and of those above it down from the root, nearest first, in lower case."""
@@ -71,7 +71,7 @@ class Tree:
         pictures: list[Path] = []
         count = 0
         for folder in self.below(self.root, DEEPEST):
-            listing = self.look(folder)
+            listing = self.listing(folder)
             archives += [self.relative(folder / name) for name in listing.files if is_archive(name)]
             videos += [self.relative(folder / name) for name in listing.videos]
             if listing.frames:
@@ -87,7 +87,7 @@ class Tree:
         elif pictures:
             found.append(f"pictures in {len(pictures)} folders ({_examples([self.relative(p) for p in pictures])})")
         if not found:
-            listing = self.look(self.root)
+            listing = self.listing(self.root)
             names = [*(f"{name}/" for name in listing.folders), *listing.files]
             found.append(f"neither pictures nor videos ({_examples(names)})" if names else "nothing")
         return ", ".join(found)
@@ -134,7 +134,7 @@ class Layouts:
     """Where a corpus keeps its frames."""
 
     kinds: Mapping[str, str]  # layout -> the kind of tree that it makes
-    names: Mapping[str, str]  # kind of tree -> pattern of a folder's name that tells it
+    names: Mapping[str, str]  # kind of tree -> pattern of the name of a folder above it
     example: str = ""  # the path of one frame, for messages
     ignored: tuple[str, ...] = ()  # folders that never lead to frames
     clip_name: Callable[[str], str] = str.casefold  # one spelling for a clip's folder
@@ -200,7 +200,7 @@ def frame_notes(disk: Tree, homes: Sequence[Path], other_kinds: Sequence[str]) -
 
 
 class _Search:
-    """Looks names up in folders, each indexed once by what its children stand for."""
+    """Looks names up in folders; each folder is indexed once by the meaning of its children's names."""
 
     def __init__(self, tree: Tree, layouts: Layouts) -> None:
         self.tree, self.layouts = tree, layouts
@@ -225,7 +225,7 @@ class _Search:
                     if hits:
                         found.setdefault(self._kind(folder, layout), []).append((folder, layout))
                         entered.update(hits)
-                below += [path for path in self.tree.look(folder).folders.values() if path not in entered]
+                below += [path for path in self.tree.listing(folder).folders.values() if path not in entered]
             level = [path for path in below if path.name.casefold() not in self.layouts.ignored]
         return {kind: found[kind] for kind in self.layouts.order if kind in found}
 
@@ -235,7 +235,7 @@ class _Search:
         for root, layout in roots:
             for spelling in place.spellings:
                 folder = self._follow(root, layout.split("/"), spelling)
-                if folder is not None and (is_video(layout) or self.tree.look(folder).frames):
+                if folder is not None and (is_video(layout) or self.tree.listing(folder).frames):
                     return folder
                 there = there or folder
         return there
@@ -250,7 +250,7 @@ class _Search:
 
     def _index(self, folder: Path, part: str) -> dict[object, list[Path]]:
         if (folder, part) not in self._indices:
-            listing = self.tree.look(folder)
+            listing = self.tree.listing(folder)
             here = listing.folders
             if is_video(part):
                 part_of, here = Path(part).stem, {Path(name).stem: folder / name for name in listing.videos}
@@ -271,5 +271,5 @@ class _Search:
             return VIDEO
         names = self.tree.names(folder)
         patterns = self.layouts.names.items()
-        told = (kind for name in names for kind, pattern in patterns if fnmatchcase(name, pattern))
-        return next(told, self.layouts.kinds[layout])
+        named = (kind for name in names for kind, pattern in patterns if fnmatchcase(name, pattern))
+        return next(named, self.layouts.kinds[layout])

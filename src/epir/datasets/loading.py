@@ -39,13 +39,13 @@ class SheetFormat:
     subject: str  # how a subject's number is written in full
     words: frozenset[str]  # the emotion words of the corpus
     layouts: Layouts
-    page: str = ""  # the page of the workbook to look at first
+    page: str = ""  # the page of the workbook to try first
     further: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # columns that may be missing
     passed_on: tuple[str, ...] = ("action_units", "objective_class")  # those of them that a clip keeps
     clip: str = "{clip}"  # the clip's name
     clip_case: Callable[[str], str] = str  # one spelling for what the sheet calls the clip
     version: Callable[[Sequence[Clip], Table], str] = version_in_name
-    events: Callable[[Row], Sequence[Row]] = one_event  # a row of some sheets tells of several micro-expressions
+    events: Callable[[Row], Sequence[Row]] = one_event  # a row of some sheets lists several micro-expressions
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def _clip(form: SheetFormat, entry: Entry, folder: Path | None) -> tuple[Clip, l
             numbers[name] = frame_number(cells.get(name))
         except ValueError:
             numbers[name] = None
-            problems.append(("no number", f"the {name} is {cells[name]!r}, which is no frame number"))
+            problems.append(("no number", f"the {name} is {cells[name]!r}, which is not a frame number"))
         else:
             if (number := numbers[name]) is not None and folder is not None and is_video(folder.name):
                 numbers[name] = number - FIRST_FRAME  # frames of a video are counted from 0
@@ -176,7 +176,7 @@ def _folder_problems(disk: Tree, clip: Clip) -> Iterator[Problem]:
         if not clip.frames.stat().st_size:
             yield "no frames", "its video is empty"
     else:
-        yield from frame_problems(clip, disk.look(clip.frames).frames)
+        yield from frame_problems(clip, disk.listing(clip.frames).frames)
 
 
 def _notes(disk: Tree, path: Path, others: Sequence[Path], matches: Matches) -> Iterator[str]:

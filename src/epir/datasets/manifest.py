@@ -86,7 +86,7 @@ def _clip(row: Row, folder: Path, corpus: str) -> tuple[Clip, list[Problem]]:
             numbers[name] = frame_number(cells.get(name), zero=True)
         except ValueError:
             numbers[name] = None
-            problems.append(("no number", f"the {name} is {cells[name]!r}, which is no frame number"))
+            problems.append(("no number", f"the {name} is {cells[name]!r}, which is not a frame number"))
     if not cells["emotion"]:
         problems.append(("emotion", "it has no emotion"))
     return Clip(
@@ -110,7 +110,7 @@ def _fps(cells: Mapping[str, str], problems: list[Problem]) -> float | None:
     except ValueError:
         fps = 0.0
     if not 0 < fps < float("inf"):
-        problems.append(("no number", f"the fps is {text!r}, which is no number of frames per second"))
+        problems.append(("no number", f"the fps is {text!r}, which is not a frame rate"))
         return None
     return fps
 
@@ -121,7 +121,7 @@ def _with_frames(clip: Clip, written: str, disk: Tree) -> tuple[Clip, list[Probl
     if place is None:
         return clip, [("no folder", "the column frames is empty")]
     if place.is_dir():
-        frames = disk.look(place).frames
+        frames = disk.listing(place).frames
         if frames:
             clip = _filled(clip, onset=frames[0], offset=frames[-1])
         return clip, list(frame_problems(clip, frames))

@@ -69,7 +69,7 @@ class Protocol:
         left_out = OWN_WORDS.get(clip.corpus, frozenset()) - accepted
         also = f" (and {', '.join(sorted(left_out))}, which it leaves out)" if left_out else ""
         return ProtocolError(
-            f"the clip {clip.key} is labelled {clip.emotion!r}, a word that the protocol {self.name} does not know",
+            f"the clip {clip.key} is labelled {clip.emotion!r}, which the protocol {self.name} does not know",
             fix=f"use one of: {', '.join(sorted(accepted))}{also}; or evaluate under sde, which takes any label",
         )
 

@@ -44,7 +44,7 @@ def find_sheet(tree: Tree, patterns: Sequence[str], *, title: str, example: str 
     """The annotation sheet of a corpus, and others that would do; of several versions the newest is taken."""
     named: dict[str, list[Path]] = {pattern: [] for pattern in patterns}
     for folder in tree.below(tree.root, depth=2):
-        for name in tree.look(folder).files:
+        for name in tree.listing(folder).files:
             fits = (pattern for pattern in patterns if fnmatchcase(name.casefold(), pattern.casefold()))
             if not name.startswith("~$") and (first := next(fits, None)):
                 named[first].append(folder / name)
@@ -130,7 +130,7 @@ def _pages(path: Path) -> Iterator[tuple[str, Grid]]:
     elif content.startswith(_ZIP):
         yield from _workbook(path)
     elif path.suffix.casefold() in (".xlsx", ".xls"):
-        raise DatasetError(f"{path} is damaged: it is no Excel file", fix="copy it again from the release")
+        raise DatasetError(f"{path} is damaged: it is not an Excel file", fix="copy it again from the release")
     else:
         yield "", _comma_separated(path, content)
 
@@ -152,7 +152,7 @@ def _workbook(path: Path) -> Iterator[tuple[str, Grid]]:
 
 
 def _old_workbook(path: Path, content: bytes) -> Iterator[tuple[str, Grid]]:
-    """The pages of an .xls; a workbook with a password, .xlsx or .xls, looks like one too."""
+    """The pages of an .xls; a workbook with a password, .xlsx or .xls, starts like one too."""
     import xlrd
 
     try:
@@ -175,11 +175,11 @@ def _comma_separated(path: Path, content: bytes) -> Grid:
     try:
         return [[plain(cell) for cell in row] for row in csv.reader(io.StringIO(text), delimiter=separator)]
     except csv.Error as error:
-        raise DatasetError(f"{path} is no table of text: {error}", fix="save it as CSV with commas, in UTF-8") from None
+        raise DatasetError(f"{path} is not a table: {error}", fix="save it as CSV with commas, in UTF-8") from None
 
 
 def _decoded(content: bytes) -> str:
-    """The text of a file: UTF-8, UTF-16 (marked, or told by its zeros), or else the Windows code page."""
+    """The text of a file: UTF-8, UTF-16 (with a mark, or recognised by its zeros), or else Windows-1252."""
     half = content[:2000]
     zeros = half[0::2].count(0), half[1::2].count(0)
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

@@ -102,7 +102,7 @@ class Home:
     """A folder that holds subjects: of which part, and of which kind of tree."""
 
     folder: Path
-    part: str  # empty where no folder's name tells it
+    part: str  # empty where no folder is named after it
     tree: str  # empty for SMIC-E
 
 
@@ -145,7 +145,7 @@ def _homes(disk: Tree) -> Iterator[Home]:
     for _ in range(DEEPEST + 1):
         below: list[Path] = []
         for folder in level:
-            folders = disk.look(folder).folders
+            folders = disk.listing(folder).folders
             subjects = {name for name in folders if _SUBJECT.fullmatch(name)}
             if subjects:
                 yield _home(disk, folder)
@@ -163,7 +163,7 @@ def _home(disk: Tree, folder: Path) -> Home:
 
 
 def _clips(disk: Tree, home: Path, part: str) -> Iterator[tuple[Clip, list[Problem]]]:
-    for name, folder in disk.look(home).folders.items():
+    for name, folder in disk.listing(home).folders.items():
         if match := _SUBJECT.fullmatch(name):
             for below in disk.below(folder, depth=3):
                 if _CLIP.fullmatch(below.name):
@@ -171,11 +171,11 @@ def _clips(disk: Tree, home: Path, part: str) -> Iterator[tuple[Clip, list[Probl
 
 
 def _clip(disk: Tree, folder: Path, part: str, subject: str) -> tuple[Clip, list[Problem]]:
-    frames = disk.look(folder).frames
+    frames = disk.listing(folder).frames
     above = folder.parent.name.casefold()
     match = _CLIP.fullmatch(folder.name)
     assert match is not None
-    word, told = TOKENS[match[2].casefold()], subject_name(match[1])
+    word, named = TOKENS[match[2].casefold()], subject_name(match[1])
     clip = Clip(
         corpus="smic",
         subject=subject,
@@ -189,8 +189,8 @@ def _clip(disk: Tree, folder: Path, part: str, subject: str) -> tuple[Clip, list
     problems = list(frame_problems(clip, frames))
     if clip.emotion != word:
         problems.append(("emotion", f"it lies under {above!r}, but its name says {word!r}"))
-    if told != subject:
-        problems.append(("subject", f"it lies under {subject}, but its name says {told}"))
+    if named != subject:
+        problems.append(("subject", f"it lies under {subject}, but its name says {named}"))
     return clip, problems
 
 

@@ -64,7 +64,7 @@ def frame_number(cell: object, *, zero: bool = False) -> int | None:
 
 
 def frame_of_file(name: str) -> int | None:
-    """The frame number of a picture: the last integer of its name; `None` for anything that is no picture.
+    """The frame number of a picture: the last integer of its name; `None` for anything that is not a picture.
 
     >>> frame_of_file("reg_img46.jpg"), frame_of_file("006_05562.JPG"), frame_of_file("notes.txt")
     (46, 5562, None)

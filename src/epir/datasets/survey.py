@@ -86,7 +86,7 @@ def expected_composite(protocol: str = "cde") -> Counts:
 
 
 def _version(name: str, sheet: str) -> dict[str, Any]:
-    """The table of one version; where the sheet does not tell its version, the only one there is."""
+    """The table of one version; where the version of the sheet is unknown, the only one there is."""
     versions = _expected().get(name, {})
     only = next(iter(versions.values())) if len(versions) == 1 else {}
     found: dict[str, Any] = versions.get(sheet, only if sheet == "unknown" else {})

@@ -17,6 +17,7 @@ import numpy as np
 from epir.core.config import differences, to_dict
 from epir.core.errors import RunError
 from epir.core.seeds import generator
+from epir.core.table import MISSING
 from epir.evaluation.experiment import Experiment
 from epir.evaluation.scores import COLUMNS, LEVEL, RESAMPLINGS, Column, counts_by_person, uf1
 from epir.evaluation.store import Run
@@ -24,15 +25,22 @@ from epir.training.recipe import RECIPES, RENAMED_RECIPES, TrainingSettings
 
 MOST_EXACT = 13  # people up to which all swaps are tried
 SWAPS = 10_000
-NOT_APPLICABLE = "–"
 
 
 @dataclass(frozen=True)
 class Training:
-    """What tables say about how a run's weights came about."""
+    """How the weights of a run were trained, as tables show it."""
 
-    recipe: str  # `none` for zero-shot; a changed recipe says so
-    first_weights: str  # random, shipped, or the name of a model folder; of a zero-shot run, those that predict
+    recipe: str | None  # `none` for zero-shot; a changed recipe says so; nothing for a pipeline without a network
+    first_weights: str | None  # random, shipped, or the name of a model folder; of a zero-shot run, those that predict
+
+    @property
+    def cells(self) -> tuple[str, str]:
+        """Both for a table."""
+        return self.recipe or MISSING, self.first_weights or MISSING
+
+    def __str__(self) -> str:
+        return "training {}, first weights {}".format(*self.cells)
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ def training_of(experiment: Experiment) -> Training:
     if experiment.is_zero_shot:
         return Training("none", _known_weights(experiment.weights))
     if is_pipeline(experiment.model.name):
-        return Training(NOT_APPLICABLE, NOT_APPLICABLE)
+        return Training(None, None)
     start = experiment.training.start
     return Training(_recipe(experiment.training), Path(start).name if start else "random")
 

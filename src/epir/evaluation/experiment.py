@@ -130,22 +130,15 @@ def _substitution(model: Any, used: TrainingSettings) -> tuple[str, ...]:
     before = default_recipe(usual)
     if before == default_recipe(model):
         return ()
-    changed = config.differences(usual, replace(model, **{name: getattr(usual, name) for name in FREE}))
+    now, then = config.to_dict(model), config.to_dict(usual)
+    changed = [
+        f"model.{name}={now[name]} (not {then[name]})" for name in now if name not in FREE and now[name] != then[name]
+    ]
     return (
-        f"the shipped weights do not fit {model.name} with {_listed(changed)}: training uses the recipe {used.name} "
-        f"({used.epochs} epochs, from {first_weights(used)}, model.normalise {model.normalise}) instead of the "
+        f"the shipped weights do not fit {model.name} with {', '.join(changed)}: training uses the recipe {used.name} "
+        f"(training.epochs {used.epochs}, {first_weights(used)}, model.normalise {model.normalise}) instead of the "
         f"default {before}. The scores are not comparable with those of {before}.",
     )
-
-
-def _listed(changed: Iterable[str]) -> str:
-    """`name: old -> new` lines as `model.name=new (not old)`."""
-    words = []
-    for line in changed:
-        name, _, values = line.partition(": ")
-        old, _, new = values.partition(" -> ")
-        words.append(f"model.{name}={new} (not {old})")
-    return ", ".join(words)
 
 
 def _normalisation(folder: Path, model: Any) -> Any:

@@ -12,6 +12,7 @@ from epir.core.errors import EpirWarning, RunError
 from epir.core.files import write_text
 from epir.core.progress import Progress
 from epir.core.table import Table
+from epir.evaluation.comparison import scores_with_training
 from epir.evaluation.engines import Engine
 from epir.evaluation.experiment import Resolved, first_weights, resolve_settings
 from epir.evaluation.published import RUNGS, PublishedScores, comparisons, ladder
@@ -173,7 +174,7 @@ def _evaluate_each(
     names = tuple(variant.name for variant in variants)
     published = published_for(runs[0].experiment.protocol)
     table = score_table(runs, _matching(names, published), names=names)
-    scores = {name: run.scores for name, run in zip(names, runs, strict=True)}
+    scores = {name: scores_with_training(run) for name, run in zip(names, runs, strict=True)}
     write_text(out / "table.csv", table.csv())
     write_text(out / "table.json", json.dumps(scores, indent=1) + "\n")
     return Series(names, runs, table)

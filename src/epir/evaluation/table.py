@@ -24,7 +24,7 @@ TRAINING_COLUMNS: Final = (Column("training"), Column("first weights"))
 EVALUATION: Final = Column("evaluation", tag=True)
 
 INTERVAL_NOTE = f"Interval: {LEVEL}, bootstrap over people. Scores of several seeds are means."
-CHANGED_NOTE = "(changed): some settings differ from those of the recipe; config.toml of the run lists them all."
+CHANGED_NOTE = "Training (changed): settings differ from those of the recipe; config.toml of the run lists them."
 PUBLISHED_NOTE = (
     "Published scores (Table {tables} of the paper) are of all people of the protocol, and best epoch or unknown "
     "unless a row says otherwise; compare them with best epoch (leaks), not with strict."
@@ -54,10 +54,10 @@ def score_table(runs: Sequence[Run], published: Sequence[PublishedScores] = (), 
     others = [method for method, pairs in methods.items() if pairs[0].table <= 3]
     own_first = sorted(others, key=lambda method: method != OWN_METHOD)
     rows += [_published_row(methods[method], parts) for method in own_first]
-    notes = [INTERVAL_NOTE]
+    is_changed = any("(changed)" in row.cells[1] for row in rows)
+    notes = [f"{INTERVAL_NOTE} {CHANGED_NOTE}" if is_changed else INTERVAL_NOTE]
     tables = ", ".join(map(str, sorted({each.table for each in published})))
     notes += [PUBLISHED_NOTE.format(tables=tables)] if published else []
-    notes += [CHANGED_NOTE] if any("(changed)" in row.cells[1] for row in rows) else []
     remarks = (each for each in published if each.note)
     notes += dict.fromkeys(f"{each.method}, published ({each.selection}): {each.note}." for each in remarks)
     return Table("scores", _caption(runs[0]), tuple(columns), tuple(rows), tuple(notes))
@@ -71,23 +71,21 @@ def comparison_table(comparisons: Sequence[Comparison], *, names: Mapping[str, s
         *(Column(f"{LEVEL} interval", numeric=True), Column("p", numeric=True)),
     )
     rows = tuple(
-        Row(
+        score_row(
+            (names.get(each.second, each.second),),
+            each.second_training,
+            each.column,
             (
-                *(names.get(each.second, each.second), each.second_training.recipe),
-                *(each.second_training.first_weights, COLUMN_NAMES[each.column]),
                 *(f"{each.difference:+.4f}", f"{each.interval[0]:+.4f} to {each.interval[1]:+.4f}"),
                 "< 0.001" if each.p < 0.001 else f"{each.p:.4f}",
             ),
-            kind=each.column,
         )
         for each in comparisons
     )
-    first, training = comparisons[0].first, comparisons[0].first_training
+    first = comparisons[0].first
     swaps = "exact: all swaps" if comparisons[0].is_exact else f"{SWAPS:,} random swaps"
     note = f"p: paired permutation test over people ({swaps}). Only strict is a result."
-    caption = (
-        f"Difference to {names.get(first, first)} (training {training.recipe}, first weights {training.first_weights})"
-    )
+    caption = f"Difference to {names.get(first, first)} ({comparisons[0].first_training})"
     return Table("comparison", caption, columns, rows, (note,))
 
 
@@ -95,8 +93,7 @@ def score_row(
     first: tuple[str, ...], training: Training, column: scores.Column, cells: Sequence[str], *, strong: bool = False
 ) -> Row:
     """A row of scores with its training and its kind."""
-    start = (*first, training.recipe, training.first_weights, COLUMN_NAMES[column])
-    return Row((*start, *cells), kind=column, strong=strong)
+    return Row((*first, *training.cells, COLUMN_NAMES[column], *cells), kind=column, strong=strong)
 
 
 def corpus_title(name: str) -> str:

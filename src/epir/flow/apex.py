@@ -1,8 +1,8 @@
 """The apex of a clip whose annotation gives none: where the face has moved most since the onset.
 
-Two things move as well and are no expression: the head, which drifts and does not come back, and the lids. What the
-face has kept of its motion at the offset is drift; most of it, in step with time, is taken off (not all: an offset may
-be annotated before the face is at rest). The lids and the rim of the crop have little say.
+The head and the lids move too. The motion that is left at the offset is taken for drift of the head, and most of it is
+subtracted in proportion to time (not all: an offset may be annotated before the face is at rest). The lids and the rim
+of the crop get little weight.
 
 Axes: h pixels of the small face
 """
@@ -19,9 +19,9 @@ from epir.flow.optical import to_grey
 from epir.frames.reader import Frames
 
 SPOTTING_SIZE = 84  # px: enough to see which frame moved most, a quarter of the work of a map
-SAMPLES = 16  # frames looked at in one pass; the next pass looks between the best one's neighbours
+SAMPLES = 16  # frames measured in one pass; the next pass measures between the best one's neighbours
 MOVING_SHARE = 0.05  # the motion of a frame is that of the twentieth of the face that moves most
-DRIFT = 0.7  # share of the motion left at the offset that is taken off
+DRIFT = 0.7  # share of the motion left at the offset that is subtracted
 
 
 def middle_apex(frames: Frames, onset: int, offset: int) -> int:
@@ -34,7 +34,7 @@ def spot_apex(frames: Frames, onset: int, offset: int, crop: Crop) -> int:
     """The number of the frame after `onset`, up to `offset`, in which the face has moved most since the onset.
 
     Frames are sampled evenly first and then more densely around the best, so that a long clip costs little more than a
-    short one. Frames that are missing are passed over.
+    short one. Missing frames are skipped.
     """
     numbers = frames_after(frames, onset, offset)
     before = small_face(frames.read(onset), crop)
@@ -78,14 +78,14 @@ def face_motion(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 def strength(motion: np.ndarray) -> float:
     """How far the part of the face moves that moves most."""
-    lengths = (np.hypot(motion[..., 0], motion[..., 1]) * say(motion.shape[0])).ravel()
+    lengths = (np.hypot(motion[..., 0], motion[..., 1]) * weights(motion.shape[0])).ravel()
     count = max(1, round(MOVING_SHARE * lengths.size))
     return float(np.partition(lengths, -count)[-count:].mean())
 
 
 @cache
-def say(size: int) -> np.ndarray:
-    """The say of each point in spotting, (h, h): none for the rim, little for the lids, which blink."""
+def weights(size: int) -> np.ndarray:
+    """The weight of each point, (h, h): none at the rim, little on the lids, which blink."""
     y, x = (np.mgrid[0:size, 0:size] + 0.5) / size - 0.5
     lids = np.maximum(*(np.exp(-(((x - side * 0.24) / 0.17) ** 4) - ((y + 0.24) / 0.10) ** 4) for side in (-1, 1)))
     return (1.0 - 0.8 * lids) * (np.hypot(x, y) < 0.48)

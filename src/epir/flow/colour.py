@@ -1,6 +1,6 @@
 """Motion in pictures: flow as colours and as arrows, strain as brightness.
 
-Colour tells direction as on a clock face (the wheel of `colour_wheel`), strength of colour tells speed, white is still.
+Hue is direction (see `colour_wheel`), saturation is speed, white is still.
 
 Axes: h, w pixels; pictures are (h, w, 3) uint8 RGB
 """

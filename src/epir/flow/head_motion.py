@@ -1,16 +1,16 @@
-"""Taking the motion of the head out of a flow, so that the motion of the skin is left.
+"""Removing the motion of the head from a flow, so that the motion of the skin is left.
 
 Axes: h, w pixels of the flow
 """
 
 import numpy as np
 
-ROUNDS = 12  # of reweighting; the fit stands still before
-GRID = 42  # points per side that the fit looks at
+ROUNDS = 12  # of reweighting; the fit has converged by then
+GRID = 42  # points per side that the fit uses
 
 
 def without_head_motion(flow: np.ndarray, kind: str = "keep") -> np.ndarray:
-    """The (h, w, 2) flow without the head's part: `keep` all, take off the `median`, or a fitted `similarity`."""
+    """The (h, w, 2) flow without the head's part: `keep` all, subtract the `median` or a fitted `similarity`."""
     if kind == "keep":
         return flow
     if kind == "median":
@@ -21,7 +21,7 @@ def without_head_motion(flow: np.ndarray, kind: str = "keep") -> np.ndarray:
 def similarity_motion(flow: np.ndarray) -> np.ndarray:
     """The shift, turn and scale that most stable points follow, as an (h, w, 2) flow.
 
-    Fitted by reweighted least squares: points that move otherwise (the expression) lose their say. The points where
+    Fitted by reweighted least squares: points that move otherwise (the expression) lose weight. The points where
     expressions are made (brows, lids, mouth) count little from the start.
     """
     height, width = flow.shape[:2]

@@ -13,17 +13,17 @@ from epir.core.errors import ShapeError
 from epir.faces.align import Crop
 from epir.flow.head_motion import without_head_motion
 from epir.flow.optical import flow_between
-from epir.flow.recipe import Recipe
+from epir.flow.recipe import FlowRecipe
 from epir.flow.strain import optical_strain
 
 
-def cut_face(frame: np.ndarray, crop: Crop, recipe: Recipe) -> np.ndarray:
+def cut_face(frame: np.ndarray, crop: Crop, recipe: FlowRecipe) -> np.ndarray:
     """The face of a frame as `face_map` wants it: at `flow.size`, with the recipe's context around it."""
     size, border = recipe.flow.size, recipe.flow.border
     return crop.widen((size + 2 * border) / size).apply(frame, size + 2 * border)
 
 
-def face_map(onset_face: np.ndarray, apex_face: np.ndarray, recipe: Recipe, size: int = 28) -> np.ndarray:
+def face_map(onset_face: np.ndarray, apex_face: np.ndarray, recipe: FlowRecipe, size: int = 28) -> np.ndarray:
     """The map of two faces (h, h, 3) uint8 cut out by `cut_face`, as (3, S, S) float32.
 
     Square faces of another size are brought to the one the recipe wants.
@@ -33,16 +33,16 @@ def face_map(onset_face: np.ndarray, apex_face: np.ndarray, recipe: Recipe, size
     return flow_to_map(without_border(flow_between(faces[0], faces[1], recipe), recipe), recipe, size)
 
 
-def without_border(flow: np.ndarray, recipe: Recipe) -> np.ndarray:
+def without_border(flow: np.ndarray, recipe: FlowRecipe) -> np.ndarray:
     """The flow of the face alone: the context is cut off."""
     border = recipe.flow.border
     return flow[border : flow.shape[0] - border, border : flow.shape[1] - border]
 
 
-def flow_to_map(flow: np.ndarray, recipe: Recipe, size: int = 28) -> np.ndarray:
+def flow_to_map(flow: np.ndarray, recipe: FlowRecipe, size: int = 28) -> np.ndarray:
     """The map of an (h, h, 2) flow in its own pixels, as (3, S, S) float32: u, v, strain."""
     if flow.ndim != 3 or flow.shape[0] != flow.shape[1] or flow.shape[2] != 2:
-        raise ShapeError(f"a flow of shape {flow.shape} gives no map", fix="give a square flow (h, h, 2)")
+        raise ShapeError(f"a flow of shape {flow.shape} cannot be made into a map", fix="give a square flow (h, h, 2)")
     flow = without_head_motion(flow.astype(np.float32), recipe.head_motion)
     scale = size / flow.shape[0]
     motion = area_average(flow, size) * scale  # (S, S, 2), in pixels of the map

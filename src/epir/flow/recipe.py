@@ -45,7 +45,7 @@ class FlowSettings:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class FlowRecipe:
     """A flow recipe: two frames -> a map of u, v and strain."""
 
     name: str = "epir"
@@ -78,32 +78,32 @@ class Recipe:
         return {**to_dict(self), "digest": self.digest}
 
 
-RECIPES: Mapping[str, Recipe] = {
+FLOW_RECIPES: Mapping[str, FlowRecipe] = {
     recipe.name: recipe
     for recipe in (
-        Recipe(name="epir"),
-        Recipe(
+        FlowRecipe(name="epir"),
+        FlowRecipe(
             name="ststnet-like",
             flow=FlowSettings(method="tvl1"),
             strain="tensor",
             normalise="minmax",
         ),
-        Recipe(name="htnet-like", strain="magnitude"),
+        FlowRecipe(name="htnet-like", strain="magnitude"),
     )
 }
 
 
-def get_recipe(name: str | Recipe = "epir", changes: Iterable[str] = ()) -> Recipe:
+def flow_recipe(name: str | FlowRecipe = "epir", changes: Iterable[str] = ()) -> FlowRecipe:
     """The flow recipe called `name`, with changes such as `flow.size=160` applied."""
-    if isinstance(name, Recipe):
+    if isinstance(name, FlowRecipe):
         recipe = name
     else:
-        refuse_unknown(name, RECIPES, what="flow recipe")
-        recipe = RECIPES[name]
+        refuse_unknown(name, FLOW_RECIPES, what="flow recipe")
+        recipe = FLOW_RECIPES[name]
     return override(recipe, changes)
 
 
-def changed(recipe: Recipe) -> list[str]:
+def changed(recipe: FlowRecipe) -> list[str]:
     """How the flow recipe differs from the named one it began as, one line per setting."""
-    known = RECIPES.get(recipe.name)
+    known = FLOW_RECIPES.get(recipe.name)
     return differences(known, replace(recipe, name=known.name)) if known else []

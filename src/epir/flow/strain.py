@@ -13,7 +13,7 @@ def optical_strain(flow: np.ndarray, kind: str = "paper") -> np.ndarray:
 
     `paper` squares each first derivative: sqrt(u_x^2 + v_y^2 + (u_y^2 + v_x^2) / 2). A turning head has some.
     `tensor` is the norm of the strain tensor: sqrt(u_x^2 + v_y^2 + (u_y + v_x)^2 / 2). A turning head has none.
-    `magnitude` is no strain but the length of the flow, which some published maps hold in its place.
+    `magnitude` is not strain but the length of the flow, which some published maps hold instead.
     """
     if kind == "magnitude":
         return np.hypot(flow[..., 0], flow[..., 1]).astype(np.float32)

@@ -18,7 +18,7 @@ from epir.flow.colour import colour_wheel, draw_arrows, flow_peak, flow_to_colou
 from epir.flow.head_motion import without_head_motion
 from epir.flow.map import cut_face, without_border
 from epir.flow.optical import flow_between
-from epir.flow.recipe import Recipe
+from epir.flow.recipe import FlowRecipe
 from epir.flow.strain import optical_strain
 from epir.frames.reader import open_frames
 from epir.maps.mapset import MapSet
@@ -28,7 +28,7 @@ PANELS = ("onset", "apex", "flow as colour", "flow as arrows", "strain")
 INK, FAINT = (30, 30, 30), (110, 110, 110)
 
 
-def contact_sheets(mapset: MapSet, recipe: Recipe, folder: Path, *, progress: Progress | None = None) -> list[Path]:
+def contact_sheets(mapset: MapSet, recipe: FlowRecipe, folder: Path, *, progress: Progress | None = None) -> list[Path]:
     """Draw the sheets of all people of a prepared map set into `folder`; gives back the files."""
     progress = progress or Silent()
     people: dict[str, list[Clip]] = {}
@@ -46,13 +46,13 @@ def contact_sheets(mapset: MapSet, recipe: Recipe, folder: Path, *, progress: Pr
     return written
 
 
-def contact_sheet(clips: Sequence[Clip], recipe: Recipe) -> np.ndarray:
+def contact_sheet(clips: Sequence[Clip], recipe: FlowRecipe) -> np.ndarray:
     """The sheet of one person's prepared clips, (H, W, 3) uint8 RGB."""
     width = len(PANELS) * (TILE + GAP) + GAP
     height = HEADER + len(clips) * (TITLE + TILE + GAP) + GAP
     sheet = np.full((height, width, 3), 255, np.uint8)
     _write(sheet, clips[0].person, (GAP, 24), scale=0.62, colour=INK)
-    _write(sheet, f"{len(clips)} clips, recipe {recipe.name} ({recipe.digest[:8]})", (GAP, 44), colour=FAINT)
+    _write(sheet, f"{len(clips)} clips, flow recipe {recipe.name} ({recipe.digest[:8]})", (GAP, 44), colour=FAINT)
     wheel = colour_wheel(52)
     sheet[6 : 6 + len(wheel), width - GAP - len(wheel) : width - GAP] = wheel
     _write(sheet, "direction of motion", (width - GAP - len(wheel) - 134, 36), colour=FAINT)
@@ -63,7 +63,7 @@ def contact_sheet(clips: Sequence[Clip], recipe: Recipe) -> np.ndarray:
     return sheet
 
 
-def panels(clip: Clip, recipe: Recipe) -> tuple[list[np.ndarray], float]:
+def panels(clip: Clip, recipe: FlowRecipe) -> tuple[list[np.ndarray], float]:
     """The five pictures of a prepared clip, and its peak motion as a share of the face's width."""
     assert clip.onset is not None and clip.apex is not None, "a prepared clip knows its onset and apex"
     crop = Crop.from_text(clip.extra["crop"])
@@ -78,13 +78,13 @@ def panels(clip: Clip, recipe: Recipe) -> tuple[list[np.ndarray], float]:
     return pictures, flow_peak(flow) / flow.shape[0]
 
 
-def _draw_row(sheet: np.ndarray, top: int, clip: Clip, recipe: Recipe) -> None:
+def _draw_row(sheet: np.ndarray, top: int, clip: Clip, recipe: FlowRecipe) -> None:
     label = (
         f"{clip.clip}   {clip.emotion}   onset {clip.onset}, apex {clip.apex} ({clip.extra.get('apex_source', '?')})"
     )
     try:
         pictures, peak = panels(clip, recipe)
-    except EpirError as error:  # frames that were moved since the maps were made
+    except EpirError as error:  # frames moved after the maps were made
         _write(sheet, f"{label}   {error.problem}", (GAP, top + 15), colour=INK)
         return
     _write(sheet, f"{label}   peak motion {100 * peak:.2f} % of the face", (GAP, top + 15), colour=INK)

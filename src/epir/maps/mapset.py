@@ -26,7 +26,7 @@ COLUMNS = ("corpus", "subject", "clip", "emotion", "onset", "apex", "offset", "f
 
 @dataclass(frozen=True)
 class MapSet:
-    """The maps of some clips, and the clips they belong to."""
+    """Maps and the clips they belong to."""
 
     maps: np.ndarray  # (n, 3, S, S) float32, memory-mapped when it comes from disk
     clips: tuple[Clip, ...]

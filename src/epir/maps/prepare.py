@@ -1,4 +1,4 @@
-"""A corpus -> a map set: many clips at once, taken up again after a kill, the same for any number of workers."""
+"""A corpus -> a map set: in parallel, resumable, the same for any number of workers."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from epir.faces.align import Crop
 from epir.faces.finder import find_crop
 from epir.flow.apex import middle_apex, spot_apex
 from epir.flow.map import cut_face, face_map
-from epir.flow.recipe import Recipe, get_recipe
+from epir.flow.recipe import FlowRecipe, flow_recipe
 from epir.frames.reader import Frames, open_frames
 from epir.maps.contact_sheet import contact_sheets
 from epir.maps.mapset import MapSet, finish_maps, load_maps
@@ -35,7 +35,7 @@ def prepare(
     *,
     size: int = 28,
     workers: int | None = None,
-    recipe: str | Recipe = "epir",
+    recipe: str | FlowRecipe = "epir",
     detector: str | None = None,
     apex: str | None = None,
     strict: bool = False,
@@ -46,8 +46,8 @@ def prepare(
 ) -> MapSet:
     """Make the map set of a corpus: its name and the folder it was unpacked to, or clips that are loaded already.
 
-    `detector` and `apex` change these two choices of the recipe. A second call with the same settings does only what is
-    missing. Clips that cannot be prepared are left out and listed in `left_out.csv`; `strict` makes them an error.
+    `detector` and `apex` change these two choices of the flow recipe. A second call with the same settings resumes.
+    Clips that cannot be prepared are left out and listed in `left_out.csv`; `strict` makes them an error.
     `options` go to `load_corpus` (`sheet`, `tree`, `part`).
     """
     progress = progress or Silent()
@@ -80,10 +80,10 @@ def prepare(
     return already
 
 
-def chosen_recipe(recipe: str | Recipe, detector: str | None, apex: str | None) -> Recipe:
-    """The recipe with the two choices that are often changed alone."""
+def chosen_recipe(recipe: str | FlowRecipe, detector: str | None, apex: str | None) -> FlowRecipe:
+    """The flow recipe with the two choices that are often changed alone."""
     changes = {"face.detector": detector, "apex": apex}
-    return get_recipe(recipe, [f"{setting}={value}" for setting, value in changes.items() if value is not None])
+    return flow_recipe(recipe, [f"{setting}={value}" for setting, value in changes.items() if value is not None])
 
 
 def corpus_clips(
@@ -94,11 +94,15 @@ def corpus_clips(
         from epir.datasets.registry import load_corpus
 
         if root is None:
-            raise DatasetError(f"where {corpus} is was not said", fix="give the folder into which it was unpacked")
+            raise DatasetError(f"no folder is given for {corpus}", fix="give the folder into which it was unpacked")
         corpus = load_corpus(corpus, root, **options)
     name, sheet, clips = "clips", "", tuple(corpus.clips if isinstance(corpus, Corpus) else corpus)
     if isinstance(corpus, Corpus):
         name, sheet = corpus.name, corpus.sheet
+        if corpus.layout:  # the same for every clip
+            raise DatasetError(
+                corpus.layout, fix=f"arrange {corpus.root} that way; epir check {name} says what is there"
+            )
     if not clips:
         raise DatasetError(f"{name} holds no clips", fix="run epir check to see what is there")
     keys = [clip.key for clip in clips]
@@ -108,8 +112,8 @@ def corpus_clips(
     return name, sheet, clips
 
 
-def request_digest(recipe: Recipe, size: int, clips: Sequence[Clip]) -> str:
-    """A name for what is asked for: equal for the same recipe, map size, clips and annotations."""
+def request_digest(recipe: FlowRecipe, size: int, clips: Sequence[Clip]) -> str:
+    """A name for what is asked for: equal for the same flow recipe, map size, clips and annotations."""
     rows = [
         [
             clip.key,
@@ -127,7 +131,7 @@ def request_digest(recipe: Recipe, size: int, clips: Sequence[Clip]) -> str:
 
 def prepare_clips(
     clips: Sequence[Clip],
-    recipe: Recipe,
+    recipe: FlowRecipe,
     size: int,
     finished: FinishedClips,
     workers: int | None,
@@ -158,8 +162,8 @@ def refuse_left_out(left_out: Sequence[LeftOut], clips: int, *, strict: bool) ->
     raise DatasetError(f"{count} {clips} clips {could} prepared; {first.key}: {first.problem}", fix=first.fix)
 
 
-def prepare_one(clip: Clip, recipe: Recipe, size: int, finished: FinishedClips) -> tuple[Clip, LeftOut | None]:
-    """Prepare one clip and keep it; a clip that cannot be prepared stops nothing."""
+def prepare_one(clip: Clip, recipe: FlowRecipe, size: int, finished: FinishedClips) -> tuple[Clip, LeftOut | None]:
+    """Prepare one clip and store it; a clip that cannot be prepared does not stop the others."""
     with one_thread():
         try:
             finished.add(prepare_clip(clip, recipe, size))
@@ -170,8 +174,8 @@ def prepare_one(clip: Clip, recipe: Recipe, size: int, finished: FinishedClips) 
     return clip, None
 
 
-def prepare_clip(clip: Clip, recipe: Recipe, size: int = 28) -> PreparedClip:
-    """The map of one clip: two frames are read, the face is looked for once."""
+def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28) -> PreparedClip:
+    """The map of one clip: two frames are read, the face is detected once, on the onset."""
     if clip.frames is None:
         raise FrameError(
             f"the annotation of {clip.key} leads to no frames", fix="run epir check to see what is missing"
@@ -189,14 +193,14 @@ def prepare_clip(clip: Clip, recipe: Recipe, size: int = 28) -> PreparedClip:
 
 
 def span(clip: Clip, frames: Frames) -> tuple[int, int]:
-    """Onset and offset; the first and last frame where the annotation does not say."""
+    """Onset and offset; the first and last frame where they are not annotated."""
     onset = frames.numbers[0] if clip.onset is None else clip.onset
     offset = frames.numbers[-1] if clip.offset is None else clip.offset
     return onset, offset
 
 
-def apex_of(clip: Clip, frames: Frames, onset: int, offset: int, crop: Crop, recipe: Recipe) -> tuple[int, str]:
-    """The apex and where it comes from: `annotated`, else as the recipe says: `spotted` or `middle`.
+def apex_of(clip: Clip, frames: Frames, onset: int, offset: int, crop: Crop, recipe: FlowRecipe) -> tuple[int, str]:
+    """The apex and where it comes from: `annotated`, else as the flow recipe says: `spotted` or `middle`.
 
     An apex at the onset itself shows no motion; it counts as not annotated.
     """

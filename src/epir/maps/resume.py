@@ -1,7 +1,7 @@
 """What a preparation finds when it starts again: finished clips, clips left out, a map set that is there already.
 
-Finished clips lie one file each in a hidden folder beside the map set to be. The folder's name tells which flow recipe
-and which clips they belong to, so that a preparation that was killed resumes where it stopped.
+Finished clips lie one file each in a hidden folder beside the map set to be. The folder is named after the
+flow recipe and the clips, so that a preparation that was killed resumes where it stopped.
 """
 
 import csv
@@ -20,7 +20,7 @@ from epir.core.config import differences, from_dict
 from epir.core.errors import ConfigError, EpirError, MapSetError
 from epir.core.files import whole_file, write_text
 from epir.core.records import Clip
-from epir.flow.recipe import Recipe
+from epir.flow.recipe import FlowRecipe
 from epir.maps.mapset import MapSet, load_maps
 
 LEFT_OUT = "left_out.csv"
@@ -29,7 +29,7 @@ COLUMNS = ("corpus", "subject", "clip", "problem", "fix")
 
 @dataclass(frozen=True)
 class PreparedClip:
-    """A map and its clip, whose `extra` tells `frames`, `crop` and `apex_source`."""
+    """A map and its clip, whose `extra` holds `frames`, `crop` and `apex_source`."""
 
     clip: Clip
     map: np.ndarray  # (3, S, S) float32
@@ -78,7 +78,7 @@ class LeftOut:
     @classmethod
     def because(cls, clip: Clip, error: Exception) -> "LeftOut":
         """The clip that `error` stopped."""
-        problem, fix = str(error), "look at the frames of this clip"
+        problem, fix = str(error), "check the frames of this clip"
         if isinstance(error, EpirError):
             problem, fix = error.problem, error.fix
         return cls(clip.corpus, clip.subject, clip.clip, " ".join(problem.split()), " ".join(fix.split()))
@@ -106,7 +106,7 @@ def read_left_out(folder: Path | None) -> tuple[LeftOut, ...]:
         return tuple(LeftOut(**{name: row[name] for name in COLUMNS}) for row in csv.DictReader(file))
 
 
-def existing_set(out: Path, recipe: Recipe, size: int, request: str, *, force: bool) -> MapSet | None:
+def existing_set(out: Path, recipe: FlowRecipe, size: int, request: str, *, force: bool) -> MapSet | None:
     """The map set at `out` if it answers the same request; `None` if there is nothing, or it may be replaced.
 
     Anything else there is refused, with what differs.
@@ -129,7 +129,7 @@ def existing_set(out: Path, recipe: Recipe, size: int, request: str, *, force: b
     )
 
 
-def departure(found: MapSet, recipe: Recipe, size: int) -> str:
+def departure(found: MapSet, recipe: FlowRecipe, size: int) -> str:
     """In words, how a map set differs from what is asked for."""
     if found.size != size:
         return f"{found.size} px maps instead of {size} px"
@@ -137,7 +137,9 @@ def departure(found: MapSet, recipe: Recipe, size: int) -> str:
     if written.get("digest") == recipe.digest:
         return "maps of other clips, or of another version of the annotations"
     try:
-        old = from_dict(Recipe, {field.name: written[field.name] for field in fields(Recipe) if field.name in written})
+        old = from_dict(
+            FlowRecipe, {field.name: written[field.name] for field in fields(FlowRecipe) if field.name in written}
+        )
     except (ConfigError, TypeError):  # a flow recipe of another version, or maps from elsewhere
         return f"the flow recipe {written.get('name')!r}"
     changes = differences(old, recipe)

@@ -1,6 +1,5 @@
 """The same work in this process or in several."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -8,7 +7,7 @@ from typing import Any, TypeVar
 import cv2
 
 from epir.core.errors import ConfigError, EpirError
-from epir.core.processes import process_pool
+from epir.core.processes import cores, process_pool
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -22,7 +21,7 @@ def run(
     `in_order=False` yields each result as soon as it is there.
     """
     check_workers(workers)
-    workers = min(workers or os.cpu_count() or 1, len(jobs))
+    workers = min(workers or cores(), len(jobs))
     if workers <= 1:
         return (work(job, *arguments) for job in jobs)
     return _run_in_processes(work, jobs, arguments, workers, in_order)

@@ -13,7 +13,7 @@ from scipy.special import softmax
 
 from epir.core.config import from_dict
 from epir.core.errors import CheckpointError, ConfigError, MissingExtra
-from epir.flow.recipe import Recipe
+from epir.flow.recipe import FlowRecipe
 from epir.models.folder import ModelConfig, load_network, read_config
 from epir.reports.tokens import Tokens
 
@@ -111,12 +111,12 @@ def onnx_runtime() -> Any:
     return onnxruntime
 
 
-def read_recipe(notes: Mapping[str, Any]) -> Recipe:
+def read_recipe(notes: Mapping[str, Any]) -> FlowRecipe:
     """The flow recipe that a model's maps were made with; that of epir where its folder does not say."""
-    known = {each.name for each in fields(Recipe)}
+    known = {each.name for each in fields(FlowRecipe)}
     values = {name: value for name, value in _recipe_values(notes).items() if name in known}
     try:
-        return from_dict(Recipe, values, section="recipe") if "flow" in values else Recipe()
+        return from_dict(FlowRecipe, values, section="recipe") if "flow" in values else FlowRecipe()
     except ConfigError as error:
         raise CheckpointError(
             f"the flow recipe of this model cannot be used: {error.problem}",

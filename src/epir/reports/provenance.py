@@ -8,7 +8,7 @@ import tomli_w
 
 from epir.core.config import to_dict
 from epir.core.table import Column, Row, Table
-from epir.evaluation.comparison import recipe_name
+from epir.evaluation.comparison import recipe_name, training_of
 from epir.evaluation.experiment import FIXED, default_recipe
 from epir.evaluation.store import Run
 from epir.models.registry import model_settings
@@ -38,7 +38,8 @@ def command(run: Run) -> str:
         experiment.protocol,
     ]
     if experiment.is_zero_shot:
-        return " ".join(map(quote, [*words, "--zero-shot", "--out", run.folder.name]))
+        weights = [] if training_of(experiment).first_weights == "shipped" else ["--weights", "MODEL"]
+        return " ".join(map(quote, [*words, "--zero-shot", *weights, "--out", run.folder.name]))
     words += ["--model", experiment.model.name]
     words += ["--folds", experiment.folds] if experiment.folds != "loso" else []
     words += ["--seeds", str(experiment.seeds)] if experiment.seeds > 1 else []

@@ -140,10 +140,8 @@ def warnings(runs: Sequence[Run]) -> list[str]:
 def scores_part(runs: Sequence[Run]) -> Markup:
     """The table of scores, the same numbers on one scale, and the data they come from."""
     lines = _part_strips(runs[0]) if len(runs) == 1 else _run_strips(runs)
-    lead = (
-        "All scores come from one confusion matrix pooled over all folds. "
-        f"{STRICT.capitalize()} is the result; {LEAKS} uses the answers."
-    )
+    lead = f"All scores come from one confusion matrix pooled over all folds. {STRICT.capitalize()} is the result"
+    lead += f"; {LEAKS} uses the answers." if any("best_epoch" in score_columns(run) for run in runs) else "."
     return join(
         element("p", lead, class_="lead"),
         strips(lines, title="UF1", chance=1 / len(runs[0].experiment.classes)),
@@ -232,8 +230,8 @@ def _facts(runs: Sequence[Run]) -> str:
     clips, persons = count(scores["clips"], "clip"), count(scores["people"], "person", "people")
     classes = f"{count(len(experiment.classes), 'class', 'classes')} ({', '.join(experiment.classes)})"
     times = f"{count(scores['folds'], 'fold')}, {count(scores['seeds'], 'seed')}"
-    training = training_of(experiment)
-    trained = f" Training: {training.recipe}; first weights: {training.first_weights}." if len(runs) == 1 else ""
+    recipe, weights = training_of(experiment).cells
+    trained = f" Training: {recipe}; first weights: {weights}." if len(runs) == 1 else ""
     return f"{clips} of {persons} in {classes}; {folds}; {times}.{trained}"
 
 
@@ -262,8 +260,7 @@ def _score_card(run: Run, name: str, *, is_alone: bool) -> Markup:
         ]
         label = tag(COLUMN_NAMES[column], column)
         columns.append(element("div", label, element("dl", *measures), class_=f"column {column}"))
-    training = training_of(run.experiment)
-    about = element("span", f"training {training.recipe}, first weights {training.first_weights}", class_="soft")
+    about = element("span", str(training_of(run.experiment)), class_="soft")
     title = Markup() if is_alone else element("h3", name, " ", about)
     return element("div", title, *columns, class_="result")
 

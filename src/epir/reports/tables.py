@@ -132,11 +132,7 @@ def hardest_table(run: Run) -> Table | None:
         )
         for clip in clips
     )
-    training = training_of(run.experiment)
-    caption = (
-        f"Clips whose true class got the lowest score "
-        f"({run.name}, training {training.recipe}, first weights {training.first_weights})"
-    )
+    caption = f"Clips whose true class got the lowest score ({run.name}, {training_of(run.experiment)})"
     return Table("hardest", caption, columns, rows) if rows else None
 
 

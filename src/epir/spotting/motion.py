@@ -14,10 +14,10 @@ import numpy as np
 from epir.flow.head_motion import similarity_motion
 from epir.flow.map import area_average
 from epir.flow.optical import flow_between
-from epir.flow.recipe import FlowSettings, Recipe
+from epir.flow.recipe import FlowRecipe, FlowSettings
 from epir.spotting.regions import EYES, GRID, NAMES, region_cells
 
-FLOW = Recipe(flow=FlowSettings(window=11, levels=3, iterations=2))
+FLOW = FlowRecipe(flow=FlowSettings(window=11, levels=3, iterations=2))
 MOVING_SHARE = 0.25  # the motion of a region is that of the quarter of it that moves most
 
 

@@ -1,1 +1,1 @@
-"""Invented faces that move as real ones do: a corpus that needs no licence."""
+"""Synthetic faces that move as real ones do: a corpus that needs no licence."""

@@ -53,7 +53,7 @@ class CorpusSettings:
     classes: int = 3
     size: int = 480  # px: width and height of a frame
     fps: float = 200.0
-    rest: float = 0.07  # seconds: about so long is the face at rest before the onset and after the offset
+    rest: float = 0.07  # seconds: about how long the face is at rest before the onset and after the offset
     seed: int = 0
     picture: Literal["jpg", "png"] = "jpg"
     quality: int = 92  # of jpg
@@ -62,10 +62,12 @@ class CorpusSettings:
 
     def __post_init__(self) -> None:
         if self.people < 1:
-            raise ConfigError(f"a corpus of {self.people} people is empty", fix="give --people 1 or more; 12 is usual")
+            raise ConfigError(
+                f"--people must be at least 1, not {self.people}", fix="give --people 1 or more; 12 is usual"
+            )
         if self.clips < 0 or self.idle < 0 or self.clips + self.idle < 1:
             raise ConfigError(
-                f"{self.clips} clips with and {self.idle} without an expression are no clips",
+                f"--clips and --idle must be 0 or more and not both 0, not {self.clips} and {self.idle}",
                 fix="give --clips 1 or more; 9 is usual",
             )
         emotions(self.classes)
@@ -75,7 +77,7 @@ class CorpusSettings:
             )
         refuse_slow(self.fps)
         if not 0 <= self.rest <= 60:
-            raise ConfigError(f"a rest of {self.rest:g} seconds cannot be drawn", fix="give from 0 to 60 seconds")
+            raise ConfigError(f"rest cannot be {self.rest:g} seconds", fix="give from 0 to 60 seconds")
         refuse_unknown(self.picture, ("jpg", "png"), section="picture", what="choice")
         if not 1 <= self.quality <= 100:
             raise ConfigError(

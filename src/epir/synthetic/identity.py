@@ -1,4 +1,4 @@
-"""Invented people: the measures of a face, its colours, its hair and what it wears, drawn from a seed.
+"""Synthetic people: the measures of a face, its colours, its hair and what it wears, drawn from a seed.
 
 Lengths are in face units (`drawing/canvas.py`). Nobody real is behind any of them.
 """
@@ -87,7 +87,7 @@ class Looks:
 
 @dataclass(frozen=True)
 class Identity:
-    """One invented person."""
+    """One synthetic person."""
 
     seed: int  # of the fine texture
     geometry: Geometry

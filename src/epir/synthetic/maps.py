@@ -1,4 +1,4 @@
-"""Maps of invented people by the thousand, without writing a frame: for training.
+"""Maps of synthetic faces in any number, without writing frames: for training.
 
 Each map has its own stream of random numbers, named by the seed and the map's number, so that any number of workers
 makes the same maps, and the first thousand of ten thousand are those of one thousand. A recipe is a flow recipe
@@ -23,7 +23,7 @@ from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
 from epir.core.seeds import generator
 from epir.flow.map import face_map, flow_to_map
-from epir.flow.recipe import Recipe, get_recipe
+from epir.flow.recipe import FlowRecipe, flow_recipe
 from epir.maps.mapset import CHANNELS, FORMAT, MapSet, finish_maps, load_maps
 from epir.maps.workers import one_thread, run
 from epir.synthetic.clip import STEEPEST, draw_course, expose
@@ -60,7 +60,7 @@ class MapSettings:
 
     def __post_init__(self) -> None:
         if self.count < 1:
-            raise ConfigError(f"{self.count} maps are no maps", fix="give --maps 1 or more")
+            raise ConfigError(f"--maps must be at least 1, not {self.count}", fix="give --maps 1 or more")
         if not 4 <= self.size <= 512:
             raise ConfigError(f"a map cannot be {self.size} px wide", fix="give --size from 4 to 512; 28 is usual")
         if not self.recipes:
@@ -68,22 +68,22 @@ class MapSettings:
         words = emotions(self.classes)
         if self.shares and (len(self.shares) != len(words) or not all(0 < share < np.inf for share in self.shares)):
             raise ConfigError(
-                f"{', '.join(f'{share:g}' for share in self.shares)} are no shares of {', '.join(words)}",
+                f"--shares cannot be {','.join(f'{share:g}' for share in self.shares)} for {', '.join(words)}",
                 fix=f"give {len(words)} numbers above 0, in that order",
             )
         for name in self.recipes:
             find_recipe(name)
 
 
-def find_recipe(name: str | Recipe) -> Recipe:
-    """The recipe of this name, with changes after a colon; `direct` measures strain as `epir` does."""
-    if isinstance(name, Recipe):
+def find_recipe(name: str | FlowRecipe) -> FlowRecipe:
+    """The flow recipe of this name, with changes after a colon; `direct` measures strain as `epir` does."""
+    if isinstance(name, FlowRecipe):
         return name
     base, _, changes = name.partition(":")
     if base.strip() == DIRECT:
-        return replace(get_recipe("epir", [c for c in changes.split(",") if c]), name=DIRECT)
+        return replace(flow_recipe("epir", [c for c in changes.split(",") if c]), name=DIRECT)
     try:
-        recipe = get_recipe(base.strip(), [change for change in changes.split(",") if change])
+        recipe = flow_recipe(base.strip(), [change for change in changes.split(",") if change])
     except ConfigError as error:
         raise ConfigError(error.problem, fix=f"{error.fix}; or {DIRECT!r}, the field itself") from None
     return replace(recipe, name=name) if changes else recipe
@@ -94,7 +94,9 @@ def read_shares(text: str | None) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in (text or "").split(",") if part.strip())
     except ValueError:
-        raise ConfigError(f"{text!r} are no shares", fix="give numbers with commas, for example 250,109,83") from None
+        raise ConfigError(
+            f"cannot read --shares {text!r}", fix="give numbers with commas, for example 250,109,83"
+        ) from None
 
 
 def synthetic_maps(
@@ -160,7 +162,7 @@ def recipe_meta(settings: MapSettings) -> dict[str, Any]:
 
 
 def make_chunk(people: Iterable[int], settings: MapSettings) -> list[tuple[np.ndarray, Clip]]:
-    """The maps of some people, each with its clip."""
+    """The maps of these people, each with its clip."""
     with one_thread():
         return [made for person in people for made in _make_person(person, settings)]
 
@@ -222,7 +224,7 @@ def _clip(
     )
 
 
-def draw_crop(identity: Identity, recipe: Recipe) -> Portrait:
+def draw_crop(identity: Identity, recipe: FlowRecipe) -> Portrait:
     """The person as a recipe cuts the face out, with room to move."""
     border = recipe.flow.border + round(ROOM * recipe.flow.size)
     return draw_portrait(identity, Canvas.crop(recipe.flow.size, border))
@@ -234,7 +236,7 @@ def photograph_pair(
     movement: Movement,
     intensity: float,
     blink: float,
-    recipe: Recipe,
+    recipe: FlowRecipe,
     random: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The crops of onset and apex as `face_map` takes them, (h, h, 3) uint8."""

@@ -16,7 +16,7 @@ IDLE: tuple[Kind, ...] = ("still", "blinking", "turning")  # clips without an ex
 class Nuisances:
     """How much of each disturbance a clip has; 0 switches one off."""
 
-    drift: float = 0.10  # face units: how far the head wanders (a face is 28 units wide)
+    drift: float = 0.10  # face units: how far the head drifts (a face is 28 units wide)
     roll: float = 0.004  # radians
     turn: float = 0.010  # radians: yaw and pitch
     blink: float = 0.12  # chance of a blink during an expression
@@ -33,7 +33,7 @@ class Nuisances:
         for name in ("blink", "gaze"):
             if getattr(self, name) > 1:
                 raise ConfigError(
-                    f"nuisances.{name} cannot be {getattr(self, name)}", fix="it is a chance, from 0 to 1"
+                    f"nuisances.{name} cannot be {getattr(self, name)}", fix="give a probability from 0 to 1"
                 )
 
 

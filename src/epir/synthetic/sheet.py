@@ -1,4 +1,4 @@
-"""Pictures of a corpus to look at: everybody's face, and one expression of each emotion with its true flow."""
+"""Overview pictures of a corpus: everybody's face, and one expression of each emotion with its true flow."""
 
 from collections.abc import Sequence
 

@@ -56,8 +56,8 @@ def test_a_refused_camera_permission_is_explained(open_page, browser):
         " async () => { throw new DOMException('no', 'NotAllowedError'); }; }"
     )
     page.get_by_role("button", name="Start the camera").click()
-    words = page.locator("#camera-problem .problem")
-    words.wait_for()
-    assert words.inner_text() == "The browser may not use the camera."
+    text = page.locator("#camera-problem .problem")
+    text.wait_for()
+    assert text.inner_text() == "The browser may not use the camera."
     assert page.locator("#camera-problem .fix").inner_text().startswith("Allow it for this page")
     assert page.get_by_role("button", name="Start the camera").is_visible()

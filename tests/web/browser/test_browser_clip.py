@@ -69,12 +69,12 @@ def test_flip_alternates_onset_and_apex(open_page, result_id):
 
 
 def test_a_text_file_named_mp4_is_refused_with_a_fix(open_page, tmp_path):
-    (tmp_path / "notes.mp4").write_text("only words")
+    (tmp_path / "notes.mp4").write_text("only text")
     page = open_page()
     upload(page, tmp_path / "notes.mp4")
     page.wait_for_selector("#problem:not([hidden])")
-    words, fix = page.locator("#problem-text").inner_text(), page.locator("#problem-fix").inner_text()
-    assert "notes.mp4" in words
+    text, fix = page.locator("#problem-text").inner_text(), page.locator("#problem-fix").inner_text()
+    assert "notes.mp4" in text
     assert "mp4" in fix and len(fix) > 20
     page.get_by_role("link", name="Another clip").click()
     assert page.locator("#start").is_visible()
@@ -82,7 +82,7 @@ def test_a_text_file_named_mp4_is_refused_with_a_fix(open_page, tmp_path):
 
 def test_a_file_name_is_shown_as_text(open_page, tmp_path):
     path = tmp_path / "<img src=x onerror=alert(1)>.mp4"
-    path.write_text("only words")
+    path.write_text("only text")
     page = open_page()
     upload(page, path)
     page.wait_for_selector("#problem:not([hidden])")
@@ -236,8 +236,8 @@ def test_a_server_without_response_is_reported_and_can_be_tried_again(open_page,
 
 def test_a_full_queue_is_reported_and_can_be_tried_again(open_page, clip):
     page = open_page()
-    words = '{"problem": "the server is busy", "fix": "try again in 4 seconds"}'
-    page.route("**/api/predict**", lambda route: route.fulfill(status=503, body=words, headers={"Retry-After": "4"}))
+    text = '{"problem": "the server is busy", "fix": "try again in 4 seconds"}'
+    page.route("**/api/predict**", lambda route: route.fulfill(status=503, body=text, headers={"Retry-After": "4"}))
     upload(page, clip)
     page.wait_for_selector("#problem:not([hidden])")
     assert page.locator("#problem-fix").inner_text() == "Try again in 4 seconds."
@@ -245,19 +245,19 @@ def test_a_full_queue_is_reported_and_can_be_tried_again(open_page, clip):
 
 
 @pytest.mark.parametrize(
-    ("status", "words"),
+    ("status", "text"),
     [
         ({"state": "queued", "place": 3}, "Waiting: number 3 in the queue"),
         ({"state": "queued", "place": 1}, "Waiting: next in the queue"),
         ({"state": "running", "stage": "spotting", "done": 30, "total": 90}, "Looking for movements"),
     ],
 )
-def test_the_progress_of_a_clip_is_shown(open_page, status, words, instantly):
+def test_the_progress_of_a_clip_is_shown(open_page, status, text, instantly):
     page = open_page()
     instantly(page)
     page.route("**/api/results/*", lambda route: route.fulfill(json={"result": None, "error": None, **status}))
     page.locator(".example").first.click()
-    page.get_by_text(words, exact=True).wait_for()
+    page.get_by_text(text, exact=True).wait_for()
     if status.get("total"):
         assert page.locator("#working-count").inner_text() == "Frame 30 of 90"
         assert page.locator("#working-bar").evaluate("(bar) => bar.value") == pytest.approx(1 / 3)

@@ -1,1 +1,1 @@
-"""Invented faces: what a person looks like, drawn at any size."""
+"""Synthetic faces: what a person looks like, drawn at any size."""
