@@ -37,7 +37,7 @@ def write_video(tmp_path):
         with av.open(str(path), "w", options=format) as container:
             stream = container.add_stream(codec, Fraction(fps), options=options or {})
             stream.width, stream.height = WIDTH, HEIGHT
-            stream.pix_fmt = {"mjpeg": "yuvj420p", "gif": "rgb8"}.get(codec, "yuv420p")
+            stream.pix_fmt = {"mjpeg": "yuvj420p", "gif": "rgb8", "png": "rgb24"}.get(codec, "yuv420p")
             stream.codec_context.gop_size = 12
             stream.codec_context.thread_count = 1
             if rotation:

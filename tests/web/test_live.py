@@ -15,7 +15,7 @@ from epir.reports.pictures import jpeg
 def frames(clip):
     """Every second frame around the smile, as a camera of 50 frames per second gives them."""
     with open_frames(clip) as film:
-        return [jpeg(frame, quality=92) for number, frame in film if 24 <= number < 104 and number % 2 == 0]
+        return [jpeg(frame.pixels, quality=92) for frame in film.between(24, 103) if frame.number % 2 == 0]
 
 
 def window(frames, step=20.0):

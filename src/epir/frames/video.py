@@ -163,7 +163,12 @@ class VideoFrames:
         if broken or lack > max(SHORTEST_LACK, 5 * step):
             self._note(f"the file ends early, {place}: what it holds was used")
         if damaged:
-            self._note(f"the file is damaged: {damaged} parts of it could not be decoded and were passed over")
+            parts = (
+                "1 part could not be decoded and was"
+                if damaged == 1
+                else f"{damaged} parts could not be decoded and were"
+            )
+            self._note(f"the file is damaged: {parts} passed over")
 
     def _note(self, words: str) -> None:
         if words not in self.notes:

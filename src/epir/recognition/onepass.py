@@ -85,6 +85,15 @@ class OnePass:
                 kept.popleft()
             for movement in self._spotters[face.track].push(face):
                 yield from self._seen(face.track, movement)
+            yield from self._let_go(face.seconds)
+
+    def _let_go(self, now: float) -> Iterator[Seen]:
+        """Finish with people who left, and forget their faces."""
+        for track, kept in self._kept.items():
+            if kept and kept[-1].seconds < now - self._settings.memory:
+                for movement in self._spotters[track].close():
+                    yield from self._seen(track, movement)
+                kept.clear()
 
     def _seen(self, track: int, movement: Movement) -> Iterator[Seen]:
         """The movement, if it can be one: onset, apex and offset in order, in one segment, after the one before it."""

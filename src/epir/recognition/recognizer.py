@@ -339,7 +339,12 @@ class Recognizer:
         return Looked(span, made, Evidence(inner[0], inner[1], flow), _moved(flow), words, strength)
 
     def _answers(self, looked: Sequence[Looked], name: str, fps: float | None) -> list[Answer]:
-        """One answer per map."""
+        """One answer per map, a few at a time."""
+        step = self.settings.batch
+        parts = (looked[place : place + step] for place in range(0, len(looked), step))
+        return [answer for part in parts for answer in self._answer_batch(part, name, fps)]
+
+    def _answer_batch(self, looked: Sequence[Looked], name: str, fps: float | None) -> list[Answer]:
         maps = np.stack([each.map for each in looked])  # (n, 3, S, S)
         scores = with_temperature(self.backend.scores(maps), self.temperature)  # (n, C)
         answers = []

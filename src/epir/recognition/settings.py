@@ -10,8 +10,9 @@ class RecognitionSettings:
     """Lengths of motion are shares of the width of the face."""
 
     threshold: float = 0.5  # a score below is `uncertain`, where the model has no threshold of its own
-    memory: float = 4.0  # seconds of faces that are kept, for movements that become certain later
+    memory: float = 6.0  # seconds of faces that are kept, for movements that become certain later
     patch: int = 320  # px: most that is kept of the surroundings of a face
+    batch: int = 16  # maps that the model sees at once
     pictures: int = 64  # movements of a video whose pixels are kept, the strongest
     near: float = 1.5  # of the longest movement: how far around a given apex the onset is looked for
     least_rise: int = 2  # frames from onset to apex
