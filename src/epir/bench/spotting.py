@@ -19,7 +19,6 @@ from epir.datasets.registry import load_corpus
 from epir.maps.workers import one_thread
 from epir.frames.reader import open_frames
 from epir.spotting.settings import SpottingSettings
-from epir.spotting.spotter import spot
 from epir.spotting.timeline import Movement
 
 OVERLAP = 0.5  # intersection over union of two intervals from which they are the same movement

@@ -1,21 +1,171 @@
-"""Frames -> timeline: the whole of spotting, one frame in memory at a time."""
+"""Tracked faces one after the other -> movements as soon as they are certain, and the timeline of the whole.
+
+Faces of one person without a gap make up a run. A run is judged in blocks: the movements of a block are certain once
+the two seconds after it have been seen. Kept are a few numbers a frame, and the working window of a few seconds.
+
+Axes: n frames or instants, R regions, G groups of regions, M head motions
+"""
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from epir.core.errors import FaceNotFound, FrameError
 from epir.core.progress import Progress, Silent
-from epir.spotting.peaks import find_blinks, find_peaks, motion_level, without_blinks
-from epir.spotting.regions import NAMES
+from epir.faces.align import Crop
+from epir.spotting import decision
+from epir.spotting.candidates import LEAST, Candidate, find_candidates
+from epir.spotting.measure import FaceMeasure, Sample
+from epir.spotting.regions import EYES, GROUPS, REGIONS, members, named
 from epir.spotting.settings import SpottingSettings
-from epir.spotting.stream import MotionStream, Sample
-from epir.spotting.timeline import Movement, Timeline
-from epir.spotting.track import FaceTracker, TrackedFace
+from epir.spotting.timeline import MICRO_EXPRESSION, Movement, Timeline
+from epir.spotting.track import FaceTracker
 
-REACH = 1.5  # of the longest movement: a movement that lasts longer is seen to do so
-RESTLESS = 0.12  # of the face: a head that went so far is looked for at once
+FASTEST = 100.0  # instants a second at which movements are looked for; faster cameras are averaged
+BLOCK = 2.0  # seconds that are judged at once
+AHEAD, BEHIND = 2.0, 3.0  # seconds after and before a block that are looked at
+GAP = 0.15  # seconds without a face that break a run
+NEAR = 0.3  # of the face: a new crop that lies farther away is another face
+OTHER_SIZE = 1.33
+CUT = 30.0  # grey levels of mismatch: another scene
+EDGE = 0.1  # seconds at the end of a run within a video in which nothing can be judged
+RESTLESS = 0.06  # of the face: a head that went so far is looked for at once
+
+
+class Tracked(Protocol):
+    """What the tracker gives for each frame."""
+
+    number: int
+    seconds: float
+    track: int
+    segment: int
+    crop: Crop
+    face: np.ndarray  # (size, size) uint8
+
+
+@dataclass
+class Run:
+    """The samples of one face without a gap; `judged` seconds have been decided."""
+
+    measure: FaceMeasure
+    samples: list[Sample]
+    faces: list[tuple[int, int, Crop]]  # track, segment and crop of each sample
+    start: float
+    judged: float
+    from_start: bool  # of the video: then nothing is known before, and the face is taken to be at rest
+
+
+class Spotter:
+    """Takes tracked faces and gives movements; `close` gives the last ones."""
+
+    def __init__(self, settings: SpottingSettings, fps: float) -> None:
+        if not np.isfinite(fps) or fps <= 0:
+            raise FrameError(
+                f"{fps} frames a second is no frame rate", fix="give the rate of the camera, such as --fps 100"
+            )
+        self.settings, self.fps = settings, fps
+        self.rate = min(fps, FASTEST)
+        self._run: Run | None = None
+        self._movements: list[Movement] = []
+        self._others: list[Movement] = []
+        self._stamps: list[tuple[int, float]] = []
+        self._motion: list[np.ndarray] = []  # (n, G + 2) of each block: groups, lids, head
+        self._crops: dict[tuple[int, int], Crop] = {}
+
+    @property
+    def head(self) -> float:
+        """How far the head is from where its crop was laid, as a share of the face's width."""
+        samples = self._run.samples if self._run else []
+        return float(np.abs(samples[-1].head[:2] - samples[0].head[:2]).max()) if samples else 0.0
+
+    def push(self, tracked: Tracked) -> list[Movement]:
+        """Take the face of the next frame; gives the micro-expressions that have become certain."""
+        certain: list[Movement] = []
+        run = self._run
+        if run is not None and not _goes_on(run, tracked, self.fps):
+            certain, run = self._judge(run, ended=True, at_end=False), None
+        if run is None:
+            measure = FaceMeasure(tracked.face.shape[0])
+            run = Run(measure, [], [], tracked.seconds, tracked.seconds, from_start=not self._crops)
+        sample = run.measure.push(tracked.number, tracked.seconds, tracked.face, tracked.crop)
+        if sample.mismatch > CUT:
+            certain += self._judge(run, ended=True, at_end=False)
+            run = Run(FaceMeasure(tracked.face.shape[0]), [], [], tracked.seconds, tracked.seconds, from_start=False)
+            sample = run.measure.push(tracked.number, tracked.seconds, tracked.face, tracked.crop)
+        self._run = run
+        self._crops.setdefault((tracked.track, tracked.segment), tracked.crop)
+        run.samples.append(sample)
+        run.faces.append((tracked.track, tracked.segment, tracked.crop))
+        if tracked.seconds - run.judged >= BLOCK + AHEAD:
+            certain += self._judge(run, ended=False, at_end=False)
+        return certain
+
+    def close(self) -> list[Movement]:
+        """The micro-expressions of the frames whose followers never came."""
+        run, self._run = self._run, None
+        return self._judge(run, ended=True, at_end=True) if run is not None else []
+
+    def timeline(self, *, frames: int = 0, faces: int = 1) -> Timeline:
+        """Everything so far."""
+        motion = np.concatenate([*self._motion, np.zeros((0, len(GROUPS) + 2), np.float32)])
+        groups = motion[:, : len(GROUPS)]
+        stamps = np.array(self._stamps, dtype=float).reshape(-1, 2)[: len(motion)]
+        without_eyes = [place for place, name in enumerate(GROUPS) if name != EYES]
+        return Timeline(
+            fps=self.fps,
+            numbers=stamps[:, 0].astype(int),
+            motion=groups,
+            face=groups[:, without_eyes].max(axis=1, initial=0.0),
+            lids=motion[:, -2],
+            head=motion[:, -1],
+            movements=tuple(self._movements),
+            others=tuple(self._others),
+            crops=tuple(self._crops.values()),
+            faces=faces,
+            frames=frames or len(stamps),
+            level=LEAST,
+            stamps=stamps[:, 1],
+        )
+
+    def _judge(self, run: Run, *, ended: bool, at_end: bool) -> list[Movement]:
+        """Decide the next block of a run, or all that is left of it."""
+        until = np.inf if ended else run.judged + BLOCK
+        times = np.array([each.seconds for each in run.samples])
+        skin, head, mismatch = resampled(run.samples, self.rate)
+        found = find_candidates(skin, head, mismatch, self.rate)
+        low = 0 if run.from_start else EDGE * self.rate
+        high = len(skin) - 1 - (0 if at_end or not ended else EDGE * self.rate)
+        found = [each for each in found if each.onset >= low and each.offset <= high]
+        blinks = [each for each in found if decision.is_blink(each)]
+        inside = [each for each in found if run.judged <= times[0] + each.apex / self.rate < until]
+        verdicts = [(each, decision.judge(each, blinks, self.rate, self.settings)) for each in inside]
+        made = [movement for each, verdict in verdicts if (movement := _movement(run, times, each, verdict, self.rate))]
+        chosen = _apart([each for each in made if not each.reason], self._movements)
+        rejected = _apart([each for each in made if each.reason], [*chosen, *self._others[-3:]])
+        self._movements += chosen
+        self._others += rejected
+        self._keep_motion(run, times, skin, head, until)
+        run.judged = min(until, float(times[-1]) + 1 / self.fps)
+        first = int(np.searchsorted(times, run.judged - BEHIND))
+        del run.samples[:first], run.faces[:first]
+        if first:
+            run.from_start = False
+        return chosen
+
+    def _keep_motion(self, run: Run, times: np.ndarray, skin: np.ndarray, head: np.ndarray, until: float) -> None:
+        """A few numbers for every frame of the block that was judged."""
+        now = (times >= run.judged) & (times < until)
+        rest = np.median(skin, axis=0), np.median(head, axis=0)
+        places = np.clip(np.round((times[now] - times[0]) * self.rate).astype(int), 0, len(skin) - 1)
+        away = skin[places] - rest[0]  # (n, R, 2)
+        lengths = np.hypot(away[..., 0], away[..., 1])
+        groups = [lengths[:, members(name)].max(axis=1) for name in GROUPS]
+        lids = away[:, named("upper lid"), 1].mean(axis=1)
+        turned = np.abs(head[places] - rest[1]).max(axis=1)
+        self._motion.append(np.stack([*groups, lids, turned], axis=1).astype(np.float32))
+        self._stamps += [(each.number, each.seconds) for each, kept in zip(run.samples, now, strict=True) if kept]
 
 
 def spot(
@@ -26,78 +176,109 @@ def spot(
     progress: Progress | None = None,
 ) -> Timeline:
     """The micro-expressions among numbered (H, W, 3) uint8 RGB frames, and the motion they were found in."""
-    settings, progress = settings or SpottingSettings(), progress or Silent()
-    if not np.isfinite(fps) or fps <= 0:
-        raise FrameError(
-            f"{fps} frames a second is no frame rate", fix="give the rate of the camera, such as --fps 100"
-        )
-    tracker = FaceTracker(settings, fps)
-    reach = max(2, round(REACH * settings.longest * fps))
-    counted = _Counted(frames, progress)
-    stretches: list[tuple[list[int], list[Sample]]] = []
-    for _, faces in groupby(tracker.follow(counted), key=lambda face: face.stretch):
-        stretches.append(_measure(faces, tracker, reach))
+    settings = settings or SpottingSettings()
+    spotter, tracker = Spotter(settings, fps), FaceTracker(settings, fps)
+    counted = _Counted(frames, progress or Silent())
+    for face in tracker.follow(counted):
+        spotter.push(_tracked(face, fps))
+        tracker.restless = spotter.head > RESTLESS
     if not tracker.crops:
         raise FaceNotFound(
             f"no face was found in {counted.count} frames",
             fix="look at the video: the face should be lit, turned to the camera and at least 80 px wide",
         )
-    return _timeline(stretches, tracker, fps, counted.count, settings)
+    spotter.close()
+    return spotter.timeline(frames=counted.count, faces=tracker.faces)
 
 
-def _measure(faces: Iterable[TrackedFace], tracker: FaceTracker, reach: int) -> tuple[list[int], list[Sample]]:
-    """The frame numbers of one stretch and the motion of each."""
-    stream = MotionStream(reach)
-    numbers: list[int] = []
-    samples: list[Sample] = []
-    for face in faces:
-        numbers.append(face.number)
-        samples.extend(stream.push(face.face))
-        tracker.restless = stream.head > RESTLESS
-    samples.extend(stream.close())
-    return numbers, samples
+def resampled(samples: list[Sample], rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Skin (n, R, 2), head (n, M) and mismatch (n,) of a run at `rate` even instants a second."""
+    times = np.array([each.seconds for each in samples])
+    rows = [np.concatenate([each.skin.ravel(), each.head, [each.mismatch]]) for each in samples]
+    values = np.array(rows, np.float64)
+    own = (len(times) - 1) / max(times[-1] - times[0], 1e-9) if len(times) > 1 else rate
+    width = max(1, round(own / rate))
+    if width > 1:  # a moving mean, so that no frame of a fast camera is passed over
+        padded = np.pad(values, ((width // 2, width - 1 - width // 2), (0, 0)), mode="edge")
+        sums = np.cumsum(np.vstack([np.zeros(values.shape[1]), padded]), axis=0)
+        values = (sums[width:] - sums[:-width]) / width
+    instants = times[0] + np.arange(round((times[-1] - times[0]) * rate) + 1) / rate
+    right = np.clip(np.searchsorted(times, instants), 1, max(len(times) - 1, 1))
+    if len(times) > 1:
+        left = right - 1
+        share = np.clip((instants - times[left]) / np.maximum(times[right] - times[left], 1e-9), 0, 1)[:, None]
+        values = values[left] * (1 - share) + values[right] * share
+    split = 2 * len(REGIONS)
+    return values[:, :split].reshape(len(values), -1, 2), values[:, split:-1], values[:, -1]
 
 
-def _timeline(
-    stretches: list[tuple[list[int], list[Sample]]],
-    tracker: FaceTracker,
-    fps: float,
-    frames: int,
-    settings: SpottingSettings,
-) -> Timeline:
-    parts = [_arrays(samples) for _, samples in stretches]
-    blinks = [find_blinks(motion, lids, fps, settings) for motion, lids, _ in parts]
-    cleaned = [without_blinks(part[0], part[1], own, fps, settings) for part, own in zip(parts, blinks, strict=True)]
-    face = np.concatenate([each.max(axis=1) for each in cleaned])
-    level = motion_level(face, settings)
-    found = []
-    for (numbers, _), part, own, clean, crop in zip(stretches, parts, blinks, cleaned, tracker.crops, strict=True):
-        for peak in [*own, *find_peaks(clean, part[2], fps, level, settings)]:
-            onset, apex, offset = (numbers[place] for place in (peak.onset, peak.apex, peak.offset))
-            moved = float(part[2][peak.apex])
-            found.append(Movement(onset, apex, offset, peak.strength, peak.region, peak.kind, moved, crop))
-    found.sort(key=lambda each: each.apex)
-    motion, lids, head = (np.concatenate([part[which] for part in parts]) for which in range(3))
-    return Timeline(
-        fps=fps,
-        numbers=np.array([number for numbers, _ in stretches for number in numbers]),
-        motion=motion,
-        face=face,
-        lids=lids,
-        head=head,
-        movements=tuple(each for each in found if each.kind == "micro-expression"),
-        others=tuple(each for each in found if each.kind != "micro-expression"),
-        crops=tuple(tracker.crops),
-        faces=tracker.faces,
-        frames=frames,
-        level=level,
+def _goes_on(run: Run, tracked: Tracked, fps: float) -> bool:
+    """Whether a face belongs to a run: the same person, soon after, near by."""
+    track, _, crop = run.faces[-1]
+    return (
+        tracked.track == track
+        and 0 < tracked.seconds - run.samples[-1].seconds <= max(GAP, 2.5 / fps)
+        and float(np.hypot(tracked.crop.x - crop.x, tracked.crop.y - crop.y)) < NEAR * crop.side
+        and 1 / OTHER_SIZE < tracked.crop.side / crop.side < OTHER_SIZE
     )
 
 
-def _arrays(samples: list[Sample]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    regions = np.array([sample.regions for sample in samples], np.float32).reshape(-1, len(NAMES))
-    lids = np.array([sample.lids for sample in samples], np.float32)
-    return regions, lids, np.array([sample.head for sample in samples], np.float32)
+def _movement(
+    run: Run, times: np.ndarray, found: Candidate, verdict: decision.Verdict, rate: float
+) -> Movement | None:
+    """The candidate in frame numbers; None where its frames are too few."""
+    onset, apex, offset = (
+        int(np.abs(times - (times[0] + place / rate)).argmin()) for place in (found.onset, found.apex, found.offset)
+    )
+    onset, offset = min(onset, apex - 2), max(offset, apex + 1)
+    if onset < 0 or offset >= len(times):
+        return None
+    region = REGIONS[found.strongest]
+    track, segment, crop = run.faces[apex]
+    numbers = [run.samples[place].number for place in (onset, apex, offset)]
+    lengths = found.lengths
+    same = lengths[named(region.name)]
+    both = len(same) > 1 and float(same.min()) > 0.4 * float(same.max())
+    return Movement(
+        *numbers,
+        strength=float(lengths[found.strongest]),
+        region=region.group,
+        kind=verdict.reason or MICRO_EXPRESSION,
+        head=float(np.abs(found.head).max()),
+        crop=crop,
+        side="both" if both else region.side,
+        probability=verdict.probability,
+        seconds=(float(times[onset]), float(times[apex]), float(times[offset])),
+        track=track,
+        segment=segment,
+    )
+
+
+def _apart(found: list[Movement], known: list[Movement]) -> list[Movement]:
+    """Those that overlap with none that is known or more probable (among rejected ones: stronger), by time."""
+    kept: list[Movement] = []
+    for each in sorted(found, key=lambda movement: (-movement.probability, -movement.strength)):
+        taken = [*known, *kept]
+        if not any(each.onset <= other.offset and other.onset <= each.offset for other in taken):
+            kept.append(each)
+    return sorted(kept, key=lambda movement: movement.apex)
+
+
+@dataclass(frozen=True)
+class _Tracked:
+    number: int
+    seconds: float
+    track: int
+    segment: int
+    crop: Crop
+    face: np.ndarray
+
+
+def _tracked(face: object, fps: float) -> Tracked:
+    """A face of the tracker with its time; until the tracker gives it, from the frame rate."""
+    return _Tracked(face.place, face.place / fps, 0, face.stretch, face.crop, face.face) if False else _Tracked(  # type: ignore[attr-defined]
+        face.number, face.place / fps, 0, face.stretch, face.crop, face.face  # type: ignore[attr-defined]
+    )
 
 
 class _Counted:
