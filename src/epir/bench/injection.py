@@ -7,8 +7,9 @@ as it is: the person goes on talking, blinking and nodding.
 Axes: H, W pixels of a frame
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import av
 import cv2
@@ -109,15 +110,13 @@ def still_frames(picture: np.ndarray, count: int, seed: int = 0, noise: float = 
 
 def compressed(frames: Iterable[np.ndarray], fps: float, quality: int = QUALITY) -> Iterator[np.ndarray]:
     """Frames (H, W, 3) uint8 RGB as they come back from H.264; `quality` is x264's rate factor, lower is better."""
-    from fractions import Fraction
-
     encoder = decoder = None
     for place, frame in enumerate(frames):
         height, width = (side // 2 * 2 for side in frame.shape[:2])
         if encoder is None:
             encoder = av.CodecContext.create("libx264", "w")
             encoder.width, encoder.height, encoder.pix_fmt = width, height, "yuv420p"
-            encoder.time_base = Fraction(1, max(1, round(1000 * fps))) * 1000
+            encoder.time_base = Fraction(1000, max(1, round(1000 * fps)))
             encoder.options = {"crf": str(quality), "preset": "veryfast", "threads": "1"}
             decoder = av.CodecContext.create("h264", "r")
         picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(frame[:height, :width]), format="rgb24")
@@ -135,16 +134,14 @@ def _pictures(decoder: av.VideoCodecContext, packet: av.Packet | None) -> Iterat
         yield picture.to_ndarray(format="rgb24")
 
 
-def inject(frames: Iterable[np.ndarray], injections: Sequence[Injection], find) -> Iterator[np.ndarray]:
+def inject(
+    frames: Iterable[np.ndarray], injections: Sequence[Injection], find: Callable[[np.ndarray], Crop | None]
+) -> Iterator[np.ndarray]:
     """The frames with the movements in them; `find` gives the crop of the face in a frame, or None."""
-    from dataclasses import replace
-
-    left = list(injections)
-    active = None
+    left, active = list(injections), None
     for number, frame in enumerate(frames):
         if active is None and left and number >= left[0].course.onset:
-            active = left.pop(0)
-            active = replace(active, crop=find(frame))
+            active = replace(left.pop(0), crop=find(frame))
         if active is not None and number >= active.course.offset:
             active = None
         yield frame if active is None else warp(frame, active, number)

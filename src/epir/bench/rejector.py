@@ -16,7 +16,8 @@ import numpy as np
 
 from epir.bench.injection import compressed
 from epir.bench.spotting import OVERLAP, overlap
-from epir.core.files import whole_file
+from epir.core.files import whole_file, write_text
+from epir.core.progress import Progress, Silent
 from epir.core.seeds import generator
 from epir.faces.align import Crop
 from epir.spotting import decision
@@ -86,7 +87,7 @@ def true_motion(scene: Scene) -> Iterator[np.ndarray]:
         yield np.hypot(*(cells @ field).T) * amounts.max() / CROP_SIDE
 
 
-def examples(kept: dict[str, np.ndarray]) -> Iterator[tuple[list[float], int]]:
+def examples(kept: dict[str, np.ndarray]) -> Iterator[tuple[dict[str, float], int]]:
     """Measures of the candidates that no rule decides, with 1 for a micro-expression and 0 for anything else.
 
     A candidate that shares only its time with a micro-expression is neither.
@@ -102,9 +103,9 @@ def examples(kept: dict[str, np.ndarray]) -> Iterator[tuple[list[float], int]]:
         own, moved = each.lengths[each.strongest], kept["moved"][best] if hits else np.zeros(len(REGIONS))
         true = moved[each.strongest]
         if not hits or hits[best] < 0.1:
-            yield list(decision.features(each, rate).values()), 0
+            yield decision.features(each, rate), 0
         elif hits[best] >= OVERLAP and true > TOO_LITTLE * moved.max() and own < 2 * true + 0.001:
-            yield list(decision.features(each, rate).values()), 1
+            yield decision.features(each, rate), 1
 
 
 def learn(measures: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -120,3 +121,52 @@ def learn(measures: np.ndarray, truth: np.ndarray) -> np.ndarray:
         found = found - np.linalg.solve(bend, slope)
     plain = found[:-1] / deviation
     return np.append(plain, found[-1] - plain @ mean)
+
+
+def write_weights(folder: Path, path: Path, scenes: int = SCENES, progress: Progress | None = None) -> dict[str, float]:
+    """Make what is missing of the scenes, learn, and write the weights; gives measures on scenes kept apart."""
+    progress = progress or Silent()
+    folder.mkdir(parents=True, exist_ok=True)
+    rows: list[tuple[dict[str, float], int, int]] = []
+    progress.start("scenes", scenes)
+    for number in range(scenes):
+        kept = collect(folder / f"scene{number:04d}.npz", number)
+        rows += [(row, truth, number) for row, truth in examples(kept)]
+        progress.advance()
+    progress.finish()
+    names = list(rows[0][0])
+    measures = np.array([[row[name] for name in names] for row, _, _ in rows])
+    truth = np.array([each for _, each, _ in rows])
+    apart = np.array([number % 5 == 0 for _, _, number in rows])
+    tried = chances(measures[apart], learn(measures[~apart], truth[~apart]))
+    found = learn(measures, truth)
+    kept_weights = {name: round(float(value), 5) for name, value in zip([*names, "constant"], found, strict=True)}
+    write_text(path, json.dumps({"scenes": scenes, "weights": kept_weights}, indent=1) + "\n")
+    sure = tried >= 0.5
+    return {
+        "candidates": len(truth),
+        "micro_expressions": int(truth.sum()),
+        "recall": float(sure[truth[apart] == 1].mean()),
+        "precision": float(truth[apart][sure].mean()),
+        "mean_probability": float(tried.mean()),
+        "mean_truth": float(truth[apart].mean()),
+    }
+
+
+def chances(measures: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """The probabilities that weights with their constant give, (n,)."""
+    return 1 / (1 + np.exp(-(measures @ found[:-1] + found[-1])))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Learn the weights and print how they do on scenes kept apart."""
+    parser = argparse.ArgumentParser(prog="python -m epir.bench.rejector", description=write_weights.__doc__)
+    parser.add_argument("folder", type=Path, help="where the scenes are kept")
+    parser.add_argument("--out", type=Path, default=Path(decision.__file__).with_name("rejector.json"))
+    parser.add_argument("--scenes", type=int, default=SCENES)
+    options = parser.parse_args(arguments)
+    print(json.dumps(write_weights(options.folder, options.out, options.scenes), indent=2))
+
+
+if __name__ == "__main__":
+    main()

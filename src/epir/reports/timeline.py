@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FACE, MOVEMENT = "#0a5c9e", "#00735a"
-OTHERS = {"blink": "#8a3f7d", "head": "#8a6d00", "long": "#5a6673", "short": "#9aa5b1"}
-OTHER_WORDS = {"blink": "blink", "head": "head turns", "long": "too long", "short": "too short"}
+OTHERS = {"blink": "#8a3f7d", "head": "#8a6d00"}
+OTHER = "#5a6673"  # rejected for any other reason
 
 
 def draw_timeline(answer: Any) -> "Figure":
@@ -37,7 +37,7 @@ def draw_timeline(answer: Any) -> "Figure":
     axes.set_xlim(seconds[0], max(seconds[-1], seconds[0] + 1e-3))
     for other in timeline.others:
         height = 1.09 if other.kind == "blink" else 1.02
-        _mark(axes, timeline, other, OTHERS[other.kind], OTHER_WORDS[other.kind], height * top, pale=True)
+        _mark(axes, timeline, other, OTHERS.get(other.kind, OTHER), other.kind, height * top, pale=True)
     answers = list(answer.all)
     for movement in timeline.movements:
         said = next((each for each in answers if each.onset == movement.onset), None)

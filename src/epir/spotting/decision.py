@@ -18,15 +18,24 @@ from epir.spotting.candidates import FLOOR, Candidate
 from epir.spotting.regions import EYES, GROUPS, MOUTH, members, named
 from epir.spotting.settings import SpottingSettings
 
-LARGEST = 0.016  # of the face's width, as the mean over a region: about 2.5 % at the strongest point
+LARGEST = 0.018  # of the face's width, as the mean over a region: about 2.5 % at the strongest point
 FAR = 0.03  # of the face's width: the head comes and goes by more
 RESTLESS = 0.02  # of the face's width: the head wanders by more
 COVERED = 4.0  # times the mismatch of the surroundings
 SHUTTING = 0.009  # of the face's width: the upper lids of a blink go down by more
 DRAGGED = ("brows", EYES, "nose and cheeks")  # go along with a blink
-AROUND_BLINK = 0.06  # seconds
+AROUND_BLINK = 0.03  # seconds
 STAYS = 0.0  # of `Candidate.step`: above it a lasting change explains the course better than a bump
-RHYTHM = 5.0  # of `Candidate.isolated`: a mouth that stands out less goes on moving
+RHYTHM = 4.5  # of `Candidate.isolated`: a mouth that stands out less goes on moving
+MURMUR = 0.0015  # of the face's width: a mouth that moves more besides is speaking
+OPENING = 0.004  # of the face's width: lids that go up by less only follow the eyes
+TOGETHER = {  # groups that move as one: none of them may go too far
+    "brows": ("brows",),
+    EYES: (EYES, "brows"),
+    "nose and cheeks": ("nose and cheeks", *MOUTH),
+    "lip corners": ("nose and cheeks", *MOUTH),
+    "lips and chin": ("nose and cheeks", *MOUTH),
+}
 
 
 @dataclass(frozen=True)
@@ -113,8 +122,13 @@ def rule(candidate: Candidate, blinks: Sequence[Candidate], rate: float, setting
         return "head"
     if candidate.mismatch > COVERED:
         return "occlusion"
-    if float(candidate.lengths[candidate.strongest]) > LARGEST:
-        return "speech" if candidate.group in MOUTH and candidate.isolated < RHYTHM else "too large"
+    speaking = candidate.isolated < RHYTHM or float(candidate.rest[members(*MOUTH)].mean()) > MURMUR
+    if candidate.group in MOUTH and speaking:
+        return "speech"
+    if float(candidate.lengths[members(*TOGETHER[candidate.group])].max()) > LARGEST:
+        return "too large"
+    if candidate.group == EYES and float(candidate.amplitudes[named("upper lid"), 1].max()) > -OPENING:
+        return "gaze"
     duration = (candidate.offset - candidate.onset) / rate
     if duration > settings.longest * 1.15 + 1 / rate:
         return "too long"

@@ -9,7 +9,7 @@ from epir.faces.settings import FaceSettings
 
 SHORTEST, LONGEST = 1 / 25, 1 / 2  # seconds from onset to offset: what is called a micro-expression
 Sensitivity = Literal["low", "normal", "high"]
-THRESHOLDS: dict[str, float] = {"low": 0.9, "normal": 0.7, "high": 0.4}  # least probability of a micro-expression
+THRESHOLDS: dict[str, float] = {"low": 0.7, "normal": 0.5, "high": 0.25}  # least probability of a micro-expression
 
 
 @dataclass(frozen=True)

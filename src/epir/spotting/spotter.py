@@ -7,7 +7,7 @@ Axes: n frames or instants, R regions, G groups of regions, M head motions
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -21,7 +21,7 @@ from epir.spotting.measure import FaceMeasure, Sample
 from epir.spotting.regions import EYES, GROUPS, REGIONS, members, named
 from epir.spotting.settings import SpottingSettings
 from epir.spotting.timeline import MICRO_EXPRESSION, Movement, Timeline
-from epir.spotting.track import FaceTracker
+from epir.spotting.track import FaceTracker, TrackedFace
 
 FASTEST = 100.0  # instants a second at which movements are looked for; faster cameras are averaged
 BLOCK = 2.0  # seconds that are judged at once
@@ -37,12 +37,18 @@ RESTLESS = 0.06  # of the face: a head that went so far is looked for at once
 class Tracked(Protocol):
     """What the tracker gives for each frame."""
 
-    number: int
-    seconds: float
-    track: int
-    segment: int
-    crop: Crop
-    face: np.ndarray  # (size, size) uint8
+    @property
+    def number(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def track(self) -> int: ...
+    @property
+    def segment(self) -> int: ...
+    @property
+    def crop(self) -> Crop: ...
+    @property
+    def face(self) -> np.ndarray: ...  # (size, size) uint8
 
 
 @dataclass
@@ -52,7 +58,6 @@ class Run:
     measure: FaceMeasure
     samples: list[Sample]
     faces: list[tuple[int, int, Crop]]  # track, segment and crop of each sample
-    start: float
     judged: float
     from_start: bool  # of the video: then nothing is known before, and the face is taken to be at rest
 
@@ -67,7 +72,7 @@ class Spotter:
             )
         self.settings, self.fps = settings, fps
         self.rate = min(fps, FASTEST)
-        self._run: Run | None = None
+        self._runs: dict[int, Run] = {}  # by track
         self._movements: list[Movement] = []
         self._others: list[Movement] = []
         self._stamps: list[tuple[int, float]] = []
@@ -76,25 +81,24 @@ class Spotter:
 
     @property
     def head(self) -> float:
-        """How far the head is from where its crop was laid, as a share of the face's width."""
-        samples = self._run.samples if self._run else []
-        return float(np.abs(samples[-1].head[:2] - samples[0].head[:2]).max()) if samples else 0.0
+        """How far the head went within the working window, as a share of the face's width."""
+        ways = [each.samples[-1].head[:2] - each.samples[0].head[:2] for each in self._runs.values()]
+        return max((float(np.abs(way).max()) for way in ways), default=0.0)
 
     def push(self, tracked: Tracked) -> list[Movement]:
         """Take the face of the next frame; gives the micro-expressions that have become certain."""
         certain: list[Movement] = []
-        run = self._run
+        run = self._runs.get(tracked.track)
         if run is not None and not _goes_on(run, tracked, self.fps):
             certain, run = self._judge(run, ended=True, at_end=False), None
         if run is None:
-            measure = FaceMeasure(tracked.face.shape[0])
-            run = Run(measure, [], [], tracked.seconds, tracked.seconds, from_start=not self._crops)
+            run = _begin(tracked, from_start=not self._crops)
         sample = run.measure.push(tracked.number, tracked.seconds, tracked.face, tracked.crop)
         if sample.mismatch > CUT:
             certain += self._judge(run, ended=True, at_end=False)
-            run = Run(FaceMeasure(tracked.face.shape[0]), [], [], tracked.seconds, tracked.seconds, from_start=False)
+            run = _begin(tracked, from_start=False)
             sample = run.measure.push(tracked.number, tracked.seconds, tracked.face, tracked.crop)
-        self._run = run
+        self._runs[tracked.track] = run
         self._crops.setdefault((tracked.track, tracked.segment), tracked.crop)
         run.samples.append(sample)
         run.faces.append((tracked.track, tracked.segment, tracked.crop))
@@ -104,8 +108,8 @@ class Spotter:
 
     def close(self) -> list[Movement]:
         """The micro-expressions of the frames whose followers never came."""
-        run, self._run = self._run, None
-        return self._judge(run, ended=True, at_end=True) if run is not None else []
+        runs, self._runs = self._runs, {}
+        return [each for run in runs.values() for each in self._judge(run, ended=True, at_end=True)]
 
     def timeline(self, *, frames: int = 0, faces: int = 1) -> Timeline:
         """Everything so far."""
@@ -131,6 +135,8 @@ class Spotter:
 
     def _judge(self, run: Run, *, ended: bool, at_end: bool) -> list[Movement]:
         """Decide the next block of a run, or all that is left of it."""
+        if not run.samples:
+            return []
         until = np.inf if ended else run.judged + BLOCK
         times = np.array([each.seconds for each in run.samples])
         skin, head, mismatch = resampled(run.samples, self.rate)
@@ -212,6 +218,10 @@ def resampled(samples: list[Sample], rate: float) -> tuple[np.ndarray, np.ndarra
     return values[:, :split].reshape(len(values), -1, 2), values[:, split:-1], values[:, -1]
 
 
+def _begin(tracked: Tracked, *, from_start: bool) -> Run:
+    return Run(FaceMeasure(tracked.face.shape[0]), [], [], tracked.seconds, from_start)
+
+
 def _goes_on(run: Run, tracked: Tracked, fps: float) -> bool:
     """Whether a face belongs to a run: the same person, soon after, near by."""
     track, _, crop = run.faces[-1]
@@ -274,11 +284,9 @@ class _Tracked:
     face: np.ndarray
 
 
-def _tracked(face: object, fps: float) -> Tracked:
-    """A face of the tracker with its time; until the tracker gives it, from the frame rate."""
-    return _Tracked(face.place, face.place / fps, 0, face.stretch, face.crop, face.face) if False else _Tracked(  # type: ignore[attr-defined]
-        face.number, face.place / fps, 0, face.stretch, face.crop, face.face  # type: ignore[attr-defined]
-    )
+def _tracked(face: TrackedFace, fps: float) -> Tracked:
+    """A face of the tracker with its time, which the frame rate gives."""
+    return _Tracked(face.number, face.place / fps, 0, face.stretch, face.crop, face.face)
 
 
 class _Counted:
