@@ -6,9 +6,8 @@ Run: python examples/01_one_clip.py
 import torch
 
 import epir
-from epir.synthetic.maps import synthetic_maps
 
-maps = synthetic_maps(4, "direct", seed=1)  # u, v and strain of four invented clips
+maps = epir.synthetic_maps(4, "direct", seed=1)  # u, v and strain of four synthetic clips
 model = epir.create_model("epir").eval()  # the paper's sizes, random weights
 logits, record = model.explain(torch.tensor(maps.maps))
 

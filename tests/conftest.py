@@ -39,7 +39,7 @@ def head_crop(head):
 @pytest.fixture(scope="session")
 def pair_of(head, head_crop):
     """The head before and after a motion of `amplitude` px, without noise unless asked for."""
-    from epir.bench.warps import warped_pair
+    from epir.bench.pairs import warped_pair
 
     def make(kind, amplitude, noise=0.0):
         return warped_pair(head, head_crop, kind, amplitude, noise=noise)

@@ -19,8 +19,7 @@ MAY_IMPORT = {
     "flow": "datasets frames faces",
     "maps": "datasets frames faces flow",
     "synthetic": "datasets frames faces flow maps",
-    "tokens": "",
-    "models": "frames faces tokens",
+    "models": "frames faces",
     "training": "synthetic maps models",
     "evaluation": "datasets synthetic maps models training",
     "reports": "datasets frames faces flow maps models training evaluation",
@@ -34,7 +33,7 @@ MAY_IMPORT = {
 # Third-party weight, and the only folders that may carry it.
 AT_HOME = {
     "cv2": "frames faces flow maps synthetic spotting recognition bench",
-    "torch": "tokens models training evaluation reports recognition bench",
+    "torch": "models training evaluation reports recognition bench",
     "matplotlib": "reports",
     "pandas": "datasets reports recognition",
     "openpyxl": "datasets",
@@ -107,7 +106,7 @@ def test_reading_a_corpus_needs_no_torch(folder):
 
 
 def test_the_model_needs_no_opencv():
-    assert "cv2" not in loaded_after("import epir.models.transformer").split()
+    assert "cv2" not in loaded_after("import epir.models.epir").split()
 
 
 @pytest.mark.parametrize("name", epir.__all__)
@@ -118,3 +117,17 @@ def test_every_public_name_is_there(name):
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         epir.nothing  # noqa: B018
+
+
+@pytest.mark.slow
+def test_a_user_s_type_checker_sees_the_real_signatures(tmp_path):
+    from mypy import api
+
+    uses = "\n".join(f"reveal_type(epir.{name})" for name in epir.__all__)
+    (tmp_path / "user.py").write_text(f"import epir\n{uses}\n")
+    options = ["--config-file=", f"--cache-dir={tmp_path / 'cache'}", "--follow-imports=silent"]
+    output, errors, _ = api.run([*options, "--ignore-missing-imports", str(tmp_path / "user.py")])
+    revealed = [line.split("Revealed type is ")[1] for line in output.splitlines() if "Revealed type" in line]
+    assert not errors and len(revealed) == len(epir.__all__), output
+    vague = [f"{name}: {kind}" for name, kind in zip(epir.__all__, revealed, strict=True) if kind.strip('"') == "Any"]
+    assert vague == []

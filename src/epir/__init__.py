@@ -6,26 +6,58 @@ The names below are the public interface; each is imported on first use, so that
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from epir.core.errors import EpirError as EpirError
+    from epir.core.records import Clip as Clip
+    from epir.core.records import Prediction as Prediction
+    from epir.datasets.registry import load_corpus as load_corpus
+    from epir.evaluation.comparison import compare as compare
+    from epir.evaluation.run import evaluate as evaluate
+    from epir.evaluation.scores import score as score
+    from epir.maps.mapset import MapSet as MapSet
+    from epir.maps.mapset import load_maps as load_maps
+    from epir.maps.prepare import prepare as prepare
+    from epir.models.registry import create_model as create_model
+    from epir.models.registry import list_models as list_models
+    from epir.recognition.answer import Answer as Answer
+    from epir.recognition.final import train as train
+    from epir.recognition.recognizer import Recognizer as Recognizer
+    from epir.reports.page import report as report
+    from epir.spotting.spotter import spot as spot
+    from epir.synthetic.maps import synthetic_maps as synthetic_maps
+    from epir.training.data import LabelledMaps as LabelledMaps
+    from epir.training.fit import predict as predict
+    from epir.training.recipe import TrainingSettings as TrainingSettings
+    from epir.training.train import fit as fit
+
 __version__ = "0.1.0"
 
 _HOME = {
-    "load_corpus": "epir.datasets.registry",
-    "prepare": "epir.maps.prepare",
-    "load_maps": "epir.maps.mapset",
-    "create_model": "epir.models.registry",
-    "list_models": "epir.models.registry",
-    "fit": "epir.training.fit",
-    "evaluate": "epir.evaluation.run",
-    "Recognizer": "epir.recognition.recognizer",
-    "report": "epir.reports.page",
+    "Answer": "epir.recognition.answer",
+    "Clip": "epir.core.records",
     "EpirError": "epir.core.errors",
+    "LabelledMaps": "epir.training.data",
+    "MapSet": "epir.maps.mapset",
+    "Prediction": "epir.core.records",
+    "Recognizer": "epir.recognition.recognizer",
+    "TrainingSettings": "epir.training.recipe",
+    "compare": "epir.evaluation.comparison",
+    "create_model": "epir.models.registry",
+    "evaluate": "epir.evaluation.run",
+    "fit": "epir.training.train",
+    "list_models": "epir.models.registry",
+    "load_corpus": "epir.datasets.registry",
+    "load_maps": "epir.maps.mapset",
+    "predict": "epir.training.fit",
+    "prepare": "epir.maps.prepare",
+    "report": "epir.reports.page",
+    "score": "epir.evaluation.scores",
+    "spot": "epir.spotting.spotter",
+    "synthetic_maps": "epir.synthetic.maps",
+    "train": "epir.recognition.final",
 }
 
 __all__ = sorted(_HOME)
-
-if TYPE_CHECKING:
-    from epir.core.errors import EpirError as EpirError
-    from epir.maps.mapset import load_maps as load_maps
 
 
 def __getattr__(name: str) -> Any:

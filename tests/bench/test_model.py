@@ -1,8 +1,8 @@
 import torch
 
 from epir.bench.model import count_multiply_adds, training_step
-from epir.models.presets import preset
-from epir.models.transformer import Epir
+from epir.models.epir import Epir
+from epir.models.settings import preset
 
 
 def test_multiply_adds_of_one_linear_layer():

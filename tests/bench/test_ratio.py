@@ -4,12 +4,21 @@ from epir.bench import ratio
 from epir.bench.ratio import Ratio, seconds_each
 
 
-def test_pieces_of_work_take_turns_and_the_quickest_round_counts():
-    order = []
-    work = {"a": lambda: order.append("a"), "b": lambda: sum(range(200_000))}
+def test_pieces_of_work_take_turns_and_the_quickest_round_counts(monkeypatch):
+    clock, calls = [0.0], []
+    monkeypatch.setattr(ratio.time, "process_time", lambda: clock[0])
+
+    def piece(name, durations):
+        def work():
+            calls.append(name)
+            clock[0] += durations[(calls.count(name) - 1) % len(durations)]
+
+        return work
+
+    work = {"a": piece("a", [9, 4, 2, 3, 3, 5, 1]), "b": piece("b", [7])}
     seconds = seconds_each(work, rounds=3, warm_up=1, calls=2)
-    assert len(order) == 1 + 3 * 2
-    assert 0 <= seconds["a"] < seconds["b"]
+    assert "".join(calls) == "ab" + "aabb" * 3
+    assert seconds == {"a": (4 + 2) / 2, "b": 7}  # rounds of 4 + 2, 3 + 3 and 5 + 1 seconds
 
 
 @pytest.mark.parametrize(("rounds", "expected"), [(5, 1.0), (20, 1.5), (39, 2.0)])

@@ -1,17 +1,8 @@
 import pytest
 import torch
 
-from epir.bench.robustness import (
-    UNCHANGED,
-    Fall,
-    changes,
-    main,
-    robustness,
-    standardised,
-    stretched,
-    table,
-    there_and_back,
-)
+from epir.bench.robustness import UNCHANGED, measure, perturbations, scores, standardised, stretched, there_and_back
+from epir.core.errors import ConfigError
 from epir.maps.mapset import save_maps
 from epir.models.registry import create_model
 from epir.synthetic.maps import synthetic_maps
@@ -36,7 +27,7 @@ def weights(tmp_path_factory):
 
 def test_every_change_keeps_the_shape_and_all_but_one_change_the_maps():
     maps = torch.randn(3, 3, 28, 28)
-    for name, ways in changes().items():
+    for name, ways in perturbations().items():
         for change in ways:
             changed = change(maps)
             assert changed.shape == maps.shape and torch.isfinite(changed).all()
@@ -57,13 +48,20 @@ def test_stretched_and_standardised_maps():
 
 
 def test_scaling_costs_nothing_where_maps_are_normalised_one_by_one(maps, weights):
-    found = {each.change: each for each in robustness([maps], protocol="sde", weights=weights)}
-    assert list(found) == list(changes())
-    assert found[UNCHANGED].fall == 0 <= found[UNCHANGED].uf1 <= 1
-    assert found["channels stretched to 0..1"].fall == found["channels standardised"].fall == 0
+    found = scores([maps], protocol="sde", weights=weights)
+    assert list(found) == list(perturbations())
+    assert 0 <= found[UNCHANGED] <= 1
+    assert found["channels stretched to 0..1"] == found["channels standardised"] == found[UNCHANGED]
 
 
-def test_the_table_says_which_column_it_is(maps, weights, capsys):
-    main([str(maps), "--protocol", "sde", "--weights", str(weights)])
-    assert capsys.readouterr().out.startswith("| maps | UF1 (strict) | change |\n|---|---|---|\n| as they are | 0.")
-    assert table([Fall("blurred", 0.65, 0.05)]).endswith("| blurred | 0.650 | -0.050 |")
+def test_the_area_gives_scores_and_how_much_they_drop(maps, weights):
+    lines = measure(inputs=[str(maps)], changes=["protocol=sde", f"weights={weights}"])
+    assert lines[0].name == f"UF1 (strict), {UNCHANGED}"
+    assert lines[0].detail.endswith("(+0.000)")
+    blurred = next(line for line in lines if "blurred" in line.name)
+    assert blurred.detail == f"{blurred.value:.3f} ({blurred.value - lines[0].value:+.3f})"
+
+
+def test_without_map_sets_the_area_says_how_to_name_them():
+    with pytest.raises(ConfigError, match=r"robustness needs map sets\n  fix: name them: epir bench --only robustness"):
+        measure()

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from epir.core.records import Clip
 from epir.bench.spotting import Tally, compare, main, overlap
+from epir.core.records import Clip
 from epir.spotting.timeline import Movement
 
 
@@ -39,8 +39,7 @@ def test_a_tally_worked_by_hand():
 
 @pytest.mark.slow
 def test_the_command_measures_a_synthetic_corpus(tmp_path, capsys):
-    from epir.synthetic.corpus import write_corpus
-    from epir.synthetic.settings import CorpusSettings
+    from epir.synthetic.corpus import CorpusSettings, write_corpus
 
     write_corpus(tmp_path / "corpus", CorpusSettings(people=1, clips=2, idle=2, size=240, fps=60, seed=5))
     main(["synthetic", str(tmp_path / "corpus")])

@@ -37,7 +37,7 @@ def run_ablate(tmp_path):
 def test_the_ladder_ends_in_one_table(run_ablate, tmp_path):
     result = run_ablate("--protocol", "cde")
     assert result.exit_code == 0
-    for words in ("vit+dtsm+itals+dnspt", "+Token Integration", "printed in Table 4, unknown", "0.8852"):
+    for words in ("vit+dtsm+itals+dnspt", "+Token Integration", "published: unknown", "0.8852"):
         assert words in result.stdout
     assert (tmp_path / "runs" / "table.csv").read_text().count("best epoch (leaks)") == 6
 

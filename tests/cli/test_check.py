@@ -197,3 +197,63 @@ def test_asking_for_help_imports_nothing_heavy():
         "assert not {'cv2', 'torch', 'openpyxl', 'pandas', 'numpy'} & set(sys.modules), sorted(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def write_video(path, frames):
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"MJPG"), 25, (64, 48))
+    for number in range(frames):
+        writer.write(np.full((48, 64, 3), 10 * number, np.uint8))
+    writer.release()
+
+
+def test_numbers_past_the_end_of_a_video_are_found_by_decoding_it(run, tmp_path):
+    write_video(tmp_path / "a.avi", 12)
+    rows = ["one,anna,negative,a.avi,2,6,11,", "two,anna,negative,a.avi,2,12,40,"]
+    (tmp_path / "manifest.csv").write_text("\n".join([HEADER, *rows]) + "\n")
+    assert run("manifest", tmp_path).exit_code == 0
+    result = run("manifest", tmp_path, "--deep", "--json")
+    assert result.exit_code == 1
+    (defect,) = json.loads(result.stdout)["defects"]
+    assert defect["clip"] == "manifest/anna/two"
+    assert defect["problem"] == (
+        "the apex 12 is past the end of the video, whose last frame is 11; "
+        "the offset 40 is past the end of the video, whose last frame is 11"
+    )
+
+
+def test_a_file_that_is_no_video_is_found_by_decoding_it(run, tmp_path):
+    (tmp_path / "a.avi").write_bytes(b"RIFF and nothing else")
+    (tmp_path / "manifest.csv").write_text(f"{HEADER}\none,anna,negative,a.avi,2,6,11,\n")
+    result = run("manifest", tmp_path, "--deep", "--json")
+    assert result.exit_code == 1
+    assert [defect["clip"] for defect in json.loads(result.stdout)["defects"]] == ["manifest/anna/one"]
+
+
+def test_a_wrong_layout_and_a_partial_copy_are_counted_as_what_is_there(run, casme2_copy):
+    (casme2_copy / "Cropped").rename(casme2_copy / "elsewhere")
+    (casme2_copy / "elsewhere" / "sub01").rename(casme2_copy / "elsewhere" / "Subject_sub01")
+    (casme2_copy / "elsewhere" / "sub02").rename(casme2_copy / "elsewhere" / "Subject_sub02")
+    result = run("casme2", casme2_copy)
+    assert result.exit_code == 1
+    text = " ".join(result.output.split())
+    assert "frames: none found" in text
+    assert "frames are expected as Cropped/sub01/EP02_01f/reg_img46.jpg; found instead: pictures in 2 folders" in text
+    (casme2_copy / "elsewhere" / "Subject_sub01").rename(casme2_copy / "elsewhere" / "sub01")
+    found = json.loads(run("casme2", casme2_copy, "--json").output)
+    assert (found["clips"], found["annotated"], found["people"]) == (1, 2, 1)
+    assert found["emotions"] == {"disgust": 1}
+
+
+@pytest.fixture
+def casme2_copy(tmp_path):
+    """Two clips of CASME II with a real sheet and empty files for frames."""
+    book = openpyxl.Workbook()
+    names = ["Subject", "Filename", "OnsetFrame", "ApexFrame", "OffsetFrame", "Estimated Emotion"]
+    for row in (names, ["01", "EP02_01f", 46, 47, 48, "disgust"], ["02", "EP01_2", 46, 47, 48, "others"]):
+        book.active.append(row)
+    book.save(tmp_path / "CASME2-coding-20140508.xlsx")
+    for clip in ("sub01/EP02_01f", "sub02/EP01_2"):
+        (tmp_path / "Cropped" / clip).mkdir(parents=True)
+        for number in (46, 47, 48):
+            (tmp_path / "Cropped" / clip / f"reg_img{number}.jpg").touch()
+    return tmp_path

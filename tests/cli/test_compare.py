@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 from epir.cli.compare import compare
 from epir.core.errors import RunError
 from epir.core.records import Clip
-from epir.evaluation.run import Engine, evaluate
+from epir.evaluation.engines import Engine
+from epir.evaluation.run import evaluate
 from epir.maps.mapset import save_maps
 
 
@@ -43,7 +44,7 @@ def run_compare():
 
 def test_runs_stand_side_by_side(run_compare, two_runs):
     out = run_compare(two_runs / "first", two_runs / "second").stdout
-    assert f"against {two_runs / 'first'}" in out and "every way of swapping" in out
+    assert f"Difference to {two_runs / 'first'} (training –, first weights –)" in out and "exact: all swaps" in out
     assert out.count("best epoch (leaks)") == 3 and "model.name: bi-woof -> mdmo" in out
 
 
@@ -51,6 +52,8 @@ def test_json_has_scores_and_comparisons(run_compare, two_runs):
     found = json.loads(run_compare(two_runs / "first", two_runs / "second", "--json").stdout)
     strict = found["comparisons"][0]
     assert strict["column"] == "strict" and 0 < strict["p"] <= 1 and strict["is_exact"]
+    assert strict["first_training"] == {"recipe": "–", "first_weights": "–"}
+    assert found["runs"][str(two_runs / "first")]["first_weights"] == "–"
     first, second = (found["runs"][str(two_runs / name)]["strict"]["uf1"] for name in ("first", "second"))
     assert strict["difference"] == pytest.approx(second - first, abs=1e-5)
 
@@ -58,7 +61,7 @@ def test_json_has_scores_and_comparisons(run_compare, two_runs):
 def test_what_cannot_be_compared_is_told(run_compare, two_runs):
     with pytest.raises(RunError, match="they differ in their clips, for example smic/"):
         run_compare(two_runs / "first", two_runs / "third")
-    with pytest.raises(RunError, match="nothing to compare one run with\n  fix: name two run folders"):
+    with pytest.raises(RunError, match="one run cannot be compared\n  fix: name two run folders"):
         run_compare(two_runs / "first")
     with pytest.raises(RunError, match="is not a run"):
         run_compare(two_runs / "first", two_runs / "maps")

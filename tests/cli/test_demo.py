@@ -10,7 +10,7 @@ from epir.cli.main import app
 @pytest.fixture
 def small(monkeypatch):
     """The same way with fewer and smaller clips."""
-    for name, value in {"PEOPLE": 3, "CLIPS": 3, "SIZE": 200, "FPS": 60.0}.items():
+    for name, value in {"PEOPLE": 2, "CLIPS": 3, "SIZE": 200, "FPS": 40.0}.items():
         monkeypatch.setattr(demo_verb, name, value)
 
 
@@ -39,10 +39,10 @@ def test_the_demo_goes_the_whole_way_and_a_second_call_repeats_nothing(small, tm
 def test_another_corpus_in_its_place_is_refused(small, tmp_path):
     from epir.core.config import write_toml
     from epir.core.errors import EpirError
-    from epir.synthetic.settings import CorpusSettings
+    from epir.synthetic.corpus import CorpusSettings
 
     write_toml(CorpusSettings(people=4), tmp_path / "demo" / "corpus" / "corpus.toml")
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo")])
     assert isinstance(result.exception, EpirError)
-    assert "was drawn otherwise (clips: 9 -> 3)" in str(result.exception)
+    assert "has other settings (clips: 9 -> 3)" in str(result.exception)
     assert "add --force" in result.exception.fix

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,7 +48,7 @@ def test_it_prints_the_table_and_writes_the_run(epir, small_set, tmp_path):
     code, out, err = epir("evaluate", small_set(), "--protocol", "cde", "--out", tmp_path / "run", *QUICK)
     assert code == 0
     assert "cde: 24 clips of 4 people, 2 folds (grouped by person), 1 seed" in out
-    assert "best epoch (leaks)" in out and "EPIR" in out and f"the run is in {tmp_path / 'run'}" in out
+    assert "best epoch (leaks)" in out and "EPIR" in out and f"run: {tmp_path / 'run'}" in out
     assert "bi-woof on cde, folds: 2/2" in err
     assert {path.name for path in (tmp_path / "run").iterdir()} >= {"config.toml", "predictions.csv", "scores.json"}
 
@@ -65,9 +66,12 @@ def test_json_is_the_last_thing_on_stdout(epir, small_set, tmp_path):
 
 
 def test_several_models_end_in_one_table(epir, small_set, tmp_path):
-    words = ("--model", "bi-woof,mdmo", "--folds", "2", "--workers", "1", "--out", tmp_path / "runs")
-    code, out, _ = epir("evaluate", small_set(), "--protocol", "sde", *words)
-    assert code == 0 and out.count("strict") == 2 and str(tmp_path / "runs" / "mdmo") in out
+    """Also what the models do not share is announced, before the first line of progress."""
+    words = ("--model", "vit,ststnet", "--folds", "2", "--workers", "1", "--out", tmp_path / "runs")
+    maps = small_set(size=28, people=2)
+    code, out, err = epir("evaluate", maps, "--protocol", "sde", "--set", "training.epochs=1", *words)
+    assert code == 0 and out.count("strict") == 2 and str(tmp_path / "runs" / "ststnet") in out
+    assert err.startswith("note: the models are trained differently (vit: ") and err.count("note: ") == 1
 
 
 def test_the_default_recipe_learns_classes_that_the_shipped_weights_do_not_know(epir, small_set, tmp_path):
@@ -94,12 +98,12 @@ def test_settings_are_changed_by_their_dotted_names(epir, small_set, tmp_path):
 @pytest.mark.parametrize(
     ("words", "problem", "fix"),
     [
-        (("--workers", "0"), "0 workers cannot do anything", "--workers 1 or more"),
+        (("--workers", "0"), "--workers must be at least 1, not 0", "leave it out"),
         (("--engine", "slurm"), "there is no engine 'slurm'", "--engine local"),
         (("--folds", "9"), "9 folds need at least 9 people, but there are 4", "--folds 4 or fewer"),
         (("--model", "epri"), "there is no model 'epri'", "did you mean 'epir'?"),
         (("--set", "training.epoch=2"), "[training] has no setting 'epoch'", "did you mean 'epochs'?"),
-        (("--weights", "model"), "--weights is for --zero-shot", "--set training.start=MODEL"),
+        (("--weights", "model"), "--weights needs --zero-shot", "--set training.start=MODEL"),
         (("--protocol", "sde-casme2"), "none of the 24 clips takes part in the protocol sde-casme2", "--protocol"),
     ],
 )
@@ -115,7 +119,7 @@ def test_mistakes_take_two_lines_and_exit_2(epir, small_set, tmp_path, words, pr
 @pytest.mark.parametrize(
     ("choices", "problem"),
     [
-        ([{"people": 1}], "one person must be held out of at least two, but all clips are of smic/0"),
+        ([{"people": 1}], "folds need at least two people, but all clips are of smic/0"),
         ([{"labels": ("negative",)}], "no clip is positive or surprise"),
         (
             [{"labels": ("negative", "positve", "surprise")}],
@@ -130,22 +134,22 @@ def test_maps_that_cannot_be_evaluated_are_refused(epir, small_set, tmp_path, ch
     assert code == 2 and problem in err and "\nfix: " in err
 
 
-def test_an_unwritable_run_folder_is_told(epir, small_set, tmp_path):
+def test_an_unwritable_run_folder_is_reported(epir, small_set, tmp_path):
     (tmp_path / "run").write_text("a file is in the way")
     code, _, err = epir("evaluate", small_set(), "--protocol", "cde", "--out", tmp_path / "run", *QUICK)
-    assert code == 2 and "cannot write to the run folder" in err and "fix: give another folder with --out" in err
+    assert code == 2 and "cannot write to the run folder" in err and "fix: choose another folder with --out" in err
 
 
-def test_zero_shot_without_weights_is_told(epir, small_set, tmp_path, monkeypatch):
-    from epir.evaluation import zero_shot
+def test_zero_shot_without_weights_is_reported(epir, small_set, tmp_path, monkeypatch):
+    from epir.models import folder
 
-    monkeypatch.setattr(zero_shot, "shipped_weights", lambda: tmp_path)
+    monkeypatch.setattr(folder, "shipped_folder", lambda: tmp_path)
     code, _, err = epir("evaluate", small_set(), "--protocol", "cde", "--zero-shot", "--out", tmp_path / "run")
-    assert code == 2 and "the weights that come with epir are missing" in err and "--weights" in err
+    assert code == 2 and "the weights that come with epir are missing" in err and "name a model folder" in err
 
 
 def test_an_interruption_exits_130(epir, small_set, tmp_path, monkeypatch):
-    from epir.evaluation.run import Engine
+    from epir.evaluation.engines import Engine
 
     def interrupted(self, tasks):
         raise KeyboardInterrupt
@@ -155,21 +159,61 @@ def test_an_interruption_exits_130(epir, small_set, tmp_path, monkeypatch):
     assert code == 130
 
 
+WITH_BLOCKED_WORKERS = """
+import os, sys, time
+from pathlib import Path
+from epir.cli.main import main
+from epir.evaluation import engines
+real, pids = engines._run_in_worker, Path(sys.argv.pop(1))
+def run(task, parent):
+    if task.fold != "smic/0":
+        engines._exit_with(parent)
+        (pids / str(os.getpid())).touch()
+        time.sleep(600)
+    return real(task, parent)
+engines._run_in_worker = run
+main()
+"""
+
+
+def is_running(pid):
+    """Whether a process is there (and not a zombie)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(condition, seconds=120):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert condition()
+
+
 @pytest.mark.slow
-def test_ctrl_c_in_a_terminal_reaches_the_workers_too_and_none_tells_where_it_was(small_set, tmp_path):
-    out, maps = tmp_path / "run", small_set(people=8, size=28, corpus="synthetic")
-    words = f"--protocol sde --model ststnet --set training.epochs=60 --workers 2 --out {out}".split()
+@pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGKILL])
+def test_an_end_from_outside_leaves_finished_folds_and_no_workers(small_set, tmp_path, way):
+    """Ctrl-C, which a terminal sends to the workers too, and the death of the parent alone."""
+    out, pids = tmp_path / "run", tmp_path / "pids"
+    pids.mkdir()
+    words = ["evaluate", small_set(), *f"--protocol cde --model bi-woof --workers 2 --out {out}".split()]
     process = subprocess.Popen(
-        [sys.executable, "-m", "epir.cli.main", "evaluate", maps, *words],
+        [sys.executable, "-c", WITH_BLOCKED_WORKERS, str(pids), *words],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
-    while process.poll() is None and len(list(out.glob("folds/[!.]*.json"))) < 2:
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "interrupted; whatever can be resumed goes on with the same command\n" in said
-    assert "Traceback" not in said and "KeyboardInterrupt" not in said
+    with process:
+        wait_until(lambda: process.poll() is not None or len(list(pids.iterdir())) == 2)
+        (os.killpg if way == signal.SIGINT else os.kill)(process.pid, way)
+        if way == signal.SIGINT:
+            printed = process.stderr.read()
+    workers = [int(path.name) for path in pids.iterdir()]
+    wait_until(lambda: not any(map(is_running, workers)))
+    assert len(workers) == 2 and [path.name for path in out.glob("folds/[!.]*")] == ["smic+0__seed0.json"]
+    if way == signal.SIGINT:
+        assert process.returncode == 130
+        assert "Interrupted. Run the same command to resume.\n" in printed
+        assert "Traceback" not in printed and "KeyboardInterrupt" not in printed

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 from epir.cli.export import export
 from epir.core.errors import CheckpointError
-from epir.models.presets import preset
-from epir.models.transformer import Epir
+from epir.models.epir import Epir
+from epir.models.settings import preset
 
 pytest.importorskip("onnxscript")
 

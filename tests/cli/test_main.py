@@ -2,20 +2,21 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
+from typer.testing import CliRunner
 
 from epir import __version__
+from epir.cli import main
+from epir.cli.main import app
 from epir.cli.verbs import VERBS
-
-
-def epir(*words):
-    return subprocess.run([sys.executable, "-m", "epir.cli.main", *words], capture_output=True, text=True)
+from epir.core.errors import EpirWarning
 
 
 def test_help_lists_every_verb():
-    answer = epir("--help")
-    assert answer.returncode == 0
+    answer = CliRunner().invoke(app, ["--help"])
+    assert answer.exit_code == 0
     for verb in VERBS:
         assert verb.__name__ in answer.stdout
 
@@ -25,12 +26,25 @@ def test_every_verb_explains_itself_with_an_example(verb):
     assert f"epir {verb.__name__}" in verb.__doc__
 
 
-def test_the_version():
-    assert epir("--version").stdout.strip() == f"epir {__version__}"
+def test_the_program_prints_its_version():
+    command = [sys.executable, "-m", "epir.cli.main", "--version"]
+    assert subprocess.run(command, capture_output=True, text=True).stdout.strip() == f"epir {__version__}"
 
 
 def test_a_wrong_verb_exits_2():
-    assert epir("predikt").returncode == 2
+    assert CliRunner().invoke(app, ["predikt"]).exit_code == 2
+
+
+def test_a_warning_of_ours_is_one_line_on_stderr_and_others_are_left_alone(monkeypatch, capsys):
+    def work():
+        for _ in range(2):
+            warnings.warn("the weights do not fit", EpirWarning, stacklevel=1)
+        with pytest.warns(UserWarning, match="something else"):
+            warnings.warn("something else", UserWarning, stacklevel=1)
+
+    monkeypatch.setattr(main, "app", lambda **_: work())
+    main.main()
+    assert capsys.readouterr().err == "note: the weights do not fit\n"
 
 
 def test_ctrl_c_exits_130_and_leaves_no_half_written_folder(tmp_path):
@@ -42,5 +56,5 @@ def test_ctrl_c_exits_130_and_leaves_no_half_written_folder(tmp_path):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert said.endswith("interrupted; whatever can be resumed goes on with the same command\n")
+    assert said.endswith("Interrupted. Run the same command to resume.\n")
     assert list(tmp_path.iterdir()) == []

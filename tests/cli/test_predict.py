@@ -10,8 +10,8 @@ from skimage.data import astronaut
 from typer.testing import CliRunner
 
 from epir.cli.predict import predict
-from epir.models.presets import preset
-from epir.models.transformer import Epir
+from epir.models.epir import Epir
+from epir.models.settings import preset
 
 app = typer.Typer()
 app.command()(predict)

@@ -59,7 +59,7 @@ def test_a_manifest_becomes_a_map_set(own):
 
 def test_mistakes_take_two_lines_and_exit_2(own):
     for words, expected in (
-        (("--recipe", "epri"), "there is no recipe 'epri'\nfix: did you mean 'epir'?\n"),
+        (("--recipe", "epri"), "there is no flow recipe 'epri'\nfix: did you mean 'epir'?\n"),
         (("--set", "flow.sise=3"), "[flow] has no setting 'sise'\nfix: did you mean 'size'?\n"),
         (("--apex", "first"), "apex cannot be 'first'\nfix: use one of: spotted, middle\n"),
     ):

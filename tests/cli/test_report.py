@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from epir.cli.report import report
 from epir.core.errors import RunError
+from epir.evaluation.experiment import Experiment
 from epir.evaluation.record import ClipRecord, FoldRecord
-from epir.evaluation.settings import Experiment
 from epir.evaluation.store import open_store
 from epir.models.registry import model_settings
 

@@ -62,11 +62,11 @@ def test_settings_are_changed_by_their_dotted_names(tmp_path):
             "at 3 frames a second a micro-expression has no frame between onset, apex and offset\n  fix: ",
         ),
         (["--maps", "-3"], "-3 maps are no maps\n  fix: give --maps 1 or more"),
-        (["--maps", "3", "--recipe", "dirct"], "there is no recipe 'dirct'\n  fix: "),
+        (["--maps", "3", "--recipe", "dirct"], "there is no flow recipe 'dirct'\n  fix: "),
         (["--maps", "3", "--truth"], "maps have no frames, so --truth does not go with --maps\n  fix: "),
         (["--recipe", "epir"], "--recipe is about maps\n  fix: add --maps N, or leave it out"),
         (["--set", "peple=3"], "there is no setting 'peple'\n  fix: did you mean 'people'?"),
-        (["--workers", "0"], "0 workers cannot work\n  fix: give --workers 1 or more"),
+        (["--workers", "0"], "--workers must be at least 1, not 0\n  fix: give --workers 1 or more"),
     ],
 )
 def test_mistakes_are_told_with_their_remedy(tmp_path, arguments, words):

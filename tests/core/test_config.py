@@ -1,13 +1,14 @@
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epir.core.config import differences, digest, from_dict, override, read_toml, to_dict, write_toml
-from epir.core.errors import ConfigError
+from epir.core.config import current_name, differences, digest, from_dict, override, read_toml, to_dict, write_toml
+from epir.core.errors import ConfigError, EpirWarning
 
 
 @dataclass(frozen=True)
@@ -75,12 +76,34 @@ def test_dotted_names_change_one_setting(change, value):
         ("careful=1", r"careful cannot be 1\n  fix: give true or false"),
         ("model=3", r"model is a section, not a single setting\n  fix: name one of its settings: model.depth"),
         ("name.first=3", r"name is a single setting, not a section\n  fix: write --set name=value"),
-        ("depth", r"cannot read the setting 'depth'\n  fix: write it as name=value"),
+        ("depth", r"--set depth has no value\n  fix: write name=value"),
     ],
 )
 def test_wrong_settings_are_refused_with_what_to_do(change, words):
     with pytest.raises(ConfigError, match=words):
         override(Outer(), [change])
+
+
+@dataclass(frozen=True)
+class Newer:
+    RENAMED: ClassVar = {"tutors": "teachers"}
+
+    teachers: int = 0
+    lr: float = 0.1
+
+
+def test_an_old_name_is_read_from_files_and_taken_from_the_user_with_a_warning(tmp_path):
+    (tmp_path / "a.toml").write_text("tutors = 3\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_toml(Newer, tmp_path / "a.toml") == Newer(teachers=3)
+    with pytest.warns(EpirWarning, match="^tutors is now called teachers$"):
+        assert override(Newer(), ["tutors=2"]) == Newer(teachers=2)
+    with pytest.warns(EpirWarning, match=r"^training\.tutors is now called training\.teachers$"):
+        assert current_name("tutors", Newer, section="training") == "teachers"
+    with pytest.raises(ConfigError, match=r"\[training\] has no setting 'teacher'\n  fix: did you mean 'teachers'"):
+        current_name("teacher", Newer, section="training")
+    assert to_dict(Newer()) == {"teachers": 0, "lr": 0.1}
 
 
 def test_an_unknown_name_in_a_file_is_refused(tmp_path):

@@ -2,24 +2,32 @@ import os
 import signal
 import time
 
-import pytest
 from joblib import delayed
 
-from epir.core.processes import process_pool
+from epir.core.processes import cores, process_pool, processor
+
+
+def test_the_machine_has_a_core_and_a_processor():
+    assert cores() >= 1 and processor()
 
 
 def report(number):
     return number, os.getpid(), signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
-def wait_for_the_others(number, done):
-    """Job 0 waits until another has ended."""
+def wait_for(number, path):
+    """Job 0 ends when `path` is there, which job 1 makes."""
     if number:
-        done.touch()
-    else:
-        while not done.exists():
-            time.sleep(0.05)
-        time.sleep(0.5)
+        path.touch()
+    while not path.exists():
+        time.sleep(0.05)
+    return number
+
+
+def wait_for_the_reader(number, path):
+    """Job 0 ends when `path` is there, which the reader of the results makes."""
+    while not number and not path.exists():
+        time.sleep(0.05)
     return number
 
 
@@ -31,7 +39,16 @@ def test_workers_are_other_processes_and_leave_ctrl_c_to_their_parent():
     assert signal.getsignal(signal.SIGINT) is before
 
 
-@pytest.mark.parametrize(("in_order", "expected"), [(True, [0, 1]), (False, [1, 0])])
-def test_results_come_as_soon_as_they_are_there_unless_in_order(tmp_path, in_order, expected):
-    jobs = [delayed(wait_for_the_others)(number, tmp_path / "done") for number in range(2)]
-    assert list(process_pool(2, in_order=in_order, batch_size=1)(jobs)) == expected
+def test_results_in_order_wait_for_the_first_job(tmp_path):
+    """The second job has ended before the first does."""
+    jobs = [delayed(wait_for)(number, tmp_path / "done") for number in range(2)]
+    assert list(process_pool(2, in_order=True, batch_size=1)(jobs)) == [0, 1]
+
+
+def test_results_come_as_soon_as_they_are_ready_unless_in_order(tmp_path):
+    """The first job ends only after the result of the second has been read."""
+    jobs = [delayed(wait_for_the_reader)(number, tmp_path / "read") for number in range(2)]
+    results = process_pool(2, in_order=False, batch_size=1)(jobs)
+    assert next(results) == 1
+    (tmp_path / "read").touch()
+    assert list(results) == [0]

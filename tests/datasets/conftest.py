@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import openpyxl
 import pytest
+import xlwt
 
 CASME2_HEADER = [
     "Subject",
@@ -69,6 +70,20 @@ def workbook(path, header, rows, *, page="Sheet1", above=(), further_pages=()):
             other.append(list(row))
     path.parent.mkdir(parents=True, exist_ok=True)
     book.save(path)
+    return path
+
+
+def old_workbook(path, pages):
+    """A real .xls: pages of rows of cells."""
+    book = xlwt.Workbook()
+    for name, rows in pages.items():
+        page = book.add_sheet(name)
+        for number, row in enumerate(rows):
+            for place, cell in enumerate(row):
+                if cell not in ("", None):
+                    page.write(number, place, cell)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    book.save(str(path))
     return path
 
 
@@ -193,6 +208,7 @@ def release():
     """Everything that builds a copy of a release."""
     return SimpleNamespace(
         workbook=workbook,
+        old_workbook=old_workbook,
         frames=frames,
         casme2_rows=casme2_rows,
         casme2_sheet=casme2_sheet,

@@ -1,8 +1,25 @@
+import csv
 import pickle
+from importlib.resources import files
 from pathlib import Path
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from epir.core.records import Clip
-from epir.datasets.base import Corpus, Correction, Defect
+from epir.datasets.base import (
+    Corpus,
+    Correction,
+    Defect,
+    all_corrections,
+    correct,
+    defects,
+    frame_problems,
+    known_reason,
+    order_problems,
+    ranges,
+)
 
 CLIPS = (Clip("x", "a", "1", "joy"), Clip("x", "b", "1", "joy"), Clip("x", "b", "2", "fear"))
 CORPUS = Corpus(
@@ -31,3 +48,122 @@ def test_it_introduces_itself_in_one_line():
 
 def test_it_can_be_sent_to_a_worker():
     assert pickle.loads(pickle.dumps(CORPUS)) == CORPUS
+
+
+def test_a_correction_is_applied_where_the_old_value_stands():
+    cells, applied = correct("casme2/sub16/EP01_08", {"onset": "40", "offset": "110"})
+    assert cells == {"onset": "40", "offset": "96"}
+    assert [(one.field, one.old, one.new) for one in applied] == [("offset", "110", "96")]
+
+
+def test_a_sheet_that_is_right_already_is_left_alone():
+    assert correct("casme2/sub16/EP01_08", {"offset": "96"}) == ({"offset": "96"}, ())
+    assert correct("casme2/sub16/EP01_08", {"apex": "110"}) == ({"apex": "110"}, ())
+    assert correct("casme2/sub17/EP01_08", {"offset": "110"}) == ({"offset": "110"}, ())
+
+
+@pytest.mark.parametrize("one", all_corrections(), ids=lambda one: f"{one.clip}-{one.field}")
+def test_every_correction_changes_a_frame_number_and_gives_a_reason(one):
+    assert one.field in ("onset", "apex", "offset")
+    assert one.old.isdecimal() and one.new.isdecimal() and one.old != one.new
+    assert len(one.reason) > 20
+    assert one.clip.count("/") == 2
+
+
+def test_no_value_is_corrected_twice():
+    places = [(one.clip, one.field) for one in all_corrections()]
+    assert len(set(places)) == len(places)
+
+
+def test_what_every_copy_has_is_known():
+    assert "challenge" in known_reason("casme2/sub05/EP09_05f", "apex at onset", "cropped")
+    assert known_reason("casme2/sub05/EP09_05f", "order", "cropped") is None
+    assert known_reason("casme2/sub01/EP02_01f", "apex at onset", "cropped") is None
+    assert known_reason("casme3/spNO.7/i_5", "apex at onset", "full")
+
+
+def test_a_flaw_of_one_tree_is_not_known_in_another():
+    assert known_reason("smic/s18/s18_sur_03", "no frames", "cropped")
+    assert known_reason("smic/s18/s18_sur_03", "no frames", "raw") is None
+
+
+def test_the_lists_are_complete_tables():
+    for name, width in (("corrections.csv", 5), ("known.csv", 4)):
+        rows = list(csv.reader(files("epir.datasets").joinpath(name).read_text(encoding="utf-8").splitlines()))
+        assert {len(row) for row in rows} == {width}
+
+
+def clip(onset=None, apex=None, offset=None):
+    return Clip("manifest", "a", "b", "joy", onset, apex, offset)
+
+
+@pytest.mark.parametrize(
+    ("frames", "kinds"),
+    [
+        ((10, 20, 30), []),
+        ((10, 30, 30), []),
+        ((10, None, 30), []),
+        ((10, None, 10), []),
+        ((None, None, None), []),
+        ((10, 10, 30), ["apex at onset"]),
+        ((10, 9, 30), ["order"]),
+        ((10, 31, 30), ["order"]),
+        ((10, None, 9), ["order"]),
+        ((10, 20, 9), ["order", "order"]),
+        ((None, 31, 30), ["order"]),
+    ],
+)
+def test_orders(frames, kinds):
+    assert [kind for kind, _ in order_problems(clip(*frames))] == kinds
+
+
+def test_an_impossible_order_is_said_in_words():
+    assert [text for _, text in order_problems(clip(112, 83, 358))] == ["the apex 83 is before the onset 112"]
+
+
+@given(
+    onset=st.integers(1, 50),
+    length=st.integers(0, 60),
+    missing=st.sets(st.integers(1, 120)),
+    apex=st.integers(0, 60),
+)
+def test_exactly_the_frames_that_are_missing_are_reported(onset, length, missing, apex):
+    offset, apex = onset + length, onset + min(apex, length)
+    there = [n for n in range(1, 121) if n not in missing]
+    found = dict(frame_problems(clip(onset, apex, offset), there))
+    keys = {onset, apex} & missing
+    between = {n for n in missing if onset <= n <= offset} - {onset, apex}
+    assert ("missing key frame" in found) == bool(keys)
+    assert ("missing frames" in found) == bool(between)
+    if between:
+        assert found["missing frames"].startswith(f"{len(between)} frame")
+
+
+def test_the_sentence_about_missing_frames():
+    there = [n for n in range(46, 98) if n not in (50, 51, 52, 60)]
+    assert list(frame_problems(clip(46, 59, 97), there)) == [("missing frames", "4 frames of 46-97 missing: 50-52, 60")]
+    assert list(frame_problems(clip(46, 59, 60), range(46, 59))) == [
+        ("missing key frame", "the apex frame 59 is missing (the folder has 46-58)"),
+        ("missing frames", "1 frame of 46-60 missing: 60"),
+    ]
+
+
+def test_an_empty_folder_and_doubled_pictures():
+    assert list(frame_problems(clip(1, 2, 3), [])) == [("no frames", "its folder holds no pictures")]
+    assert list(frame_problems(clip(1, 2, 3), [1, 2, 2, 3])) == [
+        ("doubled frames", "more than one picture for frame 2")
+    ]
+
+
+def test_long_lists_are_cut():
+    assert ranges([1, 3, 5, 7, 9, 11, 13]) == "1, 3, 5, 7, 9 and 2 more"
+
+
+def test_a_known_problem_carries_its_reason():
+    one = Clip("casme2", "sub05", "EP09_05f", "disgust", 69, 69, 115)
+    (defect,) = defects(one, order_problems(one), tree="raw")
+    assert defect.known and defect.clip == "casme2/sub05/EP09_05f"
+    assert defect.problem.endswith("the 2019 challenge leaves the clip out)")
+    other = Clip("casme2", "sub06", "EP09_05f", "disgust", 69, 69, 115)
+    (defect,) = defects(other, order_problems(other), tree="raw")
+    assert not defect.known

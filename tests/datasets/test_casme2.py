@@ -181,3 +181,79 @@ def test_a_sheet_without_the_apex(tmp_path, release):
         DatasetError, match=r"no column 'ApexFrame' .*its columns are: Subject, Filename, OnsetFrame, OffsetFrame"
     ):
         load_corpus("casme2", tmp_path)
+
+
+def rows_of(*clips):
+    return [(subject, clip, None, 46, 59, 86, None, "4", "disgust") for subject, clip in clips]
+
+
+@pytest.mark.parametrize("home", ["CASME2_compressed video", "somewhere/videos", "."])
+def test_the_tree_of_compressed_videos_and_an_old_sheet(tmp_path, release, home):
+    cells = [list(row) for row in rows_of(("01", "EP02_01f"), ("02", "EP01_2"))]
+    release.old_workbook(tmp_path / "CASME2-coding-20140508.xls", {"Sheet1": [release.CASME2_HEADER, *cells]})
+    for name in ("sub01/EP02_01f.avi", "sub02/ep01_2.AVI"):
+        (tmp_path / home / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / home / name).write_bytes(b"RIFF")
+    corpus = load_corpus("casme2", tmp_path)
+    assert (corpus.tree, corpus.defects, len(corpus.present)) == ("video", (), 2)
+    clip = by_key(corpus)["casme2/sub01/EP02_01f"]
+    assert clip.frames == tmp_path / home / "sub01" / "EP02_01f.avi"
+    assert (clip.onset, clip.apex, clip.offset) == (45, 58, 85)  # frames of a video are counted from 0
+    assert "frames of a video are counted from 0: frame 1 of the sheet is frame 0" in corpus.notes
+
+
+def test_pictures_are_preferred_to_videos_and_an_empty_video_is_a_defect(casme2_small):
+    video = casme2_small / "videos" / "sub01" / "EP02_01f.avi"
+    video.parent.mkdir(parents=True)
+    video.touch()
+    corpus = load_corpus("casme2", casme2_small)
+    assert corpus.tree == "cropped"
+    assert "other frames there: video (choose with --tree)" in corpus.notes
+    corpus = load_corpus("casme2", casme2_small, tree="video")
+    problems = {defect.clip: defect.problem for defect in corpus.faults}
+    assert problems["casme2/sub01/EP02_01f"] == "its video is empty"
+    assert corpus.present == ()
+
+
+def test_a_partial_copy_counts_what_is_there(casme2_small):
+    shutil.rmtree(casme2_small / "Cropped-updated" / "Cropped" / "sub04")
+    for picture in (casme2_small / "Cropped-updated" / "Cropped" / "sub05" / "EP09_05f").iterdir():
+        picture.unlink()
+    corpus = load_corpus("casme2", casme2_small)
+    assert [clip.subject for clip in corpus.present] == ["sub01", "sub16"]
+    assert "clips 2 of 4," in repr(corpus)
+
+
+@pytest.mark.parametrize(
+    ("files", "seen"),
+    [
+        (["Cropped.zip", "CASME2-RAW.zip"], "2 archives not unpacked (CASME2-RAW.zip, Cropped.zip)"),
+        (["Cropped/sub01_EP02_01f_img46.jpg", "Cropped/sub01_EP02_01f_img47.jpg"], "2 pictures in one folder (Cropped"),
+        (["Subject_sub01/EP02_01f/img46.jpg", "Subject_sub02/EP01_2/img46.jpg"], "2 folders (Subject_sub01/EP02_01f,"),
+        (["sub01_EP02_01f.avi", "sub02_EP01_2.avi", "x.mp4"], "3 videos (sub01_EP02_01f.avi, sub02_EP01_2.avi, ...)"),
+        (["sub01/EP02_01f/readme.txt"], "neither pictures nor videos"),
+        ([], "neither pictures nor videos (CASME2-coding-20140508.xlsx)"),
+    ],
+)
+def test_another_layout_is_told_with_the_one_that_is_expected(tmp_path, release, files, seen):
+    release.casme2_sheet(
+        tmp_path / "CASME2-coding-20140508.xlsx", "2014", rows_of(("01", "EP02_01f"), ("02", "EP01_2"))
+    )
+    for name in files:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    corpus = load_corpus("casme2", tmp_path)
+    assert corpus.present == ()
+    if files == ["sub01/EP02_01f/readme.txt"]:  # the layout is right, the folders are empty
+        assert corpus.layout == ""
+        return
+    assert corpus.layout.startswith("frames are expected as Cropped/sub01/EP02_01f/reg_img46.jpg; found instead: ")
+    assert seen in corpus.layout
+
+
+def test_archives_without_a_sheet_are_told(tmp_path):
+    (tmp_path / "CASME2.zip").touch()
+    with pytest.raises(
+        DatasetError, match=r"it holds 1 archive not unpacked \(CASME2.zip\)\n.*expected as Cropped/sub"
+    ):
+        load_corpus("casme2", tmp_path)

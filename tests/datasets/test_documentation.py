@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from epir.datasets.corrections import all_corrections
-from epir.datasets.counts import expected_composite, expected_protocol
+from epir.datasets.base import all_corrections
 from epir.datasets.protocols import get_protocol, list_protocols
+from epir.datasets.survey import expected_composite, expected_protocol
 
 PAGE = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
 SHEETS = {"casme2": "2014", "samm": "v2", "smic": "hs", "casme3": "v2"}

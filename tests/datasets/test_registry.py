@@ -26,10 +26,17 @@ def test_a_root_that_is_not_there(tmp_path):
 
 
 def test_a_root_that_is_a_file(tmp_path):
-    (tmp_path / "a.zip").touch()
+    (tmp_path / "a.txt").touch()
     for name in ("casme2", "smic"):
-        with pytest.raises(DatasetError, match=r"a.zip is a file\n  fix: give the folder into which"):
-            load_corpus(name, tmp_path / "a.zip")
+        with pytest.raises(DatasetError, match=r"a.txt is a file\n  fix: give the folder into which"):
+            load_corpus(name, tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize("name", list_corpora())
+def test_an_archive_has_to_be_unpacked(tmp_path, name):
+    (tmp_path / "a.ZIP").touch()
+    with pytest.raises(DatasetError, match=r"a.ZIP is an archive that was not unpacked\n  fix: unpack it, and give"):
+        load_corpus(name, tmp_path / "a.ZIP")
 
 
 def test_options_that_a_corpus_does_not_have(tmp_path):

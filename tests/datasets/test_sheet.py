@@ -3,8 +3,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from epir.core.errors import DatasetError
+from epir.datasets.folders import Tree
 from epir.datasets.sheet import find_sheet, read_table
-from epir.datasets.tree import Tree
 
 FIELDS = {"subject": ("Subject",), "clip": ("Filename",), "onset": ("OnsetFrame", "Onset")}
 
@@ -80,11 +80,47 @@ def test_an_empty_sheet(tmp_path):
         read_table(path, FIELDS)
 
 
-def test_old_excel_files_are_named(tmp_path):
-    path = tmp_path / "a.xls"
-    path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1 and so on")
-    with pytest.raises(DatasetError, match=r"old Excel format, or has a password\n  fix: open it and save it as .xlsx"):
+def test_old_excel_files_are_read(tmp_path, release):
+    path = release.old_workbook(
+        tmp_path / "a.xls", {"notes": [["x"]], "codes": [[], ["Subject", "Filename", "Onset"], [6.0, "EP02_01f", 46]]}
+    )
+    table = read_table(path, FIELDS)
+    assert [row.cells for row in table.rows] == [{"subject": "6", "clip": "EP02_01f", "onset": "46"}]
+    assert [row.number for row in table.rows] == [3]
+
+
+@pytest.mark.parametrize("share", [0.001, 0.02, 0.3, 0.6, 0.9, 0.99])
+def test_damaged_old_excel_files_are_named(tmp_path, release, share):
+    path = release.old_workbook(tmp_path / "a.xls", {"codes": [["Subject", "Filename"]] * 200})
+    content = path.read_bytes()
+    path.write_bytes(content[: max(8, int(share * len(content)))])
+    with pytest.raises(DatasetError, match=r"a.xls (cannot be read: |has no column)"):
         read_table(path, FIELDS)
+
+
+ROWS = "Subject{0}Filename{0}Onset\n6{0}Ekel_ü{0}46\n"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_text_is_read_as_spreadsheets_write_it(tmp_path, separator, encoding, line_end):
+    path = tmp_path / "a.csv"
+    path.write_bytes(ROWS.format(separator).replace("\n", line_end).encode(encoding))
+    (row,) = read_table(path, FIELDS).rows
+    assert row.cells == {"subject": "6", "clip": "Ekel_ü", "onset": "46"}
+
+
+def test_a_title_above_the_header_does_not_hide_the_separator(tmp_path):
+    (tmp_path / "a.csv").write_text("Codes, second version\n" + ROWS.format(";"), encoding="utf-8")
+    assert read_table(tmp_path / "a.csv", FIELDS).rows[0].cells["onset"] == "46"
+
+
+@pytest.mark.parametrize("content", [bytes(range(256)) * 20, b"Subject,Filename\n" + b"x" * 200_000])
+def test_what_is_no_table_gives_two_lines(tmp_path, content):
+    (tmp_path / "a.csv").write_bytes(content)
+    with pytest.raises(DatasetError, match=r"a.csv .*\n  fix: "):
+        read_table(tmp_path / "a.csv", FIELDS)
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04 cut off"])

@@ -104,7 +104,8 @@ def test_a_clip_that_is_there_twice(tmp_path, release):
 
 def test_nothing_there(tmp_path):
     with pytest.raises(
-        DatasetError, match=r"holds no clips of the part hs of SMIC\n  fix: .*HS/s1/micro/negative/s1_ne_01"
+        DatasetError,
+        match=r"holds no clips of the part hs of SMIC; found instead: nothing\n  fix: .*HS/s1/micro/negative/s1_ne_01",
     ):
         load_corpus("smic", tmp_path)
     with pytest.raises(DatasetError, match=r"SMIC has no part 'uv'\n  fix: use one of: hs, vis, nir"):
@@ -115,7 +116,8 @@ def test_another_corpus_is_not_taken_for_smic(tmp_path, release):
     release.frames(tmp_path / "sub01" / "EP02_01f", range(5))
     release.frames(tmp_path / "s2" / "other", range(5))
     with pytest.raises(
-        DatasetError, match=r"holds no clips of the part hs of SMIC\n  fix: it should hold folders such as"
+        DatasetError,
+        match=r"of SMIC; found instead: pictures in 2 folders \(s2/other, sub01/EP02_01f\)\n  fix: unpack it so",
     ):
         load_corpus("smic", tmp_path)
 
@@ -173,3 +175,14 @@ def test_long_clips_are_not_taken_for_trimmed_ones(tmp_path, release):
 
 def test_names_in_full():
     assert clip_name("s1_ne_01") == clip_name("S01_NE_1") == "s01_ne_01"
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [("SMIC.rar", r"1 archive not unpacked \(SMIC.rar\)"), ("HS/s1/s1_ne_01.avi", r"1 video \(HS/s1/s1_ne_01.avi\)")],
+)
+def test_what_is_there_instead_is_told(tmp_path, name, seen):
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).touch()
+    with pytest.raises(DatasetError, match=rf"of SMIC; found instead: {seen}\n  fix: unpack it so"):
+        load_corpus("smic", tmp_path)

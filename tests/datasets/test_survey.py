@@ -1,7 +1,121 @@
+"""The counts that the field agrees on, reached from full-size sheets with the special clips in them."""
+
 import shutil
 
+import pytest
+
+from epir.core.records import Clip
+from epir.datasets.protocols import get_protocol
 from epir.datasets.registry import load_corpus
-from epir.datasets.survey import survey
+from epir.datasets.survey import (
+    Counts,
+    count_protocol,
+    expected_composite,
+    expected_corpus,
+    expected_protocol,
+    protocols_for,
+    survey,
+)
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory, release):
+    tmp_path = tmp_path_factory.mktemp("corpora")
+    for version in ("2014", "2019"):
+        release.casme2_sheet(tmp_path / version / f"CASME2-coding-{version}0101.xlsx", version)
+    release.samm_sheet(tmp_path / "samm" / "SAMM_Micro_FACS_Codes_v2.xlsx")
+    release.casme3_sheet(tmp_path / "casme3" / "cas(me)3_part_A_ME_label_JpgIndex_v2.xlsx")
+    release.smic_tree(tmp_path / "smic" / "HS")
+    names = {"2014": "casme2", "2019": "casme2", "samm": "samm", "casme3": "casme3", "smic": "smic"}
+    return {folder: load_corpus(name, tmp_path / folder) for folder, name in names.items()}
+
+
+@pytest.mark.parametrize("version", ["2014", "2019"])
+def test_the_composite_is_the_same_from_either_sheet(corpora, version):
+    clips = [clip for name in (version, "samm", "smic") for clip in corpora[name].clips]
+    protocol = get_protocol("cde")
+    assert count_protocol(protocol, clips) == Counts(442, 68, {"negative": 250, "positive": 109, "surprise": 83})
+    assert count_protocol(protocol, clips) == expected_composite()
+    table = {
+        corpus: count_protocol(protocol, [clip for clip in clips if clip.corpus == corpus])
+        for corpus in ("smic", "casme2", "samm")
+    }
+    assert [[table[c].classes[label] for c in table] for label in protocol.classes] == [
+        [70, 88, 92],
+        [51, 32, 26],
+        [43, 25, 15],
+    ]
+    assert [counts.people for counts in table.values()] == [16, 24, 28]
+
+
+@pytest.mark.parametrize(
+    ("folder", "protocol", "clips", "people"),
+    [
+        ("2014", "sde-casme2", 246, 26),
+        ("2019", "sde-casme2", 249, 26),
+        ("samm", "sde-samm", 136, 27),
+        ("smic", "sde-smic", 164, 16),
+        ("casme3", "sde-casme3", 699, 88),
+        ("casme3", "sde-casme3-4", 860, 94),
+        ("casme3", "sde-casme3-7", 860, 94),
+    ],
+)
+def test_counts_of_single_corpora(corpora, folder, protocol, clips, people):
+    corpus = corpora[folder]
+    found = count_protocol(get_protocol(protocol), corpus.clips)
+    assert (found.clips, found.people) == (clips, people)
+    assert found == expected_protocol(protocol, corpus.name, corpus.sheet)
+
+
+def test_what_is_expected_adds_up():
+    parts = [expected_protocol("cde", *name) for name in (("casme2", "2014"), ("samm", "v2"), ("smic", "hs"))]
+    whole = expected_composite()
+    assert sum(part.clips for part in parts) == whole.clips
+    assert sum(part.people for part in parts) == whole.people
+    for name, number in whole.classes.items():
+        assert sum(part.classes[name] for part in parts) == number
+    for corpus, sheet in (("casme2", "2014"), ("casme2", "2019"), ("samm", "v2"), ("smic", "hs"), ("casme3", "v2")):
+        expected = expected_corpus(corpus, sheet)
+        assert sum(expected.classes.values()) == expected.clips
+
+
+def test_a_version_that_is_not_told_is_the_only_one():
+    assert expected_corpus("samm", "unknown") == expected_corpus("samm", "v2")
+    assert expected_corpus("casme2", "unknown") is None
+    assert expected_corpus("manifest", "mine.csv") is None
+    assert expected_protocol("cde", "casme2", "unknown") is None
+
+
+def test_departures_are_said_in_words():
+    found = Counts(3, 2, {"a": 3, "c": 1})
+    assert list(found.departures(Counts(4, 2, {"a": 2, "b": 2}))) == [
+        "3 clips, expected 4",
+        "3 clips of a, expected 2",
+        "0 clips of b, expected 2",
+        "1 clips of c, expected 0",
+    ]
+    assert list(found.departures(Counts(3))) == []
+
+
+def test_a_word_that_a_protocol_does_not_know_is_not_counted():
+    clips = [Clip("casme2", "sub01", "a", "hapiness"), Clip("casme2", "sub01", "b", "happiness")]
+    assert count_protocol(get_protocol("cde"), clips).clips == 1
+
+
+def test_which_protocols_fit(corpora, tmp_path, release):
+    def names(corpus):
+        return [protocol.name for protocol in protocols_for(corpus)]
+
+    assert names(corpora["2014"]) == ["cde", "sde-casme2"]
+    assert names(corpora["casme3"]) == ["sde-casme3", "sde-casme3-4", "sde-casme3-7"]
+    release.frames(tmp_path / "one", range(5))
+    header = "clip,subject,emotion,frames\n"
+    (tmp_path / "a.csv").write_text(header + "c1,anna,Negative,one\nc2,anna,surprise,one\n")
+    assert names(load_corpus("manifest", tmp_path / "a.csv")) == ["cde", "sde"]
+    (tmp_path / "a.csv").write_text(header + "c1,anna,joy,one\n")
+    assert names(load_corpus("manifest", tmp_path / "a.csv")) == ["sde"]
+    (tmp_path / "a.csv").write_text(header + "c1,anna,,one\n")
+    assert names(load_corpus("manifest", tmp_path / "a.csv")) == []
 
 
 def full_casme2(release, root):
@@ -21,7 +135,10 @@ def test_a_perfect_copy_is_clean_though_the_release_has_flaws(tmp_path, release)
 
 
 def test_what_is_missing_from_the_sheet_shows_in_the_counts(tmp_path, release):
-    release.casme2_sheet(tmp_path / "CASME2-coding-20140508.xlsx", "2014", release.casme2_rows("2014")[:-1])
+    rows = release.casme2_rows("2014")[:-1]
+    release.casme2_sheet(tmp_path / "CASME2-coding-20140508.xlsx", "2014", rows)
+    for subject, clip, _, onset, *_ in rows:
+        release.frames(tmp_path / "Cropped" / f"sub{subject}" / clip, [onset])
     result = survey(load_corpus("casme2", tmp_path))
     assert result.departures == (
         "254 clips, expected 255",
@@ -64,7 +181,7 @@ def test_a_sheet_of_unknown_version_is_never_clean(tmp_path, release):
     release.frames(tmp_path / "Cropped" / "sub01" / "EP02_01f", range(46, 98))
     result = survey(load_corpus("casme2", tmp_path))
     assert result.expected is None
-    assert "which version of the sheet this is cannot be told" in result.departures[0]
+    assert "the version of the sheet is unknown" in result.departures[0]
 
 
 def test_pictures_are_opened_only_where_there_are_some(casme2_small):
@@ -87,7 +204,7 @@ def test_pictures_are_opened_only_where_there_are_some(casme2_small):
 
     result = survey(load_corpus("casme2", casme2_small), opener=opener, progress=Watch())
     assert opened == ["casme2/sub01/EP02_01f", "casme2/sub04/EP12_01f", "casme2/sub16/EP01_08"]
-    assert steps == [("opening pictures", 3), *opened, "end"]
+    assert steps == [("opening frames", 3), *opened, "end"]
     assert ("casme2/sub01/EP02_01f", "1 picture cannot be opened: frame 50") in {
         (one.clip, one.problem) for one in result.corpus.faults
     }

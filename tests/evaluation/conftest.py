@@ -1,10 +1,6 @@
-"""Small map sets and quick settings for the tests of the evaluation."""
+"""Small map sets, quick settings and a finished run for the tests of the evaluation."""
 
-import os
-import signal
-import threading
-import time
-from pathlib import Path
+import shutil
 
 import numpy as np
 import pytest
@@ -16,7 +12,7 @@ CLASSES = ("negative", "positive", "surprise")
 QUICK = ("training.epochs=2", "training.batch=16", "training.lr=0.01")
 
 
-def invented(people=4, each=6, *, size=12, corpora=("casme2", "samm"), signal=3.0, labels=CLASSES, seed=0):
+def synthetic(people=4, each=6, *, size=12, corpora=("casme2", "samm"), signal=3.0, labels=CLASSES, seed=0):
     """Maps whose class is written in v, clips of people of several corpora; classes go round."""
     random = np.random.default_rng(seed)
     clips = [
@@ -34,11 +30,11 @@ def invented(people=4, each=6, *, size=12, corpora=("casme2", "samm"), signal=3.
 
 @pytest.fixture
 def make_maps(tmp_path):
-    """A function that writes an invented map set and gives its folder."""
+    """A function that writes a synthetic map set and gives its folder."""
 
     def make(name="maps", **choices):
-        maps, clips = invented(**choices)
-        return save_maps(tmp_path / name, maps, clips, recipe={"name": "invented"}).folder
+        maps, clips = synthetic(**choices)
+        return save_maps(tmp_path / name, maps, clips, recipe={"name": "noise"}).folder
 
     return make
 
@@ -49,43 +45,21 @@ def quick():
     return QUICK
 
 
-def _parent(pid):
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return int(fields[1])
+@pytest.fixture(scope="session")
+def _finished(tmp_path_factory):
+    from epir.evaluation.engines import Engine
+    from epir.evaluation.run import evaluate
 
-
-def _is_below(pid, ancestor):
-    while pid > 1:
-        if pid == ancestor:
-            return True
-        pid = _parent(pid)
-    return False
+    home = tmp_path_factory.mktemp("finished")
+    maps, clips = synthetic()
+    save_maps(home / "maps", maps, clips, recipe={"name": "noise"})
+    evaluate(home / "maps", protocol="cde", model="ststnet", out=home / "run", changes=QUICK, engine=Engine(workers=1))
+    return home
 
 
 @pytest.fixture
-def kill_worker():
-    """A function that kills the first process below this one whose command has a word in it, once it is there."""
-    victims, threads = [], []
-
-    def hunt(word, seconds):
-        end = time.monotonic() + 40
-        while time.monotonic() < end and not victims:
-            for place in Path("/proc").glob("[0-9]*"):
-                try:
-                    if word in (place / "cmdline").read_text() and _is_below(int(place.name), os.getpid()):
-                        time.sleep(seconds)
-                        os.kill(int(place.name), signal.SIGKILL)
-                        victims.append(int(place.name))
-                        break
-                except OSError:
-                    continue  # it has just ended
-            time.sleep(0.02)
-
-    def start(word, *, after=0.0):
-        threads.append(threading.Thread(target=hunt, args=(word, after), daemon=True))
-        threads[-1].start()
-        return victims
-
-    yield start
-    for thread in threads:
-        thread.join()
+def finished(_finished, tmp_path):
+    """A copy of a map set (`maps`) and of a finished run of it (`run`), made with the settings `quick`."""
+    shutil.copytree(_finished / "maps", tmp_path / "maps")
+    shutil.copytree(_finished / "run", tmp_path / "run")
+    return tmp_path

@@ -4,14 +4,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from epir.core.errors import RunError
-from epir.evaluation.comparison import compare, compare_all, permutation_test
+from epir.evaluation.comparison import (
+    Training,
+    compare,
+    compare_all,
+    permutation_test,
+    scores_with_training,
+    training_of,
+)
+from epir.evaluation.experiment import ZERO_SHOT, Experiment
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.scores import all_scores, uf1
-from epir.evaluation.settings import Experiment
 from epir.evaluation.store import Run
+from epir.models.folder import shipped_folder, weights_digest
 from epir.models.registry import model_settings
+from epir.models.settings import SHIPPED
+from epir.training.recipe import RECIPES, TrainingSettings
 
 CLASSES = ("negative", "positive", "surprise")
 
@@ -33,6 +44,22 @@ def made(name, right, *, people=16, each=3, seeds=1, protocol="cde", seed=0):
     return run
 
 
+def decided(name, right):
+    """A run of one person per entry of `right`, who is wholly right or wholly wrong: UF1 is the share of the right."""
+    experiment = Experiment("cde", CLASSES, model_settings("ststnet"))
+    folds = []
+    for person, is_right in enumerate(right):
+        guesses = CLASSES if is_right else (*CLASSES[1:], CLASSES[0])
+        clips = tuple(
+            ClipRecord("smic", f"{person:03d}", truth, truth, guess, guess, (0, 0, 1))
+            for truth, guess in zip(CLASSES, guesses, strict=True)
+        )
+        folds.append(FoldRecord(f"smic/{person:03d}", 0, "", clips))
+    run = Run(Path(name), experiment, tuple(folds), {}, {})
+    run.scores.update(all_scores(run.predictions, CLASSES))
+    return run
+
+
 def test_the_difference_is_that_of_the_scores():
     first, second = made("a", 0.5), made("b", 0.8, seed=1)
     found = compare(first, second)
@@ -42,7 +69,7 @@ def test_the_difference_is_that_of_the_scores():
     assert back.difference == pytest.approx(-found.difference) and back.p == pytest.approx(found.p, abs=0.01)
 
 
-def test_a_large_difference_is_hardly_chance_and_none_is_all_chance():
+def test_a_large_difference_has_a_small_p_value_and_none_has_1():
     assert compare(made("a", 0.4), made("b", 0.95, seed=1)).p < 0.005
     same = made("a", 0.6)
     found = compare(same, replace(same, folder=Path("b")))
@@ -52,6 +79,26 @@ def test_a_large_difference_is_hardly_chance_and_none_is_all_chance():
 def test_runs_that_are_alike_seldom_look_different():
     chances = [compare(made("a", 0.6, seed=n), made("b", 0.6, seed=100 + n)).p for n in range(60)]
     assert np.mean(np.array(chances) < 0.1) < 0.25 and np.mean(chances) == pytest.approx(0.5, abs=0.15)
+
+
+def test_the_interval_of_the_difference_holds_95_percent():
+    """Of 100 people the second run alone is right about 50: the difference is the share of them that is drawn."""
+    found = compare(decided("a", [False] * 100), decided("b", [True] * 50 + [False] * 50))
+    low, high = binom.ppf([0.025, 0.975], 100, 0.5) / 100  # 0.40 and 0.60; at 90 % it would be 0.42 and 0.58
+    assert found.difference == pytest.approx(0.5)
+    assert found.interval == pytest.approx((low, high), abs=0.011)
+
+
+def test_the_observed_difference_counts_among_the_random_swaps():
+    """Only two of 2**40 swaps give a difference of 1 again, so none of 10,000 random ones does: p is 1 / 10,001."""
+    found = compare(decided("a", [False] * 40), decided("b", [True] * 40))
+    assert found.difference == 1 and not found.is_exact
+    assert found.p == pytest.approx(1 / 10_001, rel=1e-9)
+
+
+def test_an_exact_p_value_has_nothing_added():
+    found = compare(decided("a", [False] * 5), decided("b", [True] * 5))
+    assert found.is_exact and found.p == 2 / 2**5  # no swap and all swaps
 
 
 def test_every_way_of_swapping_by_hand():
@@ -66,7 +113,7 @@ def test_every_way_of_swapping_by_hand():
     assert permutation_test(counts) == (as_large / 64, True)
 
 
-def test_random_swaps_come_near_the_exact_chance():
+def test_random_swaps_come_near_the_exact_p_value():
     random = np.random.default_rng(2)
     counts = random.integers(0, 3, size=(2, 2, 13, 3, 3))
     exact, is_exact = permutation_test(counts)
@@ -82,7 +129,7 @@ def test_runs_may_differ_in_their_seeds():
     assert "seeds: 2 -> 3" in found.settings
 
 
-def test_all_runs_are_set_against_the_first():
+def test_all_runs_are_compared_with_the_first():
     found = compare_all([made("a", 0.5), made("b", 0.6, seed=1), made("c", 0.7, seed=2)])
     assert [(each.second, each.column) for each in found] == [
         ("b", "strict"),
@@ -98,3 +145,43 @@ def test_runs_of_other_clips_or_protocols_are_refused():
     words = r"their protocols are cde \(negative, positive, surprise\) and sde-smic .*\n  fix: compare runs of the same"
     with pytest.raises(RunError, match=words):
         compare(made("a", 0.5), made("b", 0.5, protocol="sde-smic"))
+
+
+def test_a_zero_shot_run_is_compared_in_strict_alone():
+    first, second = made("a", 0.5), made("b", 0.6, seed=1)
+    zero_shot = replace(second, experiment=replace(second.experiment, folds=ZERO_SHOT))
+    assert [each.column for each in compare_all([first, zero_shot])] == ["strict"]
+    assert [each.column for each in compare_all([zero_shot, first])] == ["strict"]
+
+
+def experiment_of(model="ststnet", **changes):
+    return Experiment("cde", CLASSES, model_settings(model), **changes)
+
+
+def test_the_training_of_a_run_is_its_recipe_and_its_first_weights(tmp_path):
+    scratch = RECIPES["scratch"]
+    cases = {
+        scratch: Training("scratch", "random"),
+        replace(scratch, device="cpu"): Training("scratch", "random"),
+        replace(scratch, epochs=3): Training("scratch (changed)", "random"),
+        replace(scratch, start=SHIPPED): Training("scratch", "shipped"),
+        replace(scratch, start=tmp_path / "mine"): Training("scratch", "mine"),
+        TrainingSettings(name="of another version"): Training("of another version", "random"),
+        replace(RECIPES["finetune"], name="strict"): Training("finetune", "shipped"),  # as version 0.1 called it
+    }
+    for settings, expected in cases.items():
+        assert training_of(experiment_of(training=settings)) == expected
+
+
+def test_a_pipeline_has_no_recipe_and_a_zero_shot_run_names_its_weights():
+    assert training_of(experiment_of("bi-woof")) == Training("–", "–")
+    shipped = weights_digest(shipped_folder())
+    assert training_of(experiment_of(folds=ZERO_SHOT, weights=shipped)) == Training("none", "shipped")
+    assert training_of(experiment_of(folds=ZERO_SHOT, weights="ab" * 32)) == Training("none", "sha256 abababab")
+
+
+def test_scores_for_json_say_their_training():
+    run = made("a", 0.5)
+    assert scores_with_training(run) == {"training": "scratch", "first_weights": "random", **run.scores}
+    found = compare(run, replace(run, folder=Path("b")))
+    assert found.first_training == found.second_training == Training("scratch", "random")

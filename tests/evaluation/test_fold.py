@@ -6,10 +6,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epir.evaluation.fold import FoldTask, best_epoch, run_fold
-from epir.evaluation.folds import make_folds
+from epir.evaluation.experiment import Experiment
+from epir.evaluation.fold import best_epoch, run_fold
+from epir.evaluation.run import fold_tasks
 from epir.evaluation.samples import gather, read_maps
-from epir.evaluation.settings import Experiment
 from epir.maps.mapset import load_maps
 from epir.models.registry import model_settings
 from epir.training.recipe import TrainingSettings
@@ -20,14 +20,10 @@ SMALL = {"width": 12, "heads": 2, "feed_forward": 12, "blocks": 5, "patch": 3}
 
 @pytest.fixture
 def make_task(make_maps):
-    def make(model="ststnet", *, training=QUICK, seed=0, changes=None, **choices):
-        material = gather([load_maps(make_maps(f"maps{model}{seed}", **choices))], "cde")
-        settings = model_settings(model, map_size=material.size, **(changes or {}))
-        experiment = Experiment("cde", material.classes, settings, training)
-        sample_of = {sample.clip.key: sample for sample in material.samples}
-        fold = make_folds(material.clips, material.labels, "loso")[1]
-        train, test = (tuple(sample_of[clip.key] for clip in clips) for clips in (fold.train, fold.test))
-        return FoldTask(experiment, fold.name, seed, train, test)
+    def make(model="ststnet", **changes):
+        clips = gather([load_maps(make_maps())], "cde")
+        settings = model_settings(model, map_size=clips.size, **changes)
+        return fold_tasks(clips, Experiment("cde", clips.classes, settings, QUICK))[1]
 
     return make
 
@@ -36,7 +32,7 @@ def without_time(record):
     return replace(record, seconds=0, training_seconds=0)
 
 
-def test_a_fold_says_what_it_was_asked(make_task):
+def test_a_fold_records_its_clips_and_predictions(make_task):
     task = make_task()
     record = run_fold(task)
     assert (record.fold, record.seed) == (task.fold, 0)
@@ -46,7 +42,7 @@ def test_a_fold_says_what_it_was_asked(make_task):
     for clip in record.clips:
         assert sum(clip.scores) == pytest.approx(1, abs=1e-5) and len(clip.by_epoch) == 3
         assert task.experiment.classes[int(np.argmax(clip.scores))] == clip.strict
-        assert task.experiment.classes[clip.by_epoch[-1]] == clip.strict  # the last look is the result
+        assert task.experiment.classes[clip.by_epoch[-1]] == clip.strict  # the last epoch is the result
         assert task.experiment.classes[clip.by_epoch[record.best_epoch - 1]] == clip.best_epoch
         assert clip.tokens is None
 
@@ -82,8 +78,8 @@ def test_training_is_not_touched_by_the_held_out_clips(make_task):
     assert record.loss == other.loss
 
 
-def test_models_that_explain_themselves_leave_their_tokens(make_task):
-    record = run_fold(make_task("epir", changes=SMALL))
+def test_models_with_explain_record_their_tokens(make_task):
+    record = run_fold(make_task("epir", **SMALL))
     for clip in record.clips:
         groups, selected, rollout = (clip.tokens[name] for name in ("groups", "selected", "rollout"))
         assert sorted(patch for group in groups for patch in group) == list(range(16))
@@ -109,3 +105,17 @@ def test_the_best_epoch_is_the_latest_of_the_best(rows):
     hits = (by_epoch == truth).sum(1).tolist()
     best = best_epoch(by_epoch, truth)
     assert hits[best - 1] == max(hits) and max(hits) not in hits[best:]
+
+
+def test_the_teachers_of_the_recipe_teach_in_a_fold(make_task, monkeypatch):
+    """Under teachers that always say `surprise`, `surprise` is what the fold predicts."""
+    from epir.training import train as module
+
+    class Surprised(torch.nn.Module):
+        def forward(self, maps):
+            return torch.tensor([-9.0, -9.0, 9.0]).expand(len(maps), 3)
+
+    monkeypatch.setattr(module, "train_teachers", lambda *arguments, **options: [Surprised()])
+    task = make_task()
+    taught = replace(task, experiment=replace(task.experiment, training=replace(QUICK, teachers=1, epochs=20)))
+    assert {clip.strict for clip in run_fold(taught).clips} == {"surprise"}

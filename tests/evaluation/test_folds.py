@@ -94,7 +94,9 @@ def test_two_subjects_of_one_name_are_two_people():
 
 def test_one_person_is_too_few():
     clips = [Clip("casme2", "01", str(number), "negative") for number in range(3)]
-    with pytest.raises(ProtocolError, match="two, but all clips are of casme2/01\n  fix: give maps of two people"):
+    with pytest.raises(
+        ProtocolError, match="two people, but all clips are of casme2/01\n  fix: give maps of two people"
+    ):
         make_folds(clips, {}, "loso")
 
 
@@ -108,5 +110,5 @@ def test_more_folds_than_people_are_refused():
 
 def test_one_corpus_cannot_be_left_out():
     clips = [Clip("casme2", str(person), "c", "negative") for person in range(3)]
-    with pytest.raises(ProtocolError, match="loco holds out one corpus of at least two, but all clips are of casme2"):
+    with pytest.raises(ProtocolError, match="loco needs at least two corpora, but all clips are of casme2"):
         make_folds(clips, {}, "loco")

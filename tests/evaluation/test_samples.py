@@ -8,23 +8,23 @@ from epir.maps.mapset import load_maps, save_maps
 
 def test_clips_are_in_the_order_of_their_names_with_their_own_maps(make_maps):
     sets = [load_maps(make_maps("b", corpora=("samm",))), load_maps(make_maps("a", corpora=("casme2",), seed=1))]
-    material = gather(sets, "cde")
-    keys = [clip.key for clip in material.clips]
-    assert keys == sorted(keys) and len(keys) == 48 and material.size == 12
-    assert material.classes == ("negative", "positive", "surprise")
+    found = gather(sets, "cde")
+    keys = [clip.key for clip in found.clips]
+    assert keys == sorted(keys) and len(keys) == 48 and found.size == 12
+    assert found.classes == ("negative", "positive", "surprise")
     whole = {clip.key: place for mapset in sets for clip, place in zip(mapset.clips, mapset.maps, strict=True)}
-    for sample, place in zip(material.samples, read_maps(material.samples), strict=True):
+    for sample, place in zip(found.samples, read_maps(found.samples), strict=True):
         assert np.array_equal(place, whole[sample.clip.key])
-        assert sample.label == sample.clip.emotion == material.labels[sample.clip.key]
+        assert sample.label == sample.clip.emotion == found.labels[sample.clip.key]
 
 
 def test_a_map_set_written_anew_is_read_anew(make_maps):
-    material = gather([load_maps(make_maps())], "cde")
-    before = read_maps(material.samples)
+    found = gather([load_maps(make_maps())], "cde")
+    before = read_maps(found.samples)
     maps, clips = load_maps(make_maps("other", seed=5)).maps, load_maps(make_maps("third")).clips
-    folder = material.samples[0].folder
+    folder = found.samples[0].folder
     save_maps(folder, maps, clips, recipe={}, force=True)
-    assert not np.array_equal(read_maps(material.samples), before)
+    assert not np.array_equal(read_maps(found.samples), before)
 
 
 def test_the_digest_knows_labels_but_not_the_order_of_map_sets(make_maps):
@@ -36,9 +36,9 @@ def test_the_digest_knows_labels_but_not_the_order_of_map_sets(make_maps):
 
 def test_clips_outside_the_protocol_are_counted(make_maps):
     folder = make_maps(corpora=("casme2",), labels=("disgust", "happiness", "surprise", "others"))
-    material = gather([load_maps(folder)], "cde")
-    assert set(material.labels.values()) == {"negative", "positive", "surprise"}
-    assert material.left_out == 6 and len(material.clips) == 18
+    found = gather([load_maps(folder)], "cde")
+    assert set(found.labels.values()) == {"negative", "positive", "surprise"}
+    assert found.left_out == 6 and len(found.clips) == 18
 
 
 def test_map_sets_of_two_sizes_are_refused(make_maps):
@@ -50,7 +50,7 @@ def test_map_sets_of_two_sizes_are_refused(make_maps):
 def test_a_map_set_without_any_clip_of_the_protocol_is_refused(make_maps):
     sets = [load_maps(make_maps(corpora=("samm",)))]
     words = (
-        "none of the 24 clips takes part in the protocol sde-casme2: .*'negative'.*\n  fix: name the protocol .* sde"
+        "none of the 24 clips takes part in the protocol sde-casme2: .*'negative'.*\n  fix: choose the protocol .* sde"
     )
     with pytest.raises(ProtocolError, match=words):
         gather(sets, "sde-casme2")
@@ -62,9 +62,11 @@ def test_a_class_without_clips_is_refused(make_maps):
         gather(sets, "cde")
 
 
-def test_one_class_is_nothing_to_tell_apart(make_maps):
+def test_a_single_class_is_refused(make_maps):
     sets = [load_maps(make_maps(labels=("happy",)))]
-    with pytest.raises(ProtocolError, match=r"all clips have one class, 'happy'.*\n  fix: give maps of two classes"):
+    with pytest.raises(
+        ProtocolError, match=r"all clips have the same class, 'happy'.*\n  fix: give maps of at least two classes"
+    ):
         gather(sets, "sde")
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
 from sklearn.metrics import confusion_matrix as oracle_matrix
 
@@ -114,12 +115,51 @@ def test_the_interval_resamples_people():
     assert uf1_interval(counts) == (low, high)
 
 
+def test_the_interval_is_the_middle_95_per_cent_of_a_distribution_known_exactly():
+    """Two classes, a person with one clip of each: right or wrong in both, so that UF1 is the share of people right.
+
+    Resampling 400 people of whom half are right makes it binomial, with a deviation of 0.025: the 95 % interval is 1.96
+    deviations wide to each side; one of 90 % would be 1.645.
+    """
+    right, wrong = np.eye(2, dtype=int), np.eye(2, dtype=int)[::-1]
+    counts = np.stack([np.stack([right, wrong] * 200)])  # (1, 400, 2, 2)
+    low, high = uf1_interval(counts, resamplings=20_000)
+    assert (0.5 - low) / 0.025 == pytest.approx(1.96, abs=0.11)
+    assert (high - 0.5) / 0.025 == pytest.approx(1.96, abs=0.11)
+    stored = score(
+        [
+            prediction(CLASSES[n], CLASSES[n if person % 2 else 1 - n], person=f"smic/{person}", clip=n)
+            for person in range(400)
+            for n in range(2)
+        ],
+        CLASSES[:2],
+        "strict",
+    )["uf1_interval"]
+    assert stored == pytest.approx([low, high], abs=0.006)  # the level of the files is the same
+
+
 def test_the_interval_agrees_with_a_plain_loop():
     random = np.random.default_rng(1)
     counts = random.integers(0, 4, size=(2, 9, 3, 3))
     low, high = uf1_interval(counts, resamplings=4000)
-    drawn = [np.mean([uf1(counts[seed][random.integers(0, 9, 9)].sum(0)) for seed in range(2)]) for _ in range(2000)]
+    people = [random.integers(0, 9, 9) for _ in range(1000)]
+    drawn = [np.mean([uf1(counts[seed][drawn_people].sum(0)) for seed in range(2)]) for drawn_people in people]
     assert (low, high) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.03)
+
+
+def test_the_interval_holds_95_percent():
+    """Half of 100 people are all right, half all wrong: UF1 is the share of the right ones that are drawn."""
+    right, wrong = np.eye(3, dtype=int), np.roll(np.eye(3, dtype=int), 1, axis=1)
+    counts = np.stack([right] * 50 + [wrong] * 50)[None]
+    exact = binom.ppf([0.025, 0.975], 100, 0.5) / 100  # 0.40 and 0.60; at 90 % it would be 0.42 and 0.58
+    assert uf1_interval(counts) == pytest.approx(tuple(exact), abs=0.011)
+    predictions = [
+        prediction(CLASSES[truth], CLASSES[(truth + shift) % 3], person=f"smic/{person}", clip=truth)
+        for person in range(100)
+        for truth in range(3)
+        for shift in [person % 2]
+    ]
+    assert score(predictions, CLASSES, "strict")["uf1_interval"] == pytest.approx(list(exact), abs=0.011)
 
 
 def test_counts_know_seed_and_person():

@@ -2,9 +2,18 @@ import json
 
 import pytest
 
-from epir.core.errors import ConfigError, RunError
-from epir.evaluation.run import Engine, evaluate
-from epir.evaluation.series import ablate, evaluate_models, ladder_variants, models_of, sweep_variants
+from epir.core.errors import ConfigError, EpirWarning, RunError
+from epir.evaluation.engines import Engine
+from epir.evaluation.experiment import BASELINE, FINETUNE, SCRATCH, resolve_settings
+from epir.evaluation.run import evaluate
+from epir.evaluation.series import (
+    ablate,
+    evaluate_models,
+    ladder_variants,
+    mixed_training,
+    parse_models,
+    sweep_variants,
+)
 from epir.models.registry import model_settings
 
 ONE = Engine(workers=1)
@@ -12,11 +21,11 @@ SMALL = ("model.width=12", "model.heads=2", "model.feed_forward=12", "model.patc
 
 
 def test_models_are_named_with_commas():
-    assert models_of("epir, ststnet,epir") == ("epir", "ststnet")
+    assert parse_models("epir, ststnet,epir") == ("epir", "ststnet")
     with pytest.raises(ConfigError, match="there is no model 'stsnet'\n  fix: did you mean 'ststnet'"):
-        models_of("epir,stsnet")
+        parse_models("epir,stsnet")
     with pytest.raises(ConfigError, match="there is no model ','"):
-        models_of(",")
+        parse_models(",")
 
 
 def test_the_ladder_is_the_papers():
@@ -56,14 +65,14 @@ def test_several_models_end_in_one_table(make_maps, tmp_path, quick):
         engine=ONE,
     )
     assert [run.folder.name for run in series.runs] == ["ststnet", "bi-woof"]
-    assert [row[0] for row in series.table.rows[:4]] == ["ststnet", "ststnet", "bi-woof", "bi-woof"]
+    assert [row.cells[0] for row in series.table.rows[:4]] == ["ststnet", "ststnet", "bi-woof", "bi-woof"]
     assert (tmp_path / "runs" / "table.csv").read_text() == series.table.csv()
     stored = json.loads((tmp_path / "runs" / "table.json").read_text())
     assert stored["bi-woof"] == series.runs[1].scores
     assert stored["bi-woof"]["strict"]["uf1"] == stored["bi-woof"]["best_epoch"]["uf1"]
 
 
-def test_a_wish_that_a_later_model_cannot_fulfil_is_refused_at_once(make_maps, tmp_path):
+def test_a_setting_that_a_later_model_does_not_have_is_refused_at_once(make_maps, tmp_path):
     with pytest.raises(ConfigError, match=r"\[model\] has no setting 'dropout'"):
         evaluate_models(
             [make_maps()],
@@ -76,17 +85,11 @@ def test_a_wish_that_a_later_model_cannot_fulfil_is_refused_at_once(make_maps, t
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_ladder_stands_beside_its_printed_rungs(make_maps, tmp_path):
+def test_the_ladder_is_shown_with_the_published_rungs(make_maps, tmp_path):
     series = ablate([make_maps()], protocol="cde", out=tmp_path / "ladder", folds="2", changes=SMALL, engine=ONE)
     assert series.names[0] == "vit" and (tmp_path / "ladder" / "vit+dtsm" / "scores.json").exists()
-    assert [row[0] for row in series.table.rows[12:]] == [
-        "Baseline",
-        "+DTSM",
-        "+ITALS",
-        "+SPT",
-        "+DNSPT",
-        "+Token Integration",
-    ]
+    published = ["Baseline", "+DTSM", "+ITALS", "+SPT", "+DNSPT", "+Token Integration"]
+    assert [row.cells[0] for row in series.table.rows[2::3]] == published
 
 
 def test_a_sweep_is_resumed(make_maps, tmp_path, monkeypatch):
@@ -99,8 +102,24 @@ def test_a_sweep_is_resumed(make_maps, tmp_path, monkeypatch):
     assert ablate(maps, **call).table == series.table
 
 
+def test_models_that_are_trained_differently_are_announced_before_training(make_maps, tmp_path, monkeypatch):
+    def settings(*names):
+        return [resolve_settings(name, training=None, changes=(), classes=3, map_size=28) for name in names]
+
+    assert mixed_training(settings("epir", "vit", "htnet", "ststnet", "bi-woof")) == (
+        f"the models are trained differently (epir: {FINETUNE} from the shipped weights; "
+        f"vit, htnet: {SCRATCH} from random weights; ststnet: {BASELINE} from random weights). "
+        f"Use --training {SCRATCH} to train all of them alike."
+    )
+    assert mixed_training(settings("vit", "htnet", "mdmo")) == ""
+    monkeypatch.setattr(Engine, "run", lambda *_: pytest.fail("training has started"))
+    call = dict(protocol="cde", models=["htnet", "ststnet"], out=tmp_path / "runs", engine=ONE)
+    with pytest.warns(EpirWarning, match="trained differently"), pytest.raises(pytest.fail.Exception):
+        evaluate_models([make_maps(size=28)], **call)
+
+
 def test_several_models_do_not_go_into_a_run(make_maps, tmp_path, quick):
     maps = make_maps()
     evaluate(maps, protocol="cde", model="bi-woof", out=tmp_path / "run", folds=2, engine=ONE)
-    with pytest.raises(RunError, match="is a run of one model\n  fix: give another folder"):
+    with pytest.raises(RunError, match="is a run of one model\n  fix: choose another folder"):
         evaluate_models([maps], protocol="cde", models=["ststnet", "bi-woof"], out=tmp_path / "run", engine=ONE)

@@ -1,6 +1,8 @@
 import csv
 import errno
 import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -9,14 +11,14 @@ from hypothesis import strategies as st
 
 from epir.core import config
 from epir.core.errors import RunError
+from epir.evaluation.experiment import Experiment, read_experiment
 from epir.evaluation.record import ClipRecord, FoldRecord
-from epir.evaluation.settings import Experiment, read_experiment
-from epir.evaluation.store import file_name, open_run, open_store
+from epir.evaluation.store import file_name, locked, open_run, open_store
 from epir.models.registry import model_settings
-from epir.training.recipe import training_preset
+from epir.training.recipe import training_recipe
 
 CLASSES = ("negative", "positive", "surprise")
-EXPERIMENT = Experiment("cde", CLASSES, model_settings("ststnet"), training_preset("paper"), maps=("d1",), clips="d2")
+EXPERIMENT = Experiment("cde", CLASSES, model_settings("ststnet"), training_recipe("paper"), maps=("d1",), clips="d2")
 
 
 def record(fold, *, seed=0, count=3):
@@ -91,16 +93,14 @@ def test_the_store_knows_what_is_missing(tmp_path):
 def test_an_unfinished_run_says_so(tmp_path):
     with open_store(tmp_path, EXPERIMENT) as store:
         store.add(record("casme2/1"))
-    with pytest.raises(RunError, match="is not finished: 1 folds are done\n  fix: give the same command again"):
+    with pytest.raises(RunError, match="is not finished: 1 folds are done\n  fix: run the same command to resume"):
         open_run(tmp_path)
 
 
 def test_other_settings_are_refused_with_the_difference(tmp_path):
     finished(tmp_path)
     changed = replace(EXPERIMENT, training=replace(EXPERIMENT.training, epochs=7), maps=("d9",))
-    words = (
-        r"other settings or maps \(maps: \['d1'\] -> \['d9'\]; training.epochs: 300 -> 7\)\n  fix: give another folder"
-    )
+    words = r"other settings or maps \(maps: \['d1'\] -> \['d9'\]; training.epochs: 300 -> 7\)\n  fix: choose another"
     with pytest.raises(RunError, match=words), open_store(tmp_path, changed):
         pass
     assert len(open_run(tmp_path).folds) == 2  # nothing is lost
@@ -143,13 +143,13 @@ def test_more_seeds_keep_settings_that_an_older_version_did_not_write(tmp_path):
     finished(tmp_path)
     path = tmp_path / "config.toml"
     lines = path.read_text().splitlines(keepends=True)
-    assert any(line.startswith("tutors") for line in lines)
-    path.write_text("".join(line for line in lines if not line.startswith("tutors")))
+    assert any(line.startswith("teachers") for line in lines)
+    path.write_text("".join(line for line in lines if not line.startswith("teachers")))
     with open_store(tmp_path, EXPERIMENT) as store:
         for fold in ("casme2/1", "samm/2"):
             store.add(record(fold))
     run = finished(tmp_path, replace(EXPERIMENT, seeds=2))
-    assert len(run.folds) == 4 and "tutors" not in path.read_text()
+    assert len(run.folds) == 4 and "teachers" not in path.read_text()
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_fold_of_another_experiment_is_refused(tmp_path):
         open_run(tmp_path / "a")
 
 
-def test_force_begins_anew(tmp_path):
+def test_force_starts_over(tmp_path):
     finished(tmp_path)
     changed = replace(EXPERIMENT, folds="5")
     with open_store(tmp_path, changed, force=True) as store:
@@ -187,14 +187,14 @@ def test_force_begins_anew(tmp_path):
 def test_a_folder_of_something_else_is_left_alone(tmp_path, force):
     (tmp_path / "thesis.tex").write_text("precious")
     with (
-        pytest.raises(RunError, match="is not empty and not a run\n  fix: give another"),
+        pytest.raises(RunError, match="is not empty and not a run\n  fix: choose another"),
         open_store(tmp_path, EXPERIMENT, force=force),
     ):
         pass
     assert (tmp_path / "thesis.tex").read_text() == "precious"
 
 
-def test_half_a_file_of_a_killed_process_is_swept_away(tmp_path):
+def test_half_a_file_of_a_killed_process_is_removed(tmp_path):
     with open_store(tmp_path, EXPERIMENT) as store:
         store.add(record("casme2/1"))
     (tmp_path / "folds" / ".samm+2__seed0-x.json").write_text('{"half')
@@ -206,18 +206,9 @@ def test_a_damaged_fold_is_named(tmp_path):
     finished(tmp_path)
     (tmp_path / "folds" / "samm+2__seed0.json").write_text("{")
     with pytest.raises(
-        RunError, match=r"samm\+2__seed0.json is damaged: .*\n  fix: delete that file, then give the same"
+        RunError, match=r"samm\+2__seed0.json is damaged: .*\n  fix: delete that file, then run the same"
     ):
         open_run(tmp_path)
-
-
-def test_a_fold_of_another_experiment_is_named(tmp_path):
-    finished(tmp_path / "run")
-    finished(tmp_path / "other", replace(EXPERIMENT, folds="5"))
-    stray = "folds/samm+2__seed0.json"
-    (tmp_path / "run" / stray).write_bytes((tmp_path / "other" / stray).read_bytes())
-    with pytest.raises(RunError, match=r"samm\+2__seed0.json belongs to another experiment\n  fix: delete"):
-        open_run(tmp_path / "run")
 
 
 def test_a_run_outlives_settings_that_a_later_version_adds(tmp_path):
@@ -242,7 +233,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
 
         monkeypatch.setattr(module, "write_text", no_room)
-        with pytest.raises(RunError, match=r"cannot write .*: No space left on device\n  fix: make room .* goes on"):
+        with pytest.raises(RunError, match=r"cannot write .*: No space left on device\n  fix: free .* to resume"):
             store.add(record("samm/2"))
         monkeypatch.undo()
         assert store.has("casme2/1", 0) and not store.has("samm/2", 0)
@@ -260,13 +251,13 @@ def test_a_call_from_elsewhere_is_added_to_the_environment(tmp_path):
     assert found == {"engine": "local", "workers": 1, "continued": [{"workers": 4}]}
 
 
-def test_what_is_no_run_is_told(tmp_path):
+def test_a_folder_without_a_run_is_refused(tmp_path):
     with pytest.raises(RunError, match=r"there is no run .*\n  fix: check the path"):
         open_run(tmp_path / "nowhere")
-    with pytest.raises(RunError, match=r"is not a run: it has no config.toml\n  fix: make one with epir evaluate"):
+    with pytest.raises(RunError, match=r"is not a run: it has no config.toml\n  fix: create one with epir evaluate"):
         open_run(tmp_path)
     finished(tmp_path / "ststnet")
-    with pytest.raises(RunError, match="fix: name one of the runs in it: ststnet"):
+    with pytest.raises(RunError, match="fix: use one of the runs in it: ststnet"):
         open_run(tmp_path)
 
 
@@ -280,3 +271,32 @@ def test_file_names_are_safe_and_different(names):
 
 def test_a_person_reads_well_in_a_file_name():
     assert file_name("casme2/sub01") == "casme2+sub01"
+
+
+HOLD = """
+import fcntl, sys
+with open(sys.argv[1], "a") as file:
+    fcntl.flock(file, fcntl.LOCK_EX)
+    print(1, flush=True)
+    input()
+"""
+
+
+def test_a_folder_in_use_is_refused_and_a_killed_process_leaves_no_lock(tmp_path):
+    command = [sys.executable, "-S", "-c", HOLD, str(tmp_path / ".lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "1\n"
+        words = r"another process is using the run folder .*\n  fix: wait for it, stop it"
+        with pytest.raises(RunError, match=words), locked(tmp_path):
+            pass
+        other.kill()
+    for _ in range(2):  # and a process may lock it again and again
+        with locked(tmp_path):
+            pass
+
+
+def test_an_unwritable_place_is_reported(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    words = r"cannot write to the run folder .*\n  fix: choose another folder"
+    with pytest.raises(RunError, match=words), locked(tmp_path / "file"):
+        pass

@@ -1,10 +1,13 @@
 import csv
 import io
+from dataclasses import replace
 
-from epir.evaluation.comparison import Comparison
-from epir.evaluation.published import comparisons
+from epir.evaluation.comparison import Comparison, Training
+from epir.evaluation.experiment import ZERO_SHOT
+from epir.evaluation.published import comparisons, ladder
 from epir.evaluation.run import Engine, evaluate
-from epir.evaluation.table import Table, comparison_table, score_table
+from epir.evaluation.table import comparison_table, score_table
+from epir.models.registry import model_settings
 
 
 def run_of(make_maps, tmp_path, quick, **choices):
@@ -19,51 +22,78 @@ def run_of(make_maps, tmp_path, quick, **choices):
     )
 
 
-def test_columns_are_aligned_and_the_rule_stands_where_it_belongs():
-    table = Table("a title", ("model", "UF1"), (("epir", "0.5"), ("long name", "0.25")), ("a note",), rule_before=1)
-    assert table.text() == "\n".join(
-        [
-            "a title",
-            "",
-            "model      UF1",
-            "---------------",
-            "epir       0.5",
-            "---------------",
-            "long name  0.25",
-            "",
-            "a note",
-            "",
-        ]
-    )
-    assert table.csv() == "model,UF1\nepir,0.5\nlong name,0.25\n"
+def rows_of(table):
+    return list(csv.DictReader(io.StringIO(table.csv())))
 
 
-def test_both_columns_stand_beside_the_printed_scores(make_maps, tmp_path, quick):
+def test_both_columns_stand_above_the_published_scores(make_maps, tmp_path, quick):
     run = run_of(make_maps, tmp_path, quick)
     table = score_table([run], comparisons("cde"))
-    assert table.title == "cde: 24 clips of 4 people, 2 folds (grouped by person), 1 seed"
-    rows = list(csv.DictReader(io.StringIO(table.csv())))
-    assert [row["what"] for row in rows[:2]] == ["strict", "best epoch (leaks)"]
-    assert rows[0]["UF1"] == f"{run.scores['strict']['uf1']:.4f}" and " to " in rows[0]["95 % interval"]
-    parts = run.scores["strict"]["parts"]["samm"]
-    assert rows[0]["samm UF1 / UAR"] == f"{parts['uf1']:.4f} / {parts['uar']:.4f}"
-    epir = next(row for row in rows if row["model"] == "EPIR")
-    assert epir["what"] == "printed in Table 1, unknown"
-    assert (epir["UF1"], epir["UAR"], epir["samm UF1 / UAR"]) == ("0.8852", "0.8944", "0.8383 / 0.8383")
-    assert next(row for row in rows if row["model"] == "HTNet")["what"].endswith("best epoch (leaks)")
+    assert table.caption == "cde: 24 clips of 4 people, 2 folds (grouped by person), 1 seed"
+    rows = rows_of(table)
+    assert [row["evaluation"] for row in rows[:2]] == ["strict", "best epoch (leaks)"]
+    assert {row["evaluation"] for row in rows[2:]} == {
+        f"published: {selection}" for selection in ("unknown", "last epoch", "best epoch (leaks)", "no epochs")
+    }
+    assert rows[0]["all clips UF1"] == f"{run.scores['strict']['uf1']:.4f}"
+    low, high = run.scores["strict"]["uf1_interval"]
+    assert rows[0]["all clips 95 % interval"] == f"{low:.3f} to {high:.3f}"
+    assert rows[1]["SAMM UAR"] == f"{run.scores['best_epoch']['parts']['samm']['uar']:.4f}"
+    assert table.rule_before == 2
+
+
+def test_the_papers_own_method_comes_first_with_the_digits_of_the_paper(make_maps, tmp_path, quick):
+    table = score_table([run_of(make_maps, tmp_path, quick)], comparisons("cde"))
+    own = rows_of(table)[2]
+    assert (own["method"], own["evaluation"]) == ("EPIR", "published: unknown")
+    assert (own["all clips UF1"], own["all clips UAR"]) == ("0.8852", "0.8944")
+    assert (own["SAMM UF1"], own["SAMM UAR"]) == ("0.8383", "0.8383")
     text = table.text()
-    assert "best epoch or unknown" in text and "STSTNet: the UAR is macro precision" in text
+    assert "Published scores (Table 1 of the paper)" in text and "best epoch or unknown" in text
+    assert "STSTNet, published (last epoch): the UAR is macro precision" in text
+
+
+def test_every_row_says_the_training_and_the_first_weights(make_maps, tmp_path, quick):
+    run = run_of(make_maps, tmp_path, quick)
+    recipe = run.experiment.training.name
+    table = score_table([run], comparisons("cde"))
+    rows = rows_of(table)
+    assert [(row["training"], row["first weights"]) for row in rows[:3]] == [(f"{recipe} (changed)", "random")] * 2 + [
+        ("", "")
+    ]
+    assert "(changed): some settings differ from those of the recipe" in table.text()
+    for text in (table.text(), table.markdown(), table.latex(), table.html()):
+        assert text.count(f"{recipe} (changed)") == 2 and "first weights" in text
+
+
+def test_a_zero_shot_run_has_no_best_epoch(make_maps, tmp_path, quick):
+    run = run_of(make_maps, tmp_path, quick)
+    experiment = replace(run.experiment, folds=ZERO_SHOT, weights="0123456789abcdef")
+    table = score_table([replace(run, experiment=experiment)])
+    (row,) = rows_of(table)
+    assert (row["training"], row["first weights"], row["evaluation"]) == ("none", "sha256 01234567", "strict")
+    assert "zero-shot: each predicted once, without training" in table.caption
 
 
 def test_one_corpus_has_no_parts(make_maps, tmp_path, quick):
     run = run_of(make_maps, tmp_path, quick, corpora=("samm",))
     table = score_table([run], names=["mine"])
-    assert len(table.header) == 6 and table.rows[0][0] == "mine" and not table.notes
+    assert len(table.columns) == 8 and table.rows[0].cells[0] == "mine"
 
 
-def test_a_comparison_says_difference_chance_and_settings():
-    found = Comparison("runs/a", "runs/b", "strict", 0.0512, (-0.01, 0.11), 0.0312, False, ("model.width: 1 -> 2",))
-    text = comparison_table([found]).text()
-    assert "against runs/a" in text and "+0.0512" in text and "-0.0100 to +0.1100" in text and "0.0312" in text
-    assert "paired permutation test over people, 10000 random ways" in text
-    assert "runs/b differs in model.width: 1 -> 2" in text and "Only strict is a result" in text
+def test_a_published_rung_stands_below_the_run_of_its_model(make_maps, tmp_path, quick):
+    run = run_of(make_maps, tmp_path, quick)
+    named = [replace(run.experiment, model=model_settings(name)) for name in ("vit", "epir")]
+    rows = score_table([replace(run, experiment=experiment) for experiment in named], ladder("cde")).rows
+    assert [row.cells[0] for row in rows] == ["vit", "vit", "Baseline", "epir", "epir", "+Token Integration"]
+
+
+def test_a_comparison_has_difference_interval_p_and_both_trainings():
+    trainings = Training("finetune", "shipped"), Training("scratch", "random")
+    found = Comparison("runs/a", "runs/b", "strict", 0.0512, (-0.01, 0.11), 0.0312, False, (), *trainings)
+    table = comparison_table([found, replace(found, p=0.0002)], names={"runs/b": "b"})
+    assert table.caption == "Difference to runs/a (training finetune, first weights shipped)"
+    cells = ("b", "scratch", "random", "strict", "+0.0512", "-0.0100 to +0.1100")
+    assert [row.cells for row in table.rows] == [(*cells, "0.0312"), (*cells, "< 0.001")]
+    assert table.notes == ("p: paired permutation test over people (10,000 random swaps). Only strict is a result.",)
+    assert "(exact: all swaps)" in comparison_table([replace(found, is_exact=True)]).notes[0]

@@ -1,7 +1,9 @@
+import sys
+
 import numpy as np
 import pytest
 
-from epir.core.errors import ShapeError
+from epir.core.errors import MissingExtra, ShapeError
 from epir.flow.map import cut_face
 from epir.flow.optical import ESTIMATORS, flow_between, to_grey
 from epir.flow.recipe import METHODS, get_recipe
@@ -69,3 +71,27 @@ def test_unequal_pictures_are_refused(head):
         flow_between(head, head[1:], recipe)
     with pytest.raises(ShapeError, match=r"float32"):
         flow_between(head.astype(np.float32), head.astype(np.float32), recipe)
+
+
+def test_tvl1_keeps_a_sharp_edge_of_motion_sharp():
+    # Total variation allows jumps: the left half stands still, the right half moves by 2 px.
+    draw = np.random.default_rng(1)
+    texture = np.kron(draw.integers(40, 220, (32, 40)), np.ones((3, 3))).astype(np.uint8)
+    before, after = texture[:, :108].copy(), texture[:, :108].copy()
+    after[:, 54:] = texture[:, 52:106]
+    flow = flow_between(before, after, recipe_of("tvl1"))
+    assert np.median(np.abs(flow[10:-10, 8:44, 0])) < 0.1
+    assert np.median(flow[10:-10, 64:98, 0]) == pytest.approx(2.0, abs=0.2)
+
+
+def test_less_attachment_is_smoother(pair_of):
+    pair = pair_of("bump", 2.0, noise=2.0)
+    flows = [flow_between(pair.onset, pair.apex, recipe_of("tvl1", f"flow.attachment={a}")) for a in (0.6, 0.03)]
+    rough, smooth = (np.abs(np.diff(flow, axis=0)).mean() for flow in flows)
+    assert smooth < rough
+
+
+def test_tvl1_without_its_extra_says_what_to_install(head, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skimage.registration", None)
+    with pytest.raises(MissingExtra, match=r'flow method tvl1, is not installed\n  fix: pip install "epir\[tvl1\]"'):
+        flow_between(head, head, recipe_of("tvl1"))

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from epir.core.config import from_dict, to_dict
+from epir.core.config import digest, from_dict, to_dict
 from epir.core.errors import ConfigError
 from epir.flow.recipe import RECIPES, FlowSettings, Recipe, changed, get_recipe
 
@@ -73,5 +73,13 @@ def test_wrong_choices_in_python_are_refused_too():
 
 
 def test_an_unknown_recipe_is_refused_with_the_nearest():
-    with pytest.raises(ConfigError, match=r"there is no recipe 'ststnet'\n  fix: did you mean 'ststnet-like'"):
+    with pytest.raises(ConfigError, match=r"there is no flow recipe 'ststnet'\n  fix: did you mean 'ststnet-like'"):
         get_recipe("ststnet")
+
+
+def test_maps_of_another_tvl1_solver_are_not_taken_for_the_same():
+    recipe = get_recipe("ststnet-like")
+    choices = to_dict(recipe)
+    del choices["name"]
+    assert recipe.digest != digest(choices)
+    assert "solver" not in recipe.to_meta()["flow"]

@@ -3,12 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from epir.maps.clip import prepare_clip
-from epir.maps.contact_sheet import GAP, HEADER, TILE, TITLE, contact_sheet, contact_sheets, panels
 from epir.flow.map import cut_face
 from epir.flow.recipe import get_recipe
 from epir.frames.picture import read_picture
+from epir.maps.contact_sheet import GAP, HEADER, TILE, TITLE, contact_sheet, contact_sheets, panels
 from epir.maps.mapset import MapSet
+from epir.maps.prepare import prepare_clip
 
 RECIPE = get_recipe()
 

@@ -10,16 +10,15 @@ import cv2
 import numpy as np
 import pytest
 
-from epir.core.errors import ConfigError, DatasetError, MapSetError
+from epir.core.errors import ConfigError, DatasetError, FaceNotFound, FrameError, MapSetError, MissingExtra
 from epir.core.records import Clip
 from epir.datasets.base import Corpus
-from epir.maps import workers as workers_module
-from epir.maps.clip import prepare_clip
-from epir.maps.finished import FinishedClips
-from epir.maps.left_out import read_left_out
-from epir.maps.prepare import prepare
+from epir.faces.align import Crop
 from epir.flow.recipe import get_recipe
+from epir.maps import prepare as prepare_module
 from epir.maps.mapset import load_maps
+from epir.maps.prepare import prepare, prepare_clip
+from epir.maps.resume import FinishedClips, read_left_out
 
 
 class Counted:
@@ -47,7 +46,7 @@ def done_here(monkeypatch):
         keys.append(clip.key)
         return prepare_clip(clip, recipe, size)
 
-    monkeypatch.setattr(workers_module, "prepare_clip", counting)
+    monkeypatch.setattr(prepare_module, "prepare_clip", counting)
     return keys
 
 
@@ -197,7 +196,7 @@ def test_nothing_prepared_is_an_error(tmp_path, face_clips):
 def test_another_recipe_is_refused_unless_forced(tmp_path, face_clips):
     clips = face_clips(1, 2)
     prepare(clips, None, tmp_path / "maps", workers=1)
-    with pytest.raises(MapSetError, match=r"another recipe \(strain: paper -> tensor\)\n  fix: .*--force"):
+    with pytest.raises(MapSetError, match=r"another flow recipe \(strain: paper -> tensor\)\n  fix: .*--force"):
         prepare(clips, None, tmp_path / "maps", workers=1, recipe=get_recipe("epir", ["strain=tensor"]))
     with pytest.raises(MapSetError, match=r"maps of other clips"):
         prepare(clips[:1], None, tmp_path / "maps", workers=1)
@@ -217,7 +216,7 @@ def test_impossible_requests_are_refused_before_any_work(tmp_path, face_clips):
     clips = face_clips(1, 1)
     for words, arguments in (
         (r"a map cannot be 2 px wide\n  fix: give --size", {"size": 2}),
-        (r"0 workers cannot work\n  fix: give --workers", {"workers": 0}),
+        (r"--workers must be at least 1, not 0\n  fix: give --workers", {"workers": 0}),
     ):
         with pytest.raises(ConfigError, match=words):
             prepare(clips, None, tmp_path / "maps", **arguments)
@@ -232,19 +231,18 @@ def test_impossible_requests_are_refused_before_any_work(tmp_path, face_clips):
 SLOW_CHILD = """
 import pickle, sys, time
 from pathlib import Path
-from epir.maps import workers
-from epir.maps.prepare import prepare
+from epir.maps import prepare
 
-real = workers.prepare_one
+real = prepare.prepare_one
 
 def slow(*given):
     time.sleep(0.15)
     return real(*given)
 
 if __name__ == "__main__":
-    workers.prepare_one = slow
+    prepare.prepare_one = slow
     clips = pickle.loads(Path(sys.argv[1]).read_bytes())
-    prepare(clips, None, sys.argv[2], workers=int(sys.argv[3]))
+    prepare.prepare(clips, None, sys.argv[2], workers=int(sys.argv[3]))
 """
 
 
@@ -278,3 +276,108 @@ def test_a_preparation_that_is_killed_is_taken_up_again(tmp_path, face_clips, do
     prepare(clips, None, tmp_path / "undisturbed", workers=1)
     assert bytes_in(tmp_path / "maps") == bytes_in(tmp_path / "undisturbed")
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_clip_becomes_a_map_that_knows_where_it_comes_from(face_clips):
+    (clip,) = face_clips(1, 1)
+    done = prepare_clip(clip, get_recipe(), 28)
+    assert done.map.shape == (3, 28, 28)
+    assert done.map.dtype == np.float32
+    assert done.clip.extra["frames"] == str(clip.frames)
+    assert done.clip.extra["apex_source"] == "annotated"
+    assert 80 < Crop.from_text(done.clip.extra["crop"]).side < 90
+    assert (done.clip.onset, done.clip.apex, done.clip.offset, done.clip.fps) == (1, 6, 9, 200.0)
+    assert done.map[1, 2:6, 4:9].mean() < -0.2  # the brow goes up
+
+
+def test_an_apex_that_is_not_annotated_is_found_as_the_recipe_says(long_clip):
+    spotted = prepare_clip(long_clip, get_recipe()).clip
+    assert (spotted.extra["apex_source"], spotted.apex in (5, 6, 7)) == ("spotted", True)
+    middle = prepare_clip(long_clip, get_recipe("epir", ["apex=middle"])).clip
+    assert (middle.extra["apex_source"], middle.apex) == ("middle", 5)
+
+
+def test_an_apex_at_the_onset_counts_as_not_annotated(long_clip):
+    assert prepare_clip(replace(long_clip, apex=1), get_recipe()).clip.extra["apex_source"] == "spotted"
+
+
+def test_without_onset_and_offset_the_whole_clip_is_taken(long_clip):
+    done = prepare_clip(replace(long_clip, onset=None, offset=None, fps=None), get_recipe()).clip
+    assert (done.onset, done.offset, done.fps) == (1, 9, None)
+
+
+def write_video(path: Path, frames) -> Path:
+    height, width = frames[0].shape[:2]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"MJPG"), 100, (width, height))
+    for frame in frames:
+        writer.write(cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
+    writer.release()
+    return path
+
+
+def test_the_videos_of_casme2_give_the_maps_of_its_pictures(tmp_path, rise_and_fall):
+    sheet = tmp_path / "CASME2-coding-20140508.csv"
+    sheet.write_text(
+        "Subject;Filename;OnsetFrame;ApexFrame;OffsetFrame;Estimated Emotion\n01;EP02_01f;2;6;9;disgust\n", "utf-16"
+    )
+    write_video(tmp_path / "videos" / "sub01" / "EP02_01f.avi", rise_and_fall)
+    for number, frame in enumerate(rise_and_fall, start=1):
+        path = tmp_path / "raw" / "sub01" / "EP02_01f" / f"img{number}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        cv2.imwrite(str(path), cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
+    found = {
+        tree: prepare("casme2", tmp_path, tmp_path / "maps" / tree, tree=tree, workers=1).maps[0, :2]
+        for tree in ("raw", "video")
+    }
+    wrong = np.sqrt(((found["video"] - found["raw"]) ** 2).sum() / (found["raw"] ** 2).sum())
+    assert wrong < 0.2  # a neighbouring onset and apex differ by more than compression does
+
+
+def test_a_video_gives_the_same_apex_and_its_own_rate(tmp_path, rise_and_fall):
+    path = write_video(tmp_path / "clip.avi", rise_and_fall)
+    done = prepare_clip(Clip("own", "a", "b", "surprise", frames=path), get_recipe())
+    assert (done.clip.onset, done.clip.offset, done.clip.fps) == (0, 8, 100.0)
+    assert done.clip.apex in (4, 5, 6)
+
+
+def test_a_missing_apex_frame_tells_what_is_there(face_clips):
+    (clip,) = face_clips(1, 1)
+    with pytest.raises(
+        FrameError, match=r"has no frame 7: it holds frames 1 to 6; 4 of these are missing\n.*nearest frame is 6"
+    ):
+        prepare_clip(replace(clip, apex=7), get_recipe())
+
+
+def test_a_missing_offset_does_no_harm_when_the_apex_is_known(face_clips):
+    (clip,) = face_clips(1, 1)
+    assert prepare_clip(replace(clip, offset=110), get_recipe()).clip.offset == 110
+
+
+def test_an_apex_before_the_onset_is_refused(long_clip):
+    with pytest.raises(FrameError, match=r"the apex 2 is before the onset 4\n  fix: correct"):
+        prepare_clip(replace(long_clip, onset=4, apex=2), get_recipe())
+
+
+def test_no_frames_and_no_face_are_told(tmp_path, long_clip):
+    with pytest.raises(FrameError, match=r"drawn/s9/long leads to no frames\n  fix: run epir check"):
+        prepare_clip(replace(long_clip, frames=None), get_recipe())
+    for number in (1, 2):
+        cv2.imwrite(str(tmp_path / f"img{number}.png"), np.full((60, 80, 3), 99, np.uint8))
+    with pytest.raises(FaceNotFound, match=r"no face was found"):
+        prepare_clip(replace(long_clip, frames=tmp_path, apex=2), get_recipe())
+
+
+def test_without_a_detector_every_frame_has_a_map(tmp_path, long_clip):
+    for number in (1, 2):
+        cv2.imwrite(str(tmp_path / f"img{number}.png"), np.full((60, 80, 3), 99, np.uint8))
+    done = prepare_clip(replace(long_clip, frames=tmp_path, apex=2), get_recipe("epir", ["face.detector=none"]))
+    assert Crop.from_text(done.clip.extra["crop"]) == Crop(39.5, 29.5, 80, 0, 0.75)
+    assert np.abs(done.map).max() < 1e-3
+
+
+def test_a_missing_extra_stops_everything_at_once(tmp_path, face_clips, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skimage.registration", None)
+    with pytest.raises(MissingExtra, match=r'fix: pip install "epir\[tvl1\]"'):
+        prepare(face_clips(1, 2), None, tmp_path / "maps", workers=1, recipe="ststnet-like")
+    assert not (tmp_path / "maps").exists()

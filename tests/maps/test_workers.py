@@ -3,10 +3,8 @@ import os
 import cv2
 import pytest
 
-from epir.core.errors import EpirError
-from epir.maps.finished import FinishedClips
-from epir.flow.recipe import get_recipe
-from epir.maps.workers import one_thread, work_off
+from epir.core.errors import ConfigError, EpirError
+from epir.maps.workers import one_thread, run
 
 
 class Deadly:
@@ -16,12 +14,22 @@ class Deadly:
         return os._exit, (9,)
 
 
-def test_a_worker_that_dies_is_told_in_two_lines(tmp_path, face_clips):
-    from dataclasses import replace
+@pytest.mark.parametrize("in_order", [True, False])
+def test_a_worker_that_dies_is_told_in_two_lines(in_order):
+    with pytest.raises(EpirError, match=r"a worker process was killed.*\n  fix: .*fewer --workers"):
+        list(run(repr, [Deadly(), Deadly()], workers=2, in_order=in_order))
 
-    clips = [replace(clip, extra={"bomb": Deadly()}) for clip in face_clips(1, 2)]
-    with pytest.raises(EpirError, match=r"a worker process was ended from outside.*\n  fix: .*fewer --workers"):
-        list(work_off(clips, get_recipe(), 28, FinishedClips(tmp_path / "maps", "x"), workers=2))
+
+@pytest.mark.parametrize("workers", [1, 2, None])
+def test_every_job_is_done_with_the_arguments_given(workers):
+    assert list(run(divmod, [7, 8, 9], 4, workers=workers)) == [(1, 3), (2, 0), (2, 1)]
+    assert sorted(run(divmod, [9, 8, 7], 4, workers=workers, in_order=False)) == [(1, 3), (2, 0), (2, 1)]
+    assert list(run(divmod, [], 4, workers=workers)) == []
+
+
+def test_no_workers_are_refused_before_anything_is_done():
+    with pytest.raises(ConfigError, match=r"--workers must be at least 1, not 0\n  fix: give --workers 1 or more"):
+        run(print, ["job"], workers=0)
 
 
 def test_threads_are_given_back_also_after_an_error():

@@ -5,19 +5,20 @@ import tomli_w
 
 from epir.core.config import digest, override, to_dict
 from epir.core.errors import ConfigError
-from epir.models.network import HEAD, Network
-from epir.models.presets import PRESETS
 from epir.models.baselines.pipeline import Pipeline
+from epir.models.folder import HEAD
+from epir.models.network import Network
 from epir.models.registry import build, create_model, is_pipeline, list_models, model_settings, settings_from_dict
+from epir.models.settings import PRESETS
 
-PEERS = (
+BASELINES = (
     *("ststnet", "off-apexnet", "dual-inception", "capsulenet", "rcn-a", "htnet", "resnet18-flow"),
     *("bi-woof", "mdmo", "lbp-top"),
 )
 
 
-def test_epir_and_its_rungs_come_first_then_the_peers():
-    assert list_models() == (*PRESETS, *PEERS)
+def test_epir_and_its_rungs_come_first_then_the_baselines():
+    assert list_models() == (*PRESETS, *BASELINES)
     assert "epir" in list_models()
 
 
@@ -62,7 +63,7 @@ def test_unknown_names_are_refused_with_the_nearest():
 
 
 def test_a_pipeline_is_no_network():
-    with pytest.raises(ConfigError, match=r"'mdmo' is a pipeline .* not a network\n  fix: .*--model mdmo.*build"):
+    with pytest.raises(ConfigError, match=r"'mdmo' is a pipeline .* not a network\n  fix: .*--model mdmo"):
         create_model("mdmo")
 
 
@@ -76,6 +77,6 @@ def test_wrong_types_are_refused():
 
 
 @pytest.mark.parametrize("name", [name for name in list_models() if not is_pipeline(name)])
-def test_the_weights_that_tell_classes_apart_are_called_head(name):
+def test_the_classifier_is_called_head(name):
     three, four = (create_model(name, classes=classes).state_dict() for classes in (3, 4))
     assert {key.split(".")[0] for key in three if three[key].shape != four[key].shape} == {HEAD}

@@ -7,11 +7,10 @@ import torch
 
 from epir.core.seeds import generator
 from epir.maps.mapset import save_maps
-from epir.recognition.final import train_final
+from epir.recognition.final import train
 from epir.recognition.recognizer import Recognizer
-from epir.synthetic.camera import expose
+from epir.synthetic.clip import Course, expose
 from epir.synthetic.corpus import portrait_of
-from epir.synthetic.course import Course
 from epir.synthetic.expressions import Action
 from epir.synthetic.identity import draw_identity
 from epir.synthetic.maps import synthetic_maps
@@ -39,9 +38,9 @@ def maps(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def trained(maps, tmp_path_factory):
-    """What `train_final` gives back; its folder is a tiny model."""
+    """What `train` gives back; its folder is a tiny model."""
     out = tmp_path_factory.mktemp("models") / "tiny"
-    return train_final(maps, protocol="sde", out=out, folds=2, changes=[*TINY, *QUICK], workers=1)
+    return train(maps, protocol="sde", out=out, folds=2, changes=[*TINY, *QUICK], workers=1)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from epir.recognition.calibration import (
     calibration_error,
     cross_fitted,
     fit_temperature,
-    surprise,
+    negative_log_likelihood,
     with_temperature,
 )
 
@@ -28,8 +28,8 @@ def test_the_temperature_that_was_put_in_is_found(temperature):
 
 def test_the_fitted_temperature_is_the_best_of_all():
     scores, truth = drawn(500, temperature=2.0, seed=3)
-    best = surprise(scores, truth, fit_temperature(scores, truth))
-    assert all(best <= surprise(scores, truth, t) + 1e-9 for t in np.geomspace(0.1, 10, 60))
+    best = negative_log_likelihood(scores, truth, fit_temperature(scores, truth))
+    assert all(best <= negative_log_likelihood(scores, truth, t) + 1e-9 for t in np.geomspace(0.1, 10, 60))
 
 
 def test_a_temperature_keeps_the_order_and_the_sum():

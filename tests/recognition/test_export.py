@@ -7,7 +7,7 @@ import pytest
 from epir.core.errors import CheckpointError, EpirError, MissingExtra, ShapeError
 from epir.maps.mapset import load_maps
 from epir.recognition import export as module
-from epir.recognition.engine import OnnxEngine, TorchEngine
+from epir.recognition.backend import OnnxBackend, TorchBackend
 from epir.recognition.recognizer import Recognizer
 
 pytest.importorskip("onnxruntime")
@@ -34,9 +34,9 @@ def test_the_file_gives_what_the_original_gives(exported):
 @pytest.mark.parametrize("batch", [1, 3, 64])
 def test_the_batch_is_free_and_scores_agree(exported, trained, batch):
     maps = np.random.default_rng(batch).standard_normal((batch, 3, 28, 28)).astype(np.float32)
-    engine = OnnxEngine(exported.path)
+    engine = OnnxBackend(exported.path)
     assert engine.logits(maps).shape == (batch, 3)
-    assert engine.scores(maps) == pytest.approx(TorchEngine(trained.folder).scores(maps), abs=1e-5)
+    assert engine.scores(maps) == pytest.approx(TorchBackend(trained.folder).scores(maps), abs=1e-5)
 
 
 def test_a_recognizer_runs_on_the_file_alone(exported, recognizer, smile):
@@ -59,7 +59,7 @@ def test_a_model_folder_with_its_export_runs_by_onnx(exported, trained, tmp_path
 
     shutil.copytree(trained.folder, tmp_path / "model")
     shutil.copy(exported.path, tmp_path / "model" / "model.onnx")
-    fast = Recognizer.from_pretrained(tmp_path / "model", engine="onnx")
+    fast = Recognizer.from_pretrained(tmp_path / "model", backend="onnx")
     assert fast.predict((smile[12], smile[20])).scores
 
 
@@ -87,8 +87,8 @@ def test_exporting_leaves_the_logging_of_the_program_alone(trained, tmp_path):
 )
 def test_an_export_that_differs_is_not_kept(trained, exported, tmp_path, monkeypatch, int8, words):
     monkeypatch.setattr(module, "_write", lambda _, path, **__: path.write_bytes(exported.path.read_bytes()))
-    right = OnnxEngine.logits
-    monkeypatch.setattr(OnnxEngine, "logits", lambda self, maps: right(self, maps) + np.float32([1, 0, 0]))
+    right = OnnxBackend.logits
+    monkeypatch.setattr(OnnxBackend, "logits", lambda self, maps: right(self, maps) + np.float32([1, 0, 0]))
     with pytest.raises(CheckpointError, match=words):
         module.export_onnx(trained.folder, tmp_path / "bad.onnx", int8=int8)
     assert list(tmp_path.iterdir()) == []
@@ -111,7 +111,7 @@ def test_maps_of_another_size_are_refused_before_anything_is_written(trained, tm
 def test_a_foreign_file_is_refused(tmp_path):
     (tmp_path / "m.onnx").write_bytes(b"nothing")
     with pytest.raises(CheckpointError, match=r"m.onnx cannot be opened: .*\n  fix: write it again"):
-        OnnxEngine(tmp_path / "m.onnx")
+        OnnxBackend(tmp_path / "m.onnx")
 
 
 def test_without_onnx_the_error_names_the_extra(trained, tmp_path, monkeypatch):
@@ -120,4 +120,4 @@ def test_without_onnx_the_error_names_the_extra(trained, tmp_path, monkeypatch):
         module.export_onnx(trained.folder, tmp_path / "m.onnx")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtra, match="ONNX Runtime is not installed"):
-        OnnxEngine(tmp_path / "m.onnx")
+        OnnxBackend(tmp_path / "m.onnx")

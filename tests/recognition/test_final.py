@@ -7,7 +7,7 @@ from safetensors.torch import load_file
 from epir.core.errors import ConfigError, EpirError, ProtocolError
 from epir.maps.mapset import load_maps, save_maps
 from epir.models.folder import read_config
-from epir.recognition.final import train_final
+from epir.recognition.final import train
 from epir.synthetic.maps import synthetic_maps
 
 SMALL = ("model.width=32", "model.feed_forward=48", "model.blocks=4", "model.heads=2")
@@ -40,13 +40,13 @@ def test_the_card_says_what_it_is_made_of_and_what_it_must_not_be_used_for(train
 
 def test_an_existing_folder_is_kept_unless_forced(trained, maps):
     with pytest.raises(EpirError, match=r"exists already\n  fix: .*--force"):
-        train_final(maps, protocol="sde", out=trained.folder)
+        train(maps, protocol="sde", out=trained.folder)
 
 
 def test_a_folder_that_is_no_model_is_kept_even_when_forced(maps, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(EpirError, match="exists already and is not a model folder"):
-        train_final(maps, protocol="sde", out=tmp_path, force=True)
+        train(maps, protocol="sde", out=tmp_path, force=True)
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
 
@@ -55,7 +55,7 @@ def test_one_person_cannot_calibrate(maps, tmp_path):
     alone = [n for n, clip in enumerate(whole.clips) if clip.subject == whole.clips[0].subject]
     save_maps(tmp_path / "one", whole.maps[alone], [whole.clips[n] for n in alone], recipe={})
     with pytest.raises(ProtocolError, match=r"all clips are of one person\n  fix: give maps of two people"):
-        train_final(tmp_path / "one", protocol="sde", out=tmp_path / "model")
+        train(tmp_path / "one", protocol="sde", out=tmp_path / "model")
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_one_person_cannot_calibrate(maps, tmp_path):
 )
 def test_impossible_trainings_are_refused(maps, tmp_path, options, words):
     with pytest.raises(ConfigError, match=words):
-        train_final(maps, protocol="sde", out=tmp_path / "model", **options)
+        train(maps, protocol="sde", out=tmp_path / "model", **options)
     assert not (tmp_path / "model").exists()
 
 
 def test_training_can_start_from_a_model_folder(trained, maps, tmp_path):
     changes = [*SMALL, "training.epochs=1"]
-    again = train_final(
+    again = train(
         maps, protocol="sde", out=tmp_path / "on", start=trained.folder, changes=changes, folds=2, workers=1,
         run=tmp_path / "run", half=True,
     )  # fmt: skip
@@ -82,15 +82,15 @@ def test_training_can_start_from_a_model_folder(trained, maps, tmp_path):
     assert (tmp_path / "run" / "scores.json").exists()
 
 
-def test_people_kept_apart_judge_the_model_itself(maps, tmp_path):
-    apart = synthetic_maps(96, "direct", seed=8)
+def test_other_people_calibrate_the_model_itself(maps, tmp_path):
+    others = synthetic_maps(96, "direct", seed=8)
     changes = [*SMALL, "training.epochs=12", "training.lr=2e-3"]
-    made = train_final(
+    made = train(
         maps,
         protocol="sde",
         out=tmp_path / "model",
-        apart=[apart],
-        resume=tmp_path / "standing",
+        calibrate_on=[others],
+        checkpoint=tmp_path / "state",
         changes=changes,
         note="## Elsewhere\n\nNot measured.\n",
     )
@@ -101,11 +101,25 @@ def test_people_kept_apart_judge_the_model_itself(maps, tmp_path):
     card = (made.folder / "README.md").read_text()
     assert "\n\n## Elsewhere\n\nNot measured.\n\n## Limits\n" in card
     assert "this model predicts 96 clips of 12 other people once" in card and "folds" not in card
-    assert (tmp_path / "standing").exists()
+    assert (tmp_path / "state").exists()
 
 
-def test_nobody_is_trained_on_and_kept_apart(maps, tmp_path):
-    with pytest.raises(
-        ProtocolError, match=r"15 people are trained on and kept apart.*\n  fix: keep other people apart"
-    ):
-        train_final(maps, protocol="sde", out=tmp_path / "model", apart=[maps])
+def test_nobody_is_trained_on_and_calibrates(maps, tmp_path):
+    words = r"15 people are in the training set and in --calibrate-on.*\n  fix: calibrate on other people"
+    with pytest.raises(ProtocolError, match=words):
+        train(maps, protocol="sde", out=tmp_path / "model", calibrate_on=[maps])
+
+
+def test_the_teachers_of_the_recipe_teach_the_final_model(maps, tmp_path, monkeypatch):
+    """Under teachers that always say `surprise`, `surprise` is what the model says about everybody."""
+    from epir.training import train as module
+
+    class Surprised(torch.nn.Module):
+        def forward(self, maps):
+            return torch.tensor([-9.0, -9.0, 9.0]).expand(len(maps), 3)
+
+    monkeypatch.setattr(module, "train_teachers", lambda *arguments, **options: [Surprised()])
+    changes = [*SMALL, "training.teachers=1", "training.epochs=4", "training.lr=2e-3"]
+    others = synthetic_maps(24, "direct", seed=8)
+    made = train(maps, protocol="sde", out=tmp_path / "model", calibrate_on=[others], changes=changes)
+    assert [sum(column) for column in zip(*made.strict["confusion"], strict=True)] == [0, 0, 24]

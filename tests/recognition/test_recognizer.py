@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from epir.core.errors import CheckpointError, ConfigError, EpirError, FaceNotFound, FrameError, ShapeError
 from epir.models.folder import read_config
 from epir.recognition.answer import NOT_FOUND, UNCERTAIN
-from epir.recognition.loading import read_recipe
+from epir.recognition.backend import read_recipe
 from epir.recognition.recognizer import Recognizer, Span
 
 
@@ -60,7 +60,7 @@ def test_folder_array_and_pair_agree_when_given_the_same_two_frames(recognizer, 
 
 def test_maps_are_those_that_prepare_makes(recognizer, folder):
     from epir.core.records import Clip
-    from epir.maps.clip import prepare_clip
+    from epir.maps.prepare import prepare_clip
 
     clip = Clip("own", "1", "smile", "positive", 113, 121, 134, 60.0, frames=folder)
     answer = recognizer.predict(folder, onset=113, apex=121)
@@ -186,12 +186,12 @@ def test_a_folder_that_is_no_model_says_so(tmp_path):
     with pytest.raises(CheckpointError, match=r"there is no model folder"):
         Recognizer.from_pretrained(tmp_path / "none")
     with pytest.raises(CheckpointError, match=r"no model.onnx\n  fix: write it with epir export"):
-        Recognizer.from_pretrained(tmp_path, engine="onnx")
+        Recognizer.from_pretrained(tmp_path, backend="onnx")
     with pytest.raises(CheckpointError, match=r"there is no file .*m.onnx"):
         Recognizer.from_pretrained(tmp_path / "m.onnx")
 
 
-def test_without_shipped_weights_the_error_says_what_to_name(monkeypatch):
+def test_without_shipped_folder_the_error_says_what_to_name(monkeypatch):
     from epir.recognition import loading as module
 
     def none_shipped(folder):
@@ -211,9 +211,9 @@ def test_a_threshold_beyond_the_scores_is_refused(trained):
 
 def test_an_unknown_engine_is_refused(trained):
     with pytest.raises(EpirError, match="tensorrt"):
-        Recognizer.from_pretrained(trained.folder, engine="tensorrt")
+        Recognizer.from_pretrained(trained.folder, backend="tensorrt")
     with pytest.raises(ConfigError, match=r"torch cannot run .*m.onnx\n  fix: give the model folder"):
-        Recognizer.from_pretrained(trained.folder / "m.onnx", engine="torch")
+        Recognizer.from_pretrained(trained.folder / "m.onnx", backend="torch")
 
 
 def test_the_recipe_comes_from_the_notes(trained):

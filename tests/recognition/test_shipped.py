@@ -6,33 +6,32 @@ import torch
 from safetensors.torch import load_file
 
 from epir.evaluation.run import evaluate
-from epir.models.folder import read_config
-from epir.recognition.loading import read_recipe
+from epir.models.folder import read_config, shipped_folder
+from epir.recognition.backend import read_recipe
 from epir.recognition.recognizer import Recognizer
 from epir.synthetic.maps import synthetic_maps
-from epir.training.start import shipped_weights
 
 
-def test_the_shipped_weights_are_the_papers_model_in_half_precision():
-    weights = load_file(shipped_weights() / "model.safetensors")
+def test_the_shipped_folder_are_the_papers_model_in_half_precision():
+    weights = load_file(shipped_folder() / "model.safetensors")
     assert all(tensor.dtype == torch.float16 for tensor in weights.values())
     assert sum(tensor.numel() for tensor in weights.values()) == 7_025_384
-    assert sum(path.stat().st_size for path in shipped_weights().iterdir()) < 15e6
+    assert sum(path.stat().st_size for path in shipped_folder().iterdir()) < 15e6
 
 
 def test_they_come_with_what_a_recognizer_needs_and_no_word_about_a_machine():
-    config = read_config(shipped_weights())
+    config = read_config(shipped_folder())
     assert config.labels == ("negative", "positive", "surprise")
     assert 0.3 < config.notes["temperature"] < 3 and config.notes["calibration"]["people"] >= 200
     assert set(config.notes["data"]["corpora"]) == {"synthetic"}, "nobody real was trained on"
     assert read_recipe(config.notes).name == "epir"
-    text = (shipped_weights() / "config.json").read_text()
+    text = (shipped_folder() / "config.json").read_text()
     json.loads(text, parse_constant=pytest.fail)  # no NaN
     assert not [value for value in _texts(json.loads(text)) if value.startswith(("/", "~"))]
 
 
 def test_the_card_says_what_they_are_worth():
-    card = (shipped_weights() / "README.md").read_text()
+    card = (shipped_folder() / "README.md").read_text()
     for words in ("strict", "zero-shot", "48 of the 68 people", "interval", "Expected calibration error", "SAMM"):
         assert words in card
     assert "Do not use it to detect lies" in card
@@ -48,7 +47,7 @@ def test_they_recognise_new_invented_people_however_the_flow_was_computed(recipe
     assert run.scores["strict"]["uf1"] > 0.6  # guessing gives 0.33
 
 
-def test_without_a_folder_the_shipped_weights_answer(smile):
+def test_without_a_folder_the_shipped_folder_answer(smile):
     recognizer = Recognizer.from_pretrained()
     assert recognizer.labels == ("negative", "positive", "surprise")
     answer = recognizer.predict(smile, fps=100)

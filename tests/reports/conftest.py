@@ -1,4 +1,4 @@
-"""Invented runs, written by the same code that writes real ones, and maps and frames that fit them."""
+"""Made-up runs, written by the same code that writes real ones, with maps and frames that fit them."""
 
 import os
 from collections.abc import Callable
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from epir.core.records import Clip
+from epir.evaluation.experiment import Experiment
 from epir.evaluation.record import ClipRecord, FoldRecord
-from epir.evaluation.settings import Experiment
 from epir.evaluation.store import Run, open_store
 from epir.maps.mapset import MapSet, save_maps
 from epir.models.registry import model_settings
@@ -86,25 +86,30 @@ def write_run(
     merges: int = 6,
     environment: dict | None = None,
     seed: int = 0,
+    training: TrainingSettings | None = None,
+    weights: str = "",
+    zero_shot: bool = False,
     **changes: object,
 ) -> Run:
-    """A finished run with invented predictions, right with the chance `skill`."""
+    """A finished run with made-up predictions, right with the probability `skill`."""
     settings = model_settings(model, classes=len(classes), **changes)
     experiment = Experiment(
         protocol,
         classes,
         settings,
-        TrainingSettings(epochs=max(epochs, 1)),
+        training or TrainingSettings(epochs=max(epochs, 1)),
+        folds="zero-shot" if zero_shot else "loso",
         seeds=seeds,
         maps=tuple(each.digest for each in maps),
+        weights=weights,
     )
-    people = sorted({clip.person for clip in clips})
+    folds = {person: [clip for clip in clips if clip.person == person] for person in {clip.person for clip in clips}}
+    folds = {"all clips": clips} if zero_shot else dict(sorted(folds.items()))
     with open_store(folder, experiment) as store:
         for number in range(seeds):
             rng = np.random.default_rng([seed, number])
-            for person in people:
-                mine = [clip for clip in clips if clip.person == person]
-                store.add(_fold(person, number, experiment, mine, rng, skill, epochs, merges if tokens else None))
+            for name, mine in folds.items():
+                store.add(_fold(name, number, experiment, mine, rng, skill, epochs, merges if tokens else None))
         store.describe(
             environment
             or {
@@ -122,10 +127,10 @@ def write_run(
                 ],
             }
         )
-        return store.finish(people)
+        return store.finish(list(folds))
 
 
-def _fold(person, number, experiment, clips, rng, skill, epochs, merges):
+def _fold(name, number, experiment, clips, rng, skill, epochs, merges):
     classes = experiment.classes
     habit = float(np.clip(rng.normal(skill, 0.15), 0.05, 1.0))
     best = int(rng.integers(max(1, epochs // 3), epochs + 1)) if epochs else 0
@@ -155,7 +160,7 @@ def _fold(person, number, experiment, clips, rng, skill, epochs, merges):
             )
         )
     loss = tuple(float(1.1 * np.exp(-epoch / 6) + 0.25 + rng.normal(0, 0.02)) for epoch in range(epochs))
-    return FoldRecord(person, number, experiment.digest, tuple(records), loss, best, 100, 3.2, 4.0)
+    return FoldRecord(name, number, experiment.digest, tuple(records), loss, best, 100, 3.2, 4.0)
 
 
 def draw_face(clip: Clip, size: int = 240) -> np.ndarray:
@@ -205,3 +210,30 @@ def with_faces(tmp_path: Path, invented_clips: list[Clip]) -> tuple[Run, Clip]:
         clips.append(replace(clip, extra={"frames": str(folder), "crop": crop}))
     mapset = save_maps(tmp_path / "maps", invent_maps(clips), clips, recipe={"name": "epir"})
     return write_run(tmp_path / "run", clips, maps=(mapset,), epochs=2), clips[0]
+
+
+@pytest.fixture
+def zero_shot(small: Callable[..., Run]) -> Run:
+    """A run of weights that were not trained on its clips."""
+    return small("zero-shot", zero_shot=True, epochs=0, weights="0123456789abcdef")
+
+
+@pytest.fixture
+def rates(small: Callable[..., Run]) -> list[Run]:
+    """A sweep over the integration rate."""
+    return [
+        small(f"r{merges}", integration=rate, merges=merges, epochs=2, seed=merges)
+        for rate, merges in ((0.0, 0), (0.3, 5))
+    ]
+
+
+@pytest.fixture
+def render() -> Callable[..., str]:
+    """The whole page of some runs."""
+    from epir.core.progress import Silent
+    from epir.reports.page import page
+
+    def make(*runs: Run, **changes: object) -> str:
+        return page(runs, **{"maps": (), "faces": True, "progress": Silent(), **changes})
+
+    return make

@@ -1,12 +1,14 @@
+from dataclasses import replace
+
 import matplotlib
 import numpy as np
 import pytest
 from matplotlib.image import imread
 
 from epir.core.errors import EpirError
-from epir.reports.charts import Chart, Line
-from epir.reports.figures import draw_chart, draw_confusions, draw_people, save_figures
-from epir.reports.results import Confusion, PersonScore
+from epir.reports.figures import draw_chart, draw_confusions, draw_examples, draw_integration, draw_people, save_figures
+from epir.reports.pictures import Sources, find_sources
+from epir.reports.results import Chart, Confusion, Line, PersonScore, choose_examples
 
 CLASSES = ("negative", "positive", "surprise")
 
@@ -60,3 +62,37 @@ def test_a_figure_is_not_replaced_unless_told(tmp_path):
     with pytest.raises(EpirError, match=r"a\.png exists already"):
         save_figures(figures, tmp_path)
     assert len(save_figures(figures, tmp_path, force=True)) == 2
+
+
+def test_tokens_are_drawn_on_the_map_and_differ_with_the_tokens(small, tmp_path):
+    pictures = []
+    for merges in (0, 6):
+        run = small(f"r{merges}", merges=merges, epochs=2)
+        figure = draw_examples(choose_examples(run, right=1, wrong=0), find_sources(run))
+        pictures.append(imread(save_figures({f"t{merges}": figure}, tmp_path / "figures")[0]))
+    assert pictures[0].shape == pictures[1].shape
+    assert not np.array_equal(*pictures)
+
+
+def test_without_maps_or_tokens_there_is_no_figure(small):
+    run = small(epochs=1)
+    assert draw_examples(choose_examples(run), Sources({})) is None
+    bare = small("bare", tokens=False, epochs=1)
+    assert draw_examples(choose_examples(bare), find_sources(bare)) is None
+
+
+def test_the_same_clips_are_drawn_at_every_rate(rates, tmp_path):
+    figure = draw_integration(rates, find_sources(rates[0]))
+    assert [axes.get_title() for axes in figure.axes] == ["0 %", "31 %"] * 2  # two clips without faces
+    assert len(save_figures({"i": figure}, tmp_path / "figures")) == 2
+    without = [replace(run, folds=tuple(map(without_tokens, run.folds))) for run in rates]
+    assert draw_integration(without, find_sources(rates[0])) is None
+
+
+def without_tokens(fold):
+    return replace(fold, clips=tuple(replace(clip, tokens=None) for clip in fold.clips))
+
+
+def test_people_of_a_zero_shot_run_have_no_ticks():
+    (legend,) = (axes.get_legend() for axes in draw_people([PersonScore("a", 1, 0.5, None)]).axes)
+    assert [text.get_text() for text in legend.get_texts()] == ["strict"]

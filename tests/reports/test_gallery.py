@@ -3,9 +3,10 @@ from itertools import count
 
 import numpy as np
 
-from epir.reports.examples import choose_examples
-from epir.reports.gallery import Picture, gallery
-from epir.reports.sources import Sources, find_sources
+from epir.reports.gallery import Picture, gallery, integration_gallery, outline_path, svg_overlay
+from epir.reports.pictures import Sources, find_sources
+from epir.reports.results import choose_examples
+from epir.reports.tokens import Mark, Overlay
 
 CLASSES = ("negative", "positive", "surprise")
 
@@ -43,3 +44,34 @@ def test_without_maps_the_tokens_are_still_drawn(small):
     text = gallery(choose_examples(run, right=1, wrong=0), Sources({}), CLASSES, faces={}, prefix="x")
     assert "<image" not in text
     assert "head 3" in text
+
+
+def test_an_overlay_becomes_tints_outlines_and_words():
+    halo = Mark((0, 1), "#0a5c9e", tint=0.28, line=3, halo=True, word="1 2", title="t")
+    text = svg_overlay(Overlay(2, (halo, Mark((3,), "#c2410c", tint=0.5))))
+    assert text.count("<path") == 4  # two tints, an outline and its halo
+    assert '<path d="M0 0h50v50h-50zM50 0h50v50h-50z" fill="#0a5c9e" fill-opacity="0.28">' in text.replace(
+        "<title>t</title>", ""
+    )
+    assert text.index('stroke="#fff" stroke-width="5.5"') < text.index('stroke="#0a5c9e" stroke-width="3"')
+    assert text.count(">1 2</text>") == 2
+    assert "lattice" not in text
+    assert svg_overlay(Overlay(3, (), lattice=True)).count("V100") == 2
+
+
+def test_a_word_in_the_corner_stands_once():
+    text = svg_overlay(Overlay(4, (Mark((5, 6), "#000000", word="3", in_corner=True),)))
+    assert re.findall(r'x="([\d.]+)" y="([\d.]+)"', text) == [("30", "35.25")]
+
+
+def test_two_neighbours_have_one_outline():
+    assert outline_path((0,), 2) == "M0 0L50 0M0 50L50 50M0 0L0 50M50 0L50 50"
+    assert outline_path((0, 1), 2).count("M") == 6
+
+
+def test_the_same_clips_are_shown_at_every_rate(rates, small):
+    text = integration_gallery(rates, find_sources(rates[0]))
+    assert text.count("<image") == 4  # two clips, two rates, no faces
+    assert "31 %" in text
+    runs = [small("a", tokens=False, epochs=1), small("b", tokens=False, epochs=1, integration=0.0)]
+    assert integration_gallery(runs, find_sources(runs[0])) == ""

@@ -1,12 +1,75 @@
+"""What `report` writes where, and properties of the whole page: what it loads, how it is built."""
+
 import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from importlib.resources import files
 
 import pytest
 
 from epir.core.errors import EpirError, RunError
-from epir.evaluation.run import Engine, evaluate
+from epir.evaluation.engines import Engine
+from epir.evaluation.run import evaluate
 from epir.evaluation.store import open_store
-from epir.reports.page import all_figures, report
-from epir.reports.sources import find_sources
+from epir.reports.markup import VOID
+from epir.reports.page import PAPER, all_figures, report
+from epir.reports.pictures import find_sources
+
+LABELS = ("strict", "leaks", "published")
+NUMBER = re.compile(r"(?<![\d.])[01]\.\d{2,4}(?!\d)|^\d+ %$")
+
+
+class Node:
+    """An element of the page with its parent, its attributes and everything inside it."""
+
+    def __init__(self, name, attributes, parent):
+        self.name, self.attributes, self.parent, self.inside = name, dict(attributes), parent, []
+
+    def words(self):
+        own = [self.attributes.get("title") or ""]
+        return " ".join(own + [each if isinstance(each, str) else each.words() for each in self.inside])
+
+    def all(self):
+        yield self
+        for each in self.inside:
+            if isinstance(each, Node):
+                yield from each.all()
+
+    def ancestors(self):
+        node = self
+        while node is not None:
+            yield node
+            node = node.parent
+
+
+class Tree(HTMLParser):
+    """Builds the nodes and fails where an element is not closed in its turn."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.root = self.at = Node("page", (), None)
+        self.feed(text)
+        self.close()
+        assert self.at is self.root, f"<{self.at.name}> is not closed"
+
+    def handle_starttag(self, tag, attrs):
+        node = Node(tag, attrs, self.at)
+        self.at.inside.append(node)
+        if tag not in VOID:
+            self.at = node
+
+    def handle_endtag(self, tag):
+        assert self.at.name == tag, f"</{tag}> closes <{self.at.name}>"
+        self.at = self.at.parent
+
+    def handle_data(self, data):
+        self.at.inside.append(data)
+
+
+@pytest.fixture
+def one(small, render):
+    return render(small(seeds=2, epochs=4))
 
 
 def test_the_page_of_a_run_lies_in_its_folder_and_is_not_replaced_unless_told(small):
@@ -88,7 +151,7 @@ def test_no_run_at_all_is_refused(tmp_path):
 def test_a_place_that_cannot_be_written_is_named(small, tmp_path):
     run = small(epochs=1)
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunError, match=r"cannot write .*file.*\n  fix: give a place that can be written to"):
+    with pytest.raises(RunError, match=r"cannot write .*file.*\n  fix: give a writable place"):
         report(run, tmp_path / "file" / "r.html")
 
 
@@ -102,6 +165,93 @@ def test_damaged_tokens_are_named_with_their_fold(small):
         path.write_text(json.dumps(record), encoding="utf-8")
     with pytest.raises(RunError, match="has damaged token records"):
         report(run.folder)
+
+
+def test_elements_are_nested_and_names_are_unique(one, small, render):
+    several = render(small("a", epochs=2), small("b", epochs=2, model="ststnet", tokens=False))
+    for text in (one, several):
+        nodes = list(Tree(text).root.all())
+        names = [node.attributes["id"] for node in nodes if "id" in node.attributes]
+        assert len(names) == len(set(names))
+        targets = [href[1:] for node in nodes if (href := node.attributes.get("href", "")).startswith("#")]
+        assert targets
+        assert set(targets) <= set(names)
+
+
+def test_nothing_is_loaded_from_elsewhere(one):
+    for node in Tree(one).root.all():
+        assert node.name not in ("script", "link", "iframe", "object", "embed", "base")
+        assert not any(name.startswith("on") for name in node.attributes)
+        for name in ("src", "href", "srcset", "data", "action", "poster"):
+            address = node.attributes.get(name)
+            if address is not None:
+                is_link = node.name == "a" and address == PAPER
+                assert is_link or address.startswith(("#", "data:image/")), address
+    style = (files("epir.reports") / "style.css").read_text(encoding="utf-8")
+    assert "@import" not in style
+    assert "url(" not in style
+    assert "url(" not in one
+
+
+def test_every_score_says_strict_or_leaks_or_published(one):
+    root = Tree(one).root
+    silent = ("cost", "provenance", "glossary")  # parts that describe no recognition
+    seen = 0
+    for node in root.all():
+        chain = list(node.ancestors())
+        if any(each.attributes.get("id") in silent for each in chain) or any(each.name == "style" for each in chain):
+            continue
+        is_tile = any("tile" in (each.attributes.get("class") or "").split() for each in chain)
+        for text in [each for each in node.inside if isinstance(each, str)]:
+            if is_tile or not NUMBER.search(text.strip()):
+                continue
+            seen += 1
+            within = [
+                each
+                for each in chain
+                if each.name not in ("section", "header", "main", "body", "html", "page", "details")
+            ]
+            assert any(label in each.words() for each in within for label in LABELS), text
+    assert seen > 100
+
+
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>'
+
+
+def test_a_hostile_clip_name_stays_text(small, invented_clips, render):
+    clips = [replace(clip, clip=f"{clip.clip}{HOSTILE}", subject=f"{clip.subject}'<b>&amp;") for clip in invented_clips]
+    text = render(small(clips=clips, epochs=2))
+    nodes = list(Tree(text).root.all())
+    assert not any(node.name == "script" or "onerror" in node.attributes for node in nodes)
+    assert any(HOSTILE in node.words() for node in nodes if node.name == "h4")
+    assert any("'<b>&amp;" in node.words() for node in nodes if node.name == "li")
+
+
+def test_nothing_in_the_style_is_wider_than_a_phone():
+    style = (files("epir.reports") / "style.css").read_text(encoding="utf-8")
+    assert "overflow-x: auto" in style
+    wide = [
+        (name, int(size))
+        for name, size in re.findall(r"(?<!max-)\b(width|min-width): (\d+)px", style)
+        if int(size) > 300
+    ]
+    assert wide == []
+    for floor in re.findall(r"minmax\(([^,]+(?:\([^)]*\))?[^,]*),", style):
+        size = re.fullmatch(r"(\d+)px", floor.strip())
+        assert size is None or int(size[1]) < 200, floor  # larger ones are min(100%, ...)
+
+
+def test_the_page_takes_the_readers_colours_and_can_be_printed():
+    style = (files("epir.reports") / "style.css").read_text(encoding="utf-8")
+    assert "prefers-color-scheme: dark" in style
+    assert "@media print" in style
+
+
+def test_442_clips_and_3_seeds_stay_below_three_megabytes(with_faces, render):
+    run, _ = with_faces
+    text = render(run)
+    per_clip = 150  # bytes: only bars and totals grow with the number of clips
+    assert len(text.encode()) + 442 * per_clip < 3e6
 
 
 @pytest.mark.slow

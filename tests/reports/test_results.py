@@ -1,3 +1,5 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -5,7 +7,9 @@ from epir.core.records import Prediction
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.reports.results import (
     Confusion,
+    choose_examples,
     class_counts,
+    clip_tokens,
     confusions,
     epoch_chart,
     hardest,
@@ -54,7 +58,11 @@ def test_people_are_scored_over_seeds_and_sorted():
     assert (second.person, second.clips, second.strict, second.best_epoch) == ("casme2/1", 2, 0.75, 1.0)
 
 
-def test_the_hardest_clip_is_the_one_whose_truth_was_believed_least():
+def test_people_have_no_best_epoch_where_there_are_no_epochs():
+    assert people([said("1", "a", "negative", "negative")], ("strict",))[0].best_epoch is None
+
+
+def test_the_hardest_clip_is_the_one_whose_truth_got_the_lowest_score():
     predictions = [
         said("1", "easy", "negative", "negative", scores=(0.9, 0.1, 0.0)),
         said("1", "hard", "surprise", "negative", scores=(0.9, 0.1, 0.0)),
@@ -63,7 +71,7 @@ def test_the_hardest_clip_is_the_one_whose_truth_was_believed_least():
     ]
     clips = hardest(predictions, CLASSES)
     assert [clip.clip for clip in clips] == ["hard", "between"]  # the easy one is right
-    assert clips[0].belief == pytest.approx(0.4)
+    assert clips[0].true_score == pytest.approx(0.4)
     assert (clips[0].wrong, clips[0].seeds, clips[0].guess) == (1, 2, "negative")
     assert len(hardest(predictions, CLASSES, most=1)) == 1
 
@@ -99,3 +107,36 @@ def test_a_model_without_epochs_has_no_curves():
 def test_clips_are_counted_once_whatever_the_number_of_seeds():
     predictions = [said("1", "a", "negative", "negative", seed=seed) for seed in range(3)]
     assert class_counts(predictions, CLASSES) == {"casme2": {"negative": 1, "positive": 0, "surprise": 0}}
+
+
+def test_right_examples_come_first_and_every_class_takes_its_turn(small):
+    run = small(corpora={"casme2": 12}, epochs=2)
+    examples = choose_examples(run)
+    rights = [example.is_right for example in examples]
+    assert rights == sorted(rights, reverse=True)
+    assert sum(rights) == 6
+    counts = Counter(example.prediction.truth for example in examples if example.is_right)
+    assert set(counts.values()) == {2}
+
+
+def test_examples_are_the_most_confident_of_the_first_seed(small):
+    run = small(seeds=2, epochs=2)
+    example = choose_examples(run, right=1, wrong=0)[0]
+    rivals = [
+        each for each in run.predictions if each.seed == 0 and each.strict == each.truth == example.prediction.truth
+    ]
+    assert example.prediction.seed == 0
+    assert max(example.prediction.scores) == max(max(each.scores) for each in rivals)
+    assert example.tokens is not None
+
+
+def test_a_model_that_keeps_no_tokens_still_has_examples(small):
+    assert all(example.tokens is None for example in choose_examples(small(tokens=False, epochs=1)))
+
+
+def test_a_model_without_selection_has_selected_nothing(small):
+    run = small(model="vit", epochs=1)
+    keys = {each.key for each in run.predictions}
+    tokens = clip_tokens(run, keys, 0)
+    assert tokens.keys() == keys
+    assert all(each.selected == () for each in tokens.values())

@@ -1,4 +1,4 @@
-from epir.reports.series import in_order, is_ladder, run_titles, series_title, sweep_of
+from epir.reports.series import in_order, is_ladder, rate_tokens, run_titles, series_title, sweep_charts, sweep_of
 
 
 def test_runs_that_differ_in_blocks_alone_are_a_sweep_in_the_order_of_their_blocks(small):
@@ -10,7 +10,7 @@ def test_runs_that_differ_in_blocks_alone_are_a_sweep_in_the_order_of_their_bloc
     assert series_title(ordered) == "epir, sweep over the number of blocks,"
 
 
-def test_the_rate_of_integration_is_told_in_per_cent(small):
+def test_the_rate_of_integration_is_in_per_cent(small):
     runs = [small(f"r{rate}", integration=rate, epochs=1) for rate in (0.0, 0.3)]
     assert sweep_of(runs) == "integration"
     assert run_titles(runs) == ["integration 0 %", "integration 30 %"]
@@ -29,3 +29,24 @@ def test_rungs_are_a_ladder_from_the_lowest(small):
     assert [run.name for run in in_order(runs)] == ["vit", "epir"]
     assert not is_ladder(runs[:1])
     assert not is_ladder([runs[0], runs[0]])
+
+
+def test_scores_are_drawn_against_the_setting_in_both_columns(rates):
+    uf1, uar = sweep_charts(rates)
+    assert (uf1.name, uar.name) == ("sweep-integration-uf1", "sweep-integration-uar")
+    strict, best = uf1.lines
+    assert strict.x == (0.0, 30.0)
+    assert strict.y == tuple(run.scores["strict"]["uf1"] for run in rates)
+    assert strict.low == tuple(run.scores["strict"]["uf1_interval"][0] for run in rates)
+    assert (best.name, best.kind) == ("best epoch (leaks)", "best_epoch")
+    assert best.y == tuple(run.scores["best_epoch"]["uf1"] for run in rates)
+
+
+def test_runs_that_are_no_sweep_have_no_charts(small):
+    assert sweep_charts([small("a", epochs=1), small("b", epochs=1, model="vit")]) == []
+
+
+def test_a_clip_of_a_sweep_has_its_tokens_at_every_rate(rates):
+    rows = rate_tokens(rates, clips=2)
+    assert len(rows) == 2
+    assert [round(tokens.rate, 2) for tokens in rows[0][1]] == [0.0, 0.31]

@@ -1,22 +1,20 @@
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from epir.core.errors import RunError
 from epir.reports.tokens import (
+    DARK,
+    HEADS,
     Tokens,
     borders,
-    head_overlay,
-    heat_limit,
+    head_overlays,
     heat_overlay,
     heat_range,
-    heat_shares,
     merged_overlay,
-    numbered_overlay,
-    outline,
+    outline_overlay,
     read_tokens,
+    selected_overlay,
 )
 
 TOKENS = Tokens(groups=((0, 1), (2,), (3,)), selected=(0, 0, 2), rollout=((0.7, 0.1, 0.1, 0.1),) * 3)
@@ -56,42 +54,59 @@ def test_the_border_closes_around_the_patches(patches):
 
 def test_two_neighbours_have_one_border_of_six_sides():
     assert len(borders((0, 1), 2)) == 6
-    assert outline((0,), 2).count("M") == 4
 
 
 def test_patches_of_one_token_share_colour_and_letter():
-    drawn = merged_overlay(TOKENS)
-    assert drawn.count('class="tint g0"') == 1
-    assert drawn.count(">A</text>") == 2
-    assert "g1" not in drawn
+    (mark,) = merged_overlay(TOKENS).marks
+    assert (mark.patches, mark.word) == ((0, 1), "A")
+    several = merged_overlay(Tokens(((0, 3), (1, 2)), (), ())).marks
+    assert [mark.word for mark in several] == ["A", "B"]
+    assert several[0].colour != several[1].colour
 
 
-def test_many_small_patches_have_no_letters():
+def test_many_small_patches_have_no_words():
     groups = ((0, 1), *((patch,) for patch in range(2, 256)))
-    assert "<text" not in merged_overlay(Tokens(groups, (), ()))
+    tokens = Tokens(groups, (0,), ((1 / 256,) * 256,))
+    overlays = (merged_overlay(tokens), selected_overlay(tokens), heat_overlay(tokens.attention, 16, words=True))
+    assert not any(mark.word for overlay in overlays for mark in overlay.marks)
 
 
-def test_the_most_looked_at_patch_is_darkest_and_even_attention_has_no_colour():
-    def shares(weights):
-        return [float(value) for value in re.findall(r'fill-opacity="([\d.]+)"', heat_overlay(weights, 2))]
+def tints(weights, **how):
+    return [mark.tint for mark in heat_overlay(weights, 2, **how).marks]
 
-    assert shares([0.4, 0.1, 0.2, 0.3]) == pytest.approx([0.8, 0.27, 0.53])  # the least is left clear
-    assert shares([0.25] * 4) == []
-    assert heat_shares([0.25] * 4) == [0.0] * 4
+
+def test_heat_by_range_goes_from_the_least_to_the_most_and_even_attention_has_no_colour():
+    assert tints([0.4, 0.1, 0.2, 0.3]) == pytest.approx([0.8, 0.8 / 3, 1.6 / 3])  # the least is left clear
+    assert tints([0.25] * 4) == []
     assert heat_range([0.1, 0.2, 0.305, 0.395]) == "10–40 %"
-    assert heat_limit([0.5, 0.5, 0, 0]) == 1.0
 
 
-def test_the_selected_token_is_outlined_for_its_head_and_numbered_for_all():
-    assert outline((0, 1), 2) in head_overlay(TOKENS, 0)
-    assert outline((3,), 2) in head_overlay(TOKENS, 2)
-    assert outline((0, 1), 2) not in head_overlay(TOKENS, 2)
-    numbered = numbered_overlay(TOKENS)
-    assert numbered.count(">1 2</text>") == 2
-    assert numbered.count(">3</text>") == 1
+def test_heat_by_share_is_pale_for_even_attention():
+    assert tints([1.0, 0.0, 0.0, 0.0], scale="share") == pytest.approx([0.85])
+    assert tints([1 / 16] * 16, scale="share") == pytest.approx([0.85 / 4] * 16)
+    words = [mark.word for mark in heat_overlay([0.5, 0.5, 0.25, 0.0], 2, scale="share", words=True).marks]
+    assert words == ["40 %", "40 %", "20 %", "0 %"]
 
 
-def test_a_model_that_selects_nothing_has_heat_only():
-    drawn = head_overlay(Tokens(((0,), (1,), (2,), (3,)), (), ((0.1, 0.2, 0.3, 0.4),)), 0)
-    assert "chosen" not in drawn
-    assert "heat" in drawn
+def test_attention_is_the_mean_of_the_heads():
+    tokens = Tokens(((0,), (1,), (2,), (3,)), (), ((1.0, 0.0, 0.0, 0.0), (0.0, 0.5, 0.5, 0.0)))
+    assert tokens.attention == (0.5, 0.25, 0.25, 0.0)
+
+
+def test_a_head_outlines_its_token_over_its_heat():
+    heat, selected = head_overlays(TOKENS, 2)
+    assert [mark.patches for mark in heat.marks] == [(0,)]
+    assert [(mark.patches, mark.colour) for mark in selected.marks] == [((3,), DARK)]
+    unselected = Tokens(TOKENS.groups, (), TOKENS.rollout)
+    assert len(head_overlays(unselected, 0)) == 1
+
+
+def test_selected_tokens_have_the_numbers_of_their_heads_and_the_colour_of_the_first():
+    first, second = selected_overlay(TOKENS).marks
+    assert (first.patches, first.word, first.colour) == ((0, 1), "1 2", HEADS[0])
+    assert (second.patches, second.word, second.colour) == ((3,), "3", HEADS[2])
+    assert selected_overlay(TOKENS, tinted=False).marks[0].tint == 0
+
+
+def test_every_token_has_an_outline():
+    assert [mark.patches for mark in outline_overlay(TOKENS).marks] == list(TOKENS.groups)

@@ -1,12 +1,21 @@
+import io
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.image import imread
 
-from epir.reports.timeline import draw_timeline
 from epir.reports.tokens import Tokens
-from epir.reports.why import draw_why, headline, save_picture
+from epir.reports.why import (
+    draw_attention,
+    draw_flow,
+    draw_timeline,
+    draw_tokens,
+    draw_why,
+    headline,
+    save_picture,
+)
 
 
 @dataclass
@@ -38,7 +47,7 @@ class Timeline:
 
 
 @dataclass
-class Told:
+class Answer:
     input: str = "clips/a.mp4"
     label: str = "positive"
     scores: Any = field(default_factory=lambda: {"negative": 0.2, "positive": 0.7, "surprise": 0.1})
@@ -55,60 +64,124 @@ class Told:
 
 
 @pytest.fixture
-def told():
+def answer():
     random = np.random.default_rng(0)
     face = random.integers(0, 255, (56, 56, 3), dtype=np.uint8)
     groups = ((0, 1), (2,), (3, 7), *((patch,) for patch in (4, 5, 6, *range(8, 16))))
     rollout = tuple(tuple(row) for row in random.dirichlet(np.ones(16), 3))
     tokens = Tokens(groups, (0, 2, 0), rollout)
-    return Told(evidence=Pixels(face, face, random.normal(size=(56, 56, 2)).astype(np.float32)), tokens=tokens)
+    return Answer(evidence=Pixels(face, face, random.normal(size=(56, 56, 2)).astype(np.float32)), tokens=tokens)
 
 
 def words(figure):
     return [text.get_text() for axes in figure.axes for text in [axes.title, *axes.texts]]
 
 
-def test_the_picture_has_every_part(told):
-    figure = draw_why(told)
+def test_the_picture_has_every_part(answer):
+    figure = draw_why(answer)
     said = words(figure)
     for part in ("onset, frame 20", "apex, frame 25", "flow: colour is direction", "16 patches merged to 14 tokens",
                  "token selected by each head", "attention, mean of the heads", "calibrated score"):  # fmt: skip
         assert part in said
-    assert {"0.20", "0.70", "0.10", "A", "B", "1, 3", "2"} <= set(said)
+    assert {"0.20", "0.70", "0.10", "A", "B", "1 3", "2"} <= set(said)
 
 
-def test_without_tokens_the_channels_of_the_map_are_shown(told):
-    told.tokens = None
-    assert {"map: u, orange to the right", "map: v, orange down", "map: strain"} <= set(words(draw_why(told)))
+def test_without_tokens_the_channels_of_the_map_are_shown(answer):
+    answer.tokens = None
+    assert {"map: u, orange to the right", "map: v, orange down", "map: strain"} <= set(words(draw_why(answer)))
 
 
-def test_warnings_stand_below(told):
-    told.warnings = ("the face is small", "there are several faces")
-    text = draw_why(told)._supxlabel.get_text()
+def test_warnings_stand_below(answer):
+    answer.warnings = ("the face is small", "there are several faces")
+    text = draw_why(answer)._supxlabel.get_text()
     assert text == "Note: the face is small.\nNote: there are several faces."
 
 
-def test_the_headline_says_what_an_uncertain_answer_leans_to(told):
-    assert headline(told) == "a.mp4: positive (0.70)"
-    told.label = "uncertain"
-    assert headline(told) == "a.mp4: uncertain (most likely positive, 0.70)"
-    told.label, told.scores = "no micro-expression found", {}
-    assert headline(told) == "a.mp4: no micro-expression found"
+def test_the_headline_says_what_an_uncertain_answer_leans_to(answer):
+    assert headline(answer) == "a.mp4: positive (0.70)"
+    answer.label = "uncertain"
+    assert headline(answer) == "a.mp4: uncertain (most likely positive, 0.70)"
+    answer.label, answer.scores = "no micro-expression found", {}
+    assert headline(answer) == "a.mp4: no micro-expression found"
 
 
-def test_the_timeline_names_movements_and_what_was_rejected(told):
-    told.timeline, told.all = Timeline(), (told,)
-    figure = draw_timeline(told)
+def test_the_timeline_names_movements_and_what_was_rejected(answer):
+    answer.timeline, answer.all = Timeline(), (answer,)
+    figure = draw_timeline(answer)
     assert {"positive", "blink", "head turns"} <= set(words(figure))
     assert figure.axes[0].get_title(loc="left") == "a.mp4: 1 movement in 1.0 s"
 
 
-def test_the_apex_of_a_timeline_is_in_seconds_since_its_first_frame(told):
-    told.timeline = Timeline()
-    assert "apex, frame 25 (0.30 s)" in words(draw_why(told))
+def test_the_apex_of_a_timeline_is_in_seconds_since_its_first_frame(answer):
+    answer.timeline = Timeline()
+    assert "apex, frame 25 (0.30 s)" in words(draw_why(answer))
 
 
-def test_a_picture_is_written_whole(told, tmp_path):
-    path = save_picture(draw_timeline(told), tmp_path / "deep" / "line.png")
+def test_a_picture_is_written_whole(answer, tmp_path):
+    path = save_picture(draw_timeline(answer), tmp_path / "deep" / "line.png")
     assert path.read_bytes().startswith(b"\x89PNG")
     assert [each.name for each in path.parent.iterdir()] == ["line.png"]
+
+
+H = 112
+TOKENS = Tokens(
+    groups=((0, 1, 4), *((patch,) for patch in range(16) if patch not in (0, 1, 4))),
+    selected=(0, 2),
+    rollout=((1 / 16,) * 16, (0.85, *((0.01,) * 15))),
+)
+
+
+@pytest.fixture
+def face():
+    skin = np.full((H, H, 3), 170, np.uint8)
+    flow = np.zeros((H, H, 2), np.float32)
+    flow[70:90, 30:50] = (0.0, -4.0)
+    return Pixels(skin, skin, flow)
+
+
+def pixels(figure):
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=100)
+    out.seek(0)
+    return (imread(out)[..., :3] * 255).astype(int)
+
+
+def part(picture, top, left, size=0.25):
+    side = picture.shape[0]
+    return picture[int(top * side) : int((top + size) * side), int(left * side) : int((left + size) * side)]
+
+
+def spread(picture):
+    return float(np.ptp(picture, axis=-1).mean())
+
+
+def test_panels_are_square_and_reach_the_edge(face):
+    for figure in (
+        draw_flow(face.onset, face.flow),
+        draw_tokens(face.onset, TOKENS),
+        draw_attention(face.onset, TOKENS),
+    ):
+        picture = pixels(figure)
+        assert picture.shape[0] == picture.shape[1]
+        assert (picture[0].min(axis=-1) < 255).any()
+
+
+def test_flow_colours_what_moved_and_leaves_the_rest_grey(face):
+    picture = pixels(draw_flow(face.onset, face.flow))
+    assert spread(part(picture, 0.62, 0.27, 0.18)) > 40
+    assert spread(part(picture, 0.0, 0.7)) < 12
+
+
+def test_a_face_that_does_not_move_can_be_drawn(face):
+    assert spread(pixels(draw_flow(face.onset, np.zeros_like(face.flow)))) < 5
+
+
+def test_merged_and_selected_patches_are_coloured(face):
+    picture = pixels(draw_tokens(face.onset, TOKENS))
+    assert spread(part(picture, 0.0, 0.0)) > 20
+    assert spread(part(picture, 0.76, 0.76, 0.2)) < 3
+
+
+def test_attention_is_warmest_where_it_is_strongest(face):
+    picture = pixels(draw_attention(face.onset, TOKENS))
+    assert spread(part(picture, 0.0, 0.0)) > spread(part(picture, 0.5, 0.5)) + 10

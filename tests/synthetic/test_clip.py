@@ -1,10 +1,79 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from epir.core.errors import ConfigError
 from epir.core.seeds import generator
-from epir.synthetic.clip import FIRST, NO_EXPRESSION, draw_frame, plan_clip
+from epir.synthetic.clip import (
+    FIRST,
+    LONGEST,
+    NO_EXPRESSION,
+    SHORTEST,
+    Course,
+    draw_course,
+    draw_frame,
+    expose,
+    plan_clip,
+)
+from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.moving import MovingFace
 from epir.synthetic.nuisance import Nuisances
+
+
+@given(st.integers(0, 10_000), st.sampled_from([8, 25, 30, 60, 100, 200, 500]))
+def test_nothing_at_the_onset_all_at_the_apex_nothing_at_the_offset(number, fps):
+    course = draw_course(fps, 7, generator(0, "course", number))
+    assert course.onset == 7
+    assert course.apex - course.onset >= 2 and course.offset - course.apex >= 2
+    shown = np.array([course.intensity(frame) for frame in range(course.onset - 3, course.offset + 4)])
+    rise = shown[3 : 3 + course.apex - course.onset + 1]
+    fall = shown[3 + course.apex - course.onset : 3 + course.offset - course.onset + 1]
+    assert shown[:4].max() == 0 and shown[-4:].max() == 0
+    assert rise[-1] == pytest.approx(1)
+    assert (np.diff(rise) > 0).all() and (np.diff(fall) < 0).all()
+
+
+def test_durations_are_those_of_micro_expressions_and_the_rise_is_usually_quicker():
+    courses = [draw_course(200, 1, generator(0, "many", number)) for number in range(400)]
+    seconds = np.array([course.offset - course.onset for course in courses]) / 200
+    assert seconds.min() >= SHORTEST - 0.003 and seconds.max() <= LONGEST + 0.003
+    assert 0.2 < np.median(seconds) < 0.4
+    quicker = np.mean([course.apex - course.onset < course.offset - course.apex for course in courses])
+    assert quicker > 0.7
+
+
+def test_halfway_up_half_of_it_shows():
+    assert Course(0, 10, 30).intensity(5) == pytest.approx(0.5)
+    assert Course(0, 10, 30).intensity(20) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("fps", [0, -1, 7.9, float("nan")])
+def test_too_few_frames_a_second_are_refused(fps):
+    with pytest.raises(ConfigError, match=r"no frame between onset, apex and offset\n  fix: give --fps 8 or more"):
+        draw_course(fps, 1, generator(0))
+
+
+CANVAS = Canvas.frame(96)
+GREY = np.full((96, 96, 3), 0.5, np.float32)
+
+
+def test_without_noise_and_flicker_values_become_grey_levels():
+    assert (expose(GREY, np.zeros(3), 0, CANVAS, generator(0)) == 128).all()
+    assert (expose(2 * GREY + 1, np.zeros(3), 0, CANVAS, generator(0)) == 255).all()
+
+
+def test_noise_has_the_strength_asked_for_in_every_channel():
+    noisy = expose(GREY, np.zeros(3), 2.0, CANVAS, generator(0)).astype(float)
+    np.testing.assert_allclose(noisy.std(axis=(0, 1)), 2.0, rtol=0.1)
+    assert abs(noisy.mean() - 127.5) < 0.3
+
+
+def test_light_gains_and_slopes():
+    bright = expose(GREY, np.array([0.1, 0, 0]), 0, CANVAS, generator(0))
+    assert (bright == 140).all()
+    sloped = expose(GREY, np.array([0, 0.1, 0]), 0, CANVAS, generator(0)).astype(int)
+    assert sloped[40, -1, 0] > 130 > 125 > sloped[40, 0, 0]
 
 
 def plan(person, name="a", kind="expression", emotion="positive", fps=60.0, **settings):

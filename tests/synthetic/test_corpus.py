@@ -5,15 +5,40 @@ import cv2
 import numpy as np
 import pytest
 
-from epir.core.config import read_toml
+from epir.core.config import override, read_toml
 from epir.core.errors import ConfigError, EpirError
 from epir.datasets.registry import load_corpus
 from epir.datasets.survey import survey
 from epir.frames.reader import open_frames
-from epir.synthetic.corpus import plan_corpus, portrait_of, write_corpus
+from epir.synthetic.corpus import CorpusSettings, plan_corpus, portrait_of, write_corpus
 from epir.synthetic.identity import draw_identity
 from epir.synthetic.moving import MovingFace
-from epir.synthetic.settings import CorpusSettings
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"people": 0}, r"a corpus of 0 people is empty\n  fix: give --people 1 or more"),
+        ({"clips": 0, "idle": 0}, r"are no clips\n  fix: give --clips 1 or more"),
+        ({"clips": -1}, r"-1 clips with and 3 without"),
+        ({"classes": 1}, r"there is no list of 1 classes\n  fix: use one of: 3, 5, 7"),
+        ({"size": 40}, r"a frame cannot be 40 px wide\n  fix: give --size from 96 to 2048"),
+        ({"size": 5000}, r"a frame cannot be 5000 px wide"),
+        ({"fps": 5.0}, r"at 5 frames a second .* no frame between"),
+        ({"quality": 0}, r"the jpg quality cannot be 0\n  fix: give --quality from 1 to 100"),
+        ({"picture": "gif"}, r"\[picture\] has no choice 'gif'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_before_anything_is_drawn(changes, words):
+    with pytest.raises(ConfigError, match=words):
+        CorpusSettings(**changes)
+
+
+def test_nuisances_are_changed_by_their_dotted_names():
+    assert override(CorpusSettings(), ["nuisances.blink=0.5", "people=3"]).nuisances.blink == 0.5
+    with pytest.raises(ConfigError, match=r"\[nuisances\] has no setting 'blnk'\n  fix: did you mean 'blink'\?"):
+        override(CorpusSettings(), ["nuisances.blnk=0.5"])
+
 
 SMALL = CorpusSettings(people=2, clips=3, idle=1, size=96, fps=25.0, truth=True)
 
@@ -126,7 +151,7 @@ def test_a_break_leaves_nothing_behind(tmp_path, monkeypatch):
 
 
 def test_no_workers_cannot_work(tmp_path):
-    with pytest.raises(ConfigError, match=r"0 workers cannot work\n  fix: give --workers 1 or more"):
+    with pytest.raises(ConfigError, match=r"--workers must be at least 1, not 0\n  fix: give --workers 1 or more"):
         write_corpus(tmp_path / "c", SMALL, workers=0)
 
 

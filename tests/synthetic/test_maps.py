@@ -2,8 +2,23 @@ import numpy as np
 import pytest
 
 from epir.core.errors import ConfigError, EpirError
+from epir.core.seeds import generator
+from epir.flow.recipe import get_recipe
 from epir.maps.mapset import load_maps
-from epir.synthetic.maps import PER_PERSON, MapSettings, find_recipe, make_maps, read_shares, synthetic_maps, write_maps
+from epir.synthetic.expressions import Action
+from epir.synthetic.maps import (
+    PER_PERSON,
+    MapSettings,
+    draw_crop,
+    draw_states,
+    find_recipe,
+    make_maps,
+    photograph_pair,
+    read_shares,
+    synthetic_maps,
+    write_maps,
+)
+from epir.synthetic.movement import draw_movement
 
 QUICK = "epir:flow.size=56,flow.context=0.0"
 
@@ -79,8 +94,8 @@ def test_a_set_on_disk_is_a_map_set(tmp_path):
         ({"count": 0}, r"0 maps are no maps\n  fix: give --maps 1 or more"),
         ({"size": 2}, r"a map cannot be 2 px wide\n  fix: give --size from 4 to 512"),
         ({"shares": (1, 2)}, r"1, 2 are no shares of negative, positive, surprise\n  fix: give 3 numbers above 0"),
-        ({"recipes": ()}, r"no recipe is given\n  fix: give one"),
-        ({"recipes": ("epri",)}, r"there is no recipe 'epri'\n  fix: did you mean 'epir'\?; or 'direct'"),
+        ({"recipes": ()}, r"no flow recipe is given\n  fix: give one"),
+        ({"recipes": ("epri",)}, r"there is no flow recipe 'epri'\n  fix: did you mean 'epir'\?; or 'direct'"),
         ({"recipes": ("epir:flow.sise=3",)}, r"\[flow\] has no setting 'sise'"),
         ({"classes": 4}, r"there is no list of 4 classes"),
     ],
@@ -106,3 +121,28 @@ def test_emotions_occur_as_often_as_their_shares_say():
     assert read_shares("250, 109,83") == (250, 109, 83) and read_shares(None) == ()
     with pytest.raises(ConfigError, match="'half' are no shares\n  fix: give numbers with commas"):
         read_shares("half")
+
+
+@pytest.mark.parametrize("context", [0.0, 0.125])
+def test_faces_have_the_size_that_the_recipe_takes(person, context):
+    recipe = get_recipe("epir", ["flow.size=56", f"flow.context={context}"])
+    movement = draw_movement((Action(12, 1.0, 1.0),), person.geometry, generator(0))
+    onset, apex = photograph_pair(draw_crop(person, recipe), person.geometry, movement, 0.5, 0.0, recipe, generator(1))
+    side = 56 + 2 * recipe.flow.border
+    assert onset.shape == apex.shape == (side, side, 3) and onset.dtype == np.uint8
+    assert 0 < np.abs(onset.astype(int) - apex).mean() < 20
+
+
+def test_only_the_apex_shows_the_expression_and_the_head_moves_a_little():
+    for number in range(50):
+        before, after = draw_states(0.4, 0.0, generator(0, number))
+        assert before.intensity == 0 and after.intensity == 0.4
+        assert abs(after.shift_x - before.shift_x) < 1 and abs(after.roll - before.roll) < 0.05
+        assert before.closure == after.closure == 0
+
+
+def test_lids_close_more_often_than_they_open():
+    pairs = [draw_states(0.4, 1.0, generator(0, number)) for number in range(200)]
+    closing = np.mean([after.closure > before.closure for before, after in pairs])
+    assert 0.65 < closing < 0.85
+    assert all(0 < max(before.closure, after.closure) < 0.95 for before, after in pairs)

@@ -6,11 +6,12 @@ import pytest
 
 from epir.core.seeds import generator
 from epir.synthetic.drawing.canvas import Canvas
+from epir.synthetic.drawing.eyes import Lids
 from epir.synthetic.drawing.portrait import draw_portrait
 from epir.synthetic.expressions import Action
-from epir.synthetic.identity import draw_identity
+from epir.synthetic.identity import Geometry, draw_identity
 from epir.synthetic.movement import draw_movement
-from epir.synthetic.moving import LAYERS, MovingFace, State, sample
+from epir.synthetic.moving import LAYERS, SHUT, MovingFace, State, close_lids, open_lids, sample
 
 SMILE = (Action(12, 1.0, 1.0), Action(6, 0.5, 0.5))
 
@@ -133,3 +134,28 @@ def test_linear_look_ups_are_exact_for_linear_fields():
     field = np.stack(np.meshgrid(np.arange(8.0), 2 * np.arange(6.0)), axis=-1)
     points = np.array([[2.25, 3.5], [0.0, 0.0], [6.9, 4.99]])
     np.testing.assert_allclose(sample(field, points), points * [1, 2])
+
+
+LIDS = Lids.of(Geometry())
+X, Y = np.meshgrid(np.linspace(-11, 11, 180), np.linspace(1, 12, 150))
+
+
+@pytest.mark.parametrize("closure", [0.1, 0.5, 0.9, 1.0])
+def test_opening_takes_closing_back(closure):
+    np.testing.assert_allclose(open_lids(LIDS, X, close_lids(LIDS, X, Y, closure), closure), Y, atol=1e-5)
+
+
+def test_a_shut_eye_has_hardly_any_opening_left():
+    a = np.array([6.8])
+    upper, lower = LIDS.upper(a), LIDS.lower(a)
+    shut = close_lids(LIDS, a, lower, 1.0) - close_lids(LIDS, a, upper, 1.0)
+    np.testing.assert_allclose(shut, (1 - SHUT) * (lower - upper), rtol=1e-4)
+    assert (close_lids(LIDS, a, upper, 1.0) - upper) > 0.8 * SHUT * (lower - upper), "the upper lid does the work"
+
+
+def test_only_the_eyes_move_and_both_alike():
+    moved = close_lids(LIDS, X, Y, 1.0) - Y
+    assert np.abs(moved[:, np.abs(X[0]) < LIDS.inner]).max() == 0
+    assert np.abs(moved[Y[:, 0] > 10.5]).max() == 0
+    np.testing.assert_allclose(moved, moved[:, ::-1], atol=1e-5)
+    assert moved.max() > 1.5

@@ -9,11 +9,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from epir.synthetic.clip import draw_frame
-from epir.synthetic.corpus import plan_corpus, portrait_of
+from epir.synthetic.corpus import CorpusSettings, plan_corpus, portrait_of
 from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP
 from epir.synthetic.identity import draw_identity
 from epir.synthetic.moving import MovingFace
-from epir.synthetic.settings import CorpusSettings
 
 
 def features(plan, number):

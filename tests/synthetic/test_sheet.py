@@ -1,7 +1,6 @@
 import numpy as np
 
-from epir.synthetic.corpus import plan_corpus
-from epir.synthetic.settings import CorpusSettings
+from epir.synthetic.corpus import CorpusSettings, plan_corpus
 from epir.synthetic.sheet import COLUMNS, CROP, FACE, GAP, TITLE, motion_sheet, people_sheet, tile
 
 

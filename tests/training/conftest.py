@@ -29,10 +29,10 @@ class Tiny(Network):
         self.dropout = nn.Dropout(settings.dropout)
         self.head = nn.Linear(12, settings.classes)
 
-    def represent(self, maps):
+    def forward_features(self, maps):
         return self.dropout(self.norm(self.pool(maps).flatten(1)))
 
-    def classify(self, features):
+    def forward_head(self, features):
         return self.head(features)
 
 

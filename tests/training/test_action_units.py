@@ -3,8 +3,9 @@ from dataclasses import replace
 import torch
 
 from epir.training.action_units import UNITS, UnitHead, read_units
-from epir.training.fit import fit, predict
+from epir.training.fit import predict
 from epir.training.recipe import TrainingSettings
+from epir.training.train import fit
 
 RECIPE = TrainingSettings(epochs=4, batch=8, lr=0.01)
 
@@ -34,11 +35,11 @@ def test_units_are_learnt_besides_the_classes_and_leave_nothing_behind(make_tiny
     names = set(plain.state_dict())
     fit(plain, annotated, RECIPE)
     fit(helped, annotated, replace(RECIPE, action_units=1.0))
-    fit(again, annotated, replace(RECIPE, action_units=1.0), resume=tmp_path / "standing")
+    fit(again, annotated, replace(RECIPE, action_units=1.0), checkpoint=tmp_path / "state")
     assert set(helped.state_dict()) == names
     assert (predict(helped, two_classes.maps) != predict(plain, two_classes.maps)).any()
     assert (predict(helped, two_classes.maps) == predict(again, two_classes.maps)).all()
-    fit(again := make_tiny(), annotated, replace(RECIPE, action_units=1.0), resume=tmp_path / "standing")
+    fit(again := make_tiny(), annotated, replace(RECIPE, action_units=1.0), checkpoint=tmp_path / "state")
     assert (predict(helped, two_classes.maps) == predict(again, two_classes.maps)).all()  # a kept head goes on
 
 

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epir.models.normalise import InputNormalisation, standardised
+from epir.models.network import InputNormalisation, standardised
 from epir.training.augment import augment, blurred, mirrored, mixtures, shifted, turned, views
 from epir.training.recipe import TrainingSettings
 

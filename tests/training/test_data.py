@@ -5,15 +5,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epir.core.errors import ConfigError, TrainingError
-from epir.training.data import LabelledMaps, shuffled
+from epir.training.data import LabelledMaps, shuffled, steps_per_epoch
 
 
 @given(st.integers(2, 60), st.integers(1, 70))
-def test_an_epoch_sees_every_clip_once_in_batches_of_nearly_one_size(count, batch):
+def test_an_epoch_sees_every_clip_once_and_no_batch_has_a_single_clip(count, batch):
     parts = list(shuffled(count, batch, torch.Generator().manual_seed(3)))
     assert sorted(torch.cat(parts).tolist()) == list(range(count))
     sizes = [len(part) for part in parts]
-    assert max(sizes) <= batch and max(sizes) - min(sizes) <= 1
+    assert len(sizes) == steps_per_epoch(count, batch)
+    assert all(size == batch for size in sizes[:-1]) and sizes[-1] <= batch + 1
+    assert sizes[-1] > 1 or batch == 1
+
+
+def test_full_batches_come_first_as_in_the_paper():
+    assert [len(part) for part in shuffled(435, 256, torch.Generator())] == [256, 179]
+    assert [len(part) for part in shuffled(65, 32, torch.Generator())] == [32, 33]  # no batch of one clip
 
 
 def test_labels_become_the_numbers_of_their_classes():
@@ -41,4 +48,4 @@ def test_the_file_behind_the_maps_is_not_touched():
 
 def test_one_clip_is_too_few():
     with pytest.raises(TrainingError, match="1 clips are too few to train on\n  fix: give two clips or more"):
-        LabelledMaps.of(np.zeros((1, 3, 2, 2)), ["a"], ("a", "b")).refuse_too_few()
+        LabelledMaps.of(np.zeros((1, 3, 2, 2)), ["a"], ("a", "b")).check_enough()

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from epir.core.errors import CheckpointError, ConfigError, TrainingError
+from epir.core.errors import ConfigError, TrainingError
 from epir.training.augment import mirrored, views
 from epir.training.data import LabelledMaps
-from epir.training.fit import fit, predict
+from epir.training.fit import predict
 from epir.training.recipe import TrainingSettings
+from epir.training.train import fit
 
 QUICK = TrainingSettings(epochs=4, batch=8, lr=0.01)
 
@@ -38,21 +39,21 @@ def test_a_seed_decides_everything(make_tiny, two_classes, averaging):
 
 
 @pytest.mark.parametrize("averaging", ["none", "ema", "last"])
-def test_looking_after_each_epoch_changes_nothing(make_tiny, two_classes, averaging):
+def test_predicting_after_each_epoch_changes_nothing(make_tiny, two_classes, averaging):
     recipe = replace(QUICK, averaging=averaging, last=2)
     alone, watched = make_tiny(), make_tiny()
     seen = []
 
-    def look(epoch, network):
+    def watch(epoch, network):
         assert not network.training
         torch.rand(100 * epoch)
         seen.append((epoch, predict(network, two_classes.maps)))
 
     fit(alone, two_classes, recipe)
-    fit(watched, two_classes, recipe, after_epoch=look)
+    fit(watched, two_classes, recipe, after_epoch=watch)
     assert torch.equal(weights(alone), weights(watched))
     assert [epoch for epoch, _ in seen] == [1, 2, 3, 4]
-    assert np.array_equal(seen[-1][1], predict(watched, two_classes.maps))  # the last look is the result
+    assert np.array_equal(seen[-1][1], predict(watched, two_classes.maps))  # the last prediction is the result
 
 
 def test_training_leaves_the_callers_random_numbers_alone(make_tiny, two_classes):
@@ -97,11 +98,6 @@ def test_class_weights_lift_a_rare_class(make_tiny):
         fit(model, clips, replace(QUICK, epochs=10, class_weights=is_weighted))
         chances.append(predict(model, clips.maps)[:, 1].mean())
     assert chances[1] > chances[0] + 0.1
-
-
-def test_training_starts_from_given_weights(make_tiny, two_classes, tmp_path):
-    with pytest.raises(CheckpointError, match="there are no weights"):
-        fit(make_tiny(), two_classes, replace(QUICK, start=tmp_path))
 
 
 def test_a_loss_that_is_no_number_stops_with_the_last_good_weights(make_tiny, two_classes):
@@ -166,38 +162,6 @@ def test_progress_tells_loss_and_throughput(make_tiny, two_classes):
     fit(make_tiny(), two_classes, QUICK, progress=Notes())
     assert notes[0] == ("training", 4) and notes[-1] == "end" and len(notes) == 6
     assert "loss" in notes[1] and "clips a second" in notes[1]
-
-
-def test_company_is_learnt_from_too(make_tiny, two_classes):
-    """Clips that say nothing about the second class do not unlearn it when others that do keep them company."""
-    alone = LabelledMaps(two_classes.maps[:2], two_classes.labels[:2], two_classes.classes)
-    model, again = make_tiny(), make_tiny()
-    recipe = replace(QUICK, epochs=60, shift=0)
-    fit(model, alone, recipe, company=two_classes)
-    fit(again, alone, recipe, company=two_classes)
-    assert (predict(model, two_classes.maps).argmax(1) == two_classes.labels.numpy()).mean() > 0.9
-    assert torch.equal(weights(model), weights(again))
-    other = LabelledMaps(two_classes.maps, two_classes.labels, ("a", "b", "c"))
-    with pytest.raises(ConfigError, match="the model has 2 classes but the clips have 3"):
-        fit(make_tiny(), alone, recipe, company=other)
-
-
-def test_the_start_is_kept_whole_when_all_of_it_is_kept(make_tiny, two_classes, tmp_path):
-    source = make_tiny()
-    torch.nn.init.constant_(source.head.weight, 0.25)
-    source.save_pretrained(tmp_path / "start")
-    model = make_tiny()
-    fit(model, two_classes, replace(QUICK, start=tmp_path / "start", keep=1.0))
-    assert (model.head.weight == 0.25).all()
-
-
-def test_nothing_of_the_start_is_kept_under_a_head_for_other_classes(make_tiny, two_classes, tmp_path):
-    """It learnt what the moved weights say; moved back, they would say something else to it."""
-    make_tiny().save_pretrained(tmp_path / "start", labels=("other", "classes"))
-    models = [make_tiny(), make_tiny()]
-    for model, keep in zip(models, (0.0, 0.5), strict=True):
-        fit(model, two_classes, replace(QUICK, start=tmp_path / "start", keep=keep))
-    assert torch.equal(weights(models[0]), weights(models[1]))
 
 
 def test_an_answer_is_the_mean_over_the_views(make_tiny, two_classes):

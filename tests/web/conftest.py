@@ -1,4 +1,7 @@
-"""A tiny trained model, clips of invented faces, and a real server in a process of its own."""
+"""A tiny trained model, clips of synthetic faces, and two servers that all tests share.
+
+Nothing here depends on speed: time limits are far beyond what a busy machine needs, and tests wait for events.
+"""
 
 import json
 import os
@@ -7,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager
 
 import httpx
@@ -14,13 +18,36 @@ import pytest
 
 pytest.importorskip("fastapi", reason='the web page needs pip install "epir[web]"')
 
-from epir.web.serve import address_of, listen, make_server
+from epir.web.app import address_of, listen, make_server
 from epir.web.service import Service
 from epir.web.settings import ServeSettings
 
 TINY = ("model.width=32", "model.feed_forward=48", "model.blocks=4", "model.heads=2")
-QUICK = ("training.epochs=12", "training.lr=2e-3")
-START_S = 180
+QUICK = ("training.epochs=3", "training.lr=2e-3")
+PATIENCE_S = 1800  # reached only if something hangs
+NO_HURRY = {"timeout_s": 3600.0, "live_timeout_s": 3600.0, "receive_s": 3600.0}
+SMALL = {
+    "queue": 1,
+    "max_bytes": 3 << 20,
+    "max_pixels": 1_000_000,
+    "keep_results": 4,
+    "live_frames": 60,
+    "live_side": 400,
+}
+
+
+@pytest.fixture(scope="session")
+def wait_until():
+    """Waits for a condition and gives its value."""
+
+    def wait(condition):
+        end = time.monotonic() + PATIENCE_S
+        while not (value := condition()):
+            assert time.monotonic() < end, "it never happened"
+            time.sleep(0.02)
+        return value
+
+    return wait
 
 
 @pytest.fixture(scope="session")
@@ -29,25 +56,25 @@ def model(tmp_path_factory):
     import torch
 
     from epir.maps.mapset import save_maps
-    from epir.recognition.final import train_final
+    from epir.recognition.final import train
     from epir.synthetic.maps import synthetic_maps
 
     torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("web-model")
     made = synthetic_maps(120, "direct", seed=3)
     save_maps(folder / "maps", made.maps, made.clips, recipe=made.meta["recipe"])
-    train_final(folder / "maps", protocol="sde", out=folder / "tiny", folds=2, changes=[*TINY, *QUICK], workers=1)
+    train(folder / "maps", protocol="sde", out=folder / "tiny", folds=2, changes=[*TINY, *QUICK], workers=1)
     return folder / "tiny"
 
 
 @pytest.fixture(scope="session")
 def clip(tmp_path_factory):
-    """A real mp4 of an invented face that smiles: about a second at 100 frames a second."""
+    """A real mp4 of a synthetic face that smiles: about a second at 100 frames per second."""
     from epir.core.progress import Silent
     from epir.frames.film import write_film
-    from epir.web.examples import BY_NAME, FPS, draw_example
+    from epir.web.examples import BY_NAME, FPS, render_frames
 
-    frames = draw_example(BY_NAME["smile"], Silent())
+    frames = render_frames(BY_NAME["smile"], Silent())
     return write_film(tmp_path_factory.mktemp("web-clip") / "smile.mp4", frames, FPS)
 
 
@@ -66,61 +93,75 @@ def pictures(clip, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def server(model):
+def server(model, start_serve):
     """The address of `epir serve` in a process of its own, without a slash at the end."""
-    with epir_serve("--model", str(model)) as (address, _):
+    limits = (f"--set={name}={value}" for name, value in NO_HURRY.items())
+    with start_serve("--model", str(model), *limits) as (address, _, _):
         yield address
-
-
-@pytest.fixture(scope="session")
-def start_serve():
-    """Starts `epir serve` with the given arguments: `with start_serve(...) as (address, process)`."""
-    return epir_serve
-
-
-@contextmanager
-def epir_serve(*arguments):
-    """Run `epir serve` on a free port; gives its address and its process."""
-    command = [sys.executable, "-m", "epir.cli.main", "serve", "--port", "0", "--json", *arguments]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-    try:
-        ready, _, _ = select.select([process.stdout], [], [], START_S)
-        line = process.stdout.readline() if ready else ""
-        assert line, "epir serve did not start"
-        yield json.loads(line)["address"].rstrip("/"), process
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-        process.wait(timeout=30)
-        process.stdout.close()
-
-
-@pytest.fixture(scope="session")
-def serving(model):
-    """Serves within this process: `with serving(queue=1) as (service, address)`, so that a test can look inside."""
-
-    @contextmanager
-    def run(**settings):
-        service = Service(ServeSettings(**settings), model)
-        listening = listen("127.0.0.1", 0)
-        server = make_server(service)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        try:
-            service.start()
-            thread.start()
-            yield service, address_of(listening).rstrip("/")
-        finally:
-            server.should_exit = True
-            if thread.ident is not None:
-                thread.join(timeout=30)
-            service.close()
-            listening.close()
-
-    return run
 
 
 @pytest.fixture
 def client(server):
-    with httpx.Client(base_url=server, timeout=120) as opened:
+    with httpx.Client(base_url=server, timeout=PATIENCE_S) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def start_serve(tmp_path_factory):
+    """Starts `epir serve` on a free port: `with start_serve(...) as (address, process, its temporary folder)`."""
+
+    @contextmanager
+    def run(*arguments):
+        temporary = tmp_path_factory.mktemp("serve")
+        command = [sys.executable, "-m", "epir.cli.main", "serve", "--port", "0", "--json", *arguments]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": str(temporary)}
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        try:
+            ready, _, _ = select.select([process.stdout], [], [], PATIENCE_S)
+            line = process.stdout.readline() if ready else ""
+            assert line, "epir serve did not start"
+            yield json.loads(line)["address"].rstrip("/"), process, temporary
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+            process.wait(timeout=PATIENCE_S)
+            process.stdout.close()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def small(model):
+    """A server with low limits within this process, so that a test can look inside: (service, address)."""
+    service = Service(ServeSettings(**SMALL, **NO_HURRY, examples_ahead=False), model)
+    listening = listen("127.0.0.1", 0)
+    server = make_server(service)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    try:
+        service.start()
+        thread.start()
+        yield service, address_of(listening).rstrip("/")
+    finally:
+        server.should_exit = True
+        if thread.ident is not None:
+            thread.join(timeout=PATIENCE_S)
+        service.close()
+        listening.close()
+
+
+@pytest.fixture
+def service(small):
+    return small[0]
+
+
+@pytest.fixture
+def api(small):
+    """A client of the small server."""
+    with httpx.Client(base_url=small[1], timeout=PATIENCE_S) as client:
+        yield client
+
+
+@pytest.fixture
+def uploads(service):
+    """The uploads that lie on the disk."""
+    return lambda: list(service.private.uploads.iterdir())

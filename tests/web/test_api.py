@@ -1,7 +1,6 @@
 """The REST interface of a real `epir serve`, from outside."""
 
 import re
-import time
 
 import httpx
 import pytest
@@ -11,13 +10,18 @@ from epir.recognition.recognizer import Recognizer
 PICTURES = {"onset", "apex", "flow", "tokens", "rollout"}
 
 
-def finished(client, id):
-    for _ in range(600):
-        status = client.get(f"/api/results/{id}").json()
-        if status["state"] in ("done", "failed"):
-            return status
-        time.sleep(0.1)
-    raise AssertionError("the job never ended")
+@pytest.fixture(scope="module")
+def finished(wait_until):
+    """The status of a job once it has ended."""
+
+    def wait(client, id):
+        def ended():
+            status = client.get(f"/api/results/{id}").json()
+            return status if status["state"] in ("done", "failed") else None
+
+        return wait_until(ended)
+
+    return wait
 
 
 def files_of(*paths):
@@ -25,9 +29,9 @@ def files_of(*paths):
 
 
 @pytest.fixture(scope="module")
-def done(server, clip):
+def done(server, clip, finished):
     """The status of a finished job."""
-    with httpx.Client(base_url=server, timeout=120) as client:
+    with httpx.Client(base_url=server, timeout=None) as client:
         reply = client.post("/api/predict?wait=false", files=files_of(clip))
         assert reply.status_code == 202
         words = reply.json()
@@ -35,7 +39,7 @@ def done(server, clip):
         return finished(client, words["id"])
 
 
-def test_health_tells_the_model_the_queue_and_the_limits(client):
+def test_health_gives_the_model_the_queue_and_the_limits(client):
     words = client.get("/api/health").json()
     assert words["status"] == "ok"
     assert words["model"] == {"name": "epir", "classes": ["negative", "positive", "surprise"], "map_size": 28}
@@ -53,7 +57,7 @@ def test_the_answer_is_the_recognizers_own(done, model, clip):
     assert result["seconds"] == pytest.approx(own.timeline.seconds)
 
 
-def test_a_finished_job_tells_when_it_is_forgotten(done):
+def test_a_finished_job_says_when_it_expires(done):
     assert done["state"] == "done"
     assert done["error"] is None
     assert done["place"] == 0
@@ -70,7 +74,7 @@ def test_the_curve_has_the_events_on_its_own_axis(done):
         assert event["label"] == movement["label"]
 
 
-def test_every_picture_that_a_result_names_is_there(client, done):
+def test_every_picture_of_a_result_exists(client, done):
     result = done["result"]
     assert set(result["pictures"]) == {"why", "timeline"}
     assert all(set(each["pictures"]) == PICTURES for each in result["movements"])
@@ -84,7 +88,7 @@ def test_every_picture_that_a_result_names_is_there(client, done):
 
 
 @pytest.mark.parametrize("name", ["flow-99.png", "onset-0.png", "..%2f..%2fetc%2fpasswd", "why.jpg", "why.png%00"])
-def test_no_other_picture_is_there(client, done, name):
+def test_no_other_picture_exists(client, done, name):
     reply = client.get(f"/api/results/{done['id']}/{name}")
     assert reply.status_code == 404
     assert set(reply.json()) == {"problem", "fix"}
@@ -106,7 +110,7 @@ def test_onset_apex_and_fps_reach_the_recognizer(client, clip):
     assert (words["onset"], words["apex"], words["fps"]) == (10, 20, 50)
 
 
-def test_an_example_is_drawn_listed_and_answered(client):
+def test_an_example_is_listed_rendered_and_classified(client):
     listed = client.get("/api/examples").json()
     assert [set(each) for each in listed] == [{"name", "title", "truth", "fps", "frames"}] * len(listed)
     example = listed[0]
@@ -120,18 +124,18 @@ def test_an_example_is_drawn_listed_and_answered(client):
     assert words["frames"] == example["frames"]
 
 
-def test_a_result_can_be_forgotten(client, pictures):
+def test_a_result_can_be_deleted(client, pictures):
     id = client.post("/api/predict", files=files_of(*pictures)).json()["id"]
     assert client.delete(f"/api/results/{id}").status_code == 204
     for reply in (client.get(f"/api/results/{id}"), client.delete(f"/api/results/{id}")):
         assert reply.status_code == 404
         assert reply.json() == {
-            "problem": "there is no such result: it was never here, or has been forgotten",
+            "problem": "there is no such result: it has expired, or never existed",
             "fix": "send the video again; results are kept for 30 minutes at most",
         }
 
 
-TEXT = ("files", ("film.mp4", b"this is a text, and long enough to be looked at"))
+TEXT = ("files", ("film.mp4", b"this is a text, longer than the bytes that are sniffed"))
 PICTURE = ("files", ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(40)))
 VIDEO = ("files", ("a.mp4", b"\0\0\0\x18ftypmp42" + bytes(40)))
 
@@ -139,12 +143,12 @@ VIDEO = ("files", ("a.mp4", b"\0\0\0\x18ftypmp42" + bytes(40)))
 @pytest.mark.parametrize(
     ("sent", "status", "problem", "fix"),
     [
-        ([TEXT], 415, "film.mp4 is neither a video nor a picture that can be read", r"send a video \(mp4, .*content"),
+        ([TEXT], 415, "film.mp4 is not a video or picture that can be read", r"send a video \(mp4, .*content"),
         ([("files", ("a.mp4", b""))], 415, "a.mp4 is empty", "send a video"),
-        ([("example", (None, ""))], 422, "there is nothing to look at", "as files, or the name of an example"),
+        ([("example", (None, ""))], 422, "no file was sent", "as files, or the name of an example"),
         ([("example", (None, "smlie"))], 422, "there is no example 'smlie'", "use one of: smile, "),
-        ([("example", (None, "smile")), VIDEO], 422, "there is both an example and a file", "send one of them"),
-        ([PICTURE], 422, "one picture does not move", "send two pictures, onset and apex, or a video"),
+        ([("example", (None, "smile")), VIDEO], 422, "both an example and a file were sent", "send one of them"),
+        ([PICTURE], 422, "one picture shows no movement", "send two pictures, onset and apex, or a video"),
         ([PICTURE, VIDEO], 422, "these files do not go together", "send one video, or two pictures"),
         ([VIDEO, VIDEO, VIDEO], 413, "there are more than 2 files", "send at most 2"),
         ([VIDEO], 422, "a.mp4 cannot be opened as a video: it is damaged", "play it in a video player"),
@@ -154,11 +158,11 @@ VIDEO = ("files", ("a.mp4", b"\0\0\0\x18ftypmp42" + bytes(40)))
         ([VIDEO, ("fps", (None, "nan"))], 422, "fps cannot be 'nan'", "such as 200"),
         ([VIDEO, ("speed", (None, "1"))], 422, "there is no field 'speed'", "the fields are example, onset, apex, fps"),
         ([("fps", (None, "1")), ("fps", (None, "2"))], 422, "the field fps is given twice", "give it once"),
-        ([("file", ("a.mp4", b"x" * 40))], 422, "there is no field 'file' for files", "send files as files"),
+        ([("file", ("a.mp4", b"x" * 40))], 422, "there is no file field 'file'", "send files as files"),
         ([("example", (None, "x" * 9000))], 422, "the field example is too long", "with a file name"),
     ],
 )
-def test_what_is_wrong_and_how_to_put_it_right(client, sent, status, problem, fix):
+def test_errors_say_what_is_wrong_and_how_to_fix_it(client, sent, status, problem, fix):
     reply = client.post("/api/predict", files=sent)
     words = reply.json()
     assert (reply.status_code, set(words)) == (status, {"problem", "fix"})
@@ -169,11 +173,16 @@ def test_what_is_wrong_and_how_to_put_it_right(client, sent, status, problem, fi
 @pytest.mark.parametrize(
     ("headers", "body", "status", "problem"),
     [
-        ({"Content-Type": "application/json"}, b"{}", 415, "the request is not a form with files"),
-        ({"Content-Type": "multipart/form-data"}, b"", 415, "the request is not a form with files"),
-        ({"Content-Type": "multipart/form-data; boundary=x"}, b"", 400, "the form is damaged or was cut short"),
-        ({"Content-Type": "multipart/form-data; boundary=x"}, b"--x\r\n", 400, "the form is damaged or was cut short"),
-        ({"Content-Type": "multipart/form-data; boundary=x"}, b"hello", 400, "the form is damaged or was cut short"),
+        ({"Content-Type": "application/json"}, b"{}", 415, "the request is not multipart/form-data"),
+        ({"Content-Type": "multipart/form-data"}, b"", 415, "the request is not multipart/form-data"),
+        ({"Content-Type": "multipart/form-data; boundary=x"}, b"", 400, "the form is malformed or was cut short"),
+        (
+            {"Content-Type": "multipart/form-data; boundary=x"},
+            b"--x\r\n",
+            400,
+            "the form is malformed or was cut short",
+        ),
+        ({"Content-Type": "multipart/form-data; boundary=x"}, b"hello", 400, "the form is malformed or was cut short"),
     ],
 )
 def test_a_body_that_is_no_form(client, headers, body, status, problem):
@@ -181,7 +190,7 @@ def test_a_body_that_is_no_form(client, headers, body, status, problem):
     assert (reply.status_code, reply.json()["problem"]) == (status, problem)
 
 
-def test_an_error_of_a_job_that_nobody_waited_for_is_in_its_status(client):
+def test_an_error_of_a_job_that_nobody_waited_for_is_in_its_status(client, finished):
     id = client.post("/api/predict?wait=false", files=[VIDEO]).json()["id"]
     status = finished(client, id)
     assert (status["state"], status["result"]) == ("failed", None)
@@ -199,19 +208,19 @@ def test_a_face_is_needed(client, tmp_path):
     assert reply.json()["problem"] == "no face was found in 12 frames"
 
 
-def test_addresses_that_are_not_there(client):
+def test_unknown_addresses(client):
     for reply, status, problem in (
-        (client.get("/api/nothing"), 404, "there is nothing at this address"),
-        (client.get("/static/../app.py"), 404, "there is nothing at this address"),
+        (client.get("/api/nothing"), 404, "there is no such page"),
+        (client.get("/static/../app.py"), 404, "there is no such page"),
         (client.get("/api/examples/nobody/video"), 404, "there is no example 'nobody'"),
-        (client.get("/api/predict"), 405, "this address does not take this method"),
+        (client.get("/api/predict"), 405, "this method is not allowed here"),
         (client.post("/api/predict?wait=perhaps"), 422, "wait cannot be 'perhaps'"),
     ):
         assert (reply.status_code, reply.json()["problem"]) == (status, problem)
         assert reply.json()["fix"]
 
 
-def test_openapi_tells_the_forms_and_every_status(client):
+def test_openapi_describes_the_forms_and_every_status(client):
     paths = client.get("/openapi.json").json()["paths"]
     assert "multipart/form-data" in paths["/api/predict"]["post"]["requestBody"]["content"]
     assert {"200", "413", "415", "422", "500", "503", "504"} <= set(paths["/api/predict"]["post"]["responses"])
@@ -223,3 +232,11 @@ def test_the_page_and_its_permalinks_are_one_page(client, path):
     reply = client.get(path)
     assert reply.headers["content-type"].startswith("text/html")
     assert "<html" in reply.text
+
+
+def test_clients_at_once_get_the_recognizers_answers_or_503(small, model, tmp_path):
+    from epir.bench.web import make_inputs, run_clients
+
+    tally = run_clients(small[1], make_inputs(model, tmp_path, faces=1), clients=4)
+    assert (tally.statuses[200], tally.wrong) == (4, 0)
+    assert set(tally.statuses) <= {200, 503}

@@ -1,4 +1,4 @@
-"""The invented clips of the page: the same every time, and found by what they were drawn to show."""
+"""The synthetic clips of the page: the same every time, and spotted where they move."""
 
 import numpy as np
 import pytest
@@ -8,11 +8,11 @@ from epir.core.progress import Silent
 from epir.frames.reader import open_frames
 from epir.recognition.answer import NOT_FOUND
 from epir.recognition.recognizer import Recognizer
-from epir.web.examples import BY_NAME, EXAMPLES, FPS, SIZE, draw_example, example_video, list_examples, plan_example
+from epir.web.examples import BY_NAME, EXAMPLES, FPS, SIZE, example_video, list_examples, plan_example, render_frames
 
 
 def first(example):
-    return next(draw_example(example, Silent()))
+    return next(render_frames(example, Silent()))
 
 
 def test_they_are_listed_with_what_they_show():
@@ -29,14 +29,14 @@ def test_a_frame_is_the_same_every_time():
     assert not np.array_equal(frame, first(BY_NAME["surprise"]))
 
 
-def test_a_video_is_drawn_once(tmp_path, monkeypatch):
+def test_a_video_is_rendered_once(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "epir.web.examples.draw_example", lambda example, progress: [np.zeros((64, 64, 3), np.uint8)] * 3
+        "epir.web.examples.render_frames", lambda example, progress: [np.zeros((64, 64, 3), np.uint8)] * 3
     )
     path = example_video("blink", tmp_path, Silent())
-    drawn = path.stat().st_mtime_ns
+    rendered = path.stat().st_mtime_ns
     assert example_video("blink", tmp_path, Silent()) == path == tmp_path / "blink.webm"
-    assert path.stat().st_mtime_ns == drawn
+    assert path.stat().st_mtime_ns == rendered
 
 
 def test_an_unknown_one_is_refused_with_the_nearest():
@@ -46,7 +46,7 @@ def test_an_unknown_one_is_refused_with_the_nearest():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: each.name)
-def test_what_was_drawn_is_what_is_spotted(example, model, tmp_path):
+def test_the_planned_movement_is_spotted(example, model, tmp_path):
     path, course = example_video(example.name, tmp_path, Silent()), plan_example(example).course
     with open_frames(path) as frames:
         assert (len(frames), frames.fps) == (plan_example(example).frames, FPS)

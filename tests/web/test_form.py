@@ -1,4 +1,4 @@
-"""Bodies of forms: the same whatever the pieces they come in, counted byte by byte."""
+"""Forms parse the same whatever pieces they arrive in, and every byte is counted."""
 
 from itertools import pairwise
 
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epir.web.form import FormReader, shown_name
-from epir.web.problems import Refused
+from epir.web.form import FormReader, display_name
+from epir.web.problems import RequestError
 
 TYPE = "multipart/form-data; boundary=edge"
 
@@ -23,12 +23,12 @@ class Kept:
         self.closed += 1
 
 
-def reader(files, most=10_000, content_type=TYPE):
+def reader(files, max_bytes=10_000, content_type=TYPE):
     def open_sink(name, filename):
         files.append((name, filename, Kept()))
         return files[-1][2]
 
-    return FormReader(content_type, fields=("fps", "onset"), open_sink=open_sink, most_bytes=most)
+    return FormReader(content_type, fields=("fps", "onset"), open_sink=open_sink, max_bytes=max_bytes)
 
 
 def body(*parts):
@@ -63,13 +63,13 @@ def test_the_pieces_do_not_matter(cuts):
 def test_a_body_that_is_cut_short_is_never_taken_for_whole(end):
     read = reader([])
     read.feed(WHOLE[:end])
-    if end < len(WHOLE) - 4:  # after the last dash, all has been said
-        with pytest.raises(Refused, match="the form is damaged or was cut short\n  fix: send it again"):
+    if end < len(WHOLE) - 4:  # complete after the last dash
+        with pytest.raises(RequestError, match="the form is malformed or was cut short\n  fix: send it again"):
             read.finish()
 
 
 @given(st.integers(0, len(WHOLE) - 1))
-def test_a_file_whose_end_never_comes_is_closed(end):
+def test_a_file_that_is_cut_short_is_closed(end):
     files = []
     read = reader(files)
     read.feed(WHOLE[:end])
@@ -79,28 +79,28 @@ def test_a_file_whose_end_never_comes_is_closed(end):
 
 
 @given(st.binary(max_size=300))
-def test_nonsense_is_refused_and_never_breaks(content):
+def test_garbage_is_refused_and_never_crashes(content):
     read = reader([])
     try:
         read.feed(content)
         read.finish()
-    except Refused as error:
+    except RequestError as error:
         assert error.status in (400, 422)
 
 
 def test_bytes_are_counted_as_they_come():
-    read = reader([], most=3 << 20)
+    read = reader([], max_bytes=3 << 20)
     start = body(file("files", "a", b""))[:-12]
     read.feed(start)
     read.feed(bytes((3 << 20) - len(start)))
-    with pytest.raises(Refused, match="this is larger than 3 MiB\n  fix: cut the video") as refused:
+    with pytest.raises(RequestError, match="the request is larger than 3 MiB\n  fix: cut the video") as refused:
         read.feed(b"\0")
     assert refused.value.status == 413
 
 
 @pytest.mark.parametrize("content_type", ["", "text/plain", "multipart/form-data", "multipart/mixed; boundary=x", "\0"])
 def test_other_types_are_refused(content_type):
-    with pytest.raises(Refused, match=r"the request is not a form with files\n  fix: .*multipart/form-data"):
+    with pytest.raises(RequestError, match=r"the request is not multipart/form-data\n  fix: send it as a form"):
         reader([], content_type=content_type)
 
 
@@ -117,12 +117,12 @@ def test_other_types_are_refused(content_type):
     ],
 )
 def test_a_name_is_only_text(name, shown):
-    assert shown_name(name) == shown
+    assert display_name(name) == shown
 
 
 @given(st.text())
-def test_a_shown_name_is_short_and_printable(name):
-    shown = shown_name(name)
+def test_a_display_name_is_short_and_printable(name):
+    shown = display_name(name)
     assert 1 <= len(shown) <= 120
     assert shown.isprintable()
     assert "/" not in shown and "\\" not in shown

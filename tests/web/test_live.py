@@ -4,29 +4,16 @@ import os
 import signal
 import threading
 
-import httpx
 import pytest
 
 from epir.frames.reader import open_frames
 from epir.recognition.recognizer import Recognizer
-from epir.reports.pixels import jpeg
-
-
-@pytest.fixture(scope="module")
-def live(serving):
-    with serving(live_frames=60, live_side=400, examples_ahead=False) as started:
-        yield started
-
-
-@pytest.fixture
-def api(live):
-    with httpx.Client(base_url=live[1], timeout=120) as client:
-        yield client
+from epir.reports.pictures import jpeg
 
 
 @pytest.fixture(scope="module")
 def frames(clip):
-    """Every second frame around the smile, as a camera of 50 frames a second gives them."""
+    """Every second frame around the smile, as a camera of 50 frames per second gives them."""
     with open_frames(clip) as film:
         return [jpeg(frame, quality=92) for number, frame in film if 24 <= number < 104 and number % 2 == 0]
 
@@ -36,7 +23,7 @@ def window(frames, step=20.0):
     return {"files": files, "data": {"times": ",".join(f"{step * number:g}" for number in range(len(frames)))}}
 
 
-def test_a_window_gets_the_recognizers_answer_and_leaves_nothing(live, api, frames, model, tmp_path):
+def test_a_window_gets_the_recognizers_answer_and_leaves_nothing(api, frames, model, tmp_path, uploads):
     words = api.post("/api/live", **window(frames)).json()
     from epir.frames.picture import read_picture
 
@@ -53,7 +40,7 @@ def test_a_window_gets_the_recognizers_answer_and_leaves_nothing(live, api, fram
     }
     assert (words["frames"], words["fps"]) == (len(frames), 50)
     assert len(words["curve"]["time"]) == len(frames)
-    assert list(live[0].private.uploads.iterdir()) == []
+    assert uploads() == []
 
 
 def test_a_slow_camera_is_warned_about(api, frames):
@@ -65,12 +52,12 @@ def test_a_slow_camera_is_warned_about(api, frames):
 @pytest.mark.parametrize(
     ("change", "status", "problem", "fix"),
     [
-        ({"data": {"times": "1,2"}}, 422, "the times do not fit the frames", "one rising number of milliseconds"),
-        ({"data": {"times": "3,2,1,0"}}, 422, "the times do not fit the frames", "rising"),
-        ({"data": {"times": "0,1,2,inf"}}, 422, "the times do not fit the frames", "rising"),
-        ({"data": {}}, 422, "the times do not fit the frames", "times=0,33,67"),
-        ({"data": {"times": "0,1,2,1e9"}}, 422, "3e-06 frames a second is no frame rate", "milliseconds"),
-        ({"files": []}, 415, "the request is not a form with files", "multipart"),
+        ({"data": {"times": "1,2"}}, 422, "the times do not match the frames", "one rising number of milliseconds"),
+        ({"data": {"times": "3,2,1,0"}}, 422, "the times do not match the frames", "rising"),
+        ({"data": {"times": "0,1,2,inf"}}, 422, "the times do not match the frames", "rising"),
+        ({"data": {}}, 422, "the times do not match the frames", "times=0,33,67"),
+        ({"data": {"times": "0,1,2,1e9"}}, 422, "the frame rate cannot be 3e-06 per second", "milliseconds"),
+        ({"files": []}, 415, "the request is not multipart/form-data", "as a form"),
     ],
 )
 def test_what_is_wrong_with_a_window(api, frames, change, status, problem, fix):
@@ -85,11 +72,11 @@ def test_windows_that_are_too_small_or_too_large(api, frames, clip):
     large = [jpeg(np.zeros((80, 480, 3), np.uint8))] * 4
     mixed = [*frames[:3], jpeg(np.zeros((80, 80, 3), np.uint8))]
     cases = [
-        (window(frames[:2]), 422, "there are 2 frames"),
+        (window(frames[:2]), 422, "there are only 2 frames"),
         (window(frames[:1] * 61), 413, "there are more than 60 files"),
-        (window(large), 413, "a live frame is 480 x 80 px"),
-        (window(mixed), 422, "the frames are of different sizes"),
-        (window([clip.read_bytes()] * 4), 422, "live frames are pictures"),
+        (window(large), 413, "a live frame has 480 x 80 px"),
+        (window(mixed), 422, "the frames differ in size"),
+        (window([clip.read_bytes()] * 4), 422, "live frames must be pictures"),
         (window([frames[0][:2000]] * 4), 422, "frame 0 is cut short: its end is missing"),
     ]
     for sent, status, problem in cases:
@@ -97,18 +84,18 @@ def test_windows_that_are_too_small_or_too_large(api, frames, clip):
         assert (reply.status_code, reply.json()["problem"]) == (status, problem)
 
 
-def test_a_busy_server_says_so_at_once(live, api, frames):
-    pid = live[0].workers[0].pid
+def test_a_busy_server_says_so_at_once(service, api, frames, wait_until):
+    api.post("/api/live", **window(frames[:4]))  # so that the worker process is there
+    pid = service.workers[0].pid
     os.kill(pid, signal.SIGSTOP)
     try:
         first = threading.Thread(target=lambda: api.post("/api/live", **window(frames[:4])))
         first.start()
-        while api.get("/api/health").json()["queue"]["running"] == 0:
-            pass
+        wait_until(lambda: service.queue.counts()["running"])
         reply = api.post("/api/live", **window(frames[:4]))
     finally:
         os.kill(pid, signal.SIGCONT)
-    first.join(timeout=60)
+    first.join()
     assert reply.status_code == 503
     assert reply.headers["retry-after"] == "1"
     assert reply.json()["fix"] == "try again in 1 second"

@@ -1,4 +1,4 @@
-"""The files of the page, without a browser: they are whole, stay at home, and make no markup out of words."""
+"""The files of the page, without a browser: complete, self-contained, and no markup from text."""
 
 import re
 from pathlib import Path
@@ -18,12 +18,12 @@ def named(paths):
 
 
 @pytest.mark.parametrize("path", **named(SCRIPTS))
-def test_no_script_makes_markup_or_code_out_of_text(path):
+def test_no_script_makes_markup_or_code_from_text(path):
     assert not DANGEROUS.search(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("path", **named(SCRIPTS))
-def test_a_script_imports_what_is_there_and_uses_it(path):
+def test_a_script_imports_what_exists_and_uses_it(path):
     text = path.read_text(encoding="utf-8")
     for names, module in re.findall(r'import \{([^}]+)\} from "\./([\w.]+)";', text):
         other = (PAGE / module).read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def test_a_script_imports_what_is_there_and_uses_it(path):
 
 
 @pytest.mark.parametrize("path", **named(PAGES))
-def test_a_page_fits_its_policy_and_names_only_files_that_are_there(path):
+def test_a_page_fits_its_policy_and_links_only_to_existing_files(path):
     text = path.read_text(encoding="utf-8")
     assert not re.search(r"\s(style|on\w+)=|<style|<script(?![^>]*\bsrc=)", text)
     for address in re.findall(r'(?:src|href)="([^"]+)"', text):
@@ -43,12 +43,12 @@ def test_a_page_fits_its_policy_and_names_only_files_that_are_there(path):
 
 
 @pytest.mark.parametrize("path", **named(sorted(set(PAGE.iterdir()) - {PAGE / "icon.svg"})))
-def test_nothing_comes_from_elsewhere(path):
+def test_nothing_is_loaded_from_elsewhere(path):
     assert set(re.findall(r"https?://[^\"' )]+", path.read_text(encoding="utf-8"))) <= {"http://www.w3.org/2000/svg"}
 
 
-def test_every_part_that_a_script_looks_for_is_in_the_page():
+def test_every_id_that_a_script_uses_is_in_the_page():
     page = (PAGE / "index.html").read_text(encoding="utf-8")
-    wanted = {name for path in SCRIPTS for name in re.findall(r'find\("([\w-]+)"\)', path.read_text(encoding="utf-8"))}
+    wanted = {name for path in SCRIPTS for name in re.findall(r'byId\("([\w-]+)"\)', path.read_text(encoding="utf-8"))}
     assert len(wanted) > 20
     assert sorted(name for name in wanted if f'id="{name}"' not in page) == []

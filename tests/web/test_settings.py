@@ -5,7 +5,7 @@ from epir.core.errors import ConfigError
 from epir.web.settings import ServeSettings
 
 
-def test_only_this_machine_unless_told():
+def test_private_by_default():
     assert ServeSettings().private
     assert not ServeSettings(host="0.0.0.0").private
 
@@ -17,12 +17,12 @@ def test_only_this_machine_unless_told():
         ("max_seconds=0", r"max_seconds cannot be 0\n  fix: give a number above 0"),
         ("timeout_s=inf", r"timeout_s cannot be inf\n  fix: give a number above 0"),
         ("workers=0", r"workers cannot be 0"),
-        ("queue=-1", r"queue cannot be -1\n  fix: give 0 or more places"),
+        ("queue=-1", r"queue cannot be -1\n  fix: give 0 or more"),
         ("live_frames=2", r"live_frames cannot be 2\n  fix: give 3 or more"),
         ("max_second=5", r"there is no setting 'max_second'\n  fix: did you mean 'max_seconds'"),
     ],
 )
-def test_settings_that_cannot_be(change, words):
+def test_impossible_settings_are_refused(change, words):
     with pytest.raises(ConfigError, match=words):
         override(ServeSettings(), [change])
 

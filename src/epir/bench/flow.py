@@ -1,24 +1,22 @@
-"""How true the flow is: endpoint error against known motion, by method and size.
+"""Accuracy of the optical flow against known motion, by method and size.
 
-python -m epir.bench.flow              the tables of docs/recipes.md
-python -m epir.bench.flow --markdown   the same, to paste
-python -m epir.bench.flow --quick      one face, one amplitude, two sizes
-python -m epir.bench.flow --corpus DIR the first table for a corpus written by `epir synth DIR --truth`
+epir bench --only flow                          a real face, warped by formula: the tables of docs/recipes.md
+epir bench --only flow CORPUS                   a corpus written by `epir synth CORPUS --truth`
+epir bench --only flow --set flow.context=0     another flow recipe
 """
 
-import argparse
-import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from epir.bench.drawn_pairs import drawn_pairs
+from epir.bench.pairs import AMPLITUDES, MOTIONS, Pair, astronaut_pairs, drawn_pairs
+from epir.bench.ratio import Ratio
+from epir.core.errors import ConfigError
 from epir.flow.map import cut_face, flow_to_map, without_border
 from epir.flow.optical import flow_between
 from epir.flow.recipe import METHODS, Recipe, get_recipe
-from epir.bench.warps import AMPLITUDES, MOTIONS, Pair, astronaut_pairs
 from epir.maps.workers import one_thread
 
 SIZES = (56, 84, 112, 140, 168, 224)
@@ -27,23 +25,36 @@ TRUE_SIZE = 224  # px at which the true flow is drawn before it becomes a map
 
 @dataclass(frozen=True)
 class Accuracy:
-    """How well one recipe saw the motion of one pair."""
+    """How well one flow recipe recovers the motion of one pair."""
 
     recipe: Recipe
     kind: str
     amplitude: float
     endpoint: float  # mean length of the error, px of the frame
-    share: float  # error of the 28 px map by its true motion, both root mean square
+    share: float  # error of the 28 px map divided by its true motion, both root mean square
     strain: float  # correlation of the map's strain with the true one; NaN where that is even
     milliseconds: float  # of one core, for the flow alone
 
 
-def measure(pairs: Iterable[Pair], recipes: Sequence[Recipe], *, size: int = 28) -> list[Accuracy]:
-    """The accuracy of each recipe on each pair."""
-    return [_measured(pair, recipe, size) for pair in pairs for recipe in recipes]
+def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequence[str] = ()) -> list[Ratio]:
+    """Error of every method at every size; on warped pairs also the endpoint error by amplitude."""
+    if len(inputs) > 1:
+        raise ConfigError(f"flow takes one corpus, not {len(inputs)}", fix="give one folder written by epir synth")
+    base = get_recipe("epir", changes)
+    sizes = (SIZES[1], base.flow.size) if quick else SIZES
+    recipes = [get_recipe(base, [f"flow.method={method}", f"flow.size={size}"]) for method in METHODS for size in sizes]
+    if inputs:
+        return by_size(accuracies(drawn_pairs(inputs[0]), recipes))
+    results = accuracies(astronaut_pairs((1.0,), (1,)) if quick else astronaut_pairs(AMPLITUDES), recipes)
+    return [*by_size(results), *by_amplitude(results, base.flow.size)]
 
 
-def _measured(pair: Pair, recipe: Recipe, size: int) -> Accuracy:
+def accuracies(pairs: Iterable[Pair], recipes: Sequence[Recipe], *, size: int = 28) -> list[Accuracy]:
+    """The accuracy of each flow recipe on each pair."""
+    return [_accuracy(pair, recipe, size) for pair in pairs for recipe in recipes]
+
+
+def _accuracy(pair: Pair, recipe: Recipe, size: int) -> Accuracy:
     faces = [cut_face(frame, pair.crop, recipe) for frame in (pair.onset, pair.apex)]
     with one_thread():
         began = time.process_time()
@@ -58,63 +69,44 @@ def _measured(pair: Pair, recipe: Recipe, size: int) -> Accuracy:
     return Accuracy(recipe, pair.kind, pair.amplitude, endpoint, float(wrong), float(alike), 1e3 * spent)
 
 
-def by_size(results: Sequence[Accuracy]) -> list[list[str]]:
-    """Error of the map as a share of the motion, one row per method and size."""
+def by_size(results: Sequence[Accuracy]) -> list[Ratio]:
+    """Error of the map divided by its motion, one line per method and size."""
     kinds = list(dict.fromkeys(result.kind for result in results))
-    rows = [["method", "flow.size", *kinds, *(["mean"] if len(kinds) > 1 else []), "strain r", "ms"]]
+    lines = []
     for recipe in dict.fromkeys(result.recipe for result in results):
         own = [result for result in results if result.recipe == recipe]
-        shares = [float(np.mean([result.share for result in own if result.kind == kind])) for kind in kinds]
+        shares = {kind: float(np.mean([result.share for result in own if result.kind == kind])) for kind in kinds}
         strain = float(np.nanmean([result.strain for result in own]))
         spent = float(np.median([result.milliseconds for result in own]))
-        cells = [f"{value:.3f}" for value in (*shares, *([float(np.mean(shares))] if len(kinds) > 1 else []))]
-        rows.append([recipe.flow.method, str(recipe.flow.size), *cells, f"{strain:.2f}", f"{spent:.1f}"])
-    return rows
+        each = ", ".join(f"{kind} {share:.3f}" for kind, share in shares.items())
+        lines.append(
+            Ratio(
+                f"{recipe.flow.method}, {recipe.flow.size} px: error of the map / motion",
+                float(np.mean(list(shares.values()))),
+                None,
+                f"{each}; strain r {strain:.2f}; {spent:.1f} ms",
+            )
+        )
+    return lines
 
 
-def by_amplitude(results: Sequence[Accuracy], size: int) -> list[list[str]]:
-    """Endpoint error in pixels of the frame at one size, one row per method and amplitude."""
-    rows = [["method", "motion, px", *MOTIONS]]
+def by_amplitude(results: Sequence[Accuracy], size: int) -> list[Ratio]:
+    """Endpoint error divided by the motion at one size, one line per method and amplitude."""
+    lines = []
     own = [result for result in results if result.recipe.flow.size == size]
     for method in METHODS:
         for amplitude in sorted({result.amplitude for result in own}):
             some = [result for result in own if (result.recipe.flow.method, result.amplitude) == (method, amplitude)]
-            errors = [np.mean([result.endpoint for result in some if result.kind == kind]) for kind in MOTIONS]
-            rows.append([method, f"{amplitude:g}", *(f"{value:.3f}" for value in errors)])
-    return rows
-
-
-def layout(rows: Sequence[Sequence[str]], *, markdown: bool) -> str:
-    """The rows as a text table, the first as its head."""
-    if markdown:
-        lines = [f"| {' | '.join(row)} |" for row in rows]
-        return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]]) + "\n"
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return (
-        "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows) + "\n"
-    )
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the tables to stdout."""
-    parser = argparse.ArgumentParser(prog="python -m epir.bench.flow", description="Endpoint error of the flow.")
-    parser.add_argument("--markdown", action="store_true", help="tables in Markdown")
-    parser.add_argument("--quick", action="store_true", help="one face, one amplitude, two sizes")
-    parser.add_argument("--corpus", help="a synthetic corpus with its true flow, in place of the astronaut")
-    parser.add_argument("--set", action="append", default=[], help="change the recipe: flow.context=0")
-    given = parser.parse_args(arguments)
-    usual = get_recipe().flow.size
-    sizes = (SIZES[1], usual) if given.quick else SIZES
-    base = get_recipe("epir", given.set)
-    recipes = [get_recipe(base, [f"flow.method={method}", f"flow.size={size}"]) for method in METHODS for size in sizes]
-    pairs = astronaut_pairs((1.0,), (1,)) if given.quick else astronaut_pairs(AMPLITUDES)
-    results = measure(drawn_pairs(given.corpus) if given.corpus else pairs, recipes)
-    sys.stdout.write("Error of the 28 px map, as a share of the true motion (root mean square)\n\n")
-    sys.stdout.write(layout(by_size(results), markdown=given.markdown))
-    if not given.corpus:
-        sys.stdout.write(f"\nEndpoint error in pixels of the frame at flow.size = {usual}\n\n")
-        sys.stdout.write(layout(by_amplitude(results, usual), markdown=given.markdown))
-
-
-if __name__ == "__main__":
-    main()
+            errors = {
+                kind: float(np.mean([result.endpoint for result in some if result.kind == kind])) for kind in MOTIONS
+            }
+            each = ", ".join(f"{kind} {error:.3f}" for kind, error in errors.items())
+            lines.append(
+                Ratio(
+                    f"{method}, {size} px, motion {amplitude:g} px: endpoint error / motion",
+                    float(np.mean(list(errors.values()))) / amplitude,
+                    None,
+                    f"in px of the frame: {each}",
+                )
+            )
+    return lines

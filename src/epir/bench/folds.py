@@ -1,4 +1,4 @@
-"""Folds on two workers against one, and what a fold costs beyond its training."""
+"""A strict evaluation: folds on two workers against one, the share of a fold that is training, and HTNet's folds."""
 
 import time
 from collections.abc import Sequence
@@ -8,15 +8,16 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from epir.bench.ratio import Ratio
+from epir.core.processes import cores
 from epir.core.records import Clip
+from epir.evaluation.engines import run_local
+from epir.evaluation.experiment import Experiment
 from epir.evaluation.fold import FoldTask
-from epir.evaluation.folds import make_folds
-from epir.evaluation.local import cores, run_local
-from epir.evaluation.samples import gather
 from epir.evaluation.record import FoldRecord
-from epir.evaluation.settings import Experiment
+from epir.evaluation.run import fold_tasks
+from epir.evaluation.samples import gather
 from epir.maps.mapset import save_maps
-from epir.models.presets import preset
+from epir.models.registry import model_settings
 from epir.training.recipe import TrainingSettings
 
 CLIPS = 4  # of each person
@@ -29,21 +30,24 @@ def measure(*, quick: bool = False) -> list[Ratio]:
     people, epochs, rounds = (10, 1, 1) if quick else (40, 4, 3)
     with TemporaryDirectory(prefix="epir-bench-") as folder:
         tasks = _tasks(Path(folder) / "maps", people, epochs)
-        _timed(_tasks(Path(folder) / "few", 4, 1), workers=2)  # starts the processes
+        _timed(_tasks(Path(folder) / "few", 4, 1), workers=2)  # warm-up: starts the processes
         one, two = float("inf"), float("inf")
         records: list[FoldRecord] = []
         for _ in range(rounds):
             seconds, records = _timed(tasks, workers=1)
             one = min(one, seconds)
             two = min(two, _timed(tasks, workers=2)[0])
+        theirs = _timed(_tasks(Path(folder) / "theirs", people, 1, model="htnet")[:1], workers=1)[1]
     training = sum(record.training_seconds for record in records)
     share = training / sum(record.seconds for record in records)
     clips = (people - 1) * CLIPS
     detail = f"{FOLDS} folds of {clips} training clips, {epochs} epochs: {one:.1f} s and {two:.1f} s"
     each = 1000 * training / (FOLDS * epochs * clips)
+    htnet = 1000 * theirs[0].training_seconds / clips
     return [
         Ratio("one worker / two workers", one / two, 1.85 if cores() >= 2 else None, detail),
-        Ratio("training / fold", share, 0.95, f"{each:.1f} ms for each training clip and epoch"),
+        Ratio("training / fold", share, 0.95, f"{each:.1f} ms per training clip and epoch"),
+        Ratio("htnet / epir, training of a fold", htnet / each, 5.0, f"{htnet:.1f} ms per training clip and epoch"),
     ]
 
 
@@ -53,7 +57,7 @@ def _timed(tasks: Sequence[FoldTask], *, workers: int) -> tuple[float, list[Fold
     return time.perf_counter() - began, records
 
 
-def _tasks(folder: Path, people: int, epochs: int) -> list[FoldTask]:
+def _tasks(folder: Path, people: int, epochs: int, *, model: str = "epir") -> list[FoldTask]:
     random = np.random.default_rng(0)
     clips = [
         Clip("synthetic", f"{person:02d}", f"clip{number}", CLASSES[number % 3])
@@ -61,16 +65,6 @@ def _tasks(folder: Path, people: int, epochs: int) -> list[FoldTask]:
         for number in range(CLIPS)
     ]
     maps = random.normal(size=(len(clips), 3, 28, 28)).astype(np.float32)
-    material = gather([save_maps(folder, maps, clips, recipe={"name": "noise"})], "sde")
-    experiment = Experiment("sde", CLASSES, preset("epir"), TrainingSettings(epochs=epochs))
-    sample_of = {sample.clip.key: sample for sample in material.samples}
-    return [
-        FoldTask(
-            experiment,
-            fold.name,
-            0,
-            tuple(sample_of[clip.key] for clip in fold.train),
-            tuple(sample_of[clip.key] for clip in fold.test),
-        )
-        for fold in make_folds(material.clips, material.labels, "loso")[:FOLDS]
-    ]
+    found = gather([save_maps(folder, maps, clips, recipe={"name": "noise"})], "sde")
+    experiment = Experiment("sde", CLASSES, model_settings(model), TrainingSettings(epochs=epochs))
+    return fold_tasks(found, experiment)[:FOLDS]

@@ -17,12 +17,11 @@ import numpy as np
 
 from epir.core.seeds import generator
 from epir.faces.align import Crop
+from epir.synthetic.clip import Course, draw_course
 from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP
-from epir.synthetic.course import Course, draw_course
 from epir.synthetic.expressions import draw_expression, emotions
 from epir.synthetic.identity import Geometry
 from epir.synthetic.movement import Movement, draw_movement
-
 
 CLASSES = 3
 EVERY = 4.0  # seconds from one movement to the next, on average

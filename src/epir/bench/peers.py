@@ -4,8 +4,8 @@ import torch
 
 from epir.bench.model import predicting
 from epir.bench.ratio import Ratio, seconds_each
+from epir.models.baselines.base import BaselineSettings
 from epir.models.registry import create_model, is_pipeline, list_models, model_settings
-from epir.models.baselines.settings import PeerSettings
 
 BATCHES = (1, 64)
 
@@ -23,7 +23,7 @@ def measure(*, quick: bool = False) -> list[Ratio]:
 def learned_peers() -> tuple[str, ...]:
     """The peers that are networks, by name."""
     return tuple(
-        name for name in list_models() if not is_pipeline(name) and isinstance(model_settings(name), PeerSettings)
+        name for name in list_models() if not is_pipeline(name) and isinstance(model_settings(name), BaselineSettings)
     )
 
 

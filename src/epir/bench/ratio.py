@@ -1,4 +1,4 @@
-"""A measured ratio and what it is held against, and how to measure fairly on a busy machine."""
+"""A measured ratio and its target, and how to measure fairly on a busy machine."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -8,11 +8,11 @@ from statistics import mean
 
 @dataclass(frozen=True)
 class Ratio:
-    """One line of the benchmark: a quotient of two times, or of two rates, of the same run."""
+    """One line of the benchmark: a ratio of two times, or of two rates, of the same run."""
 
     name: str
     value: float
-    target: float | None  # reach this or more; None where there is nothing to reach
+    target: float | None  # at least this; None: no target
     detail: str
 
     @property

@@ -1,17 +1,15 @@
-"""How far the scores of given weights fall when the same maps are made in another way.
+"""How much the score of given weights drops when the same maps are made in another way.
 
-    python -m epir.bench.robustness maps/casme2 maps/samm maps/smic --protocol cde
+    epir bench --only robustness maps/casme2 maps/samm maps/smic --set protocol=cde --set weights=models/mine
 
-Nothing is trained: the weights (the shipped ones by default) predict every clip once, as it is and changed. Where a
-change has several directions, the worst of them counts.
+Nothing is trained: the weights (the shipped ones by default) predict every clip once, as it is and perturbed. Where a
+perturbation has several directions, the worst of them counts.
 
 Axes: n clips, S map size, C classes
 """
 
-import argparse
 import math
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,30 +18,45 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from epir.bench.ratio import Ratio
+from epir.core.config import override
+from epir.core.errors import ConfigError
 from epir.evaluation.fold import one_thread
 from epir.evaluation.samples import gather, read_maps
 from epir.evaluation.scores import confusion_matrix, uf1
-from epir.evaluation.zero_shot import check_weights, find_weights, load_network, view_choices
 from epir.maps.mapset import load_maps
-from epir.models.folder import read_config
+from epir.models.folder import check_fits, find_folder, load_network, read_config
 from epir.training.augment import blurred, shifted, turned
 from epir.training.fit import predict
 
-Change = Callable[[Tensor], Tensor]
+Perturbation = Callable[[Tensor], Tensor]
 UNCHANGED = "as they are"
 
 
 @dataclass(frozen=True)
-class Fall:
-    """The strict UF1 under one change, and how much of it that change costs."""
+class RobustnessBench:
+    """What is scored."""
 
-    change: str
-    uf1: float
-    fall: float
+    protocol: str = "cde"
+    weights: str = ""  # a model folder; the shipped weights by default
 
 
-def changes() -> Mapping[str, tuple[Change, ...]]:
-    """Every change by its name; each is one or more functions of maps (n, 3, S, S)."""
+def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequence[str] = ()) -> list[Ratio]:
+    """The strict UF1 under each perturbation of the map sets `inputs`; `quick` changes nothing."""
+    settings = override(RobustnessBench(), changes)
+    if not inputs:
+        raise ConfigError(
+            "robustness needs map sets", fix="name them: epir bench --only robustness maps/casme2 maps/samm maps/smic"
+        )
+    found = scores(inputs, protocol=settings.protocol, weights=settings.weights or None)
+    return [
+        Ratio(f"UF1 (strict), {name}", value, None, f"{value:.3f} ({value - found[UNCHANGED]:+.3f})")
+        for name, value in found.items()
+    ]
+
+
+def perturbations() -> Mapping[str, tuple[Perturbation, ...]]:
+    """Every perturbation by its name; each is one or more functions of maps (n, 3, S, S)."""
     return {
         UNCHANGED: (lambda maps: maps,),
         "blurred by 1 px": (lambda maps: blurred(maps, 1.0),),
@@ -56,22 +69,21 @@ def changes() -> Mapping[str, tuple[Change, ...]]:
     }
 
 
-def robustness(maps: Sequence[str | Path], *, protocol: str, weights: str | Path | None = None) -> tuple[Fall, ...]:
-    """The strict UF1 of the weights on the clips of a protocol, under each change."""
-    folder = find_weights(weights)
-    material = gather([load_maps(each) for each in maps], protocol)
-    check_weights(folder, classes=material.classes, map_size=material.size)
-    network, seen = load_network(folder), view_choices(read_config(folder).notes)
-    clips = torch.from_numpy(np.array(read_maps(material.samples)))  # (n, 3, S, S)
-    truth = [sample.label for sample in material.samples]
+def scores(maps: Sequence[str | Path], *, protocol: str, weights: str | Path | None = None) -> dict[str, float]:
+    """The strict UF1 of the weights on the clips of a protocol, under each perturbation."""
+    folder = find_folder(weights)
+    found = gather([load_maps(each) for each in maps], protocol)
+    check_fits(folder, classes=found.classes, map_size=found.size)
+    network, seen = load_network(folder), read_config(folder).views
+    clips = torch.from_numpy(np.array(read_maps(found.samples)))  # (n, 3, S, S)
+    truth = [sample.label for sample in found.samples]
 
-    def judged(change: Change) -> float:
-        guesses = predict(network, change(clips), **seen).argmax(1)
-        return float(uf1(confusion_matrix(truth, [material.classes[guess] for guess in guesses], material.classes)))
+    def score(perturb: Perturbation) -> float:
+        guesses = predict(network, perturb(clips), **seen).argmax(1)
+        return float(uf1(confusion_matrix(truth, [found.classes[guess] for guess in guesses], found.classes)))
 
     with one_thread():
-        found = {name: min(judged(each) for each in ways) for name, ways in changes().items()}
-    return tuple(Fall(name, value, found[UNCHANGED] - value) for name, value in found.items())
+        return {name: min(score(perturb) for perturb in ways) for name, ways in perturbations().items()}
 
 
 def there_and_back(maps: Tensor) -> Tensor:
@@ -93,33 +105,13 @@ def standardised(maps: Tensor) -> Tensor:
     return (maps - mean) / deviation.clamp(min=1e-9)
 
 
-def table(falls: Iterable[Fall]) -> str:
-    """The falls as a table in Markdown."""
-    rows = [f"| {each.change} | {each.uf1:.3f} | {0 - each.fall:+.3f} |" for each in falls]
-    return "\n".join(["| maps | UF1 (strict) | change |", "|---|---|---|", *rows])
-
-
-def _turn(angle: float) -> Change:
+def _turn(angle: float) -> Perturbation:
     return lambda maps: turned(maps, torch.full((len(maps),), angle), *torch.ones(2, len(maps)))
 
 
-def _size(size: float) -> Change:
+def _size(size: float) -> Perturbation:
     return lambda maps: turned(maps, torch.zeros(len(maps)), torch.full((len(maps),), size), torch.ones(len(maps)))
 
 
-def _shift(down: int, right: int) -> Change:
+def _shift(down: int, right: int) -> Perturbation:
     return lambda maps: shifted(maps, *torch.tensor([[down], [right]]).expand(2, len(maps)))
-
-
-def main(arguments: Iterable[str] | None = None) -> None:
-    """Measure some weights and write the table to stdout."""
-    parser = argparse.ArgumentParser(prog="python -m epir.bench.robustness", description=robustness.__doc__)
-    parser.add_argument("maps", nargs="+")
-    parser.add_argument("--protocol", required=True)
-    parser.add_argument("--weights", help="a model folder; the shipped weights by default")
-    options = parser.parse_args(None if arguments is None else list(arguments))
-    sys.stdout.write(table(robustness(options.maps, protocol=options.protocol, weights=options.weights)) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -3,28 +3,32 @@
     epir bench --only spotting [VIDEO ...]
 
 Without a video the face is a still, scikit-image's astronaut enlarged twice, at 30 and 100 frames a second. What is
-found in a video as it is counts as false: give videos without micro-expressions. `measure_corpus` compares with the
-annotation of a corpus, such as `epir synth` writes; clips whose `kind` is still, blinking or turning count alarms.
+found in a video as it is counts as false: give videos without micro-expressions. With `--set corpus=synthetic` the
+inputs are folders of that corpus, whose annotation is compared with; clips whose `kind` is still, blinking or turning
+count alarms. `--set sensitivity=high` measures at another sensitivity.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 
 from epir.bench.injection import Injection, compressed, inject, plan_injections, still_frames
 from epir.bench.ratio import Ratio
+from epir.core.config import override
 from epir.core.errors import FaceNotFound, MissingExtra
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
+from epir.datasets.registry import load_corpus
 from epir.faces.align import Crop, face_crop
 from epir.faces.finder import find_face
 from epir.frames.reader import open_frames
 from epir.maps.workers import one_thread
 from epir.recognition.recognizer import Recognizer
-from epir.spotting.settings import SpottingSettings
+from epir.spotting.settings import Sensitivity, SpottingSettings
 from epir.spotting.spotter import spot
 from epir.spotting.timeline import Movement
 
@@ -35,6 +39,14 @@ STILL_SECONDS = 30.0
 IDLE = ("still", "blinking", "turning")
 
 Source = Callable[[], Iterator[np.ndarray]]  # the frames of a video, anew each time
+
+
+@dataclass(frozen=True)
+class SpottingBench:
+    """What `--set` may change."""
+
+    corpus: str = ""  # the name of an annotated corpus, where the inputs are its folders
+    sensitivity: Sensitivity = "normal"
 
 
 @dataclass
@@ -63,7 +75,7 @@ class Tally:
     def f1(self) -> float:
         return 2 * self.hits / max(self.found + self.truths, 1)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """The measures: recall and precision at IoU 0.5, apex error, false alarms a minute by kind of clip."""
         errors, seconds = np.array(self.apex_errors or [np.nan]), np.array(self.apex_seconds or [np.nan])
         return {
@@ -82,25 +94,41 @@ class Tally:
         }
 
 
-def measure(*, quick: bool = False, videos: Sequence[Path] = ()) -> list[Ratio]:
+def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequence[str] = ()) -> list[Ratio]:
     """False alarms a minute of the videos, then what is found of movements warped into them or into a still."""
-    settings, recognizer = SpottingSettings(), Recognizer.from_pretrained()
+    chosen = override(SpottingBench(), changes)
+    settings = SpottingSettings(sensitivity=chosen.sensitivity)
+    if chosen.corpus:
+        return [line for root in inputs for line in corpus_lines(chosen.corpus, root, settings)]
+    recognizer = Recognizer.from_pretrained()
     lines = []
-    seconds = STILL_SECONDS / 3 if quick else STILL_SECONDS
     with one_thread():
-        if not videos:
+        if not inputs:
             for fps in STILL_RATES:
-                source, count = still_source(round(seconds * fps))
-                lines += _injected("still", [(source, count, fps, "astronaut")], settings, recognizer)
+                count = round((STILL_SECONDS / 3 if quick else STILL_SECONDS) * fps)
+                sources = [(still_source(count), count, fps, f"astronaut {copy}") for copy in range(1 if quick else 2)]
+                lines += _injected(f"still, {fps:g} fps", sources, settings, recognizer)
             return lines
-        sources = [video_source(path) for path in videos]
-        alarms, minutes = 0, 0.0
-        for source, count, fps, _ in sources:
-            alarms += len(_spot(source(), fps, settings))
-            minutes += count / fps / 60
+        sources = [video_source(Path(path)) for path in inputs]
+        alarms = sum(len(_spot(source(), fps, settings)) for source, _, fps, _ in sources)
+        minutes = sum(count / fps / 60 for _, count, fps, _ in sources)
         detail = f"{alarms} movements in {minutes:.2f} minutes of video as it is"
         lines.append(Ratio("alarms a minute", alarms / max(minutes, 1e-9), None, detail))
         return lines + _injected("videos", sources, settings, recognizer)
+
+
+def corpus_lines(corpus: str, root: str, settings: SpottingSettings) -> list[Ratio]:
+    """Recall, precision and false alarms a minute on the clips of an annotated corpus."""
+    found = measure_corpus(load_corpus(corpus, root).clips, settings)
+    apex, alarms = found["apex_error_frames"], found["false_alarms_per_minute"]
+    return [
+        Ratio(
+            f"recall: {root}", found["recall"], None, f"of {found['movements']} movements; missed: {found['missed']}"
+        ),
+        Ratio(
+            f"precision: {root}", found["precision"], None, f"apex error in frames: {apex}; alarms a minute: {alarms}"
+        ),
+    ]
 
 
 def _injected(
@@ -119,8 +147,7 @@ def _injected(
             kept: list[np.ndarray] = []
             found = _spot(_kept(frames, kept), fps, settings)
             compare_injections(plan, found, fps, tally, lambda each, kept=kept: _class(recognizer, kept, each))  # type: ignore[misc]
-        rate = f"{sources[0][2]:g} fps" if len(sources) == 1 else f"{len(sources)} videos"
-        label = f"{name}, {100 * amplitude:g} %, {rate}"
+        label = f"{name}, {100 * amplitude:g} %"
         apex = 1000 * float(np.median(tally.apex_seconds)) if tally.apex_seconds else float("nan")
         detail = (
             f"recall {tally.recall:.2f}, precision {tally.precision:.2f} of {tally.truths} movements; "
@@ -191,19 +218,19 @@ def video_source(path: Path) -> tuple[Source, int, float, str]:
     return frames, sum(1 for _ in frames()), fps, path.name
 
 
-def still_source(count: int) -> tuple[Source, int]:
+def still_source(count: int) -> Source:
     """The astronaut's head as a camera would film it if it kept still."""
     try:
         from skimage.data import astronaut
     except ImportError:
         raise MissingExtra.named("scikit-image", "dev") from None
     head = cv2.resize(astronaut()[10:230, 110:330], None, fx=2, fy=2, interpolation=cv2.INTER_CUBIC)
-    return lambda: still_frames(head, count), count
+    return lambda: still_frames(head, count)
 
 
 def measure_corpus(
     clips: Sequence[Clip], settings: SpottingSettings | None = None, progress: Progress | None = None
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Spot every clip of a corpus and compare with its annotation."""
     settings, progress, tally = settings or SpottingSettings(), progress or Silent(), Tally()
     progress.start("spotting", len(clips))

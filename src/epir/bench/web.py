@@ -1,11 +1,5 @@
-"""The load test, as the documentation quotes it: many clients at once on loopback, in a bounded loop.
+"""The web server under load: many clients at once, whose answers must be the recognizer's own."""
 
-python -m epir.bench.web --clients 50 --rounds 4
-
-Every answer must be the recognizer's own for that input, or 503; the memory of the server must stay flat.
-"""
-
-import argparse
 import http.client
 import json
 import math
@@ -17,64 +11,131 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-PATIENCE_S = 3.0  # the longest that a refused client waits before it tries again
-TRIES = 200  # of one request
+from epir.bench.ratio import Ratio
+from epir.core.errors import MissingExtra
+from epir.core.progress import Silent
 
-
-@dataclass
-class Tally:
-    """What the clients saw."""
-
-    statuses: Counter[int] = field(default_factory=Counter)
-    wrong: int = 0
-    given_up: int = 0
-    seconds: list[float] = field(default_factory=list)
-    lock: threading.Lock = field(default_factory=threading.Lock)
+CLIENTS, QUICK_CLIENTS = 50, 8
+MAX_WAIT_S = 3.0  # the longest that a refused client waits before it tries again
+MAX_TRIES = 200  # of one request
+COMPARED = ("label", "scores", "onset", "apex", "offset", "warnings")
 
 
 @dataclass(frozen=True)
 class Input:
-    """One thing to send, and what the recognizer itself says about it."""
+    """One request, its right answer, and the seconds that the answer takes without a server."""
 
     body: bytes
-    right: dict[str, Any]
+    answer: dict[str, Any]
+    seconds: float
 
 
-def make_inputs(model: Path | None, folder: Path, faces: int = 3) -> list[Input]:
-    """A short clip and a pair of pictures of each of some invented faces, with the right answers."""
-    from epir.core.progress import Silent
+@dataclass
+class Tally:
+    """What the clients got."""
+
+    statuses: Counter[int] = field(default_factory=Counter)
+    wrong: int = 0
+    waits: list[float] = field(default_factory=list)  # seconds, of the answers
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+def measure(*, quick: bool = False) -> list[Ratio]:
+    """Correct answers, throughput and memory of `epir serve` with the shipped weights and one worker."""
+    if find_spec("fastapi") is None:
+        raise MissingExtra.named("the web server", "web")
+    clients = QUICK_CLIENTS if quick else CLIENTS
+    with tempfile.TemporaryDirectory(prefix="epir-bench-") as folder:
+        inputs = make_inputs(None, Path(folder), faces=1 if quick else 3)
+    command = [sys.executable, "-m", "epir.cli.main", "serve", "--port", "0", "--json"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert server.stdout is not None
+        address = json.loads(server.stdout.readline())["address"]
+        run_clients(address, inputs, clients)  # fills the store of results and every buffer
+        before = memory_mib(server.pid)
+        began = time.perf_counter()
+        tally = run_clients(address, inputs, clients)
+        seconds = time.perf_counter() - began
+        after = memory_mib(server.pid)
+    finally:
+        server.terminate()
+        server.wait()
+    alone = sum(inputs[number % len(inputs)].seconds for number in range(clients))
+    return ratios(tally, clients, seconds, alone, before, after)
+
+
+def ratios(
+    tally: Tally,
+    clients: int,
+    seconds: float,
+    alone: float,
+    before: tuple[float, float],
+    after: tuple[float, float],
+) -> list[Ratio]:
+    """The lines of the benchmark; memory is that of the server and of its worker process, in MiB."""
+    answers = tally.statuses[200]
+    others = {status: count for status, count in tally.statuses.items() if status not in (200, 503)}
+    waits = sorted(tally.waits) or [math.nan]
+    return [
+        Ratio(
+            "correct answers / clients",
+            (answers - tally.wrong) / clients,
+            1.0,
+            f"{clients} clients, {tally.statuses[503]} times 503, other statuses: {others or 'none'}",
+        ),
+        Ratio(
+            "without server / with server",
+            alone / seconds,
+            None,
+            f"{seconds:.0f} s for {answers} answers; "
+            f"wait: median {waits[len(waits) // 2]:.1f} s, longest {waits[-1]:.1f} s",
+        ),
+        Ratio("memory before / after, server", before[0] / after[0], 0.9, f"{before[0]:.0f} and {after[0]:.0f} MiB"),
+        Ratio("memory before / after, worker", before[1] / after[1], 0.9, f"{before[1]:.0f} and {after[1]:.0f} MiB"),
+    ]
+
+
+def make_inputs(model: Path | None, folder: Path, faces: int) -> list[Input]:
+    """A short clip and a pair of pictures of each of some synthetic faces, with their right answers."""
     from epir.frames.film import write_film
     from epir.frames.reader import open_frames
     from epir.recognition.recognizer import Recognizer
     from epir.synthetic.corpus import write_picture
-    from epir.web.examples import EXAMPLES, FPS, draw_example, plan_example
+    from epir.web.examples import EXAMPLES, FPS, plan_example, render_frames
+    from epir.web.inference import answer_output
 
     recognizer, inputs = Recognizer.from_pretrained(model), []
     for example in [each for each in EXAMPLES if each.emotion != "none"][:faces]:
         course = plan_example(example).course
-        assert course is not None, "it shows something"
-        frames = list(draw_example(example, Silent()))[course.onset - 12 : course.offset + 12]
+        assert course is not None, "it shows an expression"
+        frames = list(render_frames(example, Silent()))[course.onset - 12 : course.offset + 12]
         clip = write_film(folder / f"{example.name}.mp4", frames, FPS)
         pair = (folder / f"{example.name}-onset.png", folder / f"{example.name}-apex.png")
         with open_frames(clip) as film:
             for path, number in zip(pair, (11, course.apex - course.onset + 11), strict=True):
                 write_picture(path, film.read(number))
-        for given in ((clip,), pair):
-            answer = recognizer.predict(given[0] if len(given) == 1 else given, name="x")
-            body = b"".join(_part(path) for path in given) + b"--edge--\r\n"
-            inputs.append(Input(body, _said(answer.to_dict())))
+        for paths in ((clip,), pair):
+            began = time.perf_counter()
+            answer = recognizer.predict(paths[0] if len(paths) == 1 else paths, name="x")
+            answer_output(answer, len(frames), "/", movements=12)
+            seconds = time.perf_counter() - began
+            body = b"".join(_part(path) for path in paths) + b"--edge--\r\n"
+            inputs.append(Input(body, _compared(answer.to_dict()), seconds))
     return inputs
 
 
-def run_clients(address: str, inputs: Sequence[Input], clients: int, rounds: int, seconds: float) -> Tally:
-    """Let the clients ask, each `rounds` times and no longer than `seconds` in all."""
-    tally, end = Tally(), time.monotonic() + seconds
+def run_clients(address: str, inputs: Sequence[Input], clients: int) -> Tally:
+    """Send one input from each client, all at once; a client that gets 503 tries again."""
+    tally = Tally()
     threads = [
-        threading.Thread(target=_ask, args=(address, inputs, number, rounds, end, tally)) for number in range(clients)
+        threading.Thread(target=_run_client, args=(address, inputs[number % len(inputs)], number, tally))
+        for number in range(clients)
     ]
     for thread in threads:
         thread.start()
@@ -83,34 +144,27 @@ def run_clients(address: str, inputs: Sequence[Input], clients: int, rounds: int
     return tally
 
 
-def _ask(address: str, inputs: Sequence[Input], number: int, rounds: int, end: float, tally: Tally) -> None:
-    for turn in range(rounds):
-        given = inputs[(number + turn) % len(inputs)]
-        for _ in range(TRIES):
-            began = time.monotonic()
-            status, retry, words = post(address, given.body)
-            with tally.lock:
-                tally.statuses[status] += 1
-                if status == 200:
-                    tally.seconds.append(time.monotonic() - began)
-                    tally.wrong += _said(words) != given.right
-            if status != 503 or time.monotonic() > end:
-                break
-            time.sleep(min(retry, PATIENCE_S) * (0.5 + number % 7 / 7))
-        else:
-            with tally.lock:
-                tally.given_up += 1
-        if time.monotonic() > end:
+def _run_client(address: str, given: Input, number: int, tally: Tally) -> None:
+    for _ in range(MAX_TRIES):
+        began = time.perf_counter()
+        status, retry_after, answer = post(address, given.body)
+        with tally.lock:
+            tally.statuses[status] += 1
+            if status == 200:
+                tally.waits.append(time.perf_counter() - began)
+                tally.wrong += _compared(answer) != given.answer
+        if status != 503:
             return
+        time.sleep(min(retry_after, MAX_WAIT_S) * (0.5 + number % 7 / 7))  # not all at the same moment
 
 
 def post(address: str, body: bytes) -> tuple[int, float, dict[str, Any]]:
-    """Status, Retry-After and words of one request; status 0 where the connection broke."""
-    connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=600)
+    """Status, Retry-After and JSON of one response; status 0 if the connection broke."""
+    connection = http.client.HTTPConnection(urlsplit(address).netloc)
     try:
         connection.request("POST", "/api/predict", body, {"Content-Type": "multipart/form-data; boundary=edge"})
-        reply = connection.getresponse()
-        return reply.status, float(reply.headers.get("Retry-After", 0)), json.loads(reply.read())
+        response = connection.getresponse()
+        return response.status, float(response.headers.get("Retry-After", 0)), json.loads(response.read())
     except (OSError, http.client.HTTPException, ValueError):
         return 0, 0.0, {}
     finally:
@@ -118,13 +172,12 @@ def post(address: str, body: bytes) -> tuple[int, float, dict[str, Any]]:
 
 
 def memory_mib(pid: int) -> tuple[float, float]:
-    """Resident memory of the server and of its largest child, in MiB; not known outside Linux."""
+    """Resident memory of a process and of its largest child in MiB; nan outside Linux."""
     try:
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        pids = [pid, *map(int, children)]
         sizes = [
             int(line.split()[1]) / 1024
-            for each in pids
+            for each in (pid, *children)
             for line in Path(f"/proc/{each}/status").read_text().splitlines()
             if line.startswith("VmRSS")
         ]
@@ -133,66 +186,10 @@ def memory_mib(pid: int) -> tuple[float, float]:
     return sizes[0], max(sizes[1:], default=math.nan)
 
 
-def measure(model: Path | None, *, clients: int, rounds: int, seconds: float) -> dict[str, Any]:
-    """Start a server, let the clients ask, and say what came of it."""
-    command = [sys.executable, "-m", "epir.cli.main", "serve", "--port", "0", "--json"]
-    command += ["--model", str(model)] if model is not None else []
-    with tempfile.TemporaryDirectory() as folder:
-        inputs = make_inputs(model, Path(folder))
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        assert server.stdout is not None
-        address = json.loads(server.stdout.readline())["address"]
-        warm = run_clients(address, inputs, clients, 2, seconds)  # fills the store of results and every buffer
-        before = memory_mib(server.pid)
-        began = time.monotonic()
-        tally = run_clients(address, inputs, clients, rounds, seconds)
-        took = time.monotonic() - began
-        after = memory_mib(server.pid)
-    finally:
-        server.terminate()
-        server.wait(timeout=60)
-    waits = sorted(tally.seconds)
-    return {
-        "clients": clients,
-        "answers": tally.statuses[200],
-        "wrong_answers": tally.wrong + warm.wrong,
-        "busy_503": tally.statuses[503],
-        "other_statuses": {str(each): n for each, n in tally.statuses.items() if each not in (200, 503)},
-        "given_up": tally.given_up,
-        "seconds": round(took, 1),
-        "answers_a_second": round(tally.statuses[200] / took, 2),
-        "median_wait_s": round(waits[len(waits) // 2], 2) if waits else None,
-        "longest_wait_s": round(waits[-1], 2) if waits else None,
-        "server_mib": [round(before[0], 1), round(after[0], 1)],
-        "child_mib": [round(before[1], 1), round(after[1], 1)],
-    }
-
-
 def _part(path: Path) -> bytes:
     head = f'--edge\r\nContent-Disposition: form-data; name="files"; filename="{path.name}"\r\n\r\n'
     return head.encode() + path.read_bytes() + b"\r\n"
 
 
-def _said(words: dict[str, Any]) -> dict[str, Any]:
-    """What must be equal: the class, the scores and the key frames."""
-    return {name: words.get(name) for name in ("label", "scores", "onset", "apex", "offset", "warnings")}
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, and write a table; the exit code is 1 where an answer was wrong."""
-    parser = argparse.ArgumentParser(prog="python -m epir.bench.web")
-    parser.add_argument("--model", type=Path, help="a model folder; the shipped weights without it")
-    parser.add_argument("--clients", type=int, default=50)
-    parser.add_argument("--rounds", type=int, default=4, help="answers that each client wants")
-    parser.add_argument("--seconds", type=float, default=600.0, help="after which no client asks again")
-    given = parser.parse_args(arguments)
-    told = measure(given.model, clients=given.clients, rounds=given.rounds, seconds=given.seconds)
-    for name, value in told.items():
-        sys.stdout.write(f"{name.replace('_', ' '):<18} {value}\n")
-    if told["wrong_answers"] or told["other_statuses"]:
-        sys.exit(1)
-
-
-if __name__ == "__main__":
-    main()
+def _compared(answer: dict[str, Any]) -> dict[str, Any]:
+    return {name: answer.get(name) for name in COMPARED}

@@ -29,7 +29,9 @@ def ablate(
     out: Out = None,
     folds: Folds = "loso",
     seeds: Seeds = 1,
-    training: Annotated[str, typer.Option(help="The recipe of every rung: scratch or paper.")] = "scratch",
+    training: Annotated[
+        str | None, typer.Option(help="Training recipe of every rung.", show_default="from random weights")
+    ] = None,
     changes: Changes = None,
     engine: EngineName = "local",
     workers: Workers = None,
@@ -38,13 +40,13 @@ def ablate(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Evaluate the ladder of the paper's ablation into one table; a second call finishes what is missing.
+    """Evaluate the ladder of the paper's ablation into one table; the same command resumes an unfinished one.
 
     Example: epir ablate maps --protocol cde --folds 10 --out runs/ladder
     """
     from epir.cli.console import emit_json, showing_progress, stdout
     from epir.evaluation import series
-    from epir.evaluation.run import Engine
+    from epir.evaluation.engines import Engine
 
     with showing_progress(quiet=json) as progress:
         found = series.ablate(
@@ -65,4 +67,4 @@ def ablate(
         emit_json({"runs": {name: {"run": str(run.folder), **run.scores} for name, run in runs}})
         return
     stdout.print(found.table.text(), markup=False)
-    stdout.print(f"the runs and table.csv are in {found.runs[0].folder.parent}", markup=False)
+    stdout.print(f"runs and table.csv: {found.runs[0].folder.parent}", markup=False)

@@ -8,20 +8,36 @@ from epir.cli.console import emit_json, showing_progress, stdout
 
 
 def bench(
-    only: Annotated[
-        list[str] | None, typer.Option(help="One area: model, peers, onnx, preparation or folds. May be repeated.")
+    inputs: Annotated[
+        list[str] | None, typer.Argument(help="What an area measures: map sets for robustness, a corpus for flow, videos for spotting.")
     ] = None,
-    quick: Annotated[bool, typer.Option(help="Fewer rounds: a first impression.")] = False,
-    json: Annotated[bool, typer.Option(help="One JSON object on stdout.")] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="One area: model, peers, onnx, preparation, folds; flow, spotting, synthetic, robustness, web. May be repeated.",
+            show_default="all areas of speed",
+        ),
+    ] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a setting of the area, such as flow.context=0.")
+    ] = None,
+    quick: Annotated[bool, typer.Option(help="Fewer rounds, less precise.")] = False,
+    json: Annotated[bool, typer.Option(help="Print one JSON object.")] = False,
 ) -> None:
     """Measure the speed of this machine as ratios within one run.
 
+    The areas flow, spotting, synthetic, robustness and web run only when named.
+
     Example: epir bench --only model
+
+    Example: epir bench --only spotting interview.mp4
+
+    Example: epir bench --only robustness maps/casme2 maps/samm maps/smic --set protocol=cde
     """
     from epir.bench import suite
 
     with showing_progress() as progress:
-        results = suite.measure(only or (), quick=quick, progress=progress)
+        results = suite.measure(only or (), quick=quick, inputs=inputs or (), changes=changes or (), progress=progress)
     if json:
         emit_json(
             {

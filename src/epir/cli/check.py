@@ -9,8 +9,8 @@ import typer
 if TYPE_CHECKING:
     from epir.core.records import Clip
     from epir.datasets.base import Defect
-    from epir.datasets.counts import Counts
-    from epir.datasets.survey import Survey
+    from epir.datasets.survey import Counts, Survey
+    from epir.frames.reader import Frames
 
 Pair = tuple[str, str]  # what was found, what was expected
 LINES = 20  # of each kind of finding in the terminal; --json has them all
@@ -19,7 +19,7 @@ LINES = 20  # of each kind of finding in the terminal; --json has them all
 def check(
     corpus: Annotated[str, typer.Argument(help="casme2, samm, smic, casme3, synthetic or manifest.")],
     root: Annotated[Path, typer.Argument(help="The folder into which the corpus was unpacked; for manifest the CSV.")],
-    deep: Annotated[bool, typer.Option("--deep", help="Open every picture too: minutes instead of seconds.")] = False,
+    deep: Annotated[bool, typer.Option("--deep", help="Decode every frame too: minutes instead of seconds.")] = False,
     sheet: Annotated[Path | None, typer.Option(help="The annotation sheet, where it lies elsewhere.")] = None,
     part: Annotated[str | None, typer.Option(help="SMIC: hs (default), vis, nir; hs-e, vis-e, nir-e.")] = None,
     tree: Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")] = None,
@@ -38,7 +38,7 @@ def check(
     given = {"sheet": sheet, "part": part, "tree": tree}
     loaded = load_corpus(corpus, root, **{name: value for name, value in given.items() if value is not None})
     with showing_progress(quiet=not deep) as progress:
-        result = survey(loaded, opener=_open_pictures if deep else None, progress=progress)
+        result = survey(loaded, opener=_open_frames if deep else None, progress=progress)
     if as_json:
         emit_json(result.to_dict())
     else:
@@ -47,16 +47,18 @@ def check(
         raise typer.Exit(1)
 
 
-def _open_pictures(clip: "Clip") -> str | None:
-    """Open every picture of a clip; a sentence if some cannot be opened."""
+def _open_frames(clip: "Clip") -> str | None:
+    """Open every frame of a clip; what is wrong, in words."""
     from epir.core.errors import FrameError
-    from epir.datasets.inspection import ranges
+    from epir.datasets.base import ranges
     from epir.frames.reader import open_frames
 
     assert clip.frames is not None
     bad: list[int] = []
     try:
         with open_frames(clip.frames) as frames:
+            if not clip.frames.is_dir():
+                return _decode_video(clip, frames)
             for number in frames.numbers:
                 if (clip.onset or 0) <= number <= (number if clip.offset is None else clip.offset):
                     try:
@@ -69,6 +71,22 @@ def _open_pictures(clip: "Clip") -> str | None:
     return f"{len(bad)} {noun} cannot be opened: frame {ranges(bad)}" if bad else None
 
 
+def _decode_video(clip: "Clip", frames: "Frames") -> str | None:
+    """Decode a video to its end, and compare the last frame with the annotation."""
+    from epir.core.errors import FrameError
+
+    last, problems = -1, list[str]()
+    try:
+        for last, _ in frames:  # noqa: B007
+            pass
+    except FrameError as error:
+        problems.append(error.problem)
+    for name, number in (("onset", clip.onset), ("apex", clip.apex), ("offset", clip.offset)):
+        if number is not None and number > last:
+            problems.append(f"the {name} {number} is past the end of the video, whose last frame is {last}")
+    return "; ".join(problems) or None
+
+
 def _show(result: "Survey") -> None:
     from rich.markup import escape
 
@@ -76,8 +94,8 @@ def _show(result: "Survey") -> None:
 
     corpus = result.corpus
     stdout.print(f"[bold]{corpus.name}[/bold] in {escape(str(corpus.root))}")
-    there = sum(clip.frames is not None and clip.frames.exists() for clip in corpus.clips)
-    found = f"{corpus.tree}, for {there} of {len(corpus)} clips" if there else "none found"
+    present = len(corpus.present)
+    found = f"{corpus.tree}, for {present} of {len(corpus)} clips" if present else "none found"
     stdout.print(f"annotations: {escape(corpus.sheet)}; frames: {found}")
     for note in corpus.notes:
         stdout.print(f"[dim]{escape(note)}[/dim]")

@@ -1,4 +1,4 @@
-"""What the verbs share: two-line errors, progress on stderr, one JSON object on stdout."""
+"""What the verbs share: progress on stderr, one JSON object on stdout."""
 
 import json
 import sys
@@ -60,13 +60,13 @@ class Bar:
         self._task = self._bar.add_task(task, total=total, note="")
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Move the bar on."""
+        """Advance the bar."""
         self._bar.update(self._task, advance=steps)
         if note:
             self._bar.update(self._task, note=note)
 
     def finish(self) -> None:
-        """Leave the bar as it stands."""
+        """Stop drawing; the bar stays on the screen."""
         self._bar.stop()
 
 
@@ -76,20 +76,20 @@ class Lines:
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
         self._task, self._total, self._done = "", 0, 0
-        self._began = self._spoke = 0.0
+        self._began = self._printed = 0.0
 
     def start(self, task: str, total: int) -> None:
-        """Remember the task; the first line comes with its first steps."""
+        """Begin a task; the first line is printed with its first steps."""
         self._task, self._total, self._done = task, total, 0
-        self._began = self._spoke = time.monotonic()
+        self._began = self._printed = time.monotonic()
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Say how far it is, unless the last line is only seconds old."""
+        """Print the status, unless the last line is only seconds old."""
         self._done += steps
         now = time.monotonic()
-        if self._quiet or (self._done < self._total and now - self._spoke < SECONDS_BETWEEN_LINES):
+        if self._quiet or (self._done < self._total and now - self._printed < SECONDS_BETWEEN_LINES):
             return
-        self._spoke = now
+        self._printed = now
         left = (now - self._began) / max(self._done, 1) * (self._total - self._done)
         tail = f", {left:.0f} s left" if self._done < self._total else f", {now - self._began:.0f} s"
         sys.stderr.write(f"{self._task}: {self._done}/{self._total}{tail}{'  ' + note if note else ''}\n")

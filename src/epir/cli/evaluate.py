@@ -5,32 +5,34 @@ from typing import Annotated
 
 import typer
 
-Maps = Annotated[
-    list[Path], typer.Argument(help="Map sets of one size, as epir prepare writes them.", show_default=False)
-]
+from epir.training.recipe import RECIPES
+
+Maps = Annotated[list[Path], typer.Argument(help="Map sets of one size, written by epir prepare.", show_default=False)]
 Protocol = Annotated[
     str, typer.Option(help="cde, sde-casme2, sde-samm, sde-smic, sde-casme3 or sde.", show_default=False)
 ]
 Out = Annotated[Path | None, typer.Option(help="The run folder.", show_default="runs/PROTOCOL-MODEL")]
 Folds = Annotated[
-    str, typer.Option(help="loso (leave one person out), loco (one corpus), or a number of grouped folds.")
+    str,
+    typer.Option(help="loso (leave one subject out), loco (one corpus), or a number of folds grouped by subject."),
 ]
-Seeds = Annotated[int, typer.Option(help="How many seeds; scores are means over them.")]
+Seeds = Annotated[int, typer.Option(help="Number of seeds; scores are means over them.")]
 Training = Annotated[
     str | None,
     typer.Option(
-        help="The recipe: strict, scratch, peer or paper.",
-        show_default="strict; scratch where the shipped weights do not fit; peer for other methods' networks",
+        help=f"Training recipe: {', '.join(RECIPES)}.",
+        show_default="by model; a note says so where the shipped weights do not fit",
     ),
 ]
 Changes = Annotated[
-    list[str] | None, typer.Option("--set", help="Change a setting: training.epochs=30.", show_default=False)
+    list[str] | None,
+    typer.Option("--set", help="Change a setting: training.epochs=30. May be repeated.", show_default=False),
 ]
-EngineName = Annotated[str, typer.Option("--engine", help="local or ray.")]
-Workers = Annotated[int | None, typer.Option(help="Folds at a time.", show_default="one per core")]
-Address = Annotated[str, typer.Option(help="Of a Ray cluster that is already there.", show_default="one is started")]
+EngineName = Annotated[str, typer.Option("--engine", help="Where folds run: local or ray.")]
+Workers = Annotated[int | None, typer.Option(help="Folds run in parallel.", show_default="one per core")]
+Address = Annotated[str, typer.Option(help="Address of a running Ray cluster.", show_default="a cluster is started")]
 Gpus = Annotated[float, typer.Option(help="Each fold's share of a GPU, with --engine ray.")]
-Force = Annotated[bool, typer.Option("--force", help="Begin the run anew and lose its finished folds.")]
+Force = Annotated[bool, typer.Option("--force", help="Start over and discard finished folds.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the scores as one JSON object.")]
 
 
@@ -44,7 +46,7 @@ def evaluate(
     training: Training = None,
     changes: Changes = None,
     zero_shot: Annotated[
-        bool, typer.Option("--zero-shot", help="No training: given weights predict every clip.")
+        bool, typer.Option("--zero-shot", help="No training: the given weights predict every clip.")
     ] = False,
     weights: Annotated[
         Path | None, typer.Option(help="The model folder for --zero-shot.", show_default="the shipped weights")
@@ -56,18 +58,19 @@ def evaluate(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Train and predict every fold, print the table, write the run; a second call finishes what is missing.
+    """Train and predict every fold, print the table and write the run; the same command resumes an unfinished run.
 
     Example: epir evaluate maps --protocol cde --folds 10 --seeds 3 --out runs/first
     """
     from epir.cli.console import emit_json, showing_progress, stdout
     from epir.evaluation import run as single
+    from epir.evaluation.engines import Engine
     from epir.evaluation.published import comparisons
-    from epir.evaluation.series import evaluate_models, models_of
+    from epir.evaluation.series import evaluate_models, parse_models
     from epir.evaluation.table import score_table
 
-    how = single.Engine(engine, workers, address, gpus)
-    names = models_of(model)
+    chosen = Engine(engine, workers, address, gpus)
+    names = parse_models(model)
     with showing_progress(quiet=json) as progress:
         if len(names) > 1 and not zero_shot:
             series = evaluate_models(
@@ -79,7 +82,7 @@ def evaluate(
                 seeds=seeds,
                 training=training,
                 changes=changes or (),
-                engine=how,
+                engine=chosen,
                 force=force,
                 progress=progress,
             )
@@ -96,7 +99,7 @@ def evaluate(
                 changes=changes or (),
                 zero_shot=zero_shot,
                 weights=weights,
-                engine=how,
+                engine=chosen,
                 force=force,
                 progress=progress,
             )
@@ -107,4 +110,4 @@ def evaluate(
         return
     stdout.print(table.text(), markup=False)
     for run in runs:
-        stdout.print(f"the run is in {run.folder}", markup=False)
+        stdout.print(f"run: {run.folder}", markup=False)

@@ -24,7 +24,9 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(help="A folder for pictures of why, timelines and annotated videos.")
     ] = None,
-    engine: Annotated[str | None, typer.Option(help="torch or onnx.", show_default="torch")] = None,
+    backend: Annotated[
+        str | None, typer.Option("--backend", "--engine", help="torch or onnx.", show_default="torch")
+    ] = None,
     threshold: Annotated[
         float | None, typer.Option(help="Answers below this score are `uncertain`.", show_default="the model's own")
     ] = None,
@@ -44,7 +46,7 @@ def predict(
     from epir.recognition.recognizer import Recognizer
     from epir.recognition.wording import answer_lines
 
-    recognizer = Recognizer.from_pretrained(model, engine=engine, threshold=threshold)  # type: ignore[arg-type]
+    recognizer = Recognizer.from_pretrained(model, backend=backend, threshold=threshold)  # type: ignore[arg-type]
     with showing_progress(quiet=json) as progress:
         batch = answer_all(recognizer, inputs, onset=onset, apex=apex, fps=fps, out=out, force=force, progress=progress)
     if json:

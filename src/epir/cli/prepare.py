@@ -31,10 +31,10 @@ def prepare(
     Example: epir prepare casme2 data/CASME2 --out maps/casme2 --contact-sheet
     """
     from epir.cli.console import emit_json, showing_progress, stdout
-    from epir.maps.left_out import read_left_out
+    from epir.flow.recipe import changed, get_recipe
     from epir.maps.prepare import CONTACT_SHEETS, chosen_recipe
     from epir.maps.prepare import prepare as prepare_maps
-    from epir.flow.recipe import changed, get_recipe
+    from epir.maps.resume import read_left_out
 
     chosen = chosen_recipe(get_recipe(recipe, changes or ()), detector, apex)
     given: dict[str, Any] = {"sheet": sheet, "tree": tree, "part": part}

@@ -56,7 +56,7 @@ def synth(
             raise ConfigError(
                 f"{'--recipe' if recipe else '--shares'} is about maps", fix="add --maps N, or leave it out"
             )
-        from epir.synthetic.settings import CorpusSettings
+        from epir.synthetic.corpus import CorpusSettings
 
         corpus = CorpusSettings(
             people=people,

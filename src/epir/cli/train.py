@@ -16,20 +16,30 @@ def train(
     ] = None,
     training: Annotated[
         str | None,
-        typer.Option(help="The recipe: strict, scratch, peer or paper.", show_default="as epir evaluate"),
+        typer.Option(help="The recipe: finetune, scratch, baseline or paper.", show_default="as epir evaluate"),
     ] = None,
     changes: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: training.epochs=30.")] = None,
     folds: Annotated[int, typer.Option(help="Grouped folds that calibrate the scores.")] = 5,
     seed: Annotated[int, typer.Option(help="Of the final model.")] = 0,
     run: Annotated[Path | None, typer.Option(help="Keep the folds as this run; a second call finishes them.")] = None,
     workers: Annotated[int | None, typer.Option(help="Folds at a time.", show_default="one per core")] = None,
-    apart: Annotated[
+    calibrate_on: Annotated[
         list[Path] | None,
-        typer.Option(help="Map sets of other people that calibrate the scores, instead of folds.", show_default=False),
+        typer.Option(
+            "--calibrate-on",
+            "--apart",
+            help="Map sets of other people that calibrate the scores, instead of folds.",
+            show_default=False,
+        ),
     ] = None,
-    resume: Annotated[
+    checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Keep in this file where training stands; a second call goes on.", show_default=False),
+        typer.Option(
+            "--checkpoint",
+            "--resume",
+            help="Save the state of training in this file; a second call resumes from it.",
+            show_default=False,
+        ),
     ] = None,
     note: Annotated[
         Path | None, typer.Option(help="A text file that the model card takes over.", show_default=False)
@@ -45,10 +55,10 @@ def train(
     from dataclasses import asdict
 
     from epir.cli.console import emit_json, showing_progress, stdout
-    from epir.recognition.final import train_final
+    from epir.recognition.final import train as train_model
 
     with showing_progress(quiet=json) as progress:
-        made = train_final(
+        made = train_model(
             maps,
             protocol=protocol,
             out=out,
@@ -60,8 +70,8 @@ def train(
             seed=seed,
             run=run,
             workers=workers,
-            apart=apart or (),
-            resume=resume,
+            calibrate_on=calibrate_on or (),
+            checkpoint=checkpoint,
             note=_read(note),
             half=half,
             force=force,
@@ -82,7 +92,7 @@ def train(
     strict, fitted = made.strict, made.calibration
     stdout.print(f"{made.clips} clips of {made.people} people, protocol {protocol}", markup=False)
     stdout.print(
-        f"strict, {'people kept apart' if apart else 'grouped folds'}: "
+        f"strict, {'other people' if calibrate_on else 'grouped folds'}: "
         f"UF1 {strict['uf1']:.4f}  UAR {strict['uar']:.4f}  accuracy {strict['accuracy']:.4f}"
     )
     errors = f"{fitted.error_before:.3f} -> {fitted.error_after:.3f}"

@@ -1,4 +1,4 @@
-"""Every verb of the command line, in the order in which `epir --help` lists them."""
+"""Every verb of the command line, in the order of `epir --help`."""
 
 from collections.abc import Callable
 from typing import Any

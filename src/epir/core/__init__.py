@@ -1,1 +1,1 @@
-"""What every folder speaks: errors, records, settings, seeds, files, progress."""
+"""What all packages share: errors, records, settings, seeds, files, processes, progress."""

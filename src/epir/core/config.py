@@ -2,6 +2,8 @@
 
 A settings class checks its own combinations in `__post_init__` and raises `ConfigError`; everything here works
 for any such class, nested as deep as needed. Unknown names are refused, with the nearest known one as the fix.
+A class that has renamed a setting lists it in `RENAMED: ClassVar = {"old": "new"}`: files with the old name are read,
+and `--set` takes it with a warning.
 """
 
 import dataclasses
@@ -10,6 +12,7 @@ import json
 import tomllib
 import types
 import typing
+import warnings
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,14 +20,14 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import tomli_w
 
-from epir.core.errors import ConfigError
+from epir.core.errors import ConfigError, EpirWarning
 from epir.core.files import write_text
 
 Settings = TypeVar("Settings")
 
 
 def to_dict(settings: object) -> dict[str, Any]:
-    """Every setting as plain values; `None` is left out, for TOML has no word for it."""
+    """Every setting as plain values; `None`, which TOML does not have, is left out."""
     assert dataclasses.is_dataclass(settings)
     plain: dict[str, Any] = {}
     for field in dataclasses.fields(settings):
@@ -43,13 +46,28 @@ def to_dict(settings: object) -> dict[str, Any]:
 def from_dict(kind: type[Settings], values: Mapping[str, Any], *, section: str = "") -> Settings:
     """Settings of the class `kind`; names that it does not have are refused."""
     hints = typing.get_type_hints(kind)
-    known = [field.name for field in dataclasses.fields(kind) if field.init]  # type: ignore[arg-type]
+    known, renamed = setting_names(kind), _renamed(kind)
     arguments = {}
-    for name, value in values.items():
-        dotted = f"{section}.{name}" if section else name
+    for given, value in values.items():
+        name = renamed.get(given, given)
         refuse_unknown(name, known, section=section)
-        arguments[name] = _convert(value, hints[name], dotted)
+        arguments[name] = _convert(value, hints[name], _dotted(section, name))
     return kind(**arguments)
+
+
+def setting_names(kind: type) -> list[str]:
+    """The settings of a class, by name."""
+    return [field.name for field in dataclasses.fields(kind) if field.init]
+
+
+def current_name(name: str, kind: type, *, section: str = "") -> str:
+    """The name of a setting of `kind` that the user gave; an old one with a warning, an unknown one refused."""
+    new = _renamed(kind).get(name)
+    if new is None:
+        refuse_unknown(name, setting_names(kind), section=section)
+        return name
+    warnings.warn(f"{_dotted(section, name)} is now called {_dotted(section, new)}", EpirWarning, stacklevel=3)
+    return new
 
 
 def refuse_unknown(name: str, known: Iterable[str], *, section: str = "", what: str = "setting") -> None:
@@ -77,9 +95,7 @@ def read_change(change: str) -> tuple[str, Any]:
     """The dotted name and the value in `a.b=value`."""
     name, equals, text = change.partition("=")
     if not equals or not name.strip():
-        raise ConfigError(
-            f"cannot read the setting {change!r}", fix="write it as name=value, for example --set training.epochs=30"
-        )
+        raise ConfigError(f"--set {change} has no value", fix="write name=value, for example --set training.epochs=30")
     return name.strip(), _parse(text.strip())
 
 
@@ -136,12 +152,18 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
+def _renamed(kind: type) -> Mapping[str, str]:
+    return getattr(kind, "RENAMED", {})
+
+
+def _dotted(section: str, name: str) -> str:
+    return f"{section}.{name}" if section else name
+
+
 def _replace(settings: Settings, path: list[str], value: Any, *, section: str) -> Settings:
-    name, rest = path[0], path[1:]
-    known = [field.name for field in dataclasses.fields(settings) if field.init]  # type: ignore[arg-type]
-    refuse_unknown(name, known, section=section)
+    name, rest = current_name(path[0], type(settings), section=section), path[1:]
     inner = getattr(settings, name)
-    dotted = f"{section}.{name}" if section else name
+    dotted = _dotted(section, name)
     if rest:
         if not dataclasses.is_dataclass(inner):
             raise ConfigError(f"{dotted} is a single setting, not a section", fix=f"write --set {dotted}=value")

@@ -1,8 +1,8 @@
-"""The one exception family: what is wrong, and what to do about it."""
+"""The one exception family, which says what is wrong and what to do about it, and the warning."""
 
 
 class EpirError(Exception):
-    """Something the user can put right; `fix` says how."""
+    """Something the user can correct; `fix` says how."""
 
     def __init__(self, problem: str, *, fix: str) -> None:
         super().__init__(f"{problem}\n  fix: {fix}")
@@ -10,12 +10,16 @@ class EpirError(Exception):
         self.fix = fix
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Survive the way back from a worker process: keyword arguments are lost by default."""
+        """Pickling for worker processes: keyword arguments are lost by default."""
         return _rebuild, (type(self), self.problem, self.fix)
 
 
 def _rebuild(kind: type[EpirError], problem: str, fix: str) -> EpirError:
     return kind(problem, fix=fix)
+
+
+class EpirWarning(UserWarning):
+    """Something that the user should know before the work begins; the command line prints it as `note: ...`."""
 
 
 class ConfigError(EpirError):

@@ -1,5 +1,6 @@
-"""Writing files so that an interruption leaves the old one or the new one, never half of one."""
+"""Atomic writing: an interruption leaves the old file or the new one, never half of one."""
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -56,10 +57,16 @@ def whole_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
 
 
 def refuse_overwrite(path: Path, *, force: bool) -> None:
-    """Stop if something is at `path` already, unless the user said `--force`."""
+    """Raise if `path` exists already, unless the user gave `--force`."""
     empty = path.is_dir() and not any(path.iterdir())
     if path.exists() and not force and not empty:
         raise EpirError(f"{path} exists already", fix="choose another name, or add --force to replace it")
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _umask() -> int:

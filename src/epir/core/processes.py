@@ -1,14 +1,30 @@
-"""A pool of processes, one thread each, for work that can be done side by side."""
+"""The processor of this machine, and worker processes of one thread each for work that can be done in parallel."""
 
+import os
+import platform
 import signal
+from pathlib import Path
 from typing import Any
 
 
-def process_pool(workers: int, *, in_order: bool, **options: Any) -> Any:
-    """A `joblib.Parallel` of two or more workers, which gives results in order or each as soon as it is there.
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
-    A terminal sends Ctrl-C to the workers as well. They leave it to the process that started them, which ends them,
-    instead of each telling where it was interrupted.
+
+def processor() -> str:
+    """The model of the processor, or `unknown`."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown"
+
+
+def process_pool(workers: int, *, in_order: bool, **options: Any) -> Any:
+    """A `joblib.Parallel` of two or more workers, which yields results in order or as soon as they are ready.
+
+    A terminal sends Ctrl-C to the workers as well. They ignore it and are ended by their parent; otherwise each would
+    print a traceback.
     """
     from joblib import Parallel
 
@@ -23,5 +39,5 @@ def process_pool(workers: int, *, in_order: bool, **options: Any) -> Any:
 
 
 def ignore_ctrl_c() -> None:
-    """Let an interruption pass by this process."""
+    """Ignore SIGINT in this process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

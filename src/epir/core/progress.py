@@ -1,23 +1,23 @@
-"""How long work tells that it is getting on, without knowing about terminals."""
+"""Progress of long work, whatever shows it: a terminal, a log, a web page or nothing."""
 
 from typing import Protocol
 
 
 class Progress(Protocol):
-    """Told about the steps of a piece of work; the command line draws a bar from it."""
+    """Receives the steps of a task; the command line draws a bar from it."""
 
     def start(self, task: str, total: int) -> None:
         """A task of `total` steps begins (any task before it has ended)."""
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Some steps are done; `note` says something about the latest."""
+        """Some steps are done; `note` is the current status."""
 
     def finish(self) -> None:
         """The task has ended."""
 
 
 class Silent:
-    """Progress that nobody watches: what library calls use unless told otherwise."""
+    """Shows nothing: the default of library calls."""
 
     def start(self, task: str, total: int) -> None:
         """Ignore it."""

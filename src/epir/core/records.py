@@ -1,6 +1,6 @@
-"""The records that every folder speaks: a clip, a fold, a prediction.
+"""The records that all packages share: a clip, a fold, a prediction.
 
-They are frozen and carry their own names, so that nothing ever depends on the order of rows.
+They are frozen and carry their own names, so that nothing depends on the order of rows.
 """
 
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What one fold said about one clip.
+    """The prediction of one fold for one clip.
 
     `strict` comes from the weights after the last epoch, as do `scores` (in the order of the
     protocol's classes). `best_epoch` is the prediction of the epoch that suited the held-out people best: it leaks.

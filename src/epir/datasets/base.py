@@ -1,10 +1,21 @@
-"""What reading a corpus gives back: its clips, what was corrected on the way, and what is wrong with this copy."""
+"""What reading a corpus gives back: its clips, what was corrected on the way, and what is wrong with this copy.
 
+`corrections.csv` holds the values that are put right, `known.csv` the flaws that every copy of a release has.
+"""
+
+import csv
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 from epir.core.records import Clip
+from epir.datasets.spelling import plain
+
+NO_FRAMES = ("no folder", "no frames")  # kinds of defects: this copy does not have the clip
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +39,7 @@ class Defect:
     clip: str
     problem: str
     known: bool = False
+    kind: str = field(default="", compare=False)  # as known.csv names it
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,16 +54,25 @@ class Corpus:
     defects: tuple[Defect, ...] = ()
     tree: str = ""  # which kind of frames was found: `cropped`, `raw`, ...
     notes: tuple[str, ...] = ()  # choices made while reading, such as which of two sheets was taken
+    layout: str = ""  # where no clip has frames: the layout that is expected, and what is there instead
 
     def __len__(self) -> int:
         return len(self.clips)
 
     def __repr__(self) -> str:
         tree = f", {self.tree} frames" if self.tree else ""
+        present, clips = len(self.present), str(len(self.clips))
+        clips = clips if present == len(self.clips) else f"{present} of {clips}"
         return (
-            f"Corpus({self.name}, sheet {self.sheet}{tree}: clips {len(self.clips)}, people {len(self.people)}, "
+            f"Corpus({self.name}, sheet {self.sheet}{tree}: clips {clips}, people {len(self.people)}, "
             f"corrected {len(self.corrected)}, defects {len(self.faults)})"
         )
+
+    @property
+    def present(self) -> tuple[Clip, ...]:
+        """The clips whose frames are in this copy (or lacking in every copy of the release)."""
+        absent = {defect.clip for defect in self.faults if defect.kind in NO_FRAMES}
+        return tuple(clip for clip in self.clips if clip.key not in absent)
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -67,3 +88,105 @@ class Corpus:
     def faults(self) -> tuple[Defect, ...]:
         """The defects that are not known from the release: what is wrong with this copy."""
         return tuple(defect for defect in self.defects if not defect.known)
+
+
+@cache
+def all_corrections() -> tuple[Correction, ...]:
+    """Every line of corrections.csv."""
+    return tuple(Correction(**row) for row in _rows("corrections.csv"))
+
+
+def correct(key: str, cells: Mapping[str, str]) -> tuple[dict[str, str], tuple[Correction, ...]]:
+    """The cells of the clip `key` put right, and the corrections that did it.
+
+    A correction counts only where the sheet has the old value: another version of the sheet may be right already.
+    """
+    applied = tuple(
+        correction
+        for correction in all_corrections()
+        if correction.clip.casefold() == key.casefold() and plain(cells.get(correction.field)) == correction.old
+    )
+    return {**cells, **{correction.field: correction.new for correction in applied}}, applied
+
+
+def known_reason(key: str, problem: str, tree: str) -> str | None:
+    """Why every copy of the release has this problem, or `None` if it should not be there."""
+    for row in _known():
+        fits = fnmatchcase(key.casefold(), row["clip"].casefold()) and row["problem"] == problem
+        if fits and row["tree"] in ("", tree):
+            return row["reason"]
+    return None
+
+
+@cache
+def _known() -> tuple[dict[str, str], ...]:
+    return _rows("known.csv")
+
+
+def _rows(name: str) -> tuple[dict[str, str], ...]:
+    text = files("epir.datasets").joinpath(name).read_text(encoding="utf-8")
+    return tuple(csv.DictReader(text.splitlines()))
+
+
+Problem = tuple[str, str]  # its kind, as known.csv names it, and a sentence
+
+
+def defects(clip: Clip, problems: Iterable[Problem], *, tree: str) -> Iterator[Defect]:
+    """The problems of a clip as defects, each with the reason if every copy of the release has it."""
+    for kind, sentence in problems:
+        reason = known_reason(clip.key, kind, tree)
+        yield Defect(clip.key, f"{sentence} ({reason})" if reason else sentence, known=reason is not None, kind=kind)
+
+
+def order_problems(clip: Clip) -> Iterator[Problem]:
+    """Frames in an order that cannot be, and an apex that leaves no motion to see."""
+    if clip.onset is not None and clip.offset is not None and clip.offset < clip.onset:
+        yield "order", f"the offset {clip.offset} is before the onset {clip.onset}"
+    if clip.apex is None:
+        return
+    if clip.onset is not None and clip.apex < clip.onset:
+        yield "order", f"the apex {clip.apex} is before the onset {clip.onset}"
+    elif clip.onset is not None and clip.apex == clip.onset:
+        yield "apex at onset", "apex and onset are one frame, with no motion between them; the apex policy decides"
+    if clip.offset is not None and clip.apex > clip.offset:
+        yield "order", f"the apex {clip.apex} is after the offset {clip.offset}"
+
+
+def frame_problems(clip: Clip, frames: Sequence[int]) -> Iterator[Problem]:
+    """Frames of the clip that its folder does not hold; `frames` are the numbers that it does hold."""
+    if not frames:
+        yield "no frames", "its folder holds no pictures"
+        return
+    there = set(frames)
+    if len(there) < len(frames):
+        doubled = sorted(number for number, count in Counter(frames).items() if count > 1)
+        yield "doubled frames", f"more than one picture for frame {ranges(doubled)}"
+    for name, number in (("onset", clip.onset), ("apex", clip.apex)):
+        if number is not None and number not in there:
+            yield "missing key frame", f"the {name} frame {number} is missing (the folder has {_span(frames)})"
+    if clip.onset is None or clip.offset is None or clip.offset < clip.onset:
+        return
+    missing = [n for n in range(clip.onset, clip.offset + 1) if n not in there and n not in (clip.onset, clip.apex)]
+    if missing:
+        noun = "frame" if len(missing) == 1 else "frames"
+        yield "missing frames", f"{len(missing)} {noun} of {clip.onset}-{clip.offset} missing: {ranges(missing)}"
+
+
+def ranges(numbers: Sequence[int], most: int = 5) -> str:
+    """Sorted numbers as text, runs shortened: `3-5, 9`; after `most` runs only their count.
+
+    >>> ranges([3, 4, 5, 9])
+    '3-5, 9'
+    """
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    shown = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs[:most])
+    return shown if len(runs) <= most else f"{shown} and {len(runs) - most} more"
+
+
+def _span(frames: Sequence[int]) -> str:
+    return f"{frames[0]}-{frames[-1]}"

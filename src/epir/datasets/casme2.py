@@ -44,7 +44,13 @@ FORMAT = SheetFormat(
     corpus="casme2",
     title="CASME II",
     fps=200.0,
-    sheets=("CASME2-coding-2*.xlsx", "CASME2-coding*.xlsx", "CASME2-coding*.csv", "CASME2*label*.xls*"),
+    sheets=(
+        "CASME2-coding-2*.xlsx",
+        "CASME2-coding*.xlsx",
+        "CASME2-coding*.csv",
+        "CASME2-coding*.xls",
+        "CASME2*label*.xls*",
+    ),
     columns={
         "subject": ("Subject",),
         "clip": ("Filename",),
@@ -56,7 +62,11 @@ FORMAT = SheetFormat(
     further={"action_units": ("Action Units",), "objective_class": ("Objective Classes",)},
     subject="sub{:02d}",
     words=WORDS,
-    layouts=Layouts({"{subject}/{clip}": "frames"}, {"cropped": "*crop*", "selected": "*select*", "raw": "*raw*"}),
+    layouts=Layouts(
+        {"{subject}/{clip}": "frames", "{subject}/{clip}.avi": "video"},
+        {"cropped": "*crop*", "selected": "*select*", "raw": "*raw*"},
+        example="Cropped/sub01/EP02_01f/reg_img46.jpg",
+    ),
     version=version,
 )
 

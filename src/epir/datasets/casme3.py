@@ -45,6 +45,7 @@ FORMAT = SheetFormat(
     layouts=Layouts(
         {"{subject}/{clip}/color": "full", "{subject}/{clip}": "full", "{subject}_{clip}_{onset}": "clips"},
         {},
+        example="part_A/spNO.1/a/color/123.jpg",
         ignored=("depth", "video"),
     ),
 )

@@ -1,19 +1,132 @@
-"""Matching the rows of a sheet to the folders that hold their frames.
+"""Folders on disk, and which of them hold the frames of which clip.
 
-A layout is a path with names in braces, such as `{subject}/{clip}`. Subjects match by their number, everything else
-without regard to case. A corpus may lie on disk as several trees (cropped and raw); the most complete one is taken.
+Each folder is listed once; no picture is opened. A layout is a path with names in braces, such as `{subject}/{clip}`,
+or `{subject}/{clip}.avi` for videos. Subjects match by their number, everything else without regard to case. A corpus
+may lie on disk as several trees (cropped and raw); the most complete one is taken.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from epir.core.errors import DatasetError
-from epir.datasets.spelling import subject_number
-from epir.datasets.tree import Tree
+from epir.datasets.spelling import frame_of_file, is_archive, is_video, subject_number
 
 DEEPEST = 5  # how far below the root the folder that holds the subjects may lie
+VIDEO = "video"  # the kind of tree that holds one video per clip
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What one folder holds."""
+
+    folders: dict[str, Path]  # by name, sorted
+    frames: tuple[int, ...]  # frame numbers, sorted
+    files: tuple[str, ...]  # names of everything that is no picture, sorted
+
+    @property
+    def videos(self) -> list[str]:
+        """The names of the videos."""
+        return [name for name in self.files if is_video(name)]
+
+
+class Tree:
+    """The folders below a root, each listed at most once."""
+
+    def __init__(self, root: Path) -> None:
+        refuse_archive(root)
+        if root.is_file():
+            raise DatasetError(f"{root} is a file", fix="give the folder into which the corpus was unpacked")
+        self.root = root
+        self._listings: dict[Path, Listing] = {}
+
+    def look(self, folder: Path) -> Listing:
+        """What `folder` holds; hidden files and archives' leftovers are passed over."""
+        if folder not in self._listings:
+            self._listings[folder] = _scan(folder)
+        return self._listings[folder]
+
+    def below(self, folder: Path, depth: int) -> Iterator[Path]:
+        """`folder` and the folders down to `depth` levels below it, nearest first."""
+        level = [folder]
+        for _ in range(depth + 1):
+            yield from level
+            level = [child for parent in level for child in self.look(parent).folders.values()]
+
+    def names(self, folder: Path) -> list[str]:
+        """The names of a folder and of those above it down from the root, nearest first, in lower case."""
+        above = folder.relative_to(self.root).parts
+        return [name.casefold() for name in (*reversed(above), self.root.name)]
+
+    def relative(self, path: Path) -> str:
+        """The path below the root, for messages; the root's own name for the root."""
+        return path.relative_to(self.root).as_posix() if self.root in path.parents else path.name
+
+    def contents(self) -> str:
+        """In words, what lies below the root: archives, videos and pictures, each with an example."""
+        archives: list[str] = []
+        videos: list[str] = []
+        pictures: list[Path] = []
+        count = 0
+        for folder in self.below(self.root, DEEPEST):
+            listing = self.look(folder)
+            archives += [self.relative(folder / name) for name in listing.files if is_archive(name)]
+            videos += [self.relative(folder / name) for name in listing.videos]
+            if listing.frames:
+                pictures.append(folder)
+                count += len(listing.frames)
+        found = []
+        if archives:
+            found.append(f"{_counted(len(archives), 'archive')} not unpacked ({_examples(archives)})")
+        if videos:
+            found.append(f"{_counted(len(videos), 'video')} ({_examples(videos)})")
+        if len(pictures) == 1:
+            found.append(f"{_counted(count, 'picture')} in one folder ({self.relative(pictures[0])})")
+        elif pictures:
+            found.append(f"pictures in {len(pictures)} folders ({_examples([self.relative(p) for p in pictures])})")
+        if not found:
+            listing = self.look(self.root)
+            names = [*(f"{name}/" for name in listing.folders), *listing.files]
+            found.append(f"neither pictures nor videos ({_examples(names)})" if names else "nothing")
+        return ", ".join(found)
+
+
+def refuse_archive(path: Path) -> None:
+    """Stop if a corpus is given as the archive it came in."""
+    if path.is_file() and is_archive(path.name):
+        raise DatasetError(f"{path} is an archive that was not unpacked", fix="unpack it, and give the folder")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _examples(names: Sequence[str], most: int = 2) -> str:
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def _scan(folder: Path) -> Listing:
+    folders, frames, files = {}, [], []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith(".") or entry.name == "__MACOSX":
+                    continue
+                number = frame_of_file(entry.name)
+                if number is not None:
+                    frames.append(number)
+                elif entry.is_dir():
+                    folders[entry.name] = folder / entry.name
+                else:
+                    files.append(entry.name)
+    except OSError as error:
+        raise DatasetError(
+            f"the folder {folder} cannot be listed: {error.strerror}",
+            fix="give yourself the right to read it, or check the disk",
+        ) from None
+    return Listing(dict(sorted(folders.items())), tuple(sorted(frames)), tuple(sorted(files)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +135,7 @@ class Layouts:
 
     kinds: Mapping[str, str]  # layout -> the kind of tree that it makes
     names: Mapping[str, str]  # kind of tree -> pattern of a folder's name that tells it
+    example: str = ""  # the path of one frame, for messages
     ignored: tuple[str, ...] = ()  # folders that never lead to frames
     clip_name: Callable[[str], str] = str.casefold  # one spelling for a clip's folder
 
@@ -31,7 +145,7 @@ class Layouts:
         return list(dict.fromkeys([*self.names, *self.kinds.values()]))
 
     def meaning(self, part: str, name: str) -> object:
-        """What a folder's name stands for at this part of a layout: equal for all its spellings."""
+        """What a name stands for at this part of a layout: equal for all its spellings."""
         if part == "{subject}":
             number = subject_number(name)
             return name if number is None else number
@@ -48,7 +162,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """The folders of one kind of tree, by clip."""
+    """The folders (or videos) of one kind of tree, by clip."""
 
     kind: str = ""
     folders: Mapping[str, Path] = field(default_factory=dict)
@@ -60,21 +174,21 @@ def match_folders(tree: Tree, places: Sequence[Place], layouts: Layouts, *, want
     """The folder of each clip, in the kind of tree called `wanted` or else in the most complete one."""
     search = _Search(tree, layouts)
     trees = search.trees(places)
-    if wanted is not None and wanted not in trees:
+    matched = {
+        kind: folders
+        for kind, roots in trees.items()
+        if (folders := {place.clip: folder for place in places if (folder := search.folder(place, roots))})
+    }
+    if wanted is not None and wanted not in matched:
         raise DatasetError(
             f"{tree.root} has no {wanted!r} frames",
-            fix=f"choose one of: {', '.join(trees)}" if trees else "unpack the frames there",
+            fix=f"choose one of: {', '.join(matched)}" if matched else "unpack the frames there",
         )
-    matched = {
-        kind: {place.clip: folder for place in places if (folder := search.folder(place, roots))}
-        for kind, roots in trees.items()
-        if wanted in (None, kind)
-    }
     if not matched:
         return Matches()
-    best = max(matched, key=lambda kind: len(matched[kind]))  # of equals the first, which is the preferred one
+    best = wanted or max(matched, key=lambda kind: len(matched[kind]))  # of equals the first, the preferred one
     homes = dict.fromkeys(folder for folder, _ in trees[best])
-    return Matches(best, matched[best], tuple(homes), tuple(kind for kind in trees if kind != best))
+    return Matches(best, matched[best], tuple(homes), tuple(kind for kind in matched if kind != best))
 
 
 def frame_notes(disk: Tree, homes: Sequence[Path], other_kinds: Sequence[str]) -> Iterator[str]:
@@ -116,12 +230,12 @@ class _Search:
         return {kind: found[kind] for kind in self.layouts.order if kind in found}
 
     def folder(self, place: Place, roots: Sequence[tuple[Path, str]]) -> Path | None:
-        """The clip's folder: the first that holds frames, or the first that is there at all."""
+        """The clip's video, or its folder: the first that holds frames, or the first that is there at all."""
         there: Path | None = None
         for root, layout in roots:
             for spelling in place.spellings:
                 folder = self._follow(root, layout.split("/"), spelling)
-                if folder is not None and self.tree.look(folder).frames:
+                if folder is not None and (is_video(layout) or self.tree.look(folder).frames):
                     return folder
                 there = there or folder
         return there
@@ -136,16 +250,25 @@ class _Search:
 
     def _index(self, folder: Path, part: str) -> dict[object, list[Path]]:
         if (folder, part) not in self._indices:
+            listing = self.tree.look(folder)
+            here = listing.folders
+            if is_video(part):
+                part_of, here = Path(part).stem, {Path(name).stem: folder / name for name in listing.videos}
+            else:
+                part_of = part
             index: dict[object, list[Path]] = {}
-            for name, path in self.tree.look(folder).folders.items():
-                index.setdefault(self.layouts.meaning(part, name), []).append(path)
+            for name, path in here.items():
+                index.setdefault(self.layouts.meaning(part_of, name), []).append(path)
             self._indices[folder, part] = index
         return self._indices[folder, part]
 
     def _wanted(self, part: str, spelling: Mapping[str, str]) -> object:
+        part = Path(part).stem if is_video(part) else part
         return self.layouts.meaning(part, part.format(**spelling))
 
     def _kind(self, folder: Path, layout: str) -> str:
+        if is_video(layout):
+            return VIDEO
         names = self.tree.names(folder)
         patterns = self.layouts.names.items()
         told = (kind for name in names for kind, pattern in patterns if fnmatchcase(name, pattern))

@@ -7,15 +7,13 @@ from pathlib import Path
 
 from epir.core.errors import DatasetError
 from epir.core.records import Clip
-from epir.datasets.base import Corpus, Correction, Defect
-from epir.datasets.corrections import correct
-from epir.datasets.folders import Layouts, Matches, Place, frame_notes, match_folders
-from epir.datasets.inspection import Problem, defects, frame_problems, order_problems
+from epir.datasets.base import Corpus, Correction, Defect, Problem, correct, defects, frame_problems, order_problems
+from epir.datasets.folders import VIDEO, Layouts, Matches, Place, Tree, frame_notes, match_folders
 from epir.datasets.sheet import Row, Table, find_sheet, read_table
-from epir.datasets.spelling import frame_number, plain, subject_number, synonyms, whole
-from epir.datasets.tree import Tree
+from epir.datasets.spelling import frame_number, is_video, plain, subject_number, synonyms, whole
 
 FRAMES = ("onset", "apex", "offset")
+FIRST_FRAME = 1  # the number that sheets give to the first frame of a recording
 
 
 def version_in_name(clips: Sequence[Clip], table: Table) -> str:
@@ -71,7 +69,9 @@ class Entry:
 def load_sheet(form: SheetFormat, root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
     """The corpus that `form` describes, as found under `root`."""
     disk = Tree(root)
-    path, others = (Path(sheet), ()) if sheet else find_sheet(disk, form.sheets, title=form.title)
+    path, others = (
+        (Path(sheet), ()) if sheet else find_sheet(disk, form.sheets, title=form.title, example=form.layouts.example)
+    )
     table = read_table(path, {**form.columns, **form.further}, page=form.page, optional=form.further)
     entries = _entries(form, table)
     if not entries:
@@ -95,7 +95,13 @@ def load_sheet(form: SheetFormat, root: Path, *, sheet: str | Path | None = None
         defects=tuple(found),
         tree=matches.kind,
         notes=tuple(_notes(disk, path, others, matches)),
+        layout="" if matches.folders else layout_problem(disk, form.layouts),
     )
+
+
+def layout_problem(disk: Tree, layouts: Layouts) -> str:
+    """Which layout is expected, and what is there instead."""
+    return f"frames are expected as {layouts.example}; found instead: {disk.contents()}"
 
 
 def _entries(form: SheetFormat, table: Table) -> list[Entry]:
@@ -144,6 +150,8 @@ def _clip(form: SheetFormat, entry: Entry, folder: Path | None) -> tuple[Clip, l
             numbers[name] = None
             problems.append(("no number", f"the {name} is {cells[name]!r}, which is no frame number"))
         else:
+            if (number := numbers[name]) is not None and folder is not None and is_video(folder.name):
+                numbers[name] = number - FIRST_FRAME  # frames of a video are counted from 0
             if name in form.columns and numbers[name] is None:
                 what = "; the apex policy decides" if name == "apex" else ""
                 problems.append((f"no {name}", f"the sheet gives no {name}{what}"))
@@ -164,6 +172,9 @@ def _clip(form: SheetFormat, entry: Entry, folder: Path | None) -> tuple[Clip, l
 def _folder_problems(disk: Tree, clip: Clip) -> Iterator[Problem]:
     if clip.frames is None:
         yield "no folder", "no folder with its frames was found"
+    elif is_video(clip.frames.name):
+        if not clip.frames.stat().st_size:
+            yield "no frames", "its video is empty"
     else:
         yield from frame_problems(clip, disk.look(clip.frames).frames)
 
@@ -173,3 +184,5 @@ def _notes(disk: Tree, path: Path, others: Sequence[Path], matches: Matches) -> 
     if others:
         yield f"other sheets there: {', '.join(map(disk.relative, others))} (choose with --sheet)"
     yield from frame_notes(disk, matches.homes, matches.other_kinds)
+    if matches.kind == VIDEO:
+        yield f"frames of a video are counted from 0: frame {FIRST_FRAME} of the sheet is frame 0"

@@ -10,15 +10,16 @@ from pathlib import Path
 
 from epir.core.errors import DatasetError
 from epir.core.records import Clip
-from epir.datasets.base import Corpus, Defect
-from epir.datasets.inspection import Problem, defects, frame_problems, order_problems
+from epir.datasets.base import Corpus, Defect, Problem, defects, frame_problems, order_problems
+from epir.datasets.folders import Tree, refuse_archive
 from epir.datasets.sheet import Row, read_table
-from epir.datasets.spelling import MISSING, PICTURES, frame_number
-from epir.datasets.tree import Tree
+from epir.datasets.spelling import MISSING, PICTURES, frame_number, is_archive
 
 COLUMNS = ("clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps", "corpus")
 OPTIONAL = ("onset", "apex", "offset", "fps", "corpus")
 NAME = "manifest.csv"
+SYNTHETIC_NAME = "annotations.csv"
+NO_EXPRESSION = "none"  # the emotion of synthetic clips without one; their column `kind` says what happens instead
 
 
 def load(root: Path, *, sheet: str | Path | None = None) -> Corpus:
@@ -26,8 +27,18 @@ def load(root: Path, *, sheet: str | Path | None = None) -> Corpus:
     return read_manifest(Path(sheet) if sheet else find_manifest(root), root=root)
 
 
+def load_synthetic(root: Path, *, sheet: str | Path | None = None) -> Corpus:
+    """The clips of a corpus that `epir synth` wrote: a manifest called annotations.csv."""
+    refuse_archive(root)
+    path = Path(sheet) if sheet else root / SYNTHETIC_NAME
+    if not path.is_file():
+        raise DatasetError(f"there is no {SYNTHETIC_NAME} in {root}", fix=f"write a corpus there: epir synth {root}")
+    return read_manifest(path, root=root, corpus="synthetic")
+
+
 def find_manifest(root: Path, name: str = NAME) -> Path:
     """The CSV called `name` in a folder, or the only CSV there."""
+    refuse_archive(root)
     if root.is_file():
         return root
     found = sorted(path for path in root.glob("*.csv") if not path.name.startswith("."))
@@ -118,6 +129,8 @@ def _with_frames(clip: Clip, written: str, disk: Tree) -> tuple[Clip, list[Probl
         return clip, [("no folder", f"there is no folder or video {written}")]
     if place.suffix.casefold() in PICTURES:
         return clip, [("no folder", f"{written} is one picture; give the folder that holds it")]
+    if is_archive(place.name):
+        return clip, [("no folder", f"{written} is an archive that was not unpacked")]
     return _filled(clip, onset=0, offset=None), []
 
 

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 
 from epir.core.errors import ProtocolError
 from epir.core.records import Clip
-from epir.datasets import casme2, casme3, samm, smic, synthetic
+from epir.datasets import casme2, casme3, manifest, samm, smic
 from epir.datasets.spelling import synonyms
 
 OWN_WORDS: Mapping[str, frozenset[str]] = {
@@ -20,7 +20,7 @@ OWN_WORDS: Mapping[str, frozenset[str]] = {
     "smic": smic.WORDS,
     "casme3": casme3.WORDS,
 }
-NO_CLASS = {("synthetic", synthetic.NO_EXPRESSION)}  # words that are no class under any protocol
+NO_CLASS = {("synthetic", manifest.NO_EXPRESSION)}  # words that are no class under any protocol
 THREE = ("negative", "positive", "surprise")
 
 

@@ -10,12 +10,12 @@ from epir.core.errors import DatasetError
 from epir.datasets.base import Corpus
 
 _HOME = {
-    "casme2": "epir.datasets.casme2",
-    "samm": "epir.datasets.samm",
-    "smic": "epir.datasets.smic",
-    "casme3": "epir.datasets.casme3",
-    "synthetic": "epir.datasets.synthetic",
-    "manifest": "epir.datasets.manifest",
+    "casme2": "epir.datasets.casme2:load",
+    "samm": "epir.datasets.samm:load",
+    "smic": "epir.datasets.smic:load",
+    "casme3": "epir.datasets.casme3:load",
+    "synthetic": "epir.datasets.manifest:load_synthetic",
+    "manifest": "epir.datasets.manifest:load",
 }
 
 
@@ -40,7 +40,8 @@ def load_corpus(name: str, root: str | Path, **options: Any) -> Corpus:
     folder = Path(root).expanduser()
     if not folder.exists():
         raise DatasetError(f"there is no folder {folder}", fix=f"give the folder into which {wanted} was unpacked")
-    load = import_module(_HOME[wanted]).load
+    module, _, function = _HOME[wanted].partition(":")
+    load = getattr(import_module(module), function)
     known = [name for name in signature(load).parameters if name != "root"]
     for option in options:
         if option not in known:

@@ -38,7 +38,7 @@ FORMAT = SheetFormat(
     further={"action_units": ("Action Units",), "objective_class": ("Objective Classes",)},
     subject="{:03d}",
     words=WORDS,
-    layouts=Layouts({"{subject}/{clip}": "frames"}, {"cropped": "*crop*"}),
+    layouts=Layouts({"{subject}/{clip}": "frames"}, {"cropped": "*crop*"}, example="006/006_1_2/006_05562.jpg"),
 )
 
 

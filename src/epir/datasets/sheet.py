@@ -1,7 +1,9 @@
 """Annotation sheets: finding the file, and reading its rows by the names of the columns."""
 
+import codecs
 import csv
 import io
+import struct
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,11 +14,11 @@ from typing import NoReturn
 from zipfile import BadZipFile
 
 from epir.core.errors import DatasetError
+from epir.datasets.folders import Tree
 from epir.datasets.spelling import column, plain
-from epir.datasets.tree import Tree
 
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
-_DAMAGE = (BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError, RuntimeError, SyntaxError)
+_DAMAGE = (BadZipFile, zlib.error, EOFError, LookupError, ValueError, OSError, RuntimeError, SyntaxError)
 Grid = list[list[str]]
 
 
@@ -38,7 +40,7 @@ class Table:
     rows: tuple[Row, ...]
 
 
-def find_sheet(tree: Tree, patterns: Sequence[str], *, title: str) -> tuple[Path, tuple[Path, ...]]:
+def find_sheet(tree: Tree, patterns: Sequence[str], *, title: str, example: str = "") -> tuple[Path, tuple[Path, ...]]:
     """The annotation sheet of a corpus, and others that would do; of several versions the newest is taken."""
     named: dict[str, list[Path]] = {pattern: [] for pattern in patterns}
     for folder in tree.below(tree.root, depth=2):
@@ -51,8 +53,9 @@ def find_sheet(tree: Tree, patterns: Sequence[str], *, title: str) -> tuple[Path
     ]
     if not found:
         raise DatasetError(
-            f"there is no annotation sheet of {title} in {tree.root}",
-            fix=f"put it there (looked for: {', '.join(patterns)}), or give its path with --sheet",
+            f"there is no annotation sheet of {title} in {tree.root}; it holds {tree.contents()}",
+            fix=f"put it there (looked for: {', '.join(patterns)}), or give its path with --sheet"
+            + (f"; frames are expected as {example}" if example else ""),
         )
     return found[0], tuple(found[1:])
 
@@ -64,7 +67,7 @@ def read_table(
     page: str = "",
     optional: Iterable[str] = (),
 ) -> Table:
-    """The rows of a sheet, .xlsx or .csv; `fields` gives the names that each field's column may have.
+    """The rows of a sheet, .xlsx, .xls or .csv; `fields` gives the names that each field's column may have.
 
     The header is the first row that names the columns of `subject` and `clip`; the page called `page` is tried first.
     """
@@ -118,22 +121,22 @@ def _refuse(path: Path, spellings: Sequence[str], found: Sequence[str]) -> NoRet
 
 def _pages(path: Path) -> Iterator[tuple[str, Grid]]:
     """Every page of a sheet as texts; a .csv has one."""
-    with path.open("rb") as file:
-        start = file.read(8)
-    if start.startswith(_OLD_EXCEL):
-        raise DatasetError(
-            f"{path} is in the old Excel format, or has a password",
-            fix="open it and save it as .xlsx or .csv, without a password",
-        )
-    if start.startswith(_ZIP):
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read: {error.strerror}", fix="check its permissions") from None
+    if content.startswith(_OLD_EXCEL):
+        yield from _old_workbook(path, content)
+    elif content.startswith(_ZIP):
         yield from _workbook(path)
     elif path.suffix.casefold() in (".xlsx", ".xls"):
         raise DatasetError(f"{path} is damaged: it is no Excel file", fix="copy it again from the release")
     else:
-        yield "", _comma_separated(path)
+        yield "", _comma_separated(path, content)
 
 
 def _workbook(path: Path) -> Iterator[tuple[str, Grid]]:
+    """The pages of an .xlsx."""
     import openpyxl
 
     with warnings.catch_warnings():
@@ -148,12 +151,42 @@ def _workbook(path: Path) -> Iterator[tuple[str, Grid]]:
             raise DatasetError(f"{path} cannot be read: {error}", fix="copy it again from the release") from None
 
 
-def _comma_separated(path: Path) -> Grid:
-    content = path.read_bytes()
+def _old_workbook(path: Path, content: bytes) -> Iterator[tuple[str, Grid]]:
+    """The pages of an .xls; a workbook with a password, .xlsx or .xls, looks like one too."""
+    import xlrd
+
     try:
-        text = content.decode("utf-8-sig")
+        book = xlrd.open_workbook(file_contents=content, logfile=io.StringIO())
+        pages = [(page.name, [page.row_values(row) for row in range(page.nrows)]) for page in book.sheets()]
+    except (xlrd.XLRDError, xlrd.compdoc.CompDocError, struct.error, AssertionError, TypeError, *_DAMAGE) as error:
+        raise DatasetError(
+            f"{path} cannot be read: {error or 'it is damaged'}",
+            fix="if it has a password, save it without one; else copy it again from the release",
+        ) from None
+    for name, rows in pages:
+        yield name, [[plain(cell) for cell in row] for row in rows]
+
+
+def _comma_separated(path: Path, content: bytes) -> Grid:
+    """The rows of a .csv, in the encodings and with the separators that spreadsheets write."""
+    text = io.StringIO(_decoded(content), newline=None).read()  # one kind of line end
+    start = text[:10_000]
+    separator = max(",;\t", key=start.count)  # spreadsheets in some countries write semicolons
+    try:
+        return [[plain(cell) for cell in row] for row in csv.reader(io.StringIO(text), delimiter=separator)]
+    except csv.Error as error:
+        raise DatasetError(f"{path} is no table of text: {error}", fix="save it as CSV with commas, in UTF-8") from None
+
+
+def _decoded(content: bytes) -> str:
+    """The text of a file: UTF-8, UTF-16 (marked, or told by its zeros), or else the Windows code page."""
+    half = content[:2000]
+    zeros = half[0::2].count(0), half[1::2].count(0)
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16", errors="replace")
+    if max(zeros) > len(half) / 4:
+        return content.decode("utf-16-be" if zeros[0] > zeros[1] else "utf-16-le", errors="replace")
+    try:
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        text = content.decode("cp1252", errors="replace")
-    first = text.partition("\n")[0]
-    separator = max(",;\t", key=first.count)  # spreadsheets in some countries write semicolons
-    return [[plain(cell) for cell in row] for row in csv.reader(io.StringIO(text), delimiter=separator)]
+        return content.decode("cp1252", errors="replace")

@@ -7,15 +7,15 @@ The parts HS, VIS and NIR show the same people, so that a clip of VIS or NIR car
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 from epir.core.errors import DatasetError
 from epir.core.records import Clip
-from epir.datasets.base import Corpus
-from epir.datasets.discovery import FolderFormat, load_folders
-from epir.datasets.folders import Layouts
+from epir.datasets.base import Corpus, Defect, Problem, defects, frame_problems
+from epir.datasets.folders import DEEPEST, Layouts, Tree, frame_notes
 from epir.datasets.loading import SheetFormat, load_sheet
 from epir.datasets.sheet import Row, Table
 
@@ -25,8 +25,12 @@ NOT_COMPOSITE = ("smic/*/vis_*", "smic/*/nir_*")
 RATES = {"hs": 100.0, "vis": 25.0, "nir": 25.0}
 PARTS = (*RATES, *(f"{part}-e" for part in RATES))
 TOKENS = {"ne": "negative", "po": "positive", "sur": "surprise"}
+TREES = {"cropped": "crop", "raw": "raw"}  # kind of tree: what the name of a folder contains; preferred first
 
+_SUBJECT = re.compile(r"s(\d+)", re.IGNORECASE)
 _CLIP = re.compile(r"s0*(\d+)_(ne|po|sur)_0*(\d+)", re.IGNORECASE)
+_PART = re.compile(r"(?:^|[^a-z])(hs|vis|nir)(?:[^a-z]|$)")
+_LONG = re.compile(r"(hs|vis|nir)[-_ ]?long|smic[-_ ]?(hs|vis|nir)[-_ ]?e$")  # folders of SMIC-E
 
 
 def clip_name(text: str) -> str:
@@ -35,25 +39,21 @@ def clip_name(text: str) -> str:
     return f"s{int(found[1]):02d}_{found[2].lower()}_{int(found[3]):02d}" if found else text.casefold()
 
 
-def folder_format(part: str) -> FolderFormat:
-    """The trimmed clips of one part: `HS/s1/micro/negative/s1_ne_01`."""
-    return FolderFormat(
-        corpus="smic",
-        title="SMIC",
-        example=f"{part.upper()}/s1/micro/negative/s1_ne_01",
-        part=part,
-        fps=RATES[part],
-        parts=re.compile(r"(?:^|[^a-z])(hs|vis|nir)(?:[^a-z]|$)"),
-        subject_folder=re.compile(r"s(\d+)", re.IGNORECASE),
-        subject="s{:02d}",
-        clip=_CLIP,
-        clip_name=clip_name,
-        clip_prefix="" if part == "hs" else f"{part}_",
-        tokens=TOKENS,
-        trees={"cropped": "crop", "raw": "raw"},
-        elsewhere=re.compile(r"(hs|vis|nir)[-_ ]?long|smic[-_ ]?(hs|vis|nir)[-_ ]?e$"),
-        elsewhere_fix=f"these are the long clips of SMIC-E: add --part {part}-e, or unpack SMIC_all_cropped",
-    )
+def subject_name(number: str) -> str:
+    """A subject's name in full: `s01`."""
+    return f"s{int(number):02d}"
+
+
+def load(root: Path, *, part: str = "hs", tree: str | None = None, sheet: str | Path | None = None) -> Corpus:
+    """One part of SMIC as found under `root`."""
+    part = part.casefold()
+    if part not in PARTS:
+        raise DatasetError(f"SMIC has no part {part!r}", fix=f"use one of: {', '.join(PARTS)}")
+    if part.endswith("-e"):
+        return load_sheet(long_format(part.removesuffix("-e")), root, sheet=sheet, tree=tree)
+    if sheet is not None:
+        raise DatasetError("SMIC has no annotation sheet", fix=f"leave --sheet out, or add --part {part}-e for SMIC-E")
+    return load_folders(part, root, tree=tree)
 
 
 def long_format(part: str) -> SheetFormat:
@@ -86,19 +86,124 @@ def long_format(part: str) -> SheetFormat:
         subject="s{:02d}",
         clip="{name}",
         words=WORDS,
-        layouts=Layouts({"{subject}/{clip}": "unnamed"}, {f"long {part}": f"*{part}*"}, clip_name=clip_name),
+        layouts=Layouts(
+            {"{subject}/{clip}": "unnamed"},
+            {f"long {part}": f"*{part}*"},
+            example=f"{part.upper()}_long/SMIC-{part.upper()}-E/s01/s01_ne_01/image559740.jpg",
+            clip_name=clip_name,
+        ),
         version=version,
         events=events,
     )
 
 
-def load(root: Path, *, part: str = "hs", tree: str | None = None, sheet: str | Path | None = None) -> Corpus:
-    """One part of SMIC as found under `root`."""
-    part = part.casefold()
-    if part not in PARTS:
-        raise DatasetError(f"SMIC has no part {part!r}", fix=f"use one of: {', '.join(PARTS)}")
-    if part.endswith("-e"):
-        return load_sheet(long_format(part.removesuffix("-e")), root, sheet=sheet, tree=tree)
-    if sheet is not None:
-        raise DatasetError("SMIC has no annotation sheet", fix=f"leave --sheet out, or add --part {part}-e for SMIC-E")
-    return load_folders(folder_format(part), root, tree=tree)
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A folder that holds subjects: of which part, and of which kind of tree."""
+
+    folder: Path
+    part: str  # empty where no folder's name tells it
+    tree: str  # empty for SMIC-E
+
+
+def load_folders(part: str, root: Path, *, tree: str | None = None) -> Corpus:
+    """The trimmed clips of one part: `HS/s1/micro/negative/s1_ne_01`."""
+    disk = Tree(root)
+    homes = list(_homes(disk))
+    named = any(home.part for home in homes)
+    fitting = [home for home in homes if home.tree and (home.part == part or not named)]
+    kinds = [kind for kind in (*TREES, "frames") if any(home.tree == kind for home in fitting)]
+    if not kinds or tree not in (None, *kinds):
+        raise _nothing(disk, part, tree, homes)
+    kind = tree or kinds[0]
+    found: list[tuple[Clip, list[Defect]]] = []
+    chosen = [home.folder for home in fitting if home.tree == kind]
+    for folder in chosen:
+        found += [(clip, list(defects(clip, bad, tree=kind))) for clip, bad in _clips(disk, folder, part)]
+    if not found:
+        raise _nothing(disk, part, tree, [])
+    found.sort(key=lambda pair: pair[0].key)
+    for (first, _), (second, _) in pairwise(found):
+        if first.key == second.key:
+            raise DatasetError(
+                f"the clip {first.key} is there twice: {first.frames} and {second.frames}", fix="remove one of the two"
+            )
+    notes = frame_notes(disk, chosen, [other for other in kinds if other != kind])
+    return Corpus(
+        name="smic",
+        root=root,
+        sheet=part,
+        clips=tuple(clip for clip, _ in found),
+        defects=tuple(defect for _, bad in found for defect in bad),
+        tree=kind,
+        notes=tuple(notes),
+    )
+
+
+def _homes(disk: Tree) -> Iterator[Home]:
+    level = [disk.root]
+    for _ in range(DEEPEST + 1):
+        below: list[Path] = []
+        for folder in level:
+            folders = disk.look(folder).folders
+            subjects = {name for name in folders if _SUBJECT.fullmatch(name)}
+            if subjects:
+                yield _home(disk, folder)
+            below += [path for name, path in folders.items() if name not in subjects]
+        level = below
+
+
+def _home(disk: Tree, folder: Path) -> Home:
+    names = disk.names(folder)
+    if any(_LONG.search(name) for name in names):
+        return Home(folder, "", "")
+    part = next((found[1] for name in names if (found := _PART.search(name))), "")
+    tree = next((kind for name in names for kind, word in TREES.items() if word in name), "frames")
+    return Home(folder, part, tree)
+
+
+def _clips(disk: Tree, home: Path, part: str) -> Iterator[tuple[Clip, list[Problem]]]:
+    for name, folder in disk.look(home).folders.items():
+        if match := _SUBJECT.fullmatch(name):
+            for below in disk.below(folder, depth=3):
+                if _CLIP.fullmatch(below.name):
+                    yield _clip(disk, below, part, subject_name(match[1]))
+
+
+def _clip(disk: Tree, folder: Path, part: str, subject: str) -> tuple[Clip, list[Problem]]:
+    frames = disk.look(folder).frames
+    above = folder.parent.name.casefold()
+    match = _CLIP.fullmatch(folder.name)
+    assert match is not None
+    word, told = TOKENS[match[2].casefold()], subject_name(match[1])
+    clip = Clip(
+        corpus="smic",
+        subject=subject,
+        clip=("" if part == "hs" else f"{part}_") + clip_name(folder.name),
+        emotion=above if above in WORDS else word,
+        onset=frames[0] if frames else None,
+        offset=frames[-1] if frames else None,
+        fps=RATES[part],
+        frames=folder,
+    )
+    problems = list(frame_problems(clip, frames))
+    if clip.emotion != word:
+        problems.append(("emotion", f"it lies under {above!r}, but its name says {word!r}"))
+    if told != subject:
+        problems.append(("subject", f"it lies under {subject}, but its name says {told}"))
+    return clip, problems
+
+
+def _nothing(disk: Tree, part: str, tree: str | None, homes: list[Home]) -> DatasetError:
+    wanted = f"{tree} frames of the part {part}" if tree else f"clips of the part {part}"
+    here = sorted({f"{home.part or 'an unnamed part'} ({home.tree})" for home in homes if home.tree})
+    problem = f"{disk.root} holds no {wanted} of SMIC"
+    if here:
+        return DatasetError(problem, fix=f"found there: {', '.join(here)}; choose with --part and --tree")
+    if homes:
+        fix = f"these are the long clips of SMIC-E: add --part {part}-e, or unpack SMIC_all_cropped"
+        return DatasetError(problem, fix=fix)
+    return DatasetError(
+        f"{problem}; found instead: {disk.contents()}",
+        fix=f"unpack it so that it holds folders such as {part.upper()}/s1/micro/negative/s1_ne_01",
+    )

@@ -5,6 +5,8 @@ from pathlib import PurePath
 
 MISSING = frozenset({"", "/", "\\", "?", "-", "-1", "nan", "none", "null", "n/a", "na", "#n/a"})
 PICTURES = frozenset({".jpg", ".jpeg", ".png", ".bmp"})
+VIDEOS = frozenset({".avi", ".mp4", ".mov", ".m4v", ".mkv", ".webm", ".wmv", ".mpg", ".mpeg"})
+ARCHIVES = frozenset({".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz"})
 
 _SUBJECT = re.compile(r"(?:(?:subject|sub|spno|sp|s)[\s._-]*)?(\d+)(?:\.0+)?", re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d+(?:\.0*)?")
@@ -72,6 +74,16 @@ def frame_of_file(name: str) -> int | None:
         return None
     numbers = _DIGITS.findall(path.stem)
     return int(numbers[-1]) if numbers else None
+
+
+def is_video(name: str) -> bool:
+    """Whether a file is a video, by its name."""
+    return PurePath(name).suffix.casefold() in VIDEOS
+
+
+def is_archive(name: str) -> bool:
+    """Whether a file has to be unpacked first, by its name."""
+    return PurePath(name).suffix.casefold() in ARCHIVES
 
 
 def synonyms(word: str) -> frozenset[str]:

@@ -1,39 +1,82 @@
-"""Two runs over the same people: whether one is better, or only looks so.
+"""Two runs of the same clips: whether one is better, and whether they were trained alike.
 
-The test swaps the predictions of the two runs person by person. If the runs were alike, nobody could tell which
-prediction came from which, so every way of swapping is as likely as the one that was seen.
+The paired permutation test swaps the predictions of the two runs person by person. If the runs do not differ, every
+such swap is as likely as what was observed.
 
-Axes: K seeds, P people, C classes, R ways of swapping
+Axes: K seeds, P people, C classes, R swaps or resamplings
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from epir.core.config import differences
+from epir.core.config import differences, to_dict
 from epir.core.errors import RunError
 from epir.core.seeds import generator
+from epir.evaluation.experiment import Experiment
 from epir.evaluation.scores import COLUMNS, LEVEL, RESAMPLINGS, Column, counts_by_person, uf1
 from epir.evaluation.store import Run
+from epir.training.recipe import RECIPES, RENAMED_RECIPES, TrainingSettings
 
-MOST_EXACT = 13  # people up to which every way of swapping is tried
+MOST_EXACT = 13  # people up to which all swaps are tried
 SWAPS = 10_000
+NOT_APPLICABLE = "–"
+
+
+@dataclass(frozen=True)
+class Training:
+    """What tables say about how a run's weights came about."""
+
+    recipe: str  # `none` for zero-shot; a changed recipe says so
+    first_weights: str  # random, shipped, or the name of a model folder; of a zero-shot run, those that predict
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How much the second run's UF1 is above the first's, and how likely chance alone makes so large a difference."""
+    """The UF1 of the second run minus that of the first, and the probability of so large a difference by chance."""
 
     first: str
     second: str
     column: Column
     difference: float
-    interval: tuple[float, float]  # bootstrap over people, 95 %
+    interval: tuple[float, float]  # bootstrap over people, at the level of `scores.LEVEL`
     p: float
     is_exact: bool
     settings: tuple[str, ...]  # what differs, as `name: first -> second`
+    first_training: Training
+    second_training: Training
+
+
+def training_of(experiment: Experiment) -> Training:
+    """The recipe and the first weights of an experiment; a pipeline without a network has neither."""
+    from epir.models.registry import is_pipeline
+
+    if experiment.is_zero_shot:
+        return Training("none", _known_weights(experiment.weights))
+    if is_pipeline(experiment.model.name):
+        return Training(NOT_APPLICABLE, NOT_APPLICABLE)
+    start = experiment.training.start
+    return Training(_recipe(experiment.training), Path(start).name if start else "random")
+
+
+def recipe_name(training: TrainingSettings) -> str:
+    """The name of a recipe, also of a run that was made before it was renamed."""
+    return RENAMED_RECIPES.get(training.name, training.name)
+
+
+def scores_with_training(run: Run) -> dict[str, Any]:
+    """The scores of a run for JSON, with the recipe and the first weights that they belong to."""
+    training = training_of(run.experiment)
+    return {"training": training.recipe, "first_weights": training.first_weights, **run.scores}
+
+
+def score_columns(run: Run) -> tuple[Column, ...]:
+    """The kinds of scores of a run: a zero-shot run has no epochs, so it has no best epoch."""
+    return ("strict",) if run.experiment.is_zero_shot else COLUMNS
 
 
 def compare(first: Run, second: Run, column: Column = "strict") -> Comparison:
@@ -50,23 +93,30 @@ def compare(first: Run, second: Run, column: Column = "strict") -> Comparison:
         p=p,
         is_exact=is_exact,
         settings=tuple(differences(first.experiment, second.experiment)),
+        first_training=training_of(first.experiment),
+        second_training=training_of(second.experiment),
     )
 
 
 def compare_all(runs: Sequence[Run]) -> tuple[Comparison, ...]:
-    """Every further run against the first, in both columns."""
+    """Every further run against the first, in every column that both have."""
     for run in runs[1:]:
         refuse_different(runs[0], run)
-    return tuple(compare(runs[0], run, column) for run in runs[1:] for column in COLUMNS)
+    return tuple(
+        compare(runs[0], run, column)
+        for run in runs[1:]
+        for column in score_columns(run)
+        if column in score_columns(runs[0])
+    )
 
 
 def refuse_different(first: Run, second: Run) -> None:
-    """Runs can only be paired if they predicted the same clips, with the same classes."""
+    """Refuse runs that cannot be paired: they must have predicted the same clips with the same classes."""
     names = f"{first.folder} and {second.folder}"
     fix = "compare runs of the same map sets and protocol"
     if (first.experiment.protocol, first.experiment.classes) != (second.experiment.protocol, second.experiment.classes):
         raise RunError(
-            f"{names} cannot be compared: their protocols are {_named(first)} and {_named(second)}",
+            f"{names} cannot be compared: their protocols are {_protocol(first)} and {_protocol(second)}",
             fix=fix,
         )
     ours, theirs = ({(each.key, each.truth) for each in run.predictions} for run in (first, second))
@@ -75,12 +125,12 @@ def refuse_different(first: Run, second: Run) -> None:
         raise RunError(f"{names} cannot be compared: they differ in their clips, for example {key}", fix=fix)
 
 
-def _named(run: Run) -> str:
-    return f"{run.experiment.protocol} ({', '.join(run.experiment.classes)})"
-
-
 def permutation_test(counts: np.ndarray) -> tuple[float, bool]:
-    """The chance of a difference at least as large for counts (2, K, P, C, C), and whether every swap was tried."""
+    """The p-value of the difference for counts (2, K, P, C, C), and whether it is exact.
+
+    Random swaps count the observed one among them, hence + 1: otherwise p could be 0 [Phipson & Smyth 2010,
+    doi:10.2202/1544-6115.1585].
+    """
     people = counts.shape[2]
     is_exact = people <= MOST_EXACT
     if is_exact:
@@ -94,6 +144,29 @@ def permutation_test(counts: np.ndarray) -> tuple[float, bool]:
     seen = abs(_difference(total))
     as_large = int((np.abs(_difference(swapped)) >= seen - 1e-12).sum())
     return (as_large / len(swaps), True) if is_exact else ((as_large + 1) / (len(swaps) + 1), False)
+
+
+def _protocol(run: Run) -> str:
+    return f"{run.experiment.protocol} ({', '.join(run.experiment.classes)})"
+
+
+def _recipe(training: TrainingSettings) -> str:
+    """The name of the recipe; where settings differ from those of that name, the table says so."""
+    name = recipe_name(training)
+    if name not in RECIPES:
+        return name
+    recipe, elsewhere = to_dict(RECIPES[name]), ("name", "start", "device")
+    changed = any(recipe.get(key) != value for key, value in to_dict(training).items() if key not in elsewhere)
+    return f"{name} (changed)" if changed else name
+
+
+def _known_weights(digest: str) -> str:
+    """`shipped`, or the digest of other weights: a zero-shot run does not record their folder."""
+    from epir.models.folder import WEIGHTS, shipped_folder, weights_digest
+
+    folder = shipped_folder()
+    is_shipped = (folder / WEIGHTS).exists() and weights_digest(folder) == digest
+    return "shipped" if is_shipped else f"sha256 {digest[:8]}"
 
 
 def _paired(first: Run, second: Run, column: Column) -> np.ndarray:

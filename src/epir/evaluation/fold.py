@@ -1,6 +1,6 @@
-"""One fold: train on its training clips, then look at the held-out clips once.
+"""One fold: train on its training clips, then predict the held-out clips once.
 
-The held-out clips are also predicted after every epoch, for the column `best_epoch` alone: nothing of it flows back.
+The held-out clips are also predicted after every epoch, for the column `best_epoch` alone: training never sees it.
 
 Axes: n held-out clips, E epochs, C classes
 """
@@ -16,10 +16,9 @@ import numpy as np
 
 from epir.core.errors import TrainingError
 from epir.core.seeds import stream_seed
-from epir.training.replay import find_company
-from epir.evaluation.samples import Sample, read_maps
+from epir.evaluation.experiment import Experiment
 from epir.evaluation.record import ClipRecord, FoldRecord
-from epir.evaluation.settings import Experiment
+from epir.evaluation.samples import Sample, read_maps
 
 Reader = Callable[[Sequence[Sample]], np.ndarray]
 
@@ -38,7 +37,7 @@ class FoldTask:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What a model says about the held-out clips."""
+    """Predictions for the held-out clips, and how training went."""
 
     scores: np.ndarray  # (n, C)
     by_epoch: np.ndarray  # (E, n) numbers of classes
@@ -70,41 +69,35 @@ def best_epoch(by_epoch: np.ndarray, truth: np.ndarray) -> int:
 
 def _network(task: FoldTask, read: Reader) -> _Outcome:
     from epir.models.network import Network
-    from epir.models.registry import build
     from epir.training.data import LabelledMaps
-    from epir.training.fit import find_device, fit, predict, repeatable
-    from epir.training.teachers import prepare_lesson
+    from epir.training.fit import predict
+    from epir.training.train import train
 
     recipe, classes = task.experiment.training, task.experiment.classes
-    seed = stream_seed(task.seed, task.fold)
-    with repeatable(stream_seed(seed, "first weights"), find_device("cpu")):
-        model = build(task.experiment.model)
-    assert isinstance(model, Network)
     held_out = read(task.test)
+    views: dict[str, Any] = {"mirror": recipe.mirror_at_prediction, "shift": recipe.shift_at_prediction}
     by_epoch: list[np.ndarray] = []
-    looking = 0.0
+    predicting = 0.0
 
-    seen: dict[str, Any] = {"mirror": recipe.mirror_at_prediction, "shift": recipe.shift_at_prediction}
-
-    def look(epoch: int, network: Network) -> None:
-        nonlocal looking
+    def predict_held_out(epoch: int, network: Network) -> None:
+        nonlocal predicting
         began = time.perf_counter()
-        by_epoch.append(predict(network, held_out, **seen).argmax(1))
-        looking += time.perf_counter() - began
+        by_epoch.append(predict(network, held_out, **views).argmax(1))
+        predicting += time.perf_counter() - began
 
     units = [sample.clip.extra.get("action_units", "") for sample in task.train]
-    train = LabelledMaps.of(read(task.train), [sample.label for sample in task.train], classes, units)
-    company = find_company(recipe.company, classes, task.experiment.model)
+    clips = LabelledMaps.of(read(task.train), [sample.label for sample in task.train], classes, units)
     began = time.perf_counter()
-    lesson = prepare_lesson(model, train, recipe, seed=seed)
-    trained = fit(model, train, recipe, seed=seed, company=company, lesson=lesson, after_epoch=look)
-    seconds = time.perf_counter() - began - looking
-    scores = predict(model, held_out, **seen)
-    return _Outcome(scores, np.stack(by_epoch), trained.losses, seconds, token_records(model, held_out))
+    seed = stream_seed(task.seed, task.fold)
+    trained = train(task.experiment.model, clips, recipe, seed=seed, after_epoch=predict_held_out)
+    seconds = time.perf_counter() - began - predicting
+    scores = predict(trained.model, held_out, **views)
+    tokens = token_records(trained.model, held_out)
+    return _Outcome(scores, np.stack(by_epoch), trained.losses, seconds, tokens)
 
 
 def _pipeline(task: FoldTask, read: Reader) -> _Outcome:
-    """A pipeline learns once, so its only epoch is both its last and its best."""
+    """A pipeline has no epochs, so both columns are the same."""
     from epir.models.baselines.pipeline import Pipeline
     from epir.models.registry import build
 
@@ -121,7 +114,7 @@ def _pipeline(task: FoldTask, read: Reader) -> _Outcome:
 
 
 def _zero_shot(task: FoldTask, read: Reader) -> _Outcome:
-    from epir.evaluation.zero_shot import load_network
+    from epir.models.folder import load_network
     from epir.training.fit import predict
 
     assert task.weights is not None
@@ -133,7 +126,7 @@ def _zero_shot(task: FoldTask, read: Reader) -> _Outcome:
 
 
 def token_records(model: Any, maps: np.ndarray) -> list[dict[str, Any]]:
-    """What the model did with the tokens of each map (n, 3, S, S); nothing for models that cannot tell."""
+    """Groups, selection and rollout of each map (n, 3, S, S); empty for models without `explain`."""
     if not hasattr(model, "explain"):
         return []
     import torch
@@ -185,7 +178,7 @@ def _record(task: FoldTask, outcome: _Outcome, seconds: float) -> FoldRecord:
 
 @contextmanager
 def _named(task: FoldTask) -> Iterator[None]:
-    """Say in which fold training went wrong."""
+    """Name the fold in which training failed."""
     try:
         yield
     except TrainingError as error:
@@ -194,7 +187,7 @@ def _named(task: FoldTask) -> Iterator[None]:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One thread for torch and for numerical libraries: quick on a shared machine, and the same sums everywhere."""
+    """One thread for torch and numerical libraries: fast on a shared machine, and the same sums everywhere."""
     import torch
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 

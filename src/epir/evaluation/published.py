@@ -1,6 +1,7 @@
-"""The scores that the paper prints, its own and those of the methods it compares with, exactly as printed.
+"""The scores published in the paper, its own and those of the methods it compares with, digit by digit.
 
-`selection` says what such a number is: the last epoch, the best epoch on the held-out person (it leaks), or unknown.
+`selection` says where such a number comes from: the last epoch, the best epoch on the held-out person (it leaks), or
+unknown.
 """
 
 import csv
@@ -19,8 +20,8 @@ RUNGS = {  # preset: its row in Tables 4 and 5
 
 
 @dataclass(frozen=True)
-class Printed:
-    """One pair of scores as printed; the texts keep the digits of the page."""
+class PublishedScores:
+    """One pair of scores; the texts keep the digits of the page."""
 
     table: int
     method: str
@@ -45,11 +46,11 @@ class Printed:
 
 
 @lru_cache(maxsize=1)
-def load_printed() -> tuple[Printed, ...]:
+def load_published() -> tuple[PublishedScores, ...]:
     """Every pair of scores in Tables 1 to 5."""
     text = (files("epir.evaluation") / "published.csv").read_text(encoding="utf-8")
     return tuple(
-        Printed(
+        PublishedScores(
             table=int(row["table"]),
             method=row["method"],
             protocol=row["protocol"],
@@ -65,11 +66,11 @@ def load_printed() -> tuple[Printed, ...]:
     )
 
 
-def comparisons(protocol: str) -> tuple[Printed, ...]:
-    """What Tables 1 to 3 print for a protocol."""
-    return tuple(each for each in load_printed() if each.protocol == protocol and each.table <= 3)
+def comparisons(protocol: str) -> tuple[PublishedScores, ...]:
+    """The scores of Tables 1 to 3 for a protocol."""
+    return tuple(each for each in load_published() if each.protocol == protocol and each.table <= 3)
 
 
-def ladder(protocol: str) -> tuple[Printed, ...]:
-    """What Tables 4 and 5 print for a protocol."""
-    return tuple(each for each in load_printed() if each.protocol == protocol and each.table >= 4)
+def ladder(protocol: str) -> tuple[PublishedScores, ...]:
+    """The scores of Tables 4 and 5 for a protocol."""
+    return tuple(each for each in load_published() if each.protocol == protocol and each.table >= 4)

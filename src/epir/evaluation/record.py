@@ -1,4 +1,4 @@
-"""What one fold leaves behind: a JSON file that is written once, whole.
+"""The record of one fold: a JSON file, written once and atomically.
 
 It holds what the tables need (predictions, after the last epoch and after each) and what the report draws (loss
 curve, tokens); it holds no weights.
@@ -16,7 +16,7 @@ FORMAT = "epir-fold/1"
 
 @dataclass(frozen=True)
 class ClipRecord:
-    """What the fold said about one held-out clip."""
+    """The predictions for one held-out clip."""
 
     corpus: str
     subject: str
@@ -26,12 +26,12 @@ class ClipRecord:
     best_epoch: str  # the class after the epoch that suited the held-out people best: it leaks
     scores: tuple[float, ...]  # after the last epoch, in the order of the classes
     by_epoch: tuple[int, ...] = ()  # the class's number after each epoch
-    tokens: Mapping[str, Any] | None = None  # groups, selected, rollout (models that explain themselves)
+    tokens: Mapping[str, Any] | None = None  # groups, selected, rollout (models with `explain`)
 
 
 @dataclass(frozen=True)
 class FoldRecord:
-    """What one fold and seed left behind."""
+    """The record of one fold and seed."""
 
     fold: str
     seed: int

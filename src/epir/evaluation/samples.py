@@ -1,4 +1,4 @@
-"""Map sets and a protocol -> the clips that take part, each with its class and the place of its map.
+"""Map sets and a protocol -> the clips that take part, each with its class and where its map is stored.
 
 Axes: n clips, S map size
 """
@@ -20,7 +20,7 @@ from epir.maps.mapset import MapSet, load_maps, refuse_mixed_sizes
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A clip, its class, and the place of its map: folder and row."""
+    """A clip, its class, and where its map is stored: folder and row."""
 
     clip: Clip
     label: str
@@ -29,8 +29,8 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Material:
-    """All that an evaluation works on; samples are in the order of their names, whatever the order on disk."""
+class EvaluationSet:
+    """The clips of an evaluation, sorted by name, whatever their order on disk."""
 
     protocol: str
     classes: tuple[str, ...]
@@ -55,8 +55,8 @@ class Material:
         return digest([[sample.clip.key, sample.label] for sample in self.samples])
 
 
-def gather(sets: Sequence[MapSet], protocol: str) -> Material:
-    """The clips of the map sets that take part in the protocol; impossible evaluations are refused here."""
+def gather(sets: Sequence[MapSet], protocol: str) -> EvaluationSet:
+    """The clips of the map sets that take part in the protocol; sets that cannot be evaluated are refused."""
     refuse_mixed_sizes(sets)
     everything = [clip for mapset in sets for clip in mapset.clips]
     rule = get_protocol(protocol, everything)
@@ -67,7 +67,7 @@ def gather(sets: Sequence[MapSet], protocol: str) -> Material:
         if (label := rule.label(clip)) is not None
     ]
     _refuse_missing_classes(rule, [sample.label for sample in samples], everything)
-    return Material(
+    return EvaluationSet(
         protocol=rule.name,
         classes=rule.classes,
         samples=tuple(sorted(samples, key=lambda sample: sample.clip.key)),
@@ -85,12 +85,12 @@ def read_maps(samples: Sequence[Sample]) -> np.ndarray:
 
 @lru_cache(maxsize=16)
 def _opened(folder: str, stamp: tuple[int, int]) -> np.ndarray:
-    """A map set's maps, opened once per process; the digest was compared when the evaluation began."""
+    """The maps of a map set, opened once per process; the digest is verified when the evaluation begins."""
     return load_maps(Path(folder), verify=False).maps
 
 
 def _stamp(folder: str) -> tuple[int, int]:
-    """What changes when a map set is written anew, so that an old one is not taken for it."""
+    """Changes when a map set is written anew, so that the cache is not used for it."""
     state = (Path(folder) / "maps.npy").stat()
     return state.st_ino, state.st_mtime_ns
 
@@ -101,16 +101,16 @@ def _refuse_missing_classes(rule: Protocol, labels: Sequence[str], clips: Sequen
     if not counts:
         raise ProtocolError(
             f"none of the {len(clips)} clips takes part in the protocol {rule.name}: their labels are {words}",
-            fix="name the protocol of this corpus with --protocol, or sde, which takes any label",
+            fix="choose the protocol of this corpus with --protocol, or sde, which takes any labels",
         )
     if len(rule.classes) < 2:
         raise ProtocolError(
-            f"all clips have one class, {rule.classes[0]!r}: there is nothing to tell apart",
-            fix="give maps of two classes or more",
+            f"all clips have the same class, {rule.classes[0]!r}", fix="give maps of at least two classes"
         )
     missing = [name for name in rule.classes if name not in counts]
     if missing:
         raise ProtocolError(
-            f"the protocol {rule.name} tells {', '.join(rule.classes)} apart, but no clip is {' or '.join(missing)}",
-            fix="give all map sets of the protocol, or use --protocol sde, which takes the classes that are there",
+            f"the classes of the protocol {rule.name} are {', '.join(rule.classes)}, but no clip is "
+            f"{' or '.join(missing)}",
+            fix="give all map sets of the protocol, or use --protocol sde, which takes the classes of the maps",
         )

@@ -1,4 +1,4 @@
-"""Predictions -> scores: everything from one confusion matrix pooled over all folds.
+"""Predictions -> scores, all from one confusion matrix pooled over all folds.
 
 UF1 is the plain mean of the classes' F1, UAR the plain mean of their recall, over the protocol's fixed list of
 classes; a class without any clip counts 0. Scores of parts are the same predictions restricted to one corpus.
@@ -41,12 +41,12 @@ def uar(confusion: np.ndarray) -> np.ndarray:
 
 
 def macro_precision(confusion: np.ndarray) -> np.ndarray:
-    """Mean precision of the classes, for confusion matrices (..., C, C): printed as UAR in some papers."""
+    """Mean precision of the classes, for confusion matrices (..., C, C): published as UAR in some papers."""
     return _ratio(_hits(confusion), confusion.sum(-2)).mean(-1)
 
 
 def accuracy(confusion: np.ndarray) -> np.ndarray:
-    """Share of clips predicted right, for confusion matrices (..., C, C)."""
+    """Share of correct predictions, for confusion matrices (..., C, C)."""
     return _ratio(_hits(confusion).sum(-1), confusion.sum((-2, -1)))
 
 
@@ -107,7 +107,7 @@ def _hits(confusion: np.ndarray) -> np.ndarray:
 
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """The quotient, and 0 where there is nothing to divide by."""
+    """The quotient, and 0 where the denominator is 0."""
     return np.divide(above, below, out=np.zeros(np.shape(above)), where=np.asarray(below) > 0)
 
 

@@ -1,23 +1,27 @@
 """Several evaluations in one folder: models side by side, the ladder of the ablation, and its two sweeps."""
 
 import json
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from epir.core.config import refuse_unknown
-from epir.core.errors import RunError
+from epir.core.errors import EpirWarning, RunError
 from epir.core.files import write_text
 from epir.core.progress import Progress
-from epir.evaluation.choices import choose
+from epir.core.table import Table
+from epir.evaluation.engines import Engine
+from epir.evaluation.experiment import Resolved, first_weights, resolve_settings
+from epir.evaluation.published import RUNGS, PublishedScores, comparisons, ladder
+from epir.evaluation.run import Maps, default_out, evaluate, opened
 from epir.evaluation.samples import gather
-from epir.evaluation.published import RUNGS, Printed, comparisons, ladder
-from epir.evaluation.run import Engine, Maps, default_out, evaluate, opened
 from epir.evaluation.store import CONFIG, Run
-from epir.evaluation.table import Table, score_table
-from epir.models.presets import PRESETS
-from epir.models.registry import list_models
+from epir.evaluation.table import score_table
+from epir.models.registry import is_pipeline, list_models
+from epir.models.settings import PRESETS
+from epir.training.recipe import SCRATCH
 
 BLOCKS = range(7, 16)
 RATES = (0, 30, 60, 80)  # per cent of the patch tokens that integration takes away
@@ -25,7 +29,7 @@ RATES = (0, 30, 60, 80)  # per cent of the patch tokens that integration takes a
 
 @dataclass(frozen=True)
 class Variant:
-    """One member of a series: a model, and what is changed about it."""
+    """One member of a series: a model, and its changed settings."""
 
     name: str
     model: str
@@ -34,15 +38,15 @@ class Variant:
 
 @dataclass(frozen=True)
 class Series:
-    """Finished runs, and the table that shows them together."""
+    """Finished runs, and their table."""
 
     names: tuple[str, ...]
     runs: tuple[Run, ...]
     table: Table
 
 
-def models_of(text: str) -> tuple[str, ...]:
-    """The models in `a,b,c`, each known and named once."""
+def parse_models(text: str) -> tuple[str, ...]:
+    """The models in `a,b,c`, without repetition; unknown ones are refused."""
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     for name in names or (text,):
         refuse_unknown(name, list_models(), what="model")
@@ -55,7 +59,7 @@ def ladder_variants() -> tuple[Variant, ...]:
 
 
 def sweep_variants(sweep: str) -> tuple[Variant, ...]:
-    """The points of a figure: `blocks` in all (the last one stays), or the rate of `integration` in per cent."""
+    """The points of a figure: all `blocks`, the last one included, or the rate of `integration` in per cent."""
     refuse_unknown(sweep, ("blocks", "integration"), what="sweep")
     if sweep == "blocks":
         return tuple(Variant(f"blocks {count}", "epir", (f"model.blocks={count}",)) for count in BLOCKS)
@@ -76,10 +80,12 @@ def evaluate_models(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Series:
-    """Evaluate each model into OUT/<model>, and set them side by side with what the paper prints."""
+    """Evaluate each model into OUT/<model>, and put them in one table with the published scores."""
     shared = tuple(changes)
     variants = [Variant(name, name, shared) for name in models]
-    refuse_impossible(maps, protocol, variants, training=training)
+    resolved = resolve_all(maps, protocol, variants, training=training)
+    if note := mixed_training(resolved):
+        warnings.warn(note, EpirWarning, stacklevel=2)
     each = partial(evaluate, maps, protocol=protocol, folds=folds, seeds=seeds, training=training)
     return _evaluate_each(
         partial(each, engine=engine, force=force, progress=progress),
@@ -97,20 +103,20 @@ def ablate(
     out: str | Path | None = None,
     folds: str = "loso",
     seeds: int = 1,
-    training: str = "scratch",
+    training: str | None = None,
     changes: Iterable[str] = (),
     engine: Engine | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Series:
-    """Evaluate every rung of the paper's ablation, or every point of a sweep; done folds are not done again.
+    """Evaluate every rung of the paper's ablation, or every point of a sweep; finished folds are not repeated.
 
-    Every rung starts from random weights unless `training` says otherwise: shipped weights fit the last rung alone.
+    Every rung starts from random weights unless `training` says otherwise: the shipped weights fit the last rung only.
     """
-    shared = tuple(changes)
+    shared, training = tuple(changes), training or SCRATCH
     points = sweep_variants(sweep) if sweep else ladder_variants()
     variants = [replace(point, changes=(*shared, *point.changes)) for point in points]
-    refuse_impossible(maps, protocol, variants, training=training)
+    resolve_all(maps, protocol, variants, training=training)
     each = partial(evaluate, maps, protocol=protocol, folds=folds, seeds=seeds, training=training)
     return _evaluate_each(
         partial(each, engine=engine, force=force, progress=progress),
@@ -120,38 +126,53 @@ def ablate(
     )
 
 
-def refuse_impossible(
+def resolve_all(
     maps: Sequence[Maps], protocol: str, variants: Sequence[Variant], *, training: str | None
-) -> None:
-    """Find out before hours of work that a later variant cannot be built."""
+) -> list[Resolved]:
+    """The settings of every variant, so that a later one that cannot be built is refused before hours of work."""
     with opened(maps) as sets:
-        material = gather(sets, protocol)
-    for variant in variants:
-        choose(
+        clips = gather(sets, protocol)
+    return [
+        resolve_settings(
             variant.model,
             training=training,
             changes=variant.changes,
-            classes=len(material.classes),
-            map_size=material.size,
+            classes=len(clips.classes),
+            map_size=clips.size,
         )
+        for variant in variants
+    ]
+
+
+def mixed_training(settings: Sequence[Resolved]) -> str:
+    """A note where networks are compared that differ in recipe or first weights; empty where they do not."""
+    ways: dict[str, list[str]] = {}
+    for each in settings:
+        if not is_pipeline(each.model.name):
+            way = f"{each.training.name} from {first_weights(each.training)}"
+            ways.setdefault(way, []).append(each.model.name)
+    if len(ways) < 2:
+        return ""
+    listed = "; ".join(f"{', '.join(names)}: {way}" for way, names in ways.items())
+    return f"the models are trained differently ({listed}). Use --training {SCRATCH} to train all of them alike."
 
 
 def _evaluate_each(
     evaluate_one: Callable[..., Run],
     variants: Sequence[Variant],
-    printed_for: Callable[[str], Sequence[Printed]],
+    published_for: Callable[[str], Sequence[PublishedScores]],
     out: Path,
 ) -> Series:
     """The runs of all variants in subfolders of `out`, and `table.csv` and `table.json` beside them."""
     if (out / CONFIG).exists():
-        raise RunError(f"{out} is a run of one model", fix="give another folder for several runs with --out")
+        raise RunError(f"{out} is a run of one model", fix="choose another folder with --out")
     runs = tuple(
         evaluate_one(model=variant.model, changes=variant.changes, out=out / _folder(variant.name))
         for variant in variants
     )
     names = tuple(variant.name for variant in variants)
-    printed = printed_for(runs[0].experiment.protocol)
-    table = score_table(runs, _beside(names, printed), names=names)
+    published = published_for(runs[0].experiment.protocol)
+    table = score_table(runs, _matching(names, published), names=names)
     scores = {name: run.scores for name, run in zip(names, runs, strict=True)}
     write_text(out / "table.csv", table.csv())
     write_text(out / "table.json", json.dumps(scores, indent=1) + "\n")
@@ -162,7 +183,7 @@ def _folder(name: str) -> str:
     return name.removesuffix(" %").replace(" ", "-")
 
 
-def _beside(names: Sequence[str], printed: Sequence[Printed]) -> Sequence[Printed]:
-    """The printed rows; of a ladder only the rungs that were run."""
+def _matching(names: Sequence[str], published: Sequence[PublishedScores]) -> Sequence[PublishedScores]:
+    """The published rows; of a ladder only the rungs that were run."""
     rows = {RUNGS[name] for name in names if name in RUNGS}
-    return [each for each in printed if each.table <= 3 or each.method in rows]
+    return [each for each in published if each.table <= 3 or each.method in rows]

@@ -1,7 +1,7 @@
-"""The run folder: it knows what is done and what is missing, and an interruption costs the folds that were running.
+"""The run folder: it knows which folds are done and which are missing; an interruption costs the running folds only.
 
-`config.toml` is the experiment, `folds/` has one file per fold and seed, each written once and whole; the tables
-`predictions.csv` and `scores.json` are written when nothing is missing, and can be made again from the folds.
+`config.toml` is the experiment, `folds/` has one file per fold and seed, each written atomically; `predictions.csv` and
+`scores.json` are written when nothing is missing, and can be made again from the folds.
 """
 
 import csv
@@ -20,16 +20,15 @@ from epir.core import config
 from epir.core.errors import RunError
 from epir.core.files import write_text
 from epir.core.records import Prediction
-from epir.evaluation.lock import locked
+from epir.evaluation.experiment import Experiment, read_experiment
 from epir.evaluation.record import FoldRecord, from_json, to_json
 from epir.evaluation.scores import all_scores
-from epir.evaluation.settings import Experiment, read_experiment
 
 CONFIG, FOLDS, PREDICTIONS = "config.toml", "folds", "predictions.csv"
-SCORES, ENVIRONMENT = "scores.json", "environment.json"
+SCORES, ENVIRONMENT, LOCK = "scores.json", "environment.json", ".lock"
 LONGEST_NAME = 150
 
-AGAIN = "give the same command again: it finishes what is missing"
+RESUME = "run the same command to resume"
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What tables call this run: the model, or the weights that were tried without training."""
+        """The name of this run in tables: its model."""
         zero_shot = " (zero-shot)" if self.experiment.is_zero_shot else ""
         return f"{self.experiment.model.name}{zero_shot}"
 
@@ -60,36 +59,60 @@ def open_run(folder: str | Path) -> Run:
     experiment = _experiment(folder)
     if not (folder / SCORES).exists():
         done = len(list((folder / FOLDS).glob("[!.]*.json")))
-        raise RunError(f"the run {folder} is not finished: {done} folds are done", fix=AGAIN)
+        raise RunError(f"the run {folder} is not finished: {done} folds are done", fix=RESUME)
     environment = _read_json(folder / ENVIRONMENT) if (folder / ENVIRONMENT).exists() else {}
     return Run(folder, experiment, _read_folds(folder), _read_json(folder / SCORES), environment)
 
 
 @contextmanager
 def open_store(folder: str | Path, experiment: Experiment, *, force: bool = False) -> Iterator["Store"]:
-    """The store of this experiment, for this process alone; a run of another experiment there is refused.
+    """The store of this experiment, locked for this process; a run of another experiment there is refused.
 
-    A run of the same experiment with fewer seeds is taken on: its folds are part of this one. One with more seeds is
-    taken back, as long as it is not finished.
+    A run of the same experiment with fewer seeds is continued: its folds are part of this one. One with more seeds is
+    cut back, as long as it is not finished.
     """
     folder = Path(folder)
     with locked(folder):
         if force:
             _clear(folder)
         if (folder / CONFIG).exists():
-            _take_seeds(folder, experiment)
+            _update_seeds(folder, experiment)
             _refuse_changes(folder, experiment)
         elif any(not path.name.startswith(".") for path in folder.iterdir()):
-            raise RunError(f"{folder} is not empty and not a run", fix="give another folder with --out")
+            raise RunError(f"{folder} is not empty and not a run", fix="choose another folder with --out")
         else:
             with _writing(folder / CONFIG):
                 config.write_toml(experiment, folder / CONFIG)
-        _sweep(folder)
+        _remove_partial_files(folder)
         yield Store(folder, experiment)
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Make `folder` if need be and lock it for this process; the lock ends with the process, even if that is killed."""
+    import fcntl
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / LOCK).open("a")
+    except OSError as error:
+        raise RunError(
+            f"cannot write to the run folder {folder}: {error.strerror}",
+            fix="choose another folder with --out, or check its permissions",
+        ) from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise RunError(
+                f"another process is using the run folder {folder}",
+                fix="wait for it, stop it, or choose another folder with --out",
+            ) from None
+        yield
+
+
 class Store:
-    """What is done and what is missing of one experiment."""
+    """The finished folds of one experiment."""
 
     def __init__(self, folder: Path, experiment: Experiment) -> None:
         self.folder = folder
@@ -101,13 +124,13 @@ class Store:
         return self._path(fold, seed).exists()
 
     def add(self, record: FoldRecord) -> None:
-        """Keep the record of a fold."""
+        """Write the record of a fold."""
         path = self._path(record.fold, record.seed)
         with _writing(path):
             write_text(path, to_json(replace(record, experiment=self.digest)))
 
     def describe(self, environment: Mapping[str, Any]) -> None:
-        """Write down where the run was made; a call that finishes it elsewhere adds what is different there."""
+        """Write `environment.json`; a call that resumes the run elsewhere adds what is different there."""
         path = self.folder / ENVIRONMENT
         known = _read_json(path) if path.exists() else dict(environment)
         changed = {name: value for name, value in environment.items() if known.get(name) != value}
@@ -117,7 +140,7 @@ class Store:
             write_text(path, json.dumps(known, indent=1) + "\n")
 
     def finish(self, folds: Sequence[str]) -> Run:
-        """Write the tables of a run that has all of `folds`, and open it."""
+        """Write predictions and scores of a run that has all of `folds`, and open it."""
         records = _read_folds(self.folder)
         missing = {(fold, seed) for fold in folds for seed in range(self.experiment.seeds)}
         missing -= {(record.fold, record.seed) for record in records}
@@ -172,25 +195,25 @@ def _sorted_predictions(records: Sequence[FoldRecord]) -> tuple[Prediction, ...]
 
 
 def _read_folds(folder: Path) -> tuple[FoldRecord, ...]:
-    """The folds of the run; those of seeds that it no longer has stay in the folder for a call that has them again."""
+    """The folds of the run's seeds; those of further seeds stay in the folder for a later call."""
     records = []
     seeds, expected = read_experiment(folder / CONFIG).seeds, _digests(folder)
     for path in sorted((folder / FOLDS).glob("[!.]*.json")):
         try:
             record = from_json(path.read_text(encoding="utf-8"))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RunError(f"{path} is damaged: {error}", fix=f"delete that file, then {AGAIN}") from None
+            raise RunError(f"{path} is damaged: {error}", fix=f"delete that file, then {RESUME}") from None
         if record.experiment not in expected:
-            raise RunError(f"{path} belongs to another experiment", fix=f"delete that file, then {AGAIN}")
+            raise RunError(f"{path} belongs to another experiment", fix=f"delete that file, then {RESUME}")
         if record.seed < seeds:
             records.append(record)
     return tuple(records)
 
 
 def _digests(folder: Path) -> list[str]:
-    """What the folds of this run may be marked with: the digest of its settings, whatever a later version adds to them.
+    """The digests that folds of this run may carry: that of its settings as written, without the number of seeds.
 
-    How many seeds there are does not matter to one fold. Older folds are marked with a number up to that of the run.
+    Older versions included a number of seeds, up to that of the run.
     """
     values = config.toml_values(folder / CONFIG)
     seeds = values.pop("seeds", 1)
@@ -199,23 +222,23 @@ def _digests(folder: Path) -> list[str]:
 
 def _experiment(folder: Path) -> Experiment:
     if not folder.is_dir():
-        raise RunError(f"there is no run {folder}", fix="check the path, or make one with epir evaluate")
+        raise RunError(f"there is no run {folder}", fix="check the path, or create one with epir evaluate")
     if not (folder / CONFIG).exists():
         inside = sorted(path.parent.name for path in folder.glob(f"*/{CONFIG}"))
-        fix = f"name one of the runs in it: {', '.join(inside)}" if inside else "make one with epir evaluate"
+        fix = f"use one of the runs in it: {', '.join(inside)}" if inside else "create one with epir evaluate"
         raise RunError(f"{folder} is not a run: it has no {CONFIG}", fix=fix)
     return read_experiment(folder / CONFIG)
 
 
-def _take_seeds(folder: Path, experiment: Experiment) -> None:
-    """Give a run of this experiment its number of seeds: more at any time, fewer as long as the run is not finished."""
+def _update_seeds(folder: Path, experiment: Experiment) -> None:
+    """Set the number of seeds of an existing run: more at any time, fewer as long as it is not finished."""
     before = read_experiment(folder / CONFIG)
     is_finished = (folder / SCORES).exists()
     if before.seeds == experiment.seeds or (is_finished and before.seeds > experiment.seeds):
         return
     if config.differences(replace(before, seeds=experiment.seeds), experiment):
         return
-    for table in (SCORES, PREDICTIONS):  # of fewer seeds; they are made again from the folds
+    for table in (SCORES, PREDICTIONS):  # they are made again from the folds
         (folder / table).unlink(missing_ok=True)
     with _writing(folder / CONFIG):
         values = {**config.toml_values(folder / CONFIG), "seeds": experiment.seeds}
@@ -226,13 +249,13 @@ def _refuse_changes(folder: Path, experiment: Experiment) -> None:
     changed = config.differences(read_experiment(folder / CONFIG), experiment)
     if changed:
         raise RunError(
-            f"the run {folder} was made with other settings or maps ({'; '.join(changed)})",
-            fix="give another folder with --out, the old settings, or --force to begin this run anew",
+            f"the run {folder} has other settings or maps ({'; '.join(changed)})",
+            fix="choose another folder with --out, use the old settings, or start over with --force",
         )
 
 
-def _sweep(folder: Path) -> None:
-    """Remove half files, from a process that was killed while writing them."""
+def _remove_partial_files(folder: Path) -> None:
+    """Remove what a process left behind that was killed while writing."""
     patterns = [f".{Path(name).stem}-*" for name in (SCORES, PREDICTIONS, ENVIRONMENT, CONFIG)]
     for pattern in (f"{FOLDS}/.*", *patterns):
         for left_over in folder.glob(pattern):
@@ -251,19 +274,19 @@ def _read_json(path: Path) -> dict[str, Any]:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise RunError(f"{path} cannot be read: {error}", fix=f"delete that file, then {AGAIN}") from None
+        raise RunError(f"{path} cannot be read: {error}", fix=f"delete that file, then {RESUME}") from None
     if not isinstance(values, dict):
-        raise RunError(f"{path} is damaged: it is not a JSON object", fix=f"delete that file, then {AGAIN}")
+        raise RunError(f"{path} is damaged: it is not a JSON object", fix=f"delete that file, then {RESUME}")
     return values
 
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Turn a full or unwritable disk into words; what was written before is kept."""
+    """Report a full or unwritable disk; what was written before is kept."""
     try:
         yield
     except OSError as error:
         raise RunError(
             f"cannot write {path}: {error.strerror or error}",
-            fix="make room or give the right to write there; then the same command goes on, finished folds are kept",
+            fix="free disk space or check permissions, then run the same command to resume; finished folds are kept",
         ) from None

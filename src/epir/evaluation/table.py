@@ -1,137 +1,143 @@
-"""Tables as plain data, then as aligned text or CSV: runs in both columns, and the printed scores beside them."""
+"""Tables of scores: every run with its training and first weights, and the published scores beside them."""
 
-import csv
-import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
-from epir.evaluation.comparison import SWAPS, Comparison
-from epir.evaluation.published import Printed
-from epir.evaluation.scores import Column
+from epir.core.table import MISSING, Column, Row, Table
+from epir.evaluation import scores
+from epir.evaluation.comparison import SWAPS, Comparison, Training, score_columns, training_of
+from epir.evaluation.published import RUNGS, PublishedScores
 from epir.evaluation.store import Run
 
-COLUMN_NAMES: dict[Column, str] = {"strict": "strict", "best_epoch": "best epoch (leaks)"}
-PRINTED_NOTE = (
-    "Printed scores are of all people of the protocol, and best epoch or unknown unless a row says otherwise; "
-    "compare them with the column best epoch (leaks), not with strict."
+COLUMN_NAMES: Final[dict[scores.Column, str]] = {"strict": "strict", "best_epoch": "best epoch (leaks)"}
+LEVEL: Final = f"{100 * scores.LEVEL:g} %"
+OWN_METHOD: Final = "EPIR"  # what the published tables call the paper's own method
+CORPORA: Final = {
+    "casme2": "CASME II",
+    "samm": "SAMM",
+    "smic": "SMIC",
+    "casme3": "CAS(ME)³",
+    "synthetic": "synthetic",
+}
+FOLDS: Final = {"loso": "leave one person out", "loco": "leave one corpus out"}
+TRAINING_COLUMNS: Final = (Column("training"), Column("first weights"))
+EVALUATION: Final = Column("evaluation", tag=True)
+
+INTERVAL_NOTE = f"Interval: {LEVEL}, bootstrap over people. Scores of several seeds are means."
+CHANGED_NOTE = "(changed): some settings differ from those of the recipe; config.toml of the run lists them all."
+PUBLISHED_NOTE = (
+    "Published scores (Table {tables} of the paper) are of all people of the protocol, and best epoch or unknown "
+    "unless a row says otherwise; compare them with best epoch (leaks), not with strict."
 )
 
 
-@dataclass(frozen=True)
-class Table:
-    """A title, a header, rows of words, and notes below."""
+def score_table(runs: Sequence[Run], published: Sequence[PublishedScores] = (), *, names: Sequence[str] = ()) -> Table:
+    """UF1, interval, UAR and accuracy of every run, pooled and by corpus, then the published scores.
 
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-    rule_before: int = 0  # the row that a line stands above; 0: none but the header's
-
-    def text(self) -> str:
-        """Aligned columns for a terminal or a log."""
-        widths = [max(map(len, column)) for column in zip(self.header, *self.rows, strict=True)]
-        head, *lines = (
-            "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
-            for row in (self.header, *self.rows)
-        )
-        rule = "-" * (sum(widths) + 2 * len(widths) - 2)
-        if self.rule_before:
-            lines.insert(self.rule_before, rule)
-        return "\n".join([self.title, "", head, rule, *lines, "", *self.notes]).rstrip() + "\n"
-
-    def csv(self) -> str:
-        """The header and the rows as CSV."""
-        out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows([self.header, *self.rows])
-        return out.getvalue()
-
-
-def score_table(runs: Sequence[Run], printed: Sequence[Printed] = (), *, names: Sequence[str] = ()) -> Table:
-    """Both columns of every run, with intervals and parts; below them what the paper prints."""
-    corpora = sorted({corpus for run in runs for corpus in run.scores["strict"]["parts"]})
+    A published rung of the ablation stands below the run of the same model, everything else below all runs.
+    """
+    corpora = sorted({corpus for run in runs for corpus in run.scores["strict"].get("parts", {})})
     parts = corpora if len(corpora) > 1 else []
-    header = ("model", "what", "UF1", "95 % interval", "UAR", "accuracy", *(f"{part} UF1 / UAR" for part in parts))
-    rows = [
-        _row(run, name, column, parts)
-        for run, name in zip(runs, names or [run.name for run in runs], strict=True)
-        for column in COLUMN_NAMES
-    ]
-    methods = dict.fromkeys(each.method for each in printed)
-    below = [_printed_row([each for each in printed if each.method == method], parts) for method in methods]
-    notes = dict.fromkeys(f"{each.method}: {each.note}." for each in printed if each.note)
-    if not printed:
-        return Table(_title(runs[0]), header, tuple(rows))
-    return Table(_title(runs[0]), header, (*rows, *below), (PRINTED_NOTE, *notes), rule_before=len(rows))
+    columns = [Column("method"), *TRAINING_COLUMNS, EVALUATION]
+    columns += [Column(title, "all clips", numeric=True) for title in ("UF1", f"{LEVEL} interval", "UAR", "accuracy")]
+    columns += [Column(title, corpus_title(part), numeric=True) for part in parts for title in ("UF1", "UAR")]
+    methods = {each.method: [other for other in published if other.method == each.method] for each in published}
+    rows: list[Row] = []
+    for run, name in zip(runs, names or [run.name for run in runs], strict=True):
+        training = training_of(run.experiment)
+        for column in score_columns(run):
+            cells = _cells(run.scores[column], parts)
+            rows.append(score_row((name,), training, column, cells, strong=column == "strict"))
+        rung = methods.get(RUNGS.get(run.experiment.model.name, ""))
+        if rung and rung[0].table >= 4:
+            rows.append(_published_row(methods.pop(rung[0].method), parts))
+    others = [method for method, pairs in methods.items() if pairs[0].table <= 3]
+    own_first = sorted(others, key=lambda method: method != OWN_METHOD)
+    rows += [_published_row(methods[method], parts) for method in own_first]
+    notes = [INTERVAL_NOTE]
+    tables = ", ".join(map(str, sorted({each.table for each in published})))
+    notes += [PUBLISHED_NOTE.format(tables=tables)] if published else []
+    notes += [CHANGED_NOTE] if any("(changed)" in row.cells[1] for row in rows) else []
+    remarks = (each for each in published if each.note)
+    notes += dict.fromkeys(f"{each.method}, published ({each.selection}): {each.note}." for each in remarks)
+    return Table("scores", _caption(runs[0]), tuple(columns), tuple(rows), tuple(notes))
 
 
-def comparison_table(comparisons: Sequence[Comparison]) -> Table:
-    """Differences against the first run, with the chance that they are chance; below, the settings that differ."""
-    header = ("run", "what", "UF1 against the first", "95 % interval", "p")
+def comparison_table(comparisons: Sequence[Comparison], *, names: Mapping[str, str] | None = None) -> Table:
+    """Differences to the first run, with the paired test; `names` are by run folder."""
+    names = names or {}
+    columns = (
+        *(Column("run"), *TRAINING_COLUMNS, EVALUATION, Column("difference in UF1", numeric=True)),
+        *(Column(f"{LEVEL} interval", numeric=True), Column("p", numeric=True)),
+    )
     rows = tuple(
-        (
-            each.second,
-            COLUMN_NAMES[each.column],
-            f"{each.difference:+.4f}",
-            f"{each.interval[0]:+.4f} to {each.interval[1]:+.4f}",
-            f"{each.p:.4f}",
+        Row(
+            (
+                *(names.get(each.second, each.second), each.second_training.recipe),
+                *(each.second_training.first_weights, COLUMN_NAMES[each.column]),
+                *(f"{each.difference:+.4f}", f"{each.interval[0]:+.4f} to {each.interval[1]:+.4f}"),
+                "< 0.001" if each.p < 0.001 else f"{each.p:.4f}",
+            ),
+            kind=each.column,
         )
         for each in comparisons
     )
-    exact = "every way of swapping" if comparisons[0].is_exact else f"{SWAPS} random ways of swapping"
-    notes = [
-        f"p: paired permutation test over people, {exact}; small means hardly chance. Only strict is a result.",
-        "",
-        *(
-            f"{each.second} differs in {line}"
-            for each in comparisons
-            if each.column == "strict"
-            for line in each.settings
-        ),
-    ]
-    return Table(f"against {comparisons[0].first}", header, rows, tuple(notes))
+    first, training = comparisons[0].first, comparisons[0].first_training
+    swaps = "exact: all swaps" if comparisons[0].is_exact else f"{SWAPS:,} random swaps"
+    note = f"p: paired permutation test over people ({swaps}). Only strict is a result."
+    caption = (
+        f"Difference to {names.get(first, first)} (training {training.recipe}, first weights {training.first_weights})"
+    )
+    return Table("comparison", caption, columns, rows, (note,))
 
 
-def _title(run: Run) -> str:
-    scores, experiment = run.scores, run.experiment
+def score_row(
+    first: tuple[str, ...], training: Training, column: scores.Column, cells: Sequence[str], *, strong: bool = False
+) -> Row:
+    """A row of scores with its training and its kind."""
+    start = (*first, training.recipe, training.first_weights, COLUMN_NAMES[column])
+    return Row((*start, *cells), kind=column, strong=strong)
+
+
+def corpus_title(name: str) -> str:
+    """A corpus as its authors write it; `full` is all of them together."""
+    return "all clips" if name == "full" else CORPORA.get(name, name)
+
+
+def score_text(value: float | None) -> str:
+    """A score with four places, as the field publishes it; a dash where there is none."""
+    return MISSING if value is None or value != value else f"{value:.4f}"
+
+
+def interval_text(bounds: Sequence[float] | None) -> str:
+    """An interval as `0.660 to 0.760`, or nothing."""
+    return f"{bounds[0]:.3f} to {bounds[1]:.3f}" if bounds else ""
+
+
+def _caption(run: Run) -> str:
+    values, experiment = run.scores, run.experiment
     if experiment.is_zero_shot:
-        how = "zero-shot: each predicted once, nothing trained"
+        how = "zero-shot: each predicted once, without training"
     else:
-        seeds = "1 seed" if scores["seeds"] == 1 else f"mean of {scores['seeds']} seeds"
-        how = f"{scores['folds']} folds ({_scheme(experiment.folds)}), {seeds}"
-    return f"{scores['protocol']}: {scores['clips']} clips of {scores['people']} people, {how}"
+        seeds = "1 seed" if values["seeds"] == 1 else f"mean of {values['seeds']} seeds"
+        how = f"{values['folds']} folds ({FOLDS.get(experiment.folds, 'grouped by person')}), {seeds}"
+    return f"{values['protocol']}: {values['clips']} clips of {values['people']} people, {how}"
 
 
-def _scheme(folds: str) -> str:
-    words = {"loso": "leave one person out", "loco": "leave one corpus out"}
-    return words.get(folds, "grouped by person")
+def _cells(values: Mapping[str, Any], parts: Sequence[str]) -> list[str]:
+    cells = [score_text(values["uf1"]), interval_text(values.get("uf1_interval"))]
+    cells += [score_text(values["uar"]), score_text(values["accuracy"])]
+    for part in parts:
+        own = values.get("parts", {}).get(part, {})
+        cells += [score_text(own.get("uf1")), score_text(own.get("uar"))]
+    return cells
 
 
-def _row(run: Run, name: str, column: Column, parts: Sequence[str]) -> tuple[str, ...]:
-    scores = run.scores[column]
-    low, high = scores["uf1_interval"]
-    pairs = [scores["parts"].get(part) for part in parts]
-    return (
-        name,
-        COLUMN_NAMES[column],
-        f"{scores['uf1']:.4f}",
-        f"{low:.4f} to {high:.4f}",
-        f"{scores['uar']:.4f}",
-        f"{scores['accuracy']:.4f}",
-        *(f"{pair['uf1']:.4f} / {pair['uar']:.4f}" if pair else "" for pair in pairs),
-    )
-
-
-def _printed_row(printed: Sequence[Printed], parts: Sequence[str]) -> tuple[str, ...]:
+def _published_row(pairs: Sequence[PublishedScores], parts: Sequence[str]) -> Row:
     """One method of the paper's tables; a table of one corpus has no `full`."""
-    by_part = {each.part: each for each in printed}
-    whole = by_part.get("full") or printed[0]
-    pairs = [by_part.get(part) for part in parts]
-    return (
-        whole.method,
-        f"printed in Table {whole.table}, {whole.selection}",
-        whole.uf1_text,
-        "",
-        whole.uar_text,
-        "",
-        *(f"{pair.uf1_text} / {pair.uar_text}" if pair else "" for pair in pairs),
-    )
+    by_part = {each.part: each for each in pairs}
+    whole = by_part.get("full") or pairs[0]
+    cells = [whole.uf1_text, "", whole.uar_text, ""]
+    for part in parts:
+        cells += [by_part[part].uf1_text, by_part[part].uar_text] if part in by_part else [MISSING, MISSING]
+    return Row((whole.method, MISSING, MISSING, f"published: {whole.selection}", *cells), kind="published")

@@ -1,1 +1,1 @@
-"""Two faces -> optical flow -> a map of u, v and strain; corpora -> map sets."""
+"""Two faces -> optical flow -> a map of u, v and strain."""

@@ -2,7 +2,7 @@
 
 [F] Farneback 2003, Two-Frame Motion Estimation Based on Polynomial Expansion: the paper's choice
 [D] Kroeger et al. 2016, Fast Optical Flow using Dense Inverse Search
-[T] see flow/tvl1.py
+[T] Zach, Pock, Bischof 2007, A Duality Based Approach for Realtime TV-L1 Optical Flow; scikit-image's implementation
 
 Axes: h, w pixels; u to the right, v downwards, in pixels of the pictures given
 """
@@ -10,9 +10,10 @@ Axes: h, w pixels; u to the right, v downwards, in pixels of the pictures given
 import cv2
 import numpy as np
 
-from epir.core.errors import ShapeError
+from epir.core.errors import MissingExtra, ShapeError
 from epir.flow.recipe import FlowSettings, Recipe
-from epir.flow.tvl1 import tvl1_flow
+
+TVL1_ATTACHMENT = 100.0  # scikit-image's `attachment` per unit of `flow.attachment`: 0.15 is its default of 15
 
 
 def flow_between(onset: np.ndarray, apex: np.ndarray, recipe: Recipe) -> np.ndarray:
@@ -56,7 +57,13 @@ def _dis(onset: np.ndarray, apex: np.ndarray, settings: FlowSettings) -> np.ndar
 
 
 def _tvl1(onset: np.ndarray, apex: np.ndarray, settings: FlowSettings) -> np.ndarray:
-    return tvl1_flow(onset, apex, attachment=settings.attachment, levels=settings.levels)
+    try:
+        from skimage.registration import optical_flow_tvl1
+    except ImportError:
+        raise MissingExtra.named("scikit-image, which computes the flow method tvl1,", "tvl1") from None
+
+    v, u = optical_flow_tvl1(onset, apex, attachment=TVL1_ATTACHMENT * settings.attachment, dtype=np.float32)
+    return np.stack([u, v], axis=-1)
 
 
 ESTIMATORS = {"farneback": _farneback, "dis": _dis, "tvl1": _tvl1}

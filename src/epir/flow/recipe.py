@@ -1,6 +1,6 @@
-"""Recipes: every choice between two frames and a map, under one name and with a digest.
+"""Flow recipes: every choice between two frames and a map, under one name and with a digest.
 
-A map set carries its recipe, so that maps made in two ways are never mixed by accident.
+A map set carries its flow recipe, so that maps made in two ways are never mixed by accident.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ class FlowSettings:
     size: int = 168  # px: width and height of the face while the flow is computed
     context: float = 0.125  # seen by the flow around the face on each side, as a share of its side, then cut off
     window: int = 15  # px: farneback averages over this window
-    levels: int = 3  # farneback and tvl1: pyramid levels, each half the size of the one below
+    levels: int = 3  # farneback: pyramid levels, each half the size of the one below
     iterations: int = 3  # farneback: refinements per level
     attachment: float = 0.15  # tvl1: weight of the pictures against smoothness; less is smoother
 
@@ -46,7 +46,7 @@ class FlowSettings:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Two frames -> a map of u, v and strain."""
+    """A flow recipe: two frames -> a map of u, v and strain."""
 
     name: str = "epir"
     face: FaceSettings = field(default_factory=FaceSettings)
@@ -66,13 +66,15 @@ class Recipe:
 
     @property
     def digest(self) -> str:
-        """Equal choices have equal digests, whatever the recipe is called."""
+        """Equal choices have equal digests, whatever the flow recipe is called."""
         choices = to_dict(self)
         del choices["name"]
+        if self.flow.method == "tvl1":  # maps of earlier releases, which had a solver of their own, differ
+            choices["flow"]["solver"] = "scikit-image"
         return digest(choices)
 
     def to_meta(self) -> dict[str, Any]:
-        """The recipe as it stands in a map set's meta.json."""
+        """The flow recipe as it stands in a map set's meta.json."""
         return {**to_dict(self), "digest": self.digest}
 
 
@@ -92,16 +94,16 @@ RECIPES: Mapping[str, Recipe] = {
 
 
 def get_recipe(name: str | Recipe = "epir", changes: Iterable[str] = ()) -> Recipe:
-    """The recipe called `name`, with changes such as `flow.size=160` applied."""
+    """The flow recipe called `name`, with changes such as `flow.size=160` applied."""
     if isinstance(name, Recipe):
         recipe = name
     else:
-        refuse_unknown(name, RECIPES, what="recipe")
+        refuse_unknown(name, RECIPES, what="flow recipe")
         recipe = RECIPES[name]
     return override(recipe, changes)
 
 
 def changed(recipe: Recipe) -> list[str]:
-    """How the recipe differs from the named one it began as, one line per setting."""
+    """How the flow recipe differs from the named one it began as, one line per setting."""
     known = RECIPES.get(recipe.name)
     return differences(known, replace(recipe, name=known.name)) if known else []

@@ -6,7 +6,6 @@ Axes: n clips, S map size; channels are always u, v, strain
 """
 
 import csv
-import hashlib
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from epir.core.errors import MapSetError
-from epir.core.files import whole_folder
+from epir.core.files import file_digest, whole_folder
 from epir.core.records import Clip
 
 FORMAT = "epir-maps/1"
@@ -113,12 +112,6 @@ def refuse_mixed_sizes(sets: Iterable[MapSet]) -> None:
             seen[clip.key] = name
 
 
-def file_digest(path: Path) -> str:
-    """The SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _read_meta(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise MapSetError(f"there is no map set {folder}", fix="check the path, or make one with epir prepare")
@@ -162,6 +155,8 @@ def _read_clips(path: Path) -> tuple[Clip, ...]:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise MapSetError(f"{path.parent} has no clips.csv", fix="prepare the map set again") from None
+    except UnicodeDecodeError:
+        raise MapSetError(f"{path} is not UTF-8", fix="save it as CSV with commas, in UTF-8") from None
     rows = csv.DictReader(io.StringIO(text))
     missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
     if missing:

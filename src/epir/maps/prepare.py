@@ -1,24 +1,29 @@
 """A corpus -> a map set: many clips at once, taken up again after a kill, the same for any number of workers."""
 
+import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import cv2
+import numpy as np
 
 from epir.core.config import digest
-from epir.core.errors import ConfigError, DatasetError
+from epir.core.errors import ConfigError, DatasetError, EpirError, FrameError, MissingExtra
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
 from epir.datasets.base import Corpus
-from epir.maps.assembly import write_set
-from epir.maps.contact_sheet import contact_sheets
-from epir.maps.existing import existing_set
-from epir.maps.finished import FinishedClips
-from epir.maps.left_out import LeftOut
+from epir.faces.align import Crop
+from epir.faces.finder import find_crop
+from epir.flow.apex import middle_apex, spot_apex
+from epir.flow.map import cut_face, face_map
 from epir.flow.recipe import Recipe, get_recipe
-from epir.maps.workers import work_off
-from epir.maps.mapset import MapSet
+from epir.frames.reader import Frames, open_frames
+from epir.maps.contact_sheet import contact_sheets
+from epir.maps.mapset import MapSet, finish_maps, load_maps
+from epir.maps.resume import FinishedClips, LeftOut, PreparedClip, existing_set, write_left_out
+from epir.maps.workers import check_workers, one_thread, run
 
 CONTACT_SHEETS = "contact_sheets"
 
@@ -48,8 +53,7 @@ def prepare(
     progress = progress or Silent()
     if not 4 <= size <= 512:
         raise ConfigError(f"a map cannot be {size} px wide", fix="give --size from 4 to 512; 28 is usual")
-    if workers is not None and workers < 1:
-        raise ConfigError(f"{workers} workers cannot work", fix="give --workers 1 or more")
+    check_workers(workers)
     chosen = chosen_recipe(recipe, detector, apex)
     name, sheet, clips = corpus_clips(corpus, root, options)
     out = Path(out)
@@ -136,7 +140,7 @@ def prepare_clips(
         return []
     reasons: dict[str, LeftOut] = {}
     progress.start(task, len(clips))
-    for clip, reason in work_off(clips, recipe, size, finished, workers):
+    for clip, reason in run(prepare_one, clips, recipe, size, finished, workers=workers, in_order=False):
         if reason is not None:
             reasons[clip.key] = reason
         progress.advance(note=clip.key if reason is None else f"{clip.key} left out")
@@ -152,3 +156,94 @@ def refuse_left_out(left_out: Sequence[LeftOut], clips: int, *, strict: bool) ->
     count = "none of the" if len(left_out) == clips else f"{len(left_out)} of the"
     could = "could be" if len(left_out) == clips else "could not be"
     raise DatasetError(f"{count} {clips} clips {could} prepared; {first.key}: {first.problem}", fix=first.fix)
+
+
+def prepare_one(clip: Clip, recipe: Recipe, size: int, finished: FinishedClips) -> tuple[Clip, LeftOut | None]:
+    """Prepare one clip and keep it; a clip that cannot be prepared stops nothing."""
+    with one_thread():
+        try:
+            finished.add(prepare_clip(clip, recipe, size))
+        except MissingExtra:  # the same for every clip
+            raise
+        except (EpirError, OSError, cv2.error) as error:
+            return clip, LeftOut.because(clip, error)
+    return clip, None
+
+
+def prepare_clip(clip: Clip, recipe: Recipe, size: int = 28) -> PreparedClip:
+    """The map of one clip: two frames are read, the face is looked for once."""
+    if clip.frames is None:
+        raise FrameError(
+            f"the annotation of {clip.key} leads to no frames", fix="run epir check to see what is missing"
+        )
+    with open_frames(clip.frames) as frames:
+        onset, offset = span(clip, frames)
+        before = frames.read(onset)
+        crop = find_crop(before, recipe.face)
+        apex, source = apex_of(clip, frames, onset, offset, crop, recipe)
+        after = frames.read(apex)
+        fps = frames.fps if clip.fps is None else clip.fps
+    found = {"frames": str(clip.frames.absolute()), "crop": crop.to_text(), "apex_source": source}
+    done = replace(clip, onset=onset, apex=apex, offset=offset, fps=fps, extra={**clip.extra, **found})
+    return PreparedClip(done, face_map(cut_face(before, crop, recipe), cut_face(after, crop, recipe), recipe, size))
+
+
+def span(clip: Clip, frames: Frames) -> tuple[int, int]:
+    """Onset and offset; the first and last frame where the annotation does not say."""
+    onset = frames.numbers[0] if clip.onset is None else clip.onset
+    offset = frames.numbers[-1] if clip.offset is None else clip.offset
+    return onset, offset
+
+
+def apex_of(clip: Clip, frames: Frames, onset: int, offset: int, crop: Crop, recipe: Recipe) -> tuple[int, str]:
+    """The apex and where it comes from: `annotated`, else as the recipe says: `spotted` or `middle`.
+
+    An apex at the onset itself shows no motion; it counts as not annotated.
+    """
+    if clip.apex is not None and clip.apex != onset:
+        if clip.apex < onset:
+            raise FrameError(
+                f"the apex {clip.apex} is before the onset {onset}", fix="correct onset and apex in the annotation"
+            )
+        return clip.apex, "annotated"
+    if recipe.apex == "middle":
+        return middle_apex(frames, onset, offset), "middle"
+    return spot_apex(frames, onset, offset, crop), "spotted"
+
+
+def write_set(
+    out: Path,
+    clips: Sequence[Clip],
+    already: MapSet | None,
+    finished: FinishedClips,
+    left_out: Sequence[LeftOut],
+    meta: Mapping[str, Any],
+) -> MapSet:
+    """Put the finished clips together, in the order of the corpus, and put the set in its place in one step."""
+    absent = {clip.key for clip in left_out}
+    keys = [clip.key for clip in clips if clip.key not in absent]
+    earlier = {} if already is None else {clip.key: place for place, clip in enumerate(already.clips)}
+    new = finished.folder / "new"
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    rows: list[Clip] = []
+    maps: np.memmap | None = None
+    for key in keys:
+        done = finished.get(key)
+        if done is None:
+            assert already is not None, f"{key} is neither finished nor left out"
+            done = PreparedClip(already.clips[earlier[key]], already.maps[earlier[key]])
+        if maps is None:
+            shape = (len(keys), *done.map.shape)
+            maps = np.lib.format.open_memmap(new / "maps.npy", mode="w+", dtype=np.float32, shape=shape)
+        maps[len(rows)] = done.map
+        rows.append(done.clip)
+    assert maps is not None, "a set without any map is refused before"
+    maps.flush()
+    del maps
+    write_left_out(new, left_out)
+    finish_maps(new, rows, recipe=meta)
+    if out.exists():  # the same set with fewer clips, or one that --force gives up
+        shutil.rmtree(out)
+    new.replace(out)
+    return load_maps(out, verify=False)

@@ -1,56 +1,58 @@
-"""Preparing many clips at once: in this process, or in several."""
+"""The same work in this process or in several."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import cv2
 
-from epir.core.errors import EpirError
+from epir.core.errors import ConfigError, EpirError
 from epir.core.processes import process_pool
-from epir.core.records import Clip
-from epir.maps.clip import prepare_clip
-from epir.maps.finished import FinishedClips
-from epir.maps.left_out import LeftOut
-from epir.flow.recipe import Recipe
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
 
 
-def work_off(
-    clips: Sequence[Clip], recipe: Recipe, size: int, finished: FinishedClips, workers: int | None = None
-) -> Iterator[tuple[Clip, LeftOut | None]]:
-    """Prepare the clips into `finished`, in any order; yields each with the reason if it is left out."""
-    workers = min(workers or os.cpu_count() or 1, len(clips))
+def run(
+    work: Callable[..., Result], jobs: Sequence[Job], *arguments: Any, workers: int | None, in_order: bool = True
+) -> Iterator[Result]:
+    """`work(job, *arguments)` of every job, in this process or in `workers` of them (`None`: one per core).
+
+    `in_order=False` yields each result as soon as it is there.
+    """
+    check_workers(workers)
+    workers = min(workers or os.cpu_count() or 1, len(jobs))
     if workers <= 1:
-        for clip in clips:
-            yield prepare_one(clip, recipe, size, finished)
-        return
+        return (work(job, *arguments) for job in jobs)
+    return _run_in_processes(work, jobs, arguments, workers, in_order)
 
+
+def check_workers(workers: int | None) -> None:
+    """Refuse a number of workers that no work can be given to."""
+    if workers is not None and workers < 1:
+        raise ConfigError(f"--workers must be at least 1, not {workers}", fix="give --workers 1 or more")
+
+
+def _run_in_processes(
+    work: Callable[..., Result], jobs: Sequence[Job], arguments: tuple[Any, ...], workers: int, in_order: bool
+) -> Iterator[Result]:
     from joblib import delayed
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    pool = process_pool(workers, in_order=False)
+    pool = process_pool(workers, in_order=in_order)
     try:
-        yield from pool(delayed(prepare_one)(clip, recipe, size, finished) for clip in clips)
+        yield from pool(delayed(work)(job, *arguments) for job in jobs)
     except TerminatedWorkerError:
         raise EpirError(
-            "a worker process was ended from outside, perhaps for want of memory",
-            fix="run the same command again with fewer --workers; finished clips are kept",
+            "a worker process was killed, perhaps because memory ran out",
+            fix="run the same command again with fewer --workers",
         ) from None
-
-
-def prepare_one(clip: Clip, recipe: Recipe, size: int, finished: FinishedClips) -> tuple[Clip, LeftOut | None]:
-    """Prepare one clip and keep it; a clip that cannot be prepared stops nothing."""
-    with one_thread():
-        try:
-            finished.add(prepare_clip(clip, recipe, size))
-        except (EpirError, OSError, cv2.error) as error:
-            return clip, LeftOut.because(clip, error)
-    return clip, None
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """OpenCV with one thread: clips are done side by side, and each must give the same in any company."""
+    """OpenCV with one thread: processes share the cores, and the result must not depend on their number."""
     threads = cv2.getNumThreads()
     cv2.setNumThreads(1)
     try:

@@ -1,25 +1,38 @@
-"""A model folder: config.json, model.safetensors and README.md, the Hugging Face layout.
+"""Model folders, their only home: save, load, the shipped one, starting from one, the Hugging Face hub.
 
-Nothing in it is ever executed: weights are read as safetensors only, settings are checked name by name.
+A folder holds config.json, model.safetensors and README.md, the Hugging Face layout. Nothing in it is ever executed:
+weights are read as safetensors only, settings are checked name by name.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from torch import Tensor
 
 from epir.core.config import to_dict
 from epir.core.errors import CheckpointError, ConfigError
-from epir.core.files import whole_folder
+from epir.core.files import file_digest, whole_folder
+from epir.models.registry import AnySettings, build, settings_from_dict
+from epir.models.settings import SHIPPED
 
-FORMAT = "epir-model/1"
+if TYPE_CHECKING:
+    from epir.models.network import Network
+
+FORMAT = "epir-model/2"
+VERSIONS = {"epir-model/1": 1, FORMAT: 2}  # version 1 stored the linear layers of EPIR input first
+WEIGHTS = "model.safetensors"
 PICKLES = ("pytorch_model.bin", "model.pt", "model.pth", "model.pkl")
+HEAD = "head"  # what every network calls its classifier
+FREE = ("classes", "normalise", "dropout", "margin", "contrastive")  # a model may differ in these and start from there
+HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")  # owner/name
 
 
 @dataclass(frozen=True)
@@ -28,12 +41,63 @@ class ModelConfig:
 
     settings: Mapping[str, Any]
     labels: tuple[str, ...] = ()
-    notes: Mapping[str, Any] = field(default_factory=dict)  # recipe of the maps, calibration, scores, ...
+    notes: Mapping[str, Any] = field(default_factory=dict)  # flow recipe, calibration, scores, ...
+    version: int = VERSIONS[FORMAT]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes; numbered where the folder does not name them."""
+        return self.labels or tuple(f"class {number}" for number in range(int(self.settings.get("classes", 0))))
+
+    @property
+    def views(self) -> dict[str, Any]:
+        """Over which views of a map the answer of the model is the mean: the arguments `mirror` and `shift`."""
+        return {"mirror": bool(self.notes.get("mirror", True)), "shift": int(self.notes.get("shift", 0))}
+
+
+# --------------------------------------------------------------------------------------------------------- where
+
+
+def shipped_folder() -> Path:
+    """The model folder that comes with the package."""
+    return Path(str(files("epir"))) / "weights"
+
+
+def find_folder(name: str | Path | None = None) -> Path:
+    """The model folder `name`: the shipped one (`shipped`, or none named), one on disk, or `owner/name` on the hub."""
+    if name is None or Path(name) == SHIPPED:
+        if not (shipped_folder() / WEIGHTS).exists():
+            raise CheckpointError(
+                "the weights that come with epir are missing", fix="install epir again, or name a model folder"
+            )
+        return shipped_folder()
+    if Path(name).exists() or not HUB_NAME.fullmatch(str(name)):
+        return Path(name)
+    return _download(str(name))
+
+
+def _download(name: str) -> Path:
+    """The model `owner/name` of the Hugging Face hub, from its cache where it was loaded before."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, allow_patterns=["config.json", WEIGHTS, "README.md"]))
+    except LocalEntryNotFoundError:
+        problem = "the Hugging Face hub cannot be reached"
+    except HfHubHTTPError:
+        problem = "the Hugging Face hub has no public model of that name"
+    raise CheckpointError(
+        f"there is no model folder {name}, and {problem}",
+        fix="check the path or the name; epir train writes a model folder",
+    )
+
+
+# --------------------------------------------------------------------------------------------------------- write
 
 
 def save_model(
-    network: nn.Module,
-    settings: object,
+    network: "Network",
     folder: str | Path,
     *,
     labels: Sequence[str] = (),
@@ -43,23 +107,38 @@ def save_model(
     force: bool = False,
 ) -> Path:
     """Write a model folder in one step; `half` stores the weights in half precision."""
-    refuse_foreign_folder(Path(folder))
-    config = {"format": FORMAT, "model": to_dict(settings), "labels": list(labels), "notes": dict(notes or {})}
+    check_replaceable(Path(folder))
+    config = {"format": FORMAT, "model": to_dict(network.settings), "labels": list(labels), "notes": dict(notes or {})}
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
     if half:
         weights = {name: tensor.half() if tensor.is_floating_point() else tensor for name, tensor in weights.items()}
     with whole_folder(Path(folder), force=force) as temporary:
         (temporary / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-        save_file(weights, temporary / "model.safetensors", metadata={"format": "pt"})
-        (temporary / "model.safetensors").chmod((temporary / "config.json").stat().st_mode)  # readable as the others
+        save_file(weights, temporary / WEIGHTS, metadata={"format": "pt"})
+        (temporary / WEIGHTS).chmod((temporary / "config.json").stat().st_mode)  # readable as the others
         (temporary / "README.md").write_text(card or default_card(config), encoding="utf-8")
     return Path(folder)
 
 
-def refuse_foreign_folder(folder: Path) -> None:
+def check_replaceable(folder: Path) -> None:
     """`force` replaces a model, never a folder that holds something else."""
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "config.json").exists():
         raise CheckpointError(f"{folder} exists already and is not a model folder", fix="choose another name")
+
+
+def default_card(config: Mapping[str, Any]) -> str:
+    """A model card that says what is known without having seen the training."""
+    name = config["model"].get("name", "epir")
+    labels = ", ".join(config["labels"]) or "not named"
+    rows = "\n".join(f"| `{key}` | {value} |" for key, value in config["model"].items())
+    return (
+        f"---\nlibrary_name: epir\ntags: [micro-expression]\n---\n\n# {name}\n\n"
+        f"A model of epir for micro-expression maps. Classes: {labels}.\n\n"
+        f"| setting | value |\n|---|---|\n{rows}\n"
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------- read
 
 
 def read_config(folder: str | Path) -> ModelConfig:
@@ -77,42 +156,76 @@ def read_config(folder: str | Path) -> ModelConfig:
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise CheckpointError(f"{path} is damaged: {error}", fix="restore it from a copy, or train again") from None
     found = config.get("format") if isinstance(config, dict) else None
-    if found != FORMAT:
+    if found not in VERSIONS:
         raise CheckpointError(
             f"{path} has the format {found!r}, this version of epir reads {FORMAT!r}",
             fix="install the version of epir that wrote it, or train again",
         )
     if not isinstance(config.get("model"), dict):
         raise CheckpointError(f"{path} has no settings of the model", fix="restore it from a copy, or train again")
-    return ModelConfig(config["model"], tuple(config.get("labels", ())), config.get("notes", {}))
+    return ModelConfig(config["model"], tuple(config.get("labels", ())), config.get("notes", {}), VERSIONS[found])
 
 
-def load_weights(network: nn.Module, folder: str | Path) -> None:
-    """Fill the network with the weights of a model folder, in the network's own precision."""
-    path = Path(folder) / "model.safetensors"
+def read_settings(folder: str | Path) -> AnySettings:
+    """The settings of the network in a model folder."""
+    try:
+        return settings_from_dict(read_config(folder).settings)
+    except ConfigError as error:
+        raise CheckpointError(
+            f"{Path(folder) / 'config.json'} cannot be used: {error.problem}",
+            fix="install the version of epir that wrote it, or correct that setting",
+        ) from None
+
+
+def load_network(folder: str | Path) -> "Network":
+    """The network in a model folder, ready to predict."""
+    from epir.models.network import Network
+
+    network = build(read_settings(folder))
+    assert isinstance(network, Network), "pipelines have no model folder"
+    weights = _read_weights(network, Path(folder))
+    _check_shapes(network.state_dict(), weights, Path(folder) / WEIGHTS)
+    network.load_state_dict(weights)
+    return network.eval()
+
+
+def weights_digest(folder: Path) -> str:
+    """The digest of a model folder's weights; refuses what is no model folder."""
+    read_config(folder)
+    path = Path(folder) / WEIGHTS
+    if not path.exists():
+        raise _no_weights(path)
+    return file_digest(path)
+
+
+def _read_weights(network: "Network", folder: Path) -> dict[str, Tensor]:
+    """The weights of a model folder in float32 and in today's layout of this kind of network."""
+    path, version = folder / WEIGHTS, read_config(folder).version
     try:
         weights = load_file(path)
     except FileNotFoundError:
-        pickles = [name for name in PICKLES if (path.parent / name).exists()]
-        if pickles:
-            raise CheckpointError(
-                f"{path.parent} holds its weights as a pickle ({pickles[0]}), which can run code and is never opened",
-                fix="save it again with save_pretrained, which writes model.safetensors",
-            ) from None
-        raise CheckpointError(
-            f"{path.parent} has no model.safetensors", fix="restore it from a copy, or train again"
-        ) from None
+        raise _no_weights(path) from None
     except (SafetensorError, OSError) as error:
         raise CheckpointError(
             f"{path} is not a whole safetensors file: {error}", fix="it may be cut short: copy it again, or train again"
         ) from None
-    _refuse_other_shapes(network.state_dict(), weights, path)
-    network.load_state_dict(
-        {name: tensor.to(torch.float32) if tensor.is_floating_point() else tensor for name, tensor in weights.items()}
+    weights = {name: each.to(torch.float32) if each.is_floating_point() else each for name, each in weights.items()}
+    return network.convert_weights(weights, version)
+
+
+def _no_weights(path: Path) -> CheckpointError:
+    pickles = [name for name in PICKLES if (path.parent / name).exists()]
+    if pickles:
+        return CheckpointError(
+            f"{path.parent} holds its weights as a pickle ({pickles[0]}), which can run code and is never opened",
+            fix="save it again with save_pretrained, which writes model.safetensors",
+        )
+    return CheckpointError(
+        f"{path.parent} has no {path.name}", fix="give a model folder, as epir train writes it, or train again"
     )
 
 
-def _refuse_other_shapes(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor], path: Path) -> None:
+def _check_shapes(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor], path: Path) -> None:
     fix = "use the config.json and model.safetensors of one and the same model"
     for name, tensor in wanted.items():
         if name not in found:
@@ -126,21 +239,60 @@ def _refuse_other_shapes(wanted: Mapping[str, Tensor], found: Mapping[str, Tenso
             raise CheckpointError(f"{path} has weights {name!r} that the model does not know", fix=fix)
 
 
-def default_card(config: Mapping[str, Any]) -> str:
-    """A model card that says what is known without having seen the training."""
-    name = config["model"].get("name", "epir")
-    labels = ", ".join(config["labels"]) or "not named"
-    rows = "\n".join(f"| `{key}` | {value} |" for key, value in config["model"].items())
-    return (
-        f"---\nlibrary_name: epir\ntags: [micro-expression]\n---\n\n# {name}\n\n"
-        f"A model of epir for micro-expression maps. Classes: {labels}.\n\n"
-        f"| setting | value |\n|---|---|\n{rows}\n"
-    )
+# ------------------------------------------------------------------------------------------------ start from one
 
 
-def unusable(error: ConfigError, folder: str | Path) -> CheckpointError:
-    """The error for a model folder whose settings this version does not accept."""
-    return CheckpointError(
-        f"{Path(folder) / 'config.json'} cannot be used: {error.problem}",
-        fix="install the version of epir that wrote it, or correct that setting",
-    )
+def can_start(settings: AnySettings, folder: Path) -> bool:
+    """Whether a model of these settings can start from the weights of a model folder."""
+    if not (folder / WEIGHTS).exists():
+        return False
+    mine, theirs = to_dict(settings), dict(read_config(folder).settings)
+    return all(mine.get(name) == theirs.get(name) for name in mine.keys() | theirs.keys() if name not in FREE)
+
+
+def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> bool:
+    """Copy the weights of a model folder into the model, and say whether the head was copied too.
+
+    It is where it was trained for the same `classes`, in the same order; for others it keeps its random start.
+    """
+    folder = find_folder(start)
+    path, own = folder / WEIGHTS, model.state_dict()
+    weights = _read_weights(model, folder)
+    mismatched_keys = sorted(own.keys() ^ weights.keys())
+    if mismatched_keys:
+        raise CheckpointError(
+            f"{path} holds the weights of another model: {len(mismatched_keys)} names differ, "
+            f"for example {mismatched_keys[0]!r}",
+            fix=f"start from a model folder of {model.settings.name!r} with the same settings",
+        )
+    with_head = _same_classes(read_config(folder), classes)
+    copied = {name: tensor for name, tensor in weights.items() if with_head or name.split(".")[0] != HEAD}
+    for name, tensor in copied.items():
+        if tensor.shape != own[name].shape:
+            raise CheckpointError(
+                f"{path} does not fit: {name} is {tuple(tensor.shape)} there and {tuple(own[name].shape)} here",
+                fix="use the sizes of that model, for example its map size and width",
+            )
+    model.load_state_dict(own | {name: tensor.to(own[name].dtype) for name, tensor in copied.items()})
+    return with_head
+
+
+def check_fits(folder: Path, *, classes: Sequence[str], map_size: int) -> None:
+    """Refuse weights that were trained for other classes or another size of map."""
+    config, settings = read_config(folder), read_settings(folder)
+    if not _same_classes(config, classes):
+        theirs = ", ".join(config.labels) or f"{settings.classes} classes"
+        raise CheckpointError(
+            f"the weights in {folder} classify {theirs}, but the protocol has {', '.join(classes)}",
+            fix="choose the protocol that they were trained for, or other weights",
+        )
+    if settings.map_size != map_size:
+        raise CheckpointError(
+            f"the weights in {folder} are for {settings.map_size} px maps, but the map set has {map_size} px",
+            fix=f"prepare the maps with --size {settings.map_size}",
+        )
+
+
+def _same_classes(config: ModelConfig, classes: Sequence[str]) -> bool:
+    """Whether a model folder's head is for these classes, by their number alone where it does not name its own."""
+    return config.labels == tuple(classes) if config.labels else config.settings.get("classes") == len(classes)

@@ -1,4 +1,4 @@
-"""What every learned model has in common: maps in, logits out, and its own loss.
+"""What every learned model has in common: maps in, logits out, its own loss, and input normalisation.
 
 Axes: B clips, S map size, F features, C classes
 """
@@ -7,51 +7,43 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from epir.core.config import from_dict
-from epir.core.errors import ConfigError, ShapeError
+from epir.core.errors import CheckpointError, ShapeError
 from epir.models import folder as model_folder
-from epir.models.normalise import InputNormalisation
+from epir.models.settings import Normalisation
 
-Aside = Callable[[Tensor], Tensor]
-HEAD = "head"  # what every network calls the weights that tell its classes apart
+AuxiliaryLoss = Callable[[Tensor], Tensor]  # of features (B, F)
+SMALLEST_DEVIATION = 1e-6  # a channel that does not vary stays at zero
 
 
 class Network(nn.Module):
-    """A model that classifies maps; children give `represent` and `classify`.
+    """A model that classifies maps; children give `forward_features` and `forward_head`.
 
-    `settings` is a frozen dataclass with at least `name`, `map_size`, `classes` and `normalise`; its class is
-    `settings_class`.
+    `settings` is a frozen dataclass with at least `name`, `map_size`, `classes` and `normalise`.
     """
-
-    settings_class: ClassVar[type]
 
     def __init__(self, settings: Any) -> None:
         super().__init__()
         self.settings = settings
         self.normalise = InputNormalisation(settings.normalise)
 
-    def represent(self, maps: Tensor) -> Tensor:
+    def forward_features(self, maps: Tensor) -> Tensor:
         """Features (B, F) of normalised maps (B, 3, S, S)."""
         raise NotImplementedError
 
-    def represent_to_learn(self, maps: Tensor) -> Tensor:
-        """What `represent` gives; children may leave out here what neither the features nor their gradient need."""
-        return self.represent(maps)
-
-    def classify(self, features: Tensor) -> Tensor:
+    def forward_head(self, features: Tensor) -> Tensor:
         """Logits (B, C) of features (B, F)."""
         raise NotImplementedError
 
     def forward(self, maps: Tensor) -> Tensor:
         """Logits (B, C) of maps (B, 3, S, S)."""
         self.check(maps)
-        return self.classify(self.represent(self.normalise(maps)))
+        return self.forward_head(self.forward_features(self.normalise(maps)))
 
     def loss(
         self,
@@ -60,24 +52,32 @@ class Network(nn.Module):
         *,
         smoothing: float = 0.0,
         weights: Tensor | None = None,
-        aside: Aside | None = None,
+        auxiliary: AuxiliaryLoss | None = None,
     ) -> Tensor:
         """What training minimises, for maps (B, 3, S, S) of these classes (B,), or of these probabilities (B, C).
 
-        Given probabilities, as a tutor does, it is the cross-entropy with them, and neither smoothed nor weighted.
-        `aside` is a further loss of the features (B, F), such as of an auxiliary target.
+        Given probabilities, as in distillation, it is the cross-entropy with them, and neither smoothed nor weighted.
         """
         self.check(maps)
-        features = self.represent_to_learn(self.normalise(maps))
+        features = self.forward_features(self.normalise(maps))
         if labels.is_floating_point():
-            loss = functional.cross_entropy(self.classify(features), labels)
+            loss = functional.cross_entropy(self.forward_head(features), labels)
         else:
-            loss = self.feature_loss(features, labels, smoothing, weights)
-        return loss if aside is None else loss + aside(features)
+            loss = self.loss_of_features(features, labels, smoothing, weights)
+        return loss if auxiliary is None else loss + auxiliary(features)
 
-    def feature_loss(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
+    def loss_of_features(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
         """Cross-entropy, unless the method's paper has more, of features (B, F)."""
-        return functional.cross_entropy(self.classify(features), labels, weight=weights, label_smoothing=smoothing)
+        return functional.cross_entropy(self.forward_head(features), labels, weight=weights, label_smoothing=smoothing)
+
+    def no_weight_decay(self) -> set[str]:
+        """Names of parameters with two axes or more that weight decay must leave alone."""
+        return set()
+
+    @staticmethod
+    def convert_weights(weights: Mapping[str, Tensor], version: int) -> dict[str, Tensor]:
+        """The weights of a model folder of that format version, in today's layout."""
+        return dict(weights)
 
     def check(self, maps: Tensor) -> None:
         """Refuse maps that this model was not built for; left out of exported graphs."""
@@ -110,21 +110,19 @@ class Network(nn.Module):
         force: bool = False,
     ) -> Path:
         """Write a model folder: settings, weights and a model card."""
-        return model_folder.save_model(
-            self, self.settings, folder, labels=labels, notes=notes, card=card, half=half, force=force
-        )
+        return model_folder.save_model(self, folder, labels=labels, notes=notes, card=card, half=half, force=force)
 
     @classmethod
-    def from_pretrained(cls, folder: str | Path) -> Self:
-        """The model of a model folder, ready to predict."""
-        config = model_folder.read_config(folder)
-        try:
-            settings: Any = from_dict(cls.settings_class, config.settings, section="model")
-        except ConfigError as error:
-            raise model_folder.unusable(error, folder) from None
-        network = cls(settings)
-        model_folder.load_weights(network, folder)
-        return network.eval()
+    def from_pretrained(cls, folder: str | Path | None = None) -> Self:
+        """The model of a model folder or of `owner/name` on the hub, ready to predict; the shipped one by default."""
+        home = model_folder.find_folder(folder)
+        network = model_folder.load_network(home)
+        if not isinstance(network, cls):
+            kind = type(network).__name__
+            raise CheckpointError(
+                f"{home} holds a model of the kind {kind}, not {cls.__name__}", fix=f"use {kind}.from_pretrained"
+            )
+        return network
 
     def push_to_hub(self, repository: str, **options: Any) -> None:
         """Upload the model folder to `owner/name` on the Hugging Face hub; `options` go to `save_pretrained`."""
@@ -135,3 +133,50 @@ class Network(nn.Module):
         with TemporaryDirectory() as temporary:
             folder = self.save_pretrained(Path(temporary) / "model", **options)
             hub.upload_folder(repo_id=repository, folder_path=folder)
+
+
+class InputNormalisation(nn.Module):
+    """Shift and scale of each channel of a map.
+
+    `map`: each channel of each map to zero mean and unit deviation, so that raw flow and maps stretched to
+    0..1 are the same to the network. `squash`: the same, then its hyperbolic tangent, and the same again: a few strong
+    pixels (lids, edges, faults of the flow) do not make everything else small. `fold`: by the statistics of the
+    training clips. `none`: as it is.
+    """
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(self, mode: Normalisation) -> None:
+        super().__init__()
+        self.mode = mode
+        if mode == "fold":
+            self.register_buffer("mean", torch.zeros(3, 1, 1))
+            self.register_buffer("deviation", torch.ones(3, 1, 1))
+
+    @torch.no_grad()
+    def fit(self, maps: Tensor) -> None:
+        """Learn the statistics of the training clips, (n, 3, S, S); only `fold` has any."""
+        if self.mode == "fold":
+            self.mean.copy_(maps.mean(dim=(0, 2, 3)).view(3, 1, 1))
+            self.deviation.copy_(maps.std(dim=(0, 2, 3)).clamp(min=SMALLEST_DEVIATION).view(3, 1, 1))
+
+    def forward(self, maps: Tensor) -> Tensor:
+        """Normalised maps of the same shape, (B, 3, S, S)."""
+        if self.mode == "none":
+            return maps
+        if self.mode == "fold":
+            return (maps - self.mean) / self.deviation
+        maps = standardised(maps)
+        return standardised(maps.tanh()) if self.mode == "squash" else maps
+
+    def extra_repr(self) -> str:
+        """The mode, for printing a model."""
+        return self.mode
+
+
+def standardised(maps: Tensor) -> Tensor:
+    """Each channel of each map with mean 0 and deviation 1, (B, 3, S, S)."""
+    centred = maps - maps.mean(dim=(2, 3), keepdim=True)
+    length = torch.linalg.vector_norm(centred, dim=(2, 3), keepdim=True)  # (B, 3, 1, 1): S times the deviation
+    return centred / (length / maps.shape[3]).clamp(min=SMALLEST_DEVIATION)

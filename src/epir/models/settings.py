@@ -1,13 +1,16 @@
-"""Every size and choice of the model, checked when it is built."""
+"""Every size and choice of the model, checked when it is built, and the rungs of the paper's ablation ladder."""
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
 
+from epir.core.config import refuse_unknown
 from epir.core.errors import ConfigError
-from epir.models.normalise import Normalisation
-from epir.tokens.patches import Shift, Tokenization
 
-FEWEST_TOKENS = 2  # a lone token would have nobody to look at
+Normalisation = Literal["map", "squash", "fold", "none"]
+
+SHIPPED = Path("shipped")  # names the model folder that comes with the package, wherever it is installed
+FEWEST_TOKENS = 2  # a lone token has no other to attend to
 
 
 @dataclass(frozen=True)
@@ -21,8 +24,8 @@ class ModelSettings:
     heads: int = 3
     feed_forward: int = 512
     blocks: int = 13  # integration and extractor blocks in equal parts, and the last one
-    tokenization: Tokenization = "shifted-dual"
-    shift: Shift = "map"
+    tokenization: Literal["plain", "shifted", "shifted-dual"] = "shifted-dual"
+    shift: Literal["map", "patch"] = "map"
     attention: Literal["plain", "inter-token"] = "inter-token"
     integration: float = 0.375  # share of the patch tokens that merging takes away: 6 of 16
     merge: Literal["mean", "weighted"] = "mean"
@@ -126,3 +129,23 @@ def _most(patches: int, blocks: int) -> float:
 def _listed(numbers: list[int]) -> str:
     words = [str(number) for number in numbers]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _ladder() -> dict[str, ModelSettings]:
+    """The rungs of Tables 4 and 5; each differs from its neighbours in one setting."""
+    epir = ModelSettings()
+    dual = replace(epir, name="vit+dtsm+itals+dnspt", integration=0.0)
+    shifted = replace(dual, name="vit+dtsm+itals+spt", tokenization="shifted")
+    inter_token = replace(shifted, name="vit+dtsm+itals", tokenization="plain")
+    selecting = replace(inter_token, name="vit+dtsm", attention="plain")
+    vit = replace(selecting, name="vit", selection=False)
+    return {rung.name: rung for rung in (vit, selecting, inter_token, shifted, dual, epir)}
+
+
+PRESETS: dict[str, ModelSettings] = _ladder()  # from the plain Vision Transformer up to EPIR
+
+
+def preset(name: str, **changes: Any) -> ModelSettings:
+    """The settings called `name`, with changes; unknown names are refused with the nearest known one."""
+    refuse_unknown(name, PRESETS, what="model")
+    return replace(PRESETS[name], **changes)

@@ -64,8 +64,7 @@ class Answer:
 
     def plot(self, path: str | Path | None = None) -> Any:
         """The picture of why, a matplotlib figure; with `path` it is written there too."""
-        from epir.reports.timeline import draw_timeline
-        from epir.reports.why import draw_why, save_picture
+        from epir.reports.why import draw_timeline, draw_why, save_picture
 
         figure = draw_why(self) if self.found else draw_timeline(self)
         if path is not None:

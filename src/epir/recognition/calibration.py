@@ -8,13 +8,19 @@ Axes: n clips, C classes
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import softmax
 
+from epir.core.errors import ProtocolError
 from epir.core.records import Prediction
+from epir.evaluation.samples import EvaluationSet, read_maps
+from epir.evaluation.scores import score
 
 BINS = 10
-LOWEST, HIGHEST = 0.05, 20.0  # temperatures that are looked at
+LOWEST, HIGHEST = 0.05, 20.0  # the range of temperatures that is searched
 SMALLEST = 1e-7  # a score is never quite 0
 
 
@@ -54,7 +60,7 @@ def calibrate(predictions: Sequence[Prediction], classes: Sequence[str], *, thre
 
 
 def cross_fitted(scores: np.ndarray, truth: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """Scores (n, C), those of each fold under the temperature that fits the other folds: nobody judges himself."""
+    """Scores (n, C), those of each fold under the temperature that fits the other folds."""
     after = np.array(scores, float)
     for name in np.unique(fold):
         own = fold == name
@@ -64,28 +70,24 @@ def cross_fitted(scores: np.ndarray, truth: np.ndarray, fold: np.ndarray) -> np.
 
 def with_temperature(scores: np.ndarray, temperature: float) -> np.ndarray:
     """Scores (n, C) made softer (above 1) or sharper (below 1); each row still sums to 1."""
-    logits = np.log(np.maximum(scores, SMALLEST)) / temperature
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
+    return softmax(np.log(np.maximum(scores, SMALLEST)) / temperature, axis=-1)
 
 
 def fit_temperature(scores: np.ndarray, truth: np.ndarray) -> float:
-    """The temperature under which the truth (n,) is most likely, by golden section on its logarithm.
+    """The temperature under which the truth (n,) is most likely.
 
     The likelihood has one maximum in the inverse temperature, since the logarithm of a softmax is concave.
     """
-    ratio = (np.sqrt(5) - 1) / 2
-    low, high = np.log(LOWEST), np.log(HIGHEST)
-    while high - low > 1e-5:
-        left, right = high - ratio * (high - low), low + ratio * (high - low)
-        if surprise(scores, truth, float(np.exp(left))) < surprise(scores, truth, float(np.exp(right))):
-            high = right
-        else:
-            low = left
-    return float(np.exp((low + high) / 2))
+    found = minimize_scalar(
+        lambda logarithm: negative_log_likelihood(scores, truth, float(np.exp(logarithm))),
+        bounds=(np.log(LOWEST), np.log(HIGHEST)),
+        method="bounded",
+        options={"xatol": 1e-6},
+    )
+    return float(np.exp(found.x))
 
 
-def surprise(scores: np.ndarray, truth: np.ndarray, temperature: float = 1.0) -> float:
+def negative_log_likelihood(scores: np.ndarray, truth: np.ndarray, temperature: float = 1.0) -> float:
     """The mean negative log-likelihood of the truth (n,) under scores (n, C)."""
     own = with_temperature(scores, temperature)[np.arange(len(truth)), truth]
     return float(-np.log(np.maximum(own, SMALLEST)).mean())
@@ -101,3 +103,70 @@ def calibration_error(scores: np.ndarray, truth: np.ndarray, bins: int = BINS) -
         if inside.any():
             error += inside.mean() * abs(float(hits[inside].mean()) - float(best[inside].mean()))
     return float(error)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Strict scores of people that training has not seen, and the calibration fitted on them."""
+
+    strict: dict[str, Any]
+    calibration: Calibration
+    folds: int = 0  # 0: other people
+    clips: int = 0  # of the other people
+    people: int = 0
+
+    def to_notes(self) -> dict[str, Any]:
+        """Who was held out, for the notes of a model folder."""
+        return {"folds": self.folds} if self.folds else {"clips": self.clips, "people": self.people}
+
+
+def calibrate_by_folds(run: Any, classes: Sequence[str], folds: int) -> HeldOut:
+    """What a finished run of grouped folds says."""
+    return HeldOut(run.scores["strict"], calibrate(run.predictions, classes), folds=folds)
+
+
+def calibrate_on_others(network: Any, others: EvaluationSet, *, mirror: bool, shift: int) -> HeldOut:
+    """Scores and calibration on other people; each half of them is scored under the temperature of the other half."""
+    from epir.training.fit import predict
+
+    scores = predict(network, read_maps(others.samples), mirror=mirror, shift=shift)  # (n, C)
+    people = sorted({sample.clip.person for sample in others.samples})
+    half = {person: str(number % 2) for number, person in enumerate(people)}
+    predictions = []
+    for sample, row in zip(others.samples, scores, strict=True):
+        guess = others.classes[int(row.argmax())]
+        clip = sample.clip
+        predictions.append(
+            Prediction(
+                corpus=clip.corpus,
+                subject=clip.subject,
+                clip=clip.clip,
+                truth=sample.label,
+                strict=guess,
+                best_epoch=guess,
+                seed=0,
+                fold=half[clip.person],
+                scores=tuple(float(value) for value in row),
+            )
+        )
+    return HeldOut(
+        score(predictions, others.classes, "strict"),
+        calibrate(predictions, others.classes),
+        clips=len(predictions),
+        people=len(people),
+    )
+
+
+def check_disjoint_people(training: EvaluationSet, others: EvaluationSet) -> None:
+    """People who calibrate must not be among those trained on, and must show the same classes."""
+    both = {clip.person for clip in training.clips} & {clip.person for clip in others.clips}
+    if both:
+        raise ProtocolError(
+            f"{len(both)} people are in the training set and in --calibrate-on, for example {min(both)}",
+            fix="calibrate on other people; synthetic ones differ by --seed",
+        )
+    if others.classes != training.classes:
+        raise ProtocolError(
+            f"--calibrate-on has the classes {', '.join(others.classes)}, training {', '.join(training.classes)}",
+            fix="give map sets with the same classes",
+        )

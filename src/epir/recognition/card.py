@@ -8,7 +8,7 @@ START_NOTE = " Strict as far as the weights that training started from have neve
 
 
 def model_card(settings: Any, classes: Sequence[str], notes: Mapping[str, Any], *, note: str = "") -> str:
-    """The README.md of a model folder, for `notes` as `train_final` writes them, with a `note` of the user's own."""
+    """The README.md of a model folder, for `notes` as `epir train` writes them, with a `note` of the user's own."""
     data, strict, calibration = notes["data"], notes["strict"], notes["calibration"]
     low, high = strict["uf1_interval"]
     corpora = ", ".join(f"{name} ({count} clips)" for name, count in data["corpora"].items())
@@ -33,7 +33,7 @@ Classes: {", ".join(classes)}. Input: maps of u, v and strain, {settings.map_siz
 
 ## Scores
 
-Protocol `{notes["protocol"]}`, {_judged(notes)}{START_NOTE if started else ""}
+Protocol `{notes["protocol"]}`, {_held_out(notes)}{START_NOTE if started else ""}
 
 | column | UF1 | 95 % interval over people | UAR | accuracy |
 |---|---|---|---|---|
@@ -72,7 +72,7 @@ def _section(note: str) -> str:
     return f"{note.strip()}\n\n" if note.strip() else ""
 
 
-def _judged(notes: Mapping[str, Any]) -> str:
+def _held_out(notes: Mapping[str, Any]) -> str:
     recipe = f"(`{notes['training']['name']}`, {notes['training']['epochs']} epochs)"
     held = notes["calibration"]
     if "folds" in held:

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from epir.core.errors import CheckpointError, MissingExtra
 from epir.core.files import refuse_overwrite, whole_file
 from epir.models.folder import ModelConfig
-from epir.recognition.engine import OnnxEngine, TorchEngine, onnx_runtime, softmax
+from epir.recognition.backend import OnnxBackend, TorchBackend, onnx_runtime
 
 METADATA = "epir"
 LARGEST_DIFFERENCE = 1e-4  # of a logit: rounding of float32 stays well below
@@ -64,17 +65,17 @@ def export_onnx(
     if out.suffix != ".onnx":
         raise CheckpointError(f"{out} does not end in .onnx", fix=f"name it {out.with_suffix('.onnx')}")
     refuse_overwrite(out, force=force)
-    original = TorchEngine(folder)
+    original = TorchBackend(folder)
     size = original.map_size
     noise = np.random.default_rng(0).standard_normal((sum(BATCHES), 3, size, size)).astype(np.float32)
     real = np.array(maps, np.float32) if len(maps) else noise[:0]  # a copy: torch wants arrays that it may write to
     original.network.check(torch.from_numpy(real))
     with whole_file(out) as temporary:
         _write(original, temporary, int8=int8)
-        copy = OnnxEngine(temporary)
+        copy = OnnxBackend(temporary)
         expected, given = (np.concatenate(each) for each in zip(*_both(original, copy, noise, real), strict=True))
         off = np.abs(expected - given).max(axis=1)  # (n,)
-        scores = float(np.abs(softmax(expected) - softmax(given)).max(axis=1).mean())
+        scores = float(np.abs(softmax(expected, axis=1) - softmax(given, axis=1)).max(axis=1).mean())
         _refuse_misfit(off, scores, int8=int8)
     return Exported(
         path=out,
@@ -114,7 +115,7 @@ def _refuse_misfit(off: np.ndarray, scores: float, *, int8: bool) -> None:
         )
 
 
-def _write(original: TorchEngine, path: Path, *, int8: bool) -> None:
+def _write(original: TorchBackend, path: Path, *, int8: bool) -> None:
     import torch
 
     onnx = _onnx()
@@ -153,6 +154,7 @@ def _save_int8(model: Any, path: Path) -> None:
     onnx_runtime()
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
+    del model.graph.value_info[:]  # the quantiser turns weights round, and would trip over the shapes written there
     with _quiet():
         quantize_dynamic(
             model,
@@ -164,7 +166,7 @@ def _save_int8(model: Any, path: Path) -> None:
         )
 
 
-def _both(original: TorchEngine, copy: OnnxEngine, *sets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _both(original: TorchBackend, copy: OnnxBackend, *sets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Logits by the original and by its copy, over batches of several sizes."""
     import torch
 

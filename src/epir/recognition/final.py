@@ -13,17 +13,22 @@ from epir.core.config import to_dict
 from epir.core.errors import ConfigError, ProtocolError
 from epir.core.files import refuse_overwrite
 from epir.core.progress import Progress, Silent
-from epir.evaluation.choices import choose
-from epir.training.replay import find_company
+from epir.evaluation.engines import Engine
+from epir.evaluation.experiment import resolve_settings
 from epir.evaluation.fold import one_thread
-from epir.evaluation.samples import Material, gather, read_maps
-from epir.evaluation.run import Engine, evaluate, opened
+from epir.evaluation.run import evaluate, opened
+from epir.evaluation.samples import EvaluationSet, gather, read_maps
 from epir.maps.mapset import MapSet
-from epir.models.folder import refuse_foreign_folder
-from epir.recognition.calibration import Calibration
+from epir.models.folder import check_replaceable
+from epir.models.settings import SHIPPED
+from epir.recognition.calibration import (
+    Calibration,
+    HeldOut,
+    calibrate_by_folds,
+    calibrate_on_others,
+    check_disjoint_people,
+)
 from epir.recognition.card import model_card
-from epir.recognition.judgement import Judgement, judged_by_folds, judged_on, refuse_acquaintances
-from epir.training.recipe import SHIPPED
 
 FOLDS = 5
 
@@ -40,7 +45,7 @@ class FinalModel:
     seconds: float
 
 
-def train_final(
+def train(
     maps: str | Path | MapSet | Sequence[str | Path | MapSet],
     *,
     protocol: str,
@@ -53,8 +58,8 @@ def train_final(
     seed: int = 0,
     run: str | Path | None = None,
     workers: int | None = None,
-    apart: Sequence[str | Path | MapSet] = (),
-    resume: str | Path | None = None,
+    calibrate_on: Sequence[str | Path | MapSet] = (),
+    checkpoint: str | Path | None = None,
     note: str = "",
     half: bool = False,
     force: bool = False,
@@ -63,30 +68,32 @@ def train_final(
     """Train one model on all clips of `maps` and write its folder; its scores are calibrated by grouped folds.
 
     The folds train the same recipe on some of the people and predict the others: their scores are strict, and the
-    temperature comes from them. `run` keeps them as a run folder. With `apart`, map sets of other people, there are no
-    folds: the model itself predicts those people. `start` is a model folder to start from, `resume` a file in which
-    training keeps where it stands, `note` a text that the model card takes over, and `half` stores the weights in half
-    precision.
+    temperature comes from them. `run` keeps them as a run folder. With `calibrate_on`, map sets of other people, there
+    are no folds: the model itself predicts those people. `start` is a model folder to start from, `checkpoint` a file
+    from which a second call resumes, `note` a text that the model card takes over, and `half` stores the weights in
+    half precision.
     """
     out, progress = Path(out), progress or Silent()
     refuse_overwrite(out, force=force)
-    refuse_foreign_folder(out)
+    check_replaceable(out)
     changes = [*changes, *([f"training.start={_resolved(Path(start))}"] if start is not None else [])]
     with ExitStack() as stack:
         sets = stack.enter_context(opened(maps))
-        material = gather(sets, protocol)
+        clips = gather(sets, protocol)
         _refuse_pipelines(model)
-        settings, recipe = choose(
-            model, training=training, changes=changes, classes=len(material.classes), map_size=material.size
+        settings, recipe, _ = resolve_settings(
+            model, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
         )
-        kept = Path(resume) if resume is not None else None
-        if apart:
-            others = gather(stack.enter_context(opened(list(apart))), protocol)
-            refuse_acquaintances(material, others)
-            network, seconds = _train(material, settings, recipe, seed, kept, progress)
-            judgement = judged_on(network, others, mirror=recipe.mirror_at_prediction, shift=recipe.shift_at_prediction)
+        saved = Path(checkpoint) if checkpoint is not None else None
+        if calibrate_on:
+            others = gather(stack.enter_context(opened(list(calibrate_on))), protocol)
+            check_disjoint_people(clips, others)
+            network, seconds = _train(clips, settings, recipe, seed, saved, progress)
+            held_out = calibrate_on_others(
+                network, others, mirror=recipe.mirror_at_prediction, shift=recipe.shift_at_prediction
+            )
         else:
-            count = _fitting_folds(material, folds)
+            count = _fitting_folds(clips, folds)
             home = Path(run) if run is not None else _temporary(stack)
             finished = evaluate(
                 sets,
@@ -99,23 +106,23 @@ def train_final(
                 engine=Engine(workers=workers),
                 progress=progress,
             )
-            judgement = judged_by_folds(finished, material.classes, count)
-            network, seconds = _train(material, settings, recipe, seed, kept, progress)
-        notes = _notes(sets, material, recipe, judgement, seed)
+            held_out = calibrate_by_folds(finished, clips.classes, count)
+            network, seconds = _train(clips, settings, recipe, seed, saved, progress)
+        notes = _notes(sets, clips, recipe, held_out, seed)
         network.save_pretrained(
             out,
-            labels=material.classes,
+            labels=clips.classes,
             notes=notes,
-            card=model_card(settings, material.classes, notes, note=note),
+            card=model_card(settings, clips.classes, notes, note=note),
             half=half,
             force=force,
         )
     return FinalModel(
         folder=out,
-        clips=len(material.samples),
-        people=len({clip.person for clip in material.clips}),
-        strict=judgement.strict,
-        calibration=judgement.calibration,
+        clips=len(clips.samples),
+        people=len({clip.person for clip in clips.clips}),
+        strict=held_out.strict,
+        calibration=held_out.calibration,
         seconds=seconds,
     )
 
@@ -129,58 +136,48 @@ def _temporary(stack: ExitStack) -> Path:
 
 
 def _train(
-    material: Material, settings: Any, recipe: Any, seed: int, resume: Path | None, progress: Progress
+    clips: EvaluationSet, settings: Any, recipe: Any, seed: int, checkpoint: Path | None, progress: Progress
 ) -> tuple[Any, float]:
     from epir.core.seeds import stream_seed
-    from epir.models.network import Network
-    from epir.models.registry import build
     from epir.training.data import LabelledMaps
-    from epir.training.fit import find_device, fit, repeatable
-    from epir.training.teachers import prepare_lesson
+    from epir.training.train import train as train_network
 
+    began = time.perf_counter()
+    labelled = LabelledMaps.of(
+        read_maps(clips.samples),
+        [each.label for each in clips.samples],
+        clips.classes,
+        [each.clip.extra.get("action_units", "") for each in clips.samples],
+    )
     own = stream_seed(seed, "final model")
     with one_thread():
-        with repeatable(stream_seed(own, "first weights"), find_device("cpu")):
-            network = build(settings)
-        assert isinstance(network, Network), "pipelines are refused before"
-        clips = LabelledMaps.of(
-            read_maps(material.samples),
-            [each.label for each in material.samples],
-            material.classes,
-            [each.clip.extra.get("action_units", "") for each in material.samples],
-        )
-        company = find_company(recipe.company, material.classes, settings)
-        began = time.perf_counter()
-        lesson = prepare_lesson(network, clips, recipe, seed=own, progress=progress)
-        fit(network, clips, recipe, seed=own, company=company, lesson=lesson, resume=resume, progress=progress)
-    return network, time.perf_counter() - began
+        trained = train_network(settings, labelled, recipe, seed=own, checkpoint=checkpoint, progress=progress)
+    return trained.model, time.perf_counter() - began
 
 
-def _notes(
-    sets: Sequence[MapSet], material: Material, training: Any, judgement: Judgement, seed: int
-) -> dict[str, Any]:
+def _notes(sets: Sequence[MapSet], clips: EvaluationSet, training: Any, held_out: HeldOut, seed: int) -> dict[str, Any]:
     from epir import __version__
 
     recipes = [dict(each.meta.get("recipe", {})) for each in sets]
     settings = to_dict(training)
     settings["start"] = Path(settings["start"]).name if settings.get("start") else None  # no paths of this machine
-    people = {clip.person for clip in material.clips}
-    calibration, strict = judgement.calibration, judgement.strict
+    people = {clip.person for clip in clips.clips}
+    calibration, strict = held_out.calibration, held_out.strict
     return {
         "recipe": recipes[0] if len({each.get("digest") for each in recipes}) == 1 else _mixed(recipes),
         "temperature": calibration.temperature,
         "threshold": calibration.threshold,
         "mirror": training.mirror_at_prediction,
         "shift": training.shift_at_prediction,
-        "calibration": {**asdict(calibration), **judgement.to_notes()},
-        "protocol": material.protocol,
+        "calibration": {**asdict(calibration), **held_out.to_notes()},
+        "protocol": clips.protocol,
         "strict": {name: strict[name] for name in ("uf1", "uar", "accuracy", "uf1_interval", "confusion")},
         "data": {
-            "clips": len(material.samples),
+            "clips": len(clips.samples),
             "people": len(people),
-            "corpora": dict(Counter(clip.corpus for clip in material.clips)),
-            "classes": dict(Counter(sample.label for sample in material.samples)),
-            "maps": list(material.maps),
+            "corpora": dict(Counter(clip.corpus for clip in clips.clips)),
+            "classes": dict(Counter(sample.label for sample in clips.samples)),
+            "maps": list(clips.maps),
         },
         "training": settings,
         "seed": seed,
@@ -192,8 +189,8 @@ def _mixed(recipes: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"name": "mixed", "recipes": list(recipes)}
 
 
-def _fitting_folds(material: Material, folds: int) -> int:
-    people = len({clip.person for clip in material.clips})
+def _fitting_folds(clips: EvaluationSet, folds: int) -> int:
+    people = len({clip.person for clip in clips.clips})
     if folds < 2:
         raise ConfigError(f"{folds} folds hold nobody out", fix="give --folds 2 or more; 5 is usual")
     if people < 2:

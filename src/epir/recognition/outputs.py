@@ -14,8 +14,7 @@ def write_outputs(
 ) -> list[Path]:
     """Write all there is to see about an answer into a folder, and say what was written."""
     from epir.recognition.video import write_video
-    from epir.reports.timeline import draw_timeline
-    from epir.reports.why import draw_why, save_picture
+    from epir.reports.why import draw_timeline, draw_why, save_picture
 
     folder, answers = Path(folder), answer.all or (answer,)
     with whole_folder(folder, force=force) as place:

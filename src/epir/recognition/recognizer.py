@@ -21,13 +21,13 @@ from epir.flow.head_motion import similarity_motion
 from epir.flow.map import cut_face, flow_to_map, without_border
 from epir.flow.optical import flow_between
 from epir.flow.recipe import Recipe
-from epir.maps.workers import one_thread
 from epir.frames.reader import Frames
+from epir.maps.workers import one_thread
+from epir.models.folder import find_folder
 from epir.recognition import caution
 from epir.recognition.answer import NOT_FOUND, UNCERTAIN, Answer, Evidence
+from epir.recognition.backend import Backend, open_backend, read_recipe
 from epir.recognition.calibration import with_temperature
-from epir.recognition.engine import Engine, class_names
-from epir.recognition.loading import find_model, open_engine, read_recipe
 from epir.recognition.source import PairFrames, open_source, source_name
 from epir.recognition.table import answers_table
 from epir.spotting.settings import LONGEST, SpottingSettings
@@ -53,10 +53,10 @@ class Span:
 class Recognizer:
     """Answers for videos, frames and pictures; make one with `from_pretrained`."""
 
-    def __init__(self, engine: Engine, *, threshold: float | None = None) -> None:
-        notes = engine.config.notes
-        self.engine = engine
-        self.labels = class_names(engine.config)
+    def __init__(self, backend: Backend, *, threshold: float | None = None) -> None:
+        notes = backend.config.notes
+        self.backend = backend
+        self.labels = backend.config.classes
         self.recipe = read_recipe(notes)
         self.temperature = float(notes.get("temperature", 1.0))
         self.threshold = float(notes.get("threshold", DEFAULT_THRESHOLD)) if threshold is None else threshold
@@ -69,13 +69,13 @@ class Recognizer:
         cls,
         folder: str | Path | None = None,
         *,
-        engine: Literal["torch", "onnx"] | None = None,
+        backend: Literal["torch", "onnx"] | None = None,
         threshold: float | None = None,
     ) -> "Recognizer":
-        """The recognizer of a model folder or an ONNX file; of the weights that ship with epir when none is given."""
-        if engine is not None:
-            refuse_unknown(engine, ("torch", "onnx"), what="engine")
-        return cls(open_engine(find_model(folder), engine), threshold=threshold)
+        """The recognizer of a model folder, an ONNX file or `owner/name` on the hub; the shipped one by default."""
+        if backend is not None:
+            refuse_unknown(backend, ("torch", "onnx"), what="backend")
+        return cls(open_backend(find_folder(folder), backend), threshold=threshold)
 
     def predict(
         self,
@@ -156,10 +156,10 @@ class Recognizer:
         """One answer per span; the frames are read forwards."""
         looked = [self._look(frames, span) for span in spans]
         maps = np.stack([made for made, _, _ in looked])  # (n, 3, S, S)
-        scores = with_temperature(self.engine.scores(maps), self.temperature)  # (n, C)
+        scores = with_temperature(self.backend.scores(maps), self.temperature)  # (n, C)
         answers = []
         for span, (made, evidence, found), row, tokens in zip(
-            spans, looked, scores, self.engine.tokens(maps), strict=True
+            spans, looked, scores, self.backend.tokens(maps), strict=True
         ):
             moved = _moved(evidence.flow)
             sure = float(row.max()) >= self.threshold and moved[1] >= caution.HARDLY_MOVED
@@ -189,7 +189,7 @@ class Recognizer:
         flow = without_border(flow_between(faces[0], faces[1], self.recipe), self.recipe)  # (h, h, 2)
         border = self.recipe.flow.border
         inner = [face[border : face.shape[0] - border, border : face.shape[1] - border] for face in faces]
-        made = flow_to_map(flow, self.recipe, self.engine.map_size)
+        made = flow_to_map(flow, self.recipe, self.backend.map_size)
         return made, Evidence(inner[0], inner[1], flow), _face_words(before, crop, self.recipe)
 
     def _crop(self, onset: np.ndarray, span: Span) -> Crop:

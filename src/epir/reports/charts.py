@@ -1,53 +1,40 @@
-"""Line charts as SVG inside the page: they take the page's font and colours, light and dark.
-
-The same `Chart` is drawn for print by `figures.py`.
-"""
+"""Charts on the page, as SVG and HTML: they take the page's font and colours, light and dark."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from epir.reports.markup import Markup, element, join
-from epir.reports.tables import Kind
+import numpy as np
+
+from epir.core.table import MISSING, Kind
+from epir.evaluation.table import COLUMN_NAMES, LEVEL, corpus_title
+from epir.reports.markup import Markup, count, element, join, tag
+from epir.reports.results import Chart, Confusion, Line, PersonScore, clips_text
 
 WIDTH, HEIGHT = 420, 250  # of the viewBox; the page scales it
 LEFT, RIGHT, TOP, BOTTOM = 46, 10, 12, 40
 MOST_POINTS = 150
+DARK_FROM = 0.72  # share of a matrix's row from which light letters are easier to read
 
 Place = Callable[[float, float], tuple[float, float]]  # values -> place on the page
 
 
 @dataclass(frozen=True)
-class Line:
-    """One line with its points; `low` and `high` bound the band around it, if there is one."""
+class Dot:
+    """One score on a scale from 0 to 1; `bounds` is its interval, if it has one."""
 
-    name: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    low: tuple[float, ...] = ()
-    high: tuple[float, ...] = ()
-    kind: Kind = ""
-    marked: bool = False  # a dot at each point: few points, not a curve
+    label: str
+    value: float
+    kind: Kind
+    bounds: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
-class Chart:
-    """Lines over one axis."""
+class Strip:
+    """One line of a scale: a title and the dots on it."""
 
-    name: str
     title: str
-    x_title: str
-    y_title: str
-    lines: tuple[Line, ...]
-    y_range: tuple[float, float] | None = None
-    note: str = ""
-
-    def bounds(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """The range of x and of y that shows every point."""
-        xs = [x for line in self.lines for x in line.x]
-        ys = [y for line in self.lines for y in (*line.y, *line.low, *line.high) if math.isfinite(y)]
-        across = (min(xs, default=0.0), max(xs, default=1.0))
-        return _opened(across), self.y_range or _opened((min([0.0, *ys]), max(ys, default=1.0) * 1.05))
+    dots: tuple[Dot, ...]
 
 
 def chart_figure(chart: Chart) -> Markup:
@@ -121,6 +108,68 @@ def ticks(low: float, high: float, most: int) -> list[float]:
     return [round(n * step, 10) for n in range(first, last + 1)]
 
 
+def strips(lines: Sequence[Strip], *, title: str, chance: float | None = None) -> Markup:
+    """Scores as dots on a common scale from 0 to 1, intervals as bars behind them."""
+    rows = [
+        element(
+            "div",
+            element("span", line.title, class_="name"),
+            element("span", *_dots(line, chance), class_="track"),
+            class_="strip",
+        )
+        for line in lines
+    ]
+    scale = element(
+        "span",
+        *(element("i", f"{place / 10:g}", style=f"left:{10 * place}%") for place in range(0, 11, 2)),
+        class_="track scale",
+    )
+    foot = element("div", element("span", "", class_="name"), scale, class_="strip foot")
+    return element(
+        "figure", element("figcaption", element("b", title), _legend(lines, chance)), *rows, foot, class_="strips"
+    )
+
+
+def person_bars(scores: Sequence[PersonScore]) -> Markup:
+    """One bar per person: strict accuracy as its length, best epoch as a tick; with the corpus if there are several."""
+    corpora = {score.person.partition("/")[0] for score in scores}
+    rows = [
+        element(
+            "li",
+            element("span", _short(score.person, corpora), class_="name", title=score.person),
+            element(
+                "span",
+                element("i", class_="bar", style=f"width:{100 * score.strict:.1f}%"),
+                *_tick(score),
+                class_="track",
+                title=_person_title(score),
+            ),
+            element("span", f"{score.strict:.2f}", class_="value"),
+            element("span", count(score.clips, "clip"), class_="clips"),
+        )
+        for score in scores
+    ]
+    return element("ol", *rows, class_="people")
+
+
+def matrix(confusion: Confusion) -> Markup:
+    """One matrix: rows are the truth, columns the answers; share of the row large, clips small."""
+    title = corpus_title(confusion.part)
+    label = COLUMN_NAMES[confusion.column]
+    head = element("tr", element("td"), *(element("th", name, scope="col") for name in confusion.classes))
+    rows = [
+        element("tr", element("th", name, scope="row"), *map(_cell, confusion.rates[number], confusion.counts[number]))
+        for number, name in enumerate(confusion.classes)
+    ]
+    caption = element("caption", element("b", title), " ", tag(label, confusion.column))
+    table = element(
+        "table", caption, element("thead", head), element("tbody", *rows), class_=f"matrix {confusion.column}"
+    )
+    return element(
+        "div", table, class_="scroll", tabindex=0, role="region", aria_label=f"Confusion matrix, {title}, {label}"
+    )
+
+
 def _line_parts(line: Line, look: str, place: Place) -> list[str]:
     keep = _thinned(len(line.x))
     shown = [n for n in keep if math.isfinite(line.y[n])]
@@ -148,7 +197,61 @@ def _thinned(length: int) -> list[int]:
     return kept if not length or kept[-1] == length - 1 else [*kept, length - 1]
 
 
-def _opened(bounds: tuple[float, float]) -> tuple[float, float]:
-    """Bounds that are not one point, so that something can be drawn between them."""
-    low, high = bounds
-    return (low, high) if high - low > 1e-12 else (low - 0.5, high + 0.5)
+def _tick(score: PersonScore) -> list[str]:
+    if score.best_epoch is None:
+        return []
+    return [element("i", class_="tick", style=f"left:{100 * score.best_epoch:.1f}%")]
+
+
+def _person_title(score: PersonScore) -> str:
+    strict = f"{COLUMN_NAMES['strict']} {score.strict:.3f}"
+    return strict if score.best_epoch is None else f"{strict}, {COLUMN_NAMES['best_epoch']} {score.best_epoch:.3f}"
+
+
+def _short(person: str, corpora: set[str]) -> str:
+    """A person's name without the corpus, where there is only one."""
+    return person if len(corpora) > 1 else person.partition("/")[2] or person
+
+
+def _dots(line: Strip, chance: float | None) -> list[str]:
+    parts: list[str] = []
+    if chance is not None:
+        parts.append(element("i", class_="chance", style=f"left:{100 * chance:.1f}%"))
+    for dot in line.dots:
+        if dot.bounds:
+            low, high = dot.bounds
+            parts.append(
+                element("i", class_=f"range {dot.kind}", style=f"left:{100 * low:.1f}%;width:{100 * (high - low):.1f}%")
+            )
+    for dot in line.dots:
+        parts.append(
+            element(
+                "i",
+                class_=f"dot {dot.kind}",
+                style=f"left:{100 * dot.value:.1f}%",
+                title=f"{dot.label} {dot.value:.4f}",
+            )
+        )
+    return parts
+
+
+def _legend(lines: Sequence[Strip], chance: float | None) -> Markup:
+    labels = {dot.label: dot.kind for line in lines for dot in line.dots}
+    keys = [element("span", element("i", class_=f"dot {kind}"), label) for label, kind in labels.items()]
+    if any(dot.bounds for line in lines for dot in line.dots):
+        keys.append(element("span", element("i", class_="range strict"), f"{LEVEL} interval"))
+    if chance is not None:
+        keys.append(element("span", element("i", class_="chance"), f"chance: {chance:.2f}"))
+    return element("span", join(*keys), class_="legend")
+
+
+def _cell(rate: float, clips: float) -> Markup:
+    if np.isnan(rate):
+        return element("td", MISSING, title="this class has no clips here", class_="empty")
+    return element(
+        "td",
+        element("b", f"{100 * rate:.0f} %"),
+        element("small", clips_text(clips)),
+        style=f"--share:{rate:.3f}",
+        class_="full" if rate >= DARK_FROM else None,
+    )

@@ -1,32 +1,41 @@
-"""Cards of examples: the map of a clip, what was merged and what each head selected, on the map and on the face."""
+"""Token pictures on the page, as SVG: cards of example clips, and the same clips at every rate of integration.
 
-from collections.abc import Iterator, Mapping
+Every tile is a square of 100 x 100 units.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count as counting
 
 import numpy as np
 
-from epir.reports.examples import Example
-from epir.reports.htmltable import tag
-from epir.reports.markup import Markup, data_url, element, join
-from epir.reports.pixels import centred, flow_picture, grey_picture, jpeg, png, positive_picture, signed_picture
-from epir.reports.sources import Sources
+from epir.core.table import Kind
+from epir.evaluation.store import Run
+from epir.evaluation.table import COLUMN_NAMES
+from epir.reports.markup import Markup, data_url, element, join, tag
+from epir.reports.pictures import Sources, flow_picture, integrated_picture, jpeg, map_pictures, motion_picture, png
+from epir.reports.results import Example
+from epir.reports.series import rate_tokens
 from epir.reports.tokens import (
-    SIDE,
+    Mark,
+    Overlay,
     Tokens,
-    head_overlay,
+    borders,
+    head_overlays,
     heat_overlay,
     heat_range,
     merged_overlay,
-    numbered_overlay,
-    tile,
+    outline_overlay,
+    selected_overlay,
 )
-from epir.reports.wording import STRICT
+
+SIDE = 100
+STRICT: Kind = "strict"
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture that stands in the page once, however often it is shown."""
+    """A picture that is embedded in the page once, however often it is shown."""
 
     ident: str
     url: str
@@ -39,7 +48,7 @@ class Picture:
 
     @classmethod
     def of_face(cls, names: Iterator[str], pixels: np.ndarray) -> "Picture":
-        """A face, packed as a photograph."""
+        """A face, compressed as a photograph."""
         return cls(next(names), data_url(jpeg(pixels), "image/jpeg"))
 
     @property
@@ -61,10 +70,7 @@ def gallery(
     faces: Mapping[str, np.ndarray],
     prefix: str,
 ) -> Markup:
-    """The right answers, then the wrong ones.
-
-    `faces` are by clip; `prefix` keeps the pictures of several galleries in one page apart.
-    """
+    """The right answers, then the wrong ones; `faces` are by clip, `prefix` makes the pictures' names unique."""
     names = (f"{prefix}{number}" for number in counting())
     parts: list[str] = []
     for title, right in (("Right answers", True), ("Wrong answers", False)):
@@ -74,7 +80,7 @@ def gallery(
             if each.is_right == right
         ]
         if cards:
-            parts.append(element("h3", title, " ", tag(STRICT, "strict")))
+            parts.append(element("h3", title, " ", tag(COLUMN_NAMES["strict"], STRICT)))
             parts.append(element("div", *cards, class_="cards"))
     return join(*parts)
 
@@ -86,21 +92,22 @@ def card(
     classes: tuple[str, ...],
     names: Iterator[str],
 ) -> Markup:
-    """One clip: its name, the truth and the strict answer, and the pictures that are at hand."""
+    """One clip: its name, the truth, the strict answer, and the pictures that are available."""
     prediction, tokens = example.prediction, example.tokens
     score = prediction.scores[classes.index(prediction.strict)]
     answer = element(
         "p",
         *("truth ", element("b", prediction.truth)),
         *("; answer ", element("b", prediction.strict, class_="right" if example.is_right else "wrong")),
-        *(f", score {score:.2f} ", tag(STRICT, "strict")),
+        *(f", score {score:.2f} ", tag(COLUMN_NAMES["strict"], STRICT)),
         class_="answer",
     )
     tiles: list[str] = []
     if flow_map is not None:
-        tiles += map_tiles(flow_map, tokens, names)
-    elif tokens is not None:
-        tiles += token_tiles(tokens, None)
+        shown = map_pictures(flow_map).items()
+        tiles += [tile(Picture.of_map(names, pixels).first, caption=caption) for caption, pixels in shown]
+    if tokens is not None:
+        tiles += token_tiles(tokens, None if flow_map is None else Picture.of_map(names, motion_picture(flow_map)))
     if face is not None:
         tiles += face_tiles(Picture.of_face(names, face), tokens)
     return element(
@@ -108,42 +115,90 @@ def card(
     )
 
 
-def map_tiles(flow_map: np.ndarray, tokens: Tokens | None, names: Iterator[str]) -> list[str]:
-    """Flow as colour, the three channels, and the tokens over a quiet grey map."""
-    u, v, strain = centred(flow_map[0]), centred(flow_map[1]), flow_map[2]
-    limit = float(max(np.abs(u).max(), np.abs(v).max()))
-    shown = (
-        ("flow", flow_picture(flow_map)),
-        (f"u, ±{limit:.2g}", signed_picture(u, limit)),
-        (f"v, ±{limit:.2g}", signed_picture(v, limit)),
-        ("strain", positive_picture(strain)),
-    )
-    tiles: list[str] = [tile(Picture.of_map(names, pixels).first, caption=caption) for caption, pixels in shown]
-    if tokens is not None:
-        tiles += token_tiles(tokens, Picture.of_map(names, grey_picture(np.hypot(u, v))))
-    return tiles
-
-
 def token_tiles(tokens: Tokens, ground: Picture | None) -> list[str]:
-    """What was merged, then where each head looked and what it selected."""
+    """The merged tokens, then the attention and the selected token of each head."""
     first, again = (ground.first, ground.again) if ground else (Markup(), Markup())
     caption = f"merged to {len(tokens.groups)}" if tokens.merged else f"{len(tokens.groups)} tokens"
     tiles: list[str] = [tile(first, merged_overlay(tokens), caption=caption)]
-    for head in range(len(tokens.rollout)):
-        tiles.append(
-            tile(again, head_overlay(tokens, head), caption=f"head {head + 1}, {heat_range(tokens.rollout[head])}")
-        )
+    for head, weights in enumerate(tokens.rollout):
+        tiles.append(tile(again, *head_overlays(tokens, head), caption=f"head {head + 1}, {heat_range(weights)}"))
     return tiles
 
 
 def face_tiles(face: Picture, tokens: Tokens | None) -> list[str]:
-    """The face at the apex; over it what was merged and what was selected."""
+    """The face at the apex; over it the merged tokens, the attention of all heads and the selected tokens."""
     tiles: list[str] = [tile(face.first, caption="apex")]
     if tokens is not None:
         tiles.append(tile(face.again, merged_overlay(tokens), caption="merged" if tokens.merged else "tokens"))
         if tokens.rollout:
-            together = tuple(float(weight) for weight in np.mean(tokens.rollout, axis=0))
-            tiles.append(tile(face.again, heat_overlay(together, tokens.grid), caption=f"all, {heat_range(together)}"))
+            heat = heat_overlay(tokens.attention, tokens.grid)
+            tiles.append(tile(face.again, heat, caption=f"all, {heat_range(tokens.attention)}"))
         if tokens.selected:
-            tiles.append(tile(face.again, numbered_overlay(tokens), caption="selected"))
+            tiles.append(tile(face.again, selected_overlay(tokens), caption="selected"))
     return tiles
+
+
+def integration_gallery(runs: Sequence[Run], sources: Sources, *, faces: bool = True, clips: int = 2) -> Markup:
+    """The same clips at every rate of a sweep: on the face and on the map, each token as the mean of its patches."""
+    names = (f"rate{number}" for number in counting())
+    rows: list[str] = []
+    for key, tokens in rate_tokens(runs, clips=clips):
+        face, flow_map = sources.face_of(key) if faces else None, sources.map_of(key)
+        rows.append(element("h4", key))
+        grounds = ((Picture.of_face, face), (Picture.of_map, None if flow_map is None else flow_picture(flow_map)))
+        for make, ground in grounds:
+            if ground is not None:
+                tiles = [
+                    tile(
+                        make(names, integrated_picture(ground, each.groups, each.grid)).first,
+                        outline_overlay(each),
+                        caption=f"{100 * each.rate:.0f} %",
+                    )
+                    for each in tokens
+                ]
+                rows.append(element("div", *tiles, class_="tiles rates"))
+    return join(*rows)
+
+
+def tile(picture: Markup, *overlays: Overlay, caption: str) -> Markup:
+    """A picture with overlays and a caption."""
+    drawn = map(svg_overlay, overlays)
+    drawing = element("svg", picture, *drawn, viewbox=f"0 0 {SIDE} {SIDE}", role="img", aria_label=caption)
+    return element("figure", drawing, element("figcaption", caption), class_="tile")
+
+
+def svg_overlay(overlay: Overlay) -> Markup:
+    """An overlay as SVG."""
+    parts: list[str] = []
+    if overlay.lattice:
+        places = [f"{SIDE * n / overlay.grid:g}" for n in range(1, overlay.grid)]
+        parts.append(element("path", d="".join(f"M{at} 0V{SIDE}M0 {at}H{SIDE}" for at in places), class_="lattice"))
+    size = SIDE / overlay.grid
+    for mark in overlay.marks:
+        if mark.tint >= 0.005:
+            corners = ((patch % overlay.grid * size, patch // overlay.grid * size) for patch in mark.patches)
+            area = "".join(f"M{x:g} {y:g}h{size:g}v{size:g}h-{size:g}z" for x, y in corners)
+            title = [element("title", mark.title)] if mark.title else []
+            parts.append(element("path", *title, d=area, fill=mark.colour, fill_opacity=f"{mark.tint:.2f}"))
+        if mark.line:
+            path = outline_path(mark.patches, overlay.grid)
+            if mark.halo:
+                parts.append(element("path", d=path, class_="outline", stroke="#fff", stroke_width=mark.line + 2.5))
+            parts.append(element("path", d=path, class_="outline", stroke=mark.colour, stroke_width=mark.line))
+    parts += [word for mark in overlay.marks if mark.word for word in _svg_words(mark, overlay.grid)]
+    return join(*parts)
+
+
+def outline_path(patches: Sequence[int], grid: int) -> str:
+    """The border around some patches as an SVG path."""
+    size = SIDE / grid
+    return "".join(f"M{a * size:g} {b * size:g}L{c * size:g} {d * size:g}" for (a, b), (c, d) in borders(patches, grid))
+
+
+def _svg_words(mark: Mark, grid: int) -> list[str]:
+    size = SIDE / grid
+    places = [(patch % grid + 0.5, patch // grid + 0.5) for patch in mark.patches]
+    if mark.in_corner:
+        places = [(min(mark.patches) % grid + 0.2, min(mark.patches) // grid + 0.25)]
+    look = "letter" if len(mark.word) < 4 else "letter many"
+    return [element("text", mark.word, x=f"{x * size:g}", y=f"{y * size + 4:g}", class_=look) for x, y in places]

@@ -3,6 +3,8 @@
 import base64
 from html import escape
 
+from epir.core.table import Kind, Table
+
 VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
 
 
@@ -32,8 +34,27 @@ def join(*parts: str) -> Markup:
     return Markup("".join(part if isinstance(part, Markup) else escape(part) for part in parts))
 
 
+def tag(text: str, kind: Kind) -> Markup:
+    """A small label that says what kind of score a number is."""
+    return element("span", text, class_=f"tag {kind}")
+
+
+def html_table(table: Table) -> Markup:
+    """A table with its caption and notes."""
+    return Markup(table.html())
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun.
+
+    >>> count(1, "clip"), count(68, "person", "people")
+    ('1 clip', '68 people')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def data_url(content: bytes, kind: str) -> str:
-    """A picture as the address of itself, so that the page needs no other file."""
+    """A picture as a `data:` address, so that the page needs no other file."""
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 

@@ -1,35 +1,40 @@
-"""Runs -> one page of HTML that needs no other file, and on request its tables and figures beside it."""
+"""Runs -> one HTML page that needs no other file, and on request its tables and figures as files."""
 
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 from typing import TYPE_CHECKING
 
+from epir import __version__
 from epir.core.errors import RunError
 from epir.core.files import refuse_overwrite, write_text
 from epir.core.progress import Progress, Silent
-from epir.evaluation.comparison import refuse_different
+from epir.core.table import latex_tables, markdown_tables
+from epir.evaluation.comparison import refuse_different, score_columns
 from epir.evaluation.scores import Column
 from epir.evaluation.store import CONFIG, Run, open_run
-from epir.reports.contents import page
-from epir.reports.cost import cost_table
-from epir.reports.evidence import hardest_table
-from epir.reports.examples import choose_examples
-from epir.reports.figures import draw_chart, draw_confusions, draw_people, save_figures
-from epir.reports.latex import latex_tables
-from epir.reports.markdown import markdown_tables
-from epir.reports.results import confusions, epoch_chart, hardest, loss_chart, people
-from epir.reports.scoretables import class_table, comparison_table, data_table, score_table, seed_table
-from epir.reports.series import in_order, sweep_of
-from epir.reports.sources import Sources, find_sources
-from epir.reports.sweeps import sweep_charts
-from epir.reports.tables import Table
-from epir.reports.tokenfigures import draw_integration, draw_tokens
+from epir.evaluation.table import COLUMN_NAMES, score_text
+from epir.reports import sections
+from epir.reports.charts import chart_figure
+from epir.reports.figures import draw_chart, draw_confusions, draw_examples, draw_integration, draw_people, save_figures
+from epir.reports.gallery import integration_gallery
+from epir.reports.markup import Markup, element, html_table, join
+from epir.reports.pictures import Sources, find_sources
+from epir.reports.provenance import provenance_part
+from epir.reports.results import choose_examples, confusions, epoch_chart, loss_chart, people
+from epir.reports.series import in_order, run_titles, series_title, sweep_charts, sweep_of
+from epir.reports.tables import all_tables, cost_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAGE = "report.html"
+PAPER = "https://doi.org/10.1145/3731715.3733270"
 FIGURE_NAMES: dict[Column, str] = {"strict": "strict", "best_epoch": "best-epoch-leaks"}
+MOST_PICTURED = 3  # runs whose token pictures are shown: those of one run take a third of a megabyte
+
+Part = tuple[str, str, Markup]  # ident, title, content
 
 
 def report(
@@ -44,10 +49,10 @@ def report(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Path:
-    """Write the report of one run, or of several under one protocol, and give the page's path.
+    """Write the report of one run, or of several under one protocol, and return the page's path.
 
-    A folder that holds runs, as `epir ablate` writes it, stands for all of them. `faces=False` leaves out every
-    picture of a face. LaTeX and Markdown go beside the page under its name, figures as PNG and SVG into `figures`.
+    A folder of runs, as `epir ablate` writes it, stands for all of them. `faces=False` leaves out every picture of a
+    face. LaTeX and Markdown go beside the page under its name, figures as PNG and SVG into `figures`.
     """
     given = [runs] if isinstance(runs, str | Path | Run) else list(runs)
     found = [run for each in given for run in ([each] if isinstance(each, Run) else open_runs(Path(each)))]
@@ -57,17 +62,12 @@ def report(
     for run in opened[1:]:
         refuse_different(opened[0], run)
     path = page_path(out, given, opened)
-    for file in (
-        path,
-        *([path.with_suffix(".tex")] if latex else ()),
-        *([path.with_suffix(".md")] if markdown else ()),
-    ):
+    extra = {path.with_suffix(".tex"): latex_tables} if latex else {}
+    extra |= {path.with_suffix(".md"): markdown_tables} if markdown else {}
+    for file in (path, *extra):
         refuse_overwrite(file, force=force)
     texts = {path: page(opened, maps=maps, faces=faces, progress=progress or Silent())}
-    if latex:
-        texts[path.with_suffix(".tex")] = latex_tables(all_tables(opened))
-    if markdown:
-        texts[path.with_suffix(".md")] = markdown_tables(all_tables(opened))
+    texts |= {file: write(all_tables(opened)) for file, write in extra.items()}
     drawn = all_figures(opened, find_sources(opened[0], maps), faces=faces) if figures is not None else {}
     try:
         save_figures(drawn, Path(figures or ""), force=force)
@@ -75,7 +75,7 @@ def report(
             write_text(file, text)
     except OSError as error:
         problem = f"cannot write {error.filename or path}: {error.strerror or error}"
-        raise RunError(problem, fix="give a place that can be written to with --out and --figures") from None
+        raise RunError(problem, fix="give a writable place with --out and --figures") from None
     return path
 
 
@@ -86,7 +86,7 @@ def open_runs(folder: Path) -> list[Run]:
 
 
 def page_path(out: str | Path | None, given: Sequence[str | Path | Run], runs: Sequence[Run]) -> Path:
-    """Where the page goes: as told, or inside the one folder that was given, or beside the first of several runs."""
+    """Where the page goes: `out`, or inside the one folder that was given, or beside the first of several runs."""
     if out is not None:
         return Path(out) / PAGE if Path(out).is_dir() else Path(out)
     if len(given) == 1 and not isinstance(given[0], Run):
@@ -94,31 +94,102 @@ def page_path(out: str | Path | None, given: Sequence[str | Path | Run], runs: S
     return (runs[0].folder if len(runs) == 1 else runs[0].folder.parent) / PAGE
 
 
-def all_tables(runs: Sequence[Run]) -> list[Table]:
-    """Every table of the page, those of single runs only if there is one."""
-    tables: list[Table | None] = [score_table(runs)]
-    tables += [comparison_table(runs)] if len(runs) > 1 else []
-    tables.append(data_table(runs[0]))
-    if len(runs) == 1:
-        run = runs[0]
-        tables += [class_table(run), seed_table(run), hardest_table(hardest(run.predictions, run.experiment.classes))]
-    tables.append(cost_table(runs))
-    return [table for table in tables if table is not None]
-
-
 def all_figures(runs: Sequence[Run], sources: Sources, *, faces: bool = True) -> dict[str, "Figure"]:
-    """Every figure by its file name: those of the first run, and the sweep's if the runs are one."""
+    """Every figure by its file name: those of the first run, and of the sweep if the runs are one."""
     first = runs[0]
     classes = first.experiment.classes
     drawn: dict[str, Figure | None] = {
-        f"confusion-{name}": draw_confusions(confusions(first.predictions, classes, column))
-        for column, name in FIGURE_NAMES.items()
+        f"confusion-{FIGURE_NAMES[column]}": draw_confusions(confusions(first.predictions, classes, column))
+        for column in score_columns(first)
     }
-    drawn["people"] = draw_people(people(first.predictions))
-    drawn["tokens"] = draw_tokens(choose_examples(first, right=3, wrong=3), sources)
+    drawn["people"] = draw_people(people(first.predictions, score_columns(first)))
+    drawn["tokens"] = draw_examples(choose_examples(first, right=3, wrong=3), sources)
     charts = [loss_chart(first.folds), epoch_chart(first.folds, classes)]
     if len(runs) > 1 and sweep_of(runs):
         charts += sweep_charts(runs)
         drawn["integration"] = draw_integration(runs, sources, faces=faces)
     drawn |= {chart.name: draw_chart(chart) for chart in charts if chart}
     return {name: figure for name, figure in drawn.items() if figure is not None}
+
+
+def page(runs: Sequence[Run], *, maps: Sequence[str | Path], faces: bool, progress: Progress) -> str:
+    """The whole page as HTML."""
+    progress.start("report", len(runs))
+    titles = run_titles(runs)
+    sources = [find_sources(run, maps) for run in runs]
+    parts: list[Part] = [("scores", "Scores", sections.scores_part(runs))]
+    parts += sweep_parts(runs, sources[0], faces=faces)
+    links = [(ident, title) for ident, title, _ in parts]
+    body = [section(*part) for part in parts]
+    alone = len(runs) == 1
+    for number, (run, title, source) in enumerate(zip(runs, titles, sources, strict=True), start=1):
+        own = run_parts(run, source, faces=faces, number=number)
+        own += [] if alone else [("provenance" + ending(number), "Provenance", provenance_part(run))]
+        body += [section(*part) for part in own] if alone else [run_block(run, title, own, number)]
+        links += [(ident, name) for ident, name, _ in own] if alone else [(f"run-{number}", title)]
+        progress.advance(note=title)
+    progress.finish()
+    last: list[Part] = [("cost", "Cost", html_table(cost_table(runs)))]
+    last += [("provenance", "Provenance", provenance_part(runs[0]))] if alone else []
+    last.append(("glossary", "Glossary", sections.glossary_part()))
+    body += [section(*part) for part in last]
+    links += [(ident, title) for ident, title, _ in last]
+    contents = element("nav", *(element("a", title, href=f"#{ident}") for ident, title in links), aria_label="Contents")
+    here = files("epir.reports")
+    return Template((here / "page.html").read_text(encoding="utf-8")).substitute(
+        version=__version__,
+        paper=PAPER,
+        title=join(f"{series_title(runs)} on {runs[0].experiment.protocol}: EPIR report"),
+        style=(here / "style.css").read_text(encoding="utf-8"),
+        body=join(sections.headline(runs), contents, *body),
+    )
+
+
+def section(ident: str, title: str, content: Markup) -> Markup:
+    """A part of the page under its own heading."""
+    return element("section", element("h2", title), content, id=ident)
+
+
+def sweep_parts(runs: Sequence[Run], sources: Sources, *, faces: bool) -> list[Part]:
+    """The parts about the points of a sweep together."""
+    parts: list[Part] = []
+    charts = sweep_charts(runs) if len(runs) > 1 else []
+    if charts:
+        parts.append(("sweep", "Sweep", element("div", *map(chart_figure, charts), class_="charts")))
+    if charts and sweep_of(runs) == "integration":
+        pictures = integration_gallery(runs, sources, faces=faces)
+        if pictures:
+            lead = "Each token is drawn as the mean of its patches: the detail that is left at each integration rate."
+            parts.append(("rates", "Token integration", join(element("p", lead, class_="lead"), pictures)))
+    return parts
+
+
+def run_parts(run: Run, sources: Sources, *, faces: bool, number: int) -> list[Part]:
+    """The parts about one run alone; `number` makes the names of the parts of several runs unique."""
+    end = ending(number)
+    parts = [
+        (f"confusions{end}", "Confusions", sections.confusion_part(run)),
+        (f"people{end}", "People", sections.people_part(run)),
+        (f"learning{end}", "Learning", sections.learning_part(run)),
+        (f"hardest{end}", "Hardest clips", sections.hardest_part(run)),
+    ]
+    if number <= MOST_PICTURED:
+        pictures = sections.tokens_part(run, sources, faces=faces, prefix=f"r{number}p")
+    else:
+        note = f"Pictures of {MOST_PICTURED} runs are shown; epir report {run.folder.name} shows those of this one."
+        pictures = element("p", note, class_="note")
+    return [*parts, (f"tokens{end}", "What the model looked at", pictures)]
+
+
+def ending(number: int) -> str:
+    """The ending of the names of the parts of a further run."""
+    return "" if number == 1 else f"-{number}"
+
+
+def run_block(run: Run, title: str, parts: Sequence[Part], number: int) -> Markup:
+    """All parts of one of several runs, folded away except for the first."""
+    about = f"UF1 {score_text(run.scores['strict']['uf1'])}, {COLUMN_NAMES['strict']}"
+    summary = element("summary", title, " ", element("span", about, class_="soft"))
+    return element(
+        "details", summary, *(section(*part) for part in parts), class_="run", id=f"run-{number}", open=number == 1
+    )

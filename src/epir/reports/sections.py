@@ -1,36 +1,102 @@
-"""The parts of the page that are about all its runs: headline, scores, words."""
+"""The sections of the page: headline, scores, confusions, people, learning, hardest clips, tokens, glossary."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from epir.core.config import differences
-from epir.datasets.counts import expected_composite
-from epir.evaluation.published import Printed
+from epir.datasets.survey import expected_composite
+from epir.evaluation.comparison import score_columns, training_of
+from epir.evaluation.published import PublishedScores
 from epir.evaluation.store import Run
-from epir.reports.bars import Mark, Strip, strips
-from epir.reports.htmltable import html_table, tag
-from epir.reports.markup import Markup, element, join
-from epir.reports.scoretables import PAPERS_OWN, comparison_table, data_table, printed_beside, score_table
+from epir.evaluation.table import COLUMN_NAMES, FOLDS, LEVEL, OWN_METHOD, corpus_title, interval_text, score_text
+from epir.reports.charts import Dot, Strip, chart_figure, matrix, person_bars, strips
+from epir.reports.gallery import gallery
+from epir.reports.markup import Markup, count, data_url, element, html_table, join, tag
+from epir.reports.pictures import Sources, png, wheel_picture
+from epir.reports.results import choose_examples, confusions, epoch_chart, loss_chart, people
 from epir.reports.series import run_titles, series_title
-from epir.reports.wording import (
-    COLUMNS,
-    GLOSSARY,
-    LEAKS,
-    PROTOCOLS,
-    STRICT,
-    corpus_title,
-    count,
-    interval,
-    score,
+from epir.reports.tables import (
+    class_table,
+    data_table,
+    hardest_table,
+    paired_table,
+    published_beside,
+    scores_table,
+    seed_table,
 )
 
-MOST_CARDS = 2  # more runs than this are seen better on one scale, which comes next
-FOLDS = {"loso": "leave one person out", "loco": "leave one corpus out", "zero-shot": "no training (zero-shot)"}
+STRICT, LEAKS = COLUMN_NAMES["strict"], COLUMN_NAMES["best_epoch"]
+MOST_CARDS = 2  # more runs than this are easier to read on one scale, which comes next
+
+PROTOCOLS: Final = {
+    "cde": "composite of CASME II, SAMM and SMIC",
+    "sde-casme2": "CASME II alone",
+    "sde-samm": "SAMM alone",
+    "sde-smic": "SMIC alone",
+    "sde-casme3": "CAS(ME)³ alone, 3 classes",
+    "sde-casme3-4": "CAS(ME)³ alone, 4 classes",
+    "sde-casme3-7": "CAS(ME)³ alone, 7 classes",
+    "sde": "the classes of the map set",
+}
+GLOSSARY: Final = (
+    (
+        STRICT,
+        "The result. Each person is predicted once, by a model trained on other people for a number of epochs fixed "
+        "beforehand. Nothing about the held-out person is used before that prediction.",
+    ),
+    (
+        LEAKS,
+        "Each held-out person is predicted after every epoch, and the best epoch for that person is kept, as in much "
+        "published code. This uses the answers, so it is too high; it is shown only for comparison with published "
+        "tables.",
+    ),
+    (
+        "published",
+        "A score from the paper's tables, with how its epoch was chosen as far as that is known: last epoch, best "
+        "epoch (leaks), or unknown.",
+    ),
+    ("training", "The training recipe. Compare runs with the same recipe and the same first weights."),
+    (
+        "first weights",
+        "The weights that training starts from: random, shipped (those that come with EPIR, trained on synthetic "
+        "faces), or a model folder. Of a zero-shot run: the weights that predict.",
+    ),
+    (
+        "UF1",
+        "The F1 score of each class, averaged without weights, from one confusion matrix pooled over all folds: a "
+        "rare class counts as much as a frequent one.",
+    ),
+    ("UAR", "The recall of each class, averaged without weights, from the same pooled matrix. Chance: 1 / classes."),
+    ("accuracy", "The share of clips that were recognised. Always answering the most frequent class can score well."),
+    (
+        "interval",
+        f"{LEVEL} of the scores when people are resampled with replacement. People are resampled, not clips, since "
+        "the clips of one person resemble each other.",
+    ),
+    ("fold", "One training: some people are held out, the model learns from all others and predicts the held-out."),
+    (
+        "map",
+        "The input of the model: the optical flow between onset and apex (u to the right, v downwards) and its strain.",
+    ),
+    (
+        "token",
+        "The model starts with one token per patch of the map and merges the most similar pairs; at the end each head "
+        "selects the token with the most attention.",
+    ),
+    ("rollout", "The attention of the class token on each patch of the map, multiplied through the blocks."),
+)
+FACES_NOTE = "Faces are shown. The licence of a corpus may forbid sharing them: epir report --no-faces leaves them out."
+TOKENS_LEAD = (
+    "Patches with the same colour and letter were merged into one token. Per head: the darker, the more attention on "
+    "the patch, from the least to the most in the caption; the outline is the token that the head selected (on the "
+    "face: with the numbers of the heads). In u and v, orange is to the right and down, blue to the left and up, on "
+    "the same scale. The most confident answers of each class are shown."
+)
 
 
 def headline(runs: Sequence[Run]) -> Markup:
-    """What came out, on what, by what: strict large, best epoch smaller and marked as leaking."""
-    run = runs[0]
-    protocol = run.experiment.protocol
+    """The scores, and what they are of: strict large, best epoch smaller and marked as leaking."""
+    protocol = runs[0].experiment.protocol
     about = PROTOCOLS.get(protocol, "")
     cards = [
         _score_card(each, name, is_alone=len(runs) == 1) for each, name in zip(runs, run_titles(runs), strict=True)
@@ -55,23 +121,124 @@ def warnings(runs: Sequence[Run]) -> list[str]:
     texts = []
     if any(each.corpus == "synthetic" for run in runs for each in run.predictions):
         texts.append(
-            "These are drawn faces of the synthetic corpus. The numbers say that the machinery works, not how well "
-            "people are recognised."
+            "These are synthetic faces. The scores show that the software works, not how well people are recognised."
+        )
+    if len({training_of(run.experiment) for run in runs}) > 1:
+        texts.append(
+            "These runs differ in their training or first weights, so their scores do not compare models only."
         )
     if any(run.experiment.is_zero_shot for run in runs):
-        texts.append(
-            f"A zero-shot run trains nothing: its two columns, {STRICT} and {LEAKS}, are the same single prediction."
-        )
+        texts.append(f"A zero-shot run trains nothing: it has {STRICT} scores and no best epoch.")
     without = [run.name for run in runs if not run.experiment.is_zero_shot and not any(fold.loss for fold in run.folds)]
     if without:
-        texts.append(f"{', '.join(without)}: learnt without epochs, so {STRICT} and {LEAKS} are the same answers.")
-    if printed_beside(runs):
+        texts.append(f"{', '.join(without)}: trained without epochs, so {STRICT} and {LEAKS} are the same answers.")
+    if published_beside(runs):
         texts += _incomplete(runs[0])
     return [element("p", text, class_="warning") for text in texts]
 
 
+def scores_part(runs: Sequence[Run]) -> Markup:
+    """The table of scores, the same numbers on one scale, and the data they come from."""
+    lines = _part_strips(runs[0]) if len(runs) == 1 else _run_strips(runs)
+    lead = (
+        "All scores come from one confusion matrix pooled over all folds. "
+        f"{STRICT.capitalize()} is the result; {LEAKS} uses the answers."
+    )
+    return join(
+        element("p", lead, class_="lead"),
+        strips(lines, title="UF1", chance=1 / len(runs[0].experiment.classes)),
+        _comparison(runs) if len(runs) > 1 else Markup(),
+        html_table(scores_table(runs)),
+        html_table(data_table(runs[0])),
+    )
+
+
+def confusion_part(run: Run) -> Markup:
+    """The confusion matrices, pooled and per corpus."""
+    classes = run.experiment.classes
+    width = f"--least:{86 + 58 * len(classes)}px"
+    lines = [list(map(matrix, confusions(run.predictions, classes, column))) for column in score_columns(run)]
+    if all(len(line) == 1 for line in lines):  # one corpus: both columns fit side by side
+        lines = [[each for line in lines for each in line]]
+    rows = [element("div", *line, class_="matrices", style=width) for line in lines]
+    lead = (
+        "Each row is one true class: the share of its clips that got the answer above the column, and below it the "
+        "number of clips (mean over seeds)."
+    )
+    return join(element("p", lead, class_="lead"), *rows, html_table(class_table(run)))
+
+
+def people_part(run: Run) -> Markup:
+    """The accuracy on each person, the best recognised first."""
+    columns = score_columns(run)
+    keys = [element("span", element("i", class_="swatch bar strict"), f"accuracy, {STRICT}")]
+    keys += [element("span", element("i", class_="tick"), f"accuracy, {LEAKS}")] if "best_epoch" in columns else []
+    lead = "Accuracy, since UF1 is not defined for a person who does not show every class."
+    bars = person_bars(people(run.predictions, columns))
+    return join(element("p", lead, class_="lead"), element("p", *keys, class_="legend"), bars)
+
+
+def learning_part(run: Run) -> Markup:
+    """Training loss and held-out accuracy by epoch, and each seed alone."""
+    charts = [chart for chart in (loss_chart(run.folds), epoch_chart(run.folds, run.experiment.classes)) if chart]
+    curves = element("div", *map(chart_figure, charts), class_="charts")
+    without = element("p", "Nothing was trained over epochs, so there are no curves.", class_="note")
+    seeds = seed_table(run)
+    return join(curves if charts else without, html_table(seeds) if seeds else Markup())
+
+
+def hardest_part(run: Run) -> Markup:
+    """The wrong clips whose true class got the lowest score."""
+    table = hardest_table(run)
+    if table is None:
+        return element("p", f"Every clip was answered right by every seed ({STRICT}).", class_="note")
+    return html_table(table)
+
+
+def tokens_part(run: Run, sources: Sources, *, faces: bool, prefix: str) -> Markup:
+    """Pictures of right and wrong examples, as far as maps, tokens and frames are available."""
+    examples = choose_examples(run)
+    has_tokens = any(example.tokens for example in examples)
+    parts: list[str] = []
+    if sources.places:
+        wheel = element("img", src=data_url(png(wheel_picture()), "image/png"), alt="", width=56, height=56)
+        parts.append(element("figure", wheel, element("figcaption", "Direction of flow"), class_="wheel"))
+    if has_tokens:
+        parts.append(element("p", TOKENS_LEAD, class_="lead"))
+    else:
+        parts.append(element("p", "This model records no tokens.", class_="note"))
+    if sources.note:
+        parts.append(element("p", sources.note, class_="note"))
+    if not has_tokens and not sources.places:
+        return join(*parts)
+    keys = [example.prediction.key for example in examples] if faces else []
+    found = {key: face for key in keys if (face := sources.face_of(key)) is not None}
+    if found and any(each.corpus != "synthetic" for each in run.predictions):
+        parts.append(element("p", FACES_NOTE, class_="note"))
+    return join(*parts, gallery(examples, sources, run.experiment.classes, faces=found, prefix=prefix))
+
+
+def glossary_part() -> Markup:
+    """The meaning of the words."""
+    entries = [join(element("dt", word), element("dd", meaning)) for word, meaning in GLOSSARY]
+    return element("dl", *entries, class_="glossary")
+
+
+def _facts(runs: Sequence[Run]) -> str:
+    scores, experiment = runs[0].scores, runs[0].experiment
+    folds = {**FOLDS, "zero-shot": "no training (zero-shot)"}.get(
+        experiment.folds, f"{experiment.folds} folds, no person in two of them"
+    )
+    clips, persons = count(scores["clips"], "clip"), count(scores["people"], "person", "people")
+    classes = f"{count(len(experiment.classes), 'class', 'classes')} ({', '.join(experiment.classes)})"
+    times = f"{count(scores['folds'], 'fold')}, {count(scores['seeds'], 'seed')}"
+    training = training_of(experiment)
+    trained = f" Training: {training.recipe}; first weights: {training.first_weights}." if len(runs) == 1 else ""
+    return f"{clips} of {persons} in {classes}; {folds}; {times}.{trained}"
+
+
 def _incomplete(run: Run) -> list[str]:
-    """A sentence if the run has not all clips of the composite, whose scores are printed beside it."""
+    """A sentence if the run has not all clips of the composite, whose published scores are beside it."""
     if run.experiment.protocol != "cde":
         return []
     whole = expected_composite("cde")
@@ -79,100 +246,72 @@ def _incomplete(run: Run) -> list[str]:
         return []
     return [
         f"The whole composite has {whole.clips} clips of {whole.people} people, this run has {run.scores['clips']} of "
-        f"{run.scores['people']}. Printed scores are of the whole."
+        f"{run.scores['people']}. Published scores are of the whole."
     ]
-
-
-def scores_part(runs: Sequence[Run]) -> Markup:
-    """The table of scores, the same numbers on one scale, and the data they come from."""
-    chance = 1 / len(runs[0].experiment.classes)
-    lines = _part_strips(runs[0]) if len(runs) == 1 else _run_strips(runs)
-    several = _comparison(runs) if len(runs) > 1 else Markup()
-    lead = (
-        "Everything comes from one confusion matrix pooled over all folds. "
-        f"{STRICT.capitalize()} is the result; {LEAKS} looks at the answer."
-    )
-    return join(
-        element("p", lead, class_="lead"),
-        strips(lines, title="UF1", chance=chance),
-        several,
-        html_table(score_table(runs)),
-        html_table(data_table(runs[0])),
-    )
-
-
-def glossary_part() -> Markup:
-    """What the words mean."""
-    entries = [join(element("dt", word), element("dd", meaning)) for word, meaning in GLOSSARY]
-    return element("dl", *entries, class_="glossary")
-
-
-def _facts(runs: Sequence[Run]) -> str:
-    scores, experiment = runs[0].scores, runs[0].experiment
-    folds = FOLDS.get(experiment.folds, f"{experiment.folds} folds, no person in two of them")
-    clips, people = count(scores["clips"], "clip"), count(scores["people"], "person", "people")
-    classes = f"{count(len(experiment.classes), 'class', 'classes')} ({', '.join(experiment.classes)})"
-    times = f"{count(scores['folds'], 'fold')}, {count(scores['seeds'], 'seed')}"
-    return f"{clips} of {people} in {classes}; {folds}; {times}."
 
 
 def _score_card(run: Run, name: str, *, is_alone: bool) -> Markup:
     columns: list[str] = []
-    for column, label in COLUMNS.items():
+    for column in score_columns(run):
         values = run.scores[column]
-        bounds = element("small", f"95 %: {interval(values.get('uf1_interval'))}")
+        bounds = element("small", f"{LEVEL}: {interval_text(values.get('uf1_interval'))}")
         measures = [
-            element("div", element("dt", "UF1"), element("dd", score(values["uf1"]), bounds), class_="main"),
-            element("div", element("dt", "UAR"), element("dd", score(values["uar"]))),
-            element("div", element("dt", "accuracy"), element("dd", score(values["accuracy"]))),
+            element("div", element("dt", "UF1"), element("dd", score_text(values["uf1"]), bounds), class_="main"),
+            element("div", element("dt", "UAR"), element("dd", score_text(values["uar"]))),
+            element("div", element("dt", "accuracy"), element("dd", score_text(values["accuracy"]))),
         ]
-        columns.append(element("div", tag(label, column), element("dl", *measures), class_=f"column {column}"))
-    title = Markup() if is_alone else element("h3", name)
+        label = tag(COLUMN_NAMES[column], column)
+        columns.append(element("div", label, element("dl", *measures), class_=f"column {column}"))
+    training = training_of(run.experiment)
+    about = element("span", f"training {training.recipe}, first weights {training.first_weights}", class_="soft")
+    title = Markup() if is_alone else element("h3", name, " ", about)
     return element("div", title, *columns, class_="result")
 
 
 def _strip(title: str, run: Run) -> Strip:
-    """The pooled UF1 of a run in both columns, the strict one with its interval."""
-    marks = []
-    for column, label in COLUMNS.items():
+    """The pooled UF1 of a run, the strict one with its interval."""
+    dots = []
+    for column in score_columns(run):
         low, high = run.scores[column]["uf1_interval"]
-        marks.append(Mark(label, run.scores[column]["uf1"], column, (low, high) if column == "strict" else None))
-    return Strip(title, tuple(marks))
+        bounds = (low, high) if column == "strict" else None
+        dots.append(Dot(COLUMN_NAMES[column], run.scores[column]["uf1"], column, bounds))
+    return Strip(title, tuple(dots))
 
 
 def _part_strips(run: Run) -> list[Strip]:
-    """All clips and each corpus; the paper's own number beside each, if it has one."""
-    printed = {each.part: each for each in printed_beside([run]) if each.method == PAPERS_OWN}
-    whole = printed.get("full") or next(iter(printed.values()), None)
-    lines = [_with_printed(_strip("all clips", run), whole)]
+    """All clips and each corpus; the paper's own score beside each, if it has one."""
+    published = {each.part: each for each in published_beside([run]) if each.method == OWN_METHOD}
+    whole = published.get("full") or next(iter(published.values()), None)
+    lines = [_with_published(_strip("all clips", run), whole)]
     parts = run.scores["strict"].get("parts", {})
     for part in parts if len(parts) > 1 else ():
-        marks = tuple(
-            Mark(label, run.scores[column]["parts"][part]["uf1"], column) for column, label in COLUMNS.items()
+        dots = tuple(
+            Dot(COLUMN_NAMES[column], run.scores[column]["parts"][part]["uf1"], column) for column in score_columns(run)
         )
-        lines.append(_with_printed(Strip(corpus_title(part), marks), printed.get(part)))
+        lines.append(_with_published(Strip(corpus_title(part), dots), published.get(part)))
     return lines
 
 
 def _run_strips(runs: Sequence[Run]) -> list[Strip]:
     lines = [_strip(name, run) for name, run in zip(run_titles(runs), runs, strict=True)]
-    printed = [each for each in printed_beside(runs) if each.method == PAPERS_OWN]
-    whole = next((each for each in printed if each.part == "full"), printed[0] if printed else None)
-    return [*lines, _with_printed(Strip("EPIR, printed", ()), whole)] if whole else lines
+    published = [each for each in published_beside(runs) if each.method == OWN_METHOD]
+    whole = next((each for each in published if each.part == "full"), published[0] if published else None)
+    return [*lines, _with_published(Strip("EPIR, published", ()), whole)] if whole else lines
 
 
-def _with_printed(line: Strip, printed: Printed | None) -> Strip:
-    if printed is None:
+def _with_published(line: Strip, published: PublishedScores | None) -> Strip:
+    if published is None:
         return line
-    return Strip(line.title, (*line.marks, Mark(f"EPIR, printed: {printed.selection}", printed.uf1, "printed")))
+    dot = Dot(f"EPIR, published: {published.selection}", published.uf1, "published")
+    return Strip(line.title, (*line.dots, dot))
 
 
 def _comparison(runs: Sequence[Run]) -> Markup:
-    """The paired tests, and what differs between the runs."""
+    """The paired tests, and the settings that differ."""
     changed = dict.fromkeys(line for run in runs[1:] for line in differences(runs[0].experiment, run.experiment))
     lines = element(
         "details",
         element("summary", f"What differs from {run_titles(runs)[0]}: {count(len(changed), 'setting')}"),
         element("pre", "\n".join(changed)),
     )
-    return join(html_table(comparison_table(runs)), lines if changed else Markup())
+    return join(html_table(paired_table(runs)), lines if changed else Markup())

@@ -1,17 +1,22 @@
-"""Runs that are steps of one experiment: the rungs of the ablation ladder, or the points of a sweep.
+"""Runs that belong together: the rungs of the ablation ladder, or the points of a sweep.
 
-They are known by their settings: rungs by their names, the points of a sweep by the one setting in which they differ.
+They are recognised by their settings: rungs by their names, points of a sweep by the one setting that differs.
 """
 
 from collections.abc import Sequence
 from typing import Literal
 
 from epir.core.config import to_dict
+from epir.evaluation.comparison import score_columns
 from epir.evaluation.published import RUNGS
 from epir.evaluation.store import Run
+from epir.evaluation.table import COLUMN_NAMES, LEVEL
+from epir.reports.results import Chart, Line, choose_examples, clip_tokens
+from epir.reports.tokens import Tokens
 
 Sweep = Literal["blocks", "integration"]
 SWEEPS: tuple[Sweep, ...] = ("blocks", "integration")
+AXES: dict[Sweep, str] = {"blocks": "blocks", "integration": "integration rate (%)"}
 
 
 def sweep_of(runs: Sequence[Run]) -> Sweep | None:
@@ -24,7 +29,7 @@ def sweep_of(runs: Sequence[Run]) -> Sweep | None:
 
 
 def place_of(run: Run, sweep: Sweep) -> float:
-    """Where a run stands on the axis of its sweep: blocks, or integration in per cent."""
+    """The value of a run on the axis of its sweep: blocks, or integration in per cent."""
     value = float(getattr(run.experiment.model, sweep))
     return 100 * value if sweep == "integration" else value
 
@@ -46,7 +51,7 @@ def in_order(runs: Sequence[Run]) -> list[Run]:
 
 
 def run_titles(runs: Sequence[Run]) -> list[str]:
-    """What tables call each run: its model, its place in a sweep, or its folder where two have the same model."""
+    """The name of each run in tables: its model, its point of a sweep, or also its folder where models are the same."""
     sweep = sweep_of(runs)
     if sweep:
         unit = " %" if sweep == "integration" else ""
@@ -58,10 +63,47 @@ def run_titles(runs: Sequence[Run]) -> list[str]:
 
 
 def series_title(runs: Sequence[Run]) -> str:
-    """What the runs are together."""
+    """The name of all runs together."""
     sweep = sweep_of(runs)
     if len(runs) == 1:
         return run_titles(runs)[0]
     if sweep:
         return f"{runs[0].name}, sweep over {'the number of blocks' if sweep == 'blocks' else 'the integration rate'},"
     return "Ablation" if is_ladder(runs) else f"{len(runs)} runs"
+
+
+def sweep_charts(runs: Sequence[Run]) -> list[Chart]:
+    """UF1 and UAR against the setting of the sweep, both columns; the band is the interval of the strict UF1."""
+    sweep = sweep_of(runs)
+    if sweep is None:
+        return []
+    places = tuple(place_of(run, sweep) for run in runs)
+    columns = [column for column in COLUMN_NAMES if all(column in score_columns(run) for run in runs)]
+    charts = []
+    for name, title in (("uf1", "UF1"), ("uar", "UAR")):
+        lines = []
+        for column in columns:
+            bounds = [run.scores[column]["uf1_interval"] for run in runs] if (name, column) == ("uf1", "strict") else []
+            lines.append(
+                Line(
+                    COLUMN_NAMES[column],
+                    places,
+                    tuple(run.scores[column][name] for run in runs),
+                    low=tuple(low for low, _ in bounds),
+                    high=tuple(high for _, high in bounds),
+                    kind=column,
+                    marked=True,
+                )
+            )
+        note = f"Band: {LEVEL} interval of strict, bootstrap over people." if name == "uf1" else ""
+        heading = f"{title} against {'blocks' if sweep == 'blocks' else 'the integration rate'}"
+        charts.append(Chart(f"sweep-{sweep}-{name}", heading, AXES[sweep], title, tuple(lines), (0.0, 1.0), note))
+    return charts
+
+
+def rate_tokens(runs: Sequence[Run], *, clips: int) -> list[tuple[str, list[Tokens]]]:
+    """A few clips, each with its tokens in every run, if all runs recorded them."""
+    chosen = [each.prediction.key for each in choose_examples(runs[0], right=clips, wrong=0)]
+    seed = min(each.seed for each in runs[0].predictions)
+    found = [clip_tokens(run, set(chosen), seed) for run in runs]
+    return [(key, [tokens[key] for tokens in found]) for key in chosen if all(key in tokens for tokens in found)]

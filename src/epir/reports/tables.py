@@ -1,55 +1,192 @@
-"""A table as plain text cells, written out as Markdown, LaTeX or HTML by the files of those names."""
+"""The tables of a report beside those of `evaluation/table.py`: classes, seeds, data, hardest clips, cost."""
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
-Kind = Literal["", "strict", "best_epoch", "printed"]
+from epir.core.table import MISSING, Column, Row, Table
+from epir.evaluation.comparison import compare, score_columns, training_of
+from epir.evaluation.published import PublishedScores, comparisons, ladder
+from epir.evaluation.store import Run
+from epir.evaluation.table import (
+    COLUMN_NAMES,
+    EVALUATION,
+    OWN_METHOD,
+    TRAINING_COLUMNS,
+    comparison_table,
+    corpus_title,
+    score_row,
+    score_table,
+    score_text,
+)
+from epir.reports.results import class_counts, confusions, hardest
+from epir.reports.series import is_ladder, run_titles, sweep_of
 
 
 @dataclass(frozen=True)
-class Column:
-    """A heading; neighbours of one `group` share a heading above theirs."""
+class Cost:
+    """The size of a network, and its work on one map."""
 
-    title: str
-    group: str = ""
-    numeric: bool = False
-    tag: bool = False  # holds what kind of recognition the row's scores describe
+    parameters: int
+    multiply_accumulates: int
 
 
-@dataclass(frozen=True)
-class Row:
-    """Cells as text, and what kind of recognition its scores describe."""
+def published_beside(runs: Sequence[Run]) -> tuple[PublishedScores, ...]:
+    """What the paper publishes for the runs' protocol: for a ladder its rungs, for a sweep only its own method.
 
-    cells: tuple[str, ...]
-    kind: Kind = ""
-    strong: bool = False
+    Nothing, if the runs have corpora that the paper does not use.
+    """
+    protocol = runs[0].experiment.protocol
+    published = ladder(protocol) if is_ladder(runs) else comparisons(protocol)
+    if len(runs) > 1 and sweep_of(runs):
+        published = tuple(each for each in published if each.method == OWN_METHOD)
+    corpora = {each.corpus for run in runs for each in run.predictions}
+    return published if corpora <= {each.part for each in published} else ()
 
 
-@dataclass(frozen=True)
-class Table:
-    """A caption, headings, rows and notes; `name` is the file name or label it goes by."""
+def all_tables(runs: Sequence[Run]) -> list[Table]:
+    """Every table of the page; those of single runs only if there is one."""
+    tables: list[Table | None] = [scores_table(runs)]
+    tables += [paired_table(runs)] if len(runs) > 1 else []
+    tables.append(data_table(runs[0]))
+    tables += [class_table(runs[0]), seed_table(runs[0]), hardest_table(runs[0])] if len(runs) == 1 else []
+    tables.append(cost_table(runs))
+    return [table for table in tables if table is not None]
 
-    name: str
-    caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
-    notes: tuple[str, ...] = field(default=())
 
-    def __post_init__(self) -> None:
-        for row in self.rows:
-            assert len(row.cells) == len(self.columns), f"{self.name}: {row.cells} has not {len(self.columns)} cells"
+def scores_table(runs: Sequence[Run]) -> Table:
+    """The scores of all runs, beside the published ones."""
+    return score_table(runs, published_beside(runs), names=run_titles(runs))
 
-    @property
-    def is_grouped(self) -> bool:
-        """Whether there is a second line of headings above the first."""
-        return any(column.group for column in self.columns)
 
-    def groups(self) -> tuple[tuple[str, int], ...]:
-        """The headings of the upper line, each with the number of columns it spans."""
-        spans: list[tuple[str, int]] = []
-        for column in self.columns:
-            if spans and column.group and spans[-1][0] == column.group:
-                spans[-1] = (column.group, spans[-1][1] + 1)
-            else:
-                spans.append((column.group, 1))
-        return tuple(spans)
+def paired_table(runs: Sequence[Run]) -> Table:
+    """The strict scores of every further run against the first."""
+    names = {str(run.folder): title for run, title in zip(runs, run_titles(runs), strict=True)}
+    return comparison_table([compare(runs[0], run) for run in runs[1:]], names=names)
+
+
+def class_table(run: Run) -> Table:
+    """Precision, recall and F1 of each class in the pooled matrix."""
+    titles = ("clips", "precision", "recall", "F1")
+    columns = (Column("class"), *TRAINING_COLUMNS, EVALUATION, *(Column(title, numeric=True) for title in titles))
+    training = training_of(run.experiment)
+    rows = []
+    for column in score_columns(run):
+        counts = confusions(run.predictions, run.experiment.classes, column)[0].counts
+        for number, name in enumerate(run.experiment.classes):
+            hits, truths, answers = counts[number, number], counts[number].sum(), counts[:, number].sum()
+            cells = [score_text(hits / answers if answers else None), score_text(hits / truths if truths else None)]
+            f1 = score_text(2 * hits / (truths + answers) if truths + answers else None)
+            rows.append(score_row((name,), training, column, (f"{truths:g}", *cells, f1)))
+    note = "From the mean counts over seeds, so the mean of F1 can differ slightly from UF1, the mean over seeds."
+    return Table("classes", "Each class", columns, tuple(rows), (note,) if run.experiment.seeds > 1 else ())
+
+
+def seed_table(run: Run) -> Table | None:
+    """Each seed alone, if there are several."""
+    seeds: dict[str, Any] = run.scores.get("by_seed", {})
+    if len(seeds) < 2:
+        return None
+    titles = ("UF1", "UAR", "accuracy")
+    columns = (Column("seed"), *TRAINING_COLUMNS, EVALUATION, *(Column(title, numeric=True) for title in titles))
+    training = training_of(run.experiment)
+    rows = [
+        score_row((seed,), training, column, [score_text(values[column][title.lower()]) for title in titles])
+        for column in score_columns(run)
+        for seed, values in seeds.items()
+    ]
+    return Table("seeds", "Each seed alone", columns, tuple(rows))
+
+
+def data_table(run: Run) -> Table:
+    """The number of clips of each class and of people in each corpus."""
+    classes = run.experiment.classes
+    counts = class_counts(run.predictions, classes)
+    people = {corpus: len({each.person for each in run.predictions if each.corpus == corpus}) for corpus in counts}
+    rows = [
+        Row((corpus_title(corpus), *(str(of[name]) for name in classes), str(sum(of.values())), str(people[corpus])))
+        for corpus, of in counts.items()
+    ]
+    if len(counts) > 1:
+        totals = [sum(of[name] for of in counts.values()) for name in classes]
+        rows.append(Row(("all clips", *map(str, totals), str(sum(totals)), str(sum(people.values()))), strong=True))
+    columns = (Column("corpus"), *(Column(name, numeric=True) for name in (*classes, "clips", "people")))
+    return Table("data", "Clips and people", columns, tuple(rows))
+
+
+def hardest_table(run: Run) -> Table | None:
+    """The wrong clips whose true class got the lowest score; nothing if none is wrong."""
+    strict = COLUMN_NAMES["strict"]
+    clips = hardest(run.predictions, run.experiment.classes)
+    columns = (
+        *(Column("clip"), Column("corpus"), Column("person"), Column("truth"), Column(f"answer, {strict}")),
+        *(Column(f"score of the truth, {strict}", numeric=True), Column("seeds wrong", numeric=True)),
+    )
+    rows = tuple(
+        Row(
+            (
+                *(clip.clip, corpus_title(clip.corpus), clip.subject, clip.truth, clip.guess),
+                *(f"{clip.true_score:.3f}", f"{clip.wrong} of {clip.seeds}"),
+            )
+        )
+        for clip in clips
+    )
+    training = training_of(run.experiment)
+    caption = (
+        f"Clips whose true class got the lowest score "
+        f"({run.name}, training {training.recipe}, first weights {training.first_weights})"
+    )
+    return Table("hardest", caption, columns, rows) if rows else None
+
+
+def cost_table(runs: Sequence[Run]) -> Table:
+    """Size, work and time of each run."""
+    titles = ("parameters (M)", "multiply-accumulates (M)", "folds × seeds", "training a fold", "all folds in sequence")
+    rows = []
+    for title, run in zip(run_titles(runs), runs, strict=True):
+        cost = model_cost(run.experiment.model)
+        size = (f"{cost.parameters / 1e6:.2f}", f"{cost.multiply_accumulates / 1e6:.2f}") if cost else (MISSING,) * 2
+        trained = [fold.training_seconds for fold in run.folds]
+        mean = duration(sum(trained) / len(trained)) if trained else MISSING
+        rows.append(Row((title, *size, str(len(run.folds)), mean, duration(float(run.scores["seconds"])))))
+    notes = (
+        "Multiply-accumulates for one map: a multiplication and its addition count once. Papers often call this FLOPs.",
+        "Times are of the machine under Provenance, with as many folds at once as it had workers.",
+    )
+    columns = (Column("method"), *(Column(title, numeric=True) for title in titles))
+    return Table("cost", "Size, work and time", columns, tuple(rows), notes)
+
+
+@cache
+def model_cost(settings: Any) -> Cost | None:
+    """The cost of the network with these settings, counted on one map; nothing for a pipeline without a network.
+
+    Norms, softmax and other elementwise work are left out.
+    """
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from epir.models.registry import build, is_pipeline
+
+    if is_pipeline(settings.name):
+        return None
+    network = build(settings)
+    assert isinstance(network, torch.nn.Module)
+    network.eval()
+    counter = FlopCounterMode(display=False)
+    with torch.no_grad(), counter:
+        network(torch.zeros(1, 3, settings.map_size, settings.map_size))
+    weights = sum(weight.numel() for weight in network.parameters())
+    return Cost(weights, counter.get_total_flops() // 2)
+
+
+def duration(seconds: float) -> str:
+    """Seconds in a convenient unit.
+
+    >>> duration(42), duration(750), duration(9000)
+    ('42 s', '12.5 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

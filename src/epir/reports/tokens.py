@@ -1,18 +1,20 @@
-"""Token pictures: what was merged, what each head selected and where it looked, over a map or a face.
+"""Tokens of a map, and what is drawn over it: merged tokens, attention, selected tokens.
 
-Every tile is a square of 100 x 100 units; a grid of patches lies over the picture, row by row.
+An `Overlay` says what to draw once; `gallery.py` draws it as SVG on the page, `figures.py` with matplotlib.
+Patches are numbered row by row.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, Literal
 
 from epir.core.errors import RunError
-from epir.reports.markup import Markup, element, join
 
-SIDE = 100
-LETTERED_UP_TO = 8  # patches per side; smaller patches have no room for a letter
+GROUPS = ("#0072b2", "#d55e00", "#009e73", "#b0568d", "#8a6d00", "#3d4cc2", "#6b3e1d", "#4d4d4d")
+HEADS = ("#0a5c9e", "#a8480b", "#00735a", "#8a3f7d", "#5a6673", "#8a6d00")
+HEAT, DARK = "#c2410c", "#111111"
+WORDS_UP_TO = 8  # patches per side; smaller patches have no room for words
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,36 @@ class Tokens:
 
     @property
     def rate(self) -> float:
-        """The share of the patch tokens that integration has taken away."""
+        """The share of the patch tokens that integration removed."""
         return 1 - len(self.groups) / self.patches
+
+    @property
+    def attention(self) -> tuple[float, ...]:
+        """Attention on each patch, mean of the heads."""
+        return tuple(sum(weights) / len(weights) for weights in zip(*self.rollout, strict=True))
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A tint and an outline of some patches, and a word in them."""
+
+    patches: tuple[int, ...]
+    colour: str
+    tint: float = 0.0  # opacity
+    line: float = 0.0  # width of the outline, in hundredths of the picture's side
+    halo: bool = False  # a white line around the outline
+    word: str = ""
+    in_corner: bool = False  # the word: in the corner of the first patch, not in the middle of each
+    title: str = ""  # shown when the pointer rests on it
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """Marks over a picture of `grid` x `grid` patches; `lattice` draws thin lines between all patches."""
+
+    grid: int
+    marks: tuple[Mark, ...]
+    lattice: bool = False
 
 
 def read_tokens(record: Any, where: str) -> Tokens:
@@ -56,66 +86,53 @@ def read_tokens(record: Any, where: str) -> Tokens:
         if whole and all(0 <= token < len(tokens.groups) for token in tokens.selected):
             return tokens
     except (KeyError, TypeError, ValueError):
-        pass  # told below, with the place
+        pass  # reported below, with the place
     raise RunError(f"{where} has damaged token records", fix="remove that file and run the same epir evaluate again")
 
 
-def tile(picture: Markup, *overlays: str, caption: str, title: str = "") -> Markup:
-    """A picture with overlays and a caption."""
-    drawing = element("svg", picture, *overlays, viewbox=f"0 0 {SIDE} {SIDE}", role="img", aria_label=title or caption)
-    return element("figure", drawing, element("figcaption", caption), class_="tile")
+def merged_overlay(tokens: Tokens) -> Overlay:
+    """Every merged token in a colour of its own, the same for all its patches, with a letter."""
+    marks = [
+        Mark(
+            group,
+            GROUPS[number % len(GROUPS)],
+            tint=0.45,
+            line=2,
+            word=_word(ascii_uppercase[number % 26], tokens.grid),
+        )
+        for number, group in enumerate(sorted(tokens.merged))
+    ]
+    return Overlay(tokens.grid, tuple(marks), lattice=True)
 
 
-def merged_overlay(tokens: Tokens) -> Markup:
-    """Every merged token in a colour of its own, the same for all its patches, with a letter where there is room."""
-    size = SIDE / tokens.grid
-    parts: list[str] = [_lattice(tokens.grid)]
-    for number, group in enumerate(sorted(tokens.merged)):
-        parts.append(element("path", d=area(group, tokens.grid), class_=f"tint g{number % 8}"))
-        parts.append(element("path", d=outline(group, tokens.grid), class_=f"group g{number % 8}"))
-        if tokens.grid <= LETTERED_UP_TO:
-            for patch in group:
-                row, column = divmod(patch, tokens.grid)
-                x, y = (column + 0.5) * size, (row + 0.5) * size + 4
-                parts.append(element("text", ascii_uppercase[number % 26], x=f"{x:g}", y=f"{y:g}", class_="letter"))
-    return join(*parts)
-
-
-def merged_outlines(tokens: Tokens) -> Markup:
+def outline_overlay(tokens: Tokens) -> Overlay:
     """A thin line around every token, whatever number of patches it holds."""
-    return join(*(element("path", d=outline(group, tokens.grid), class_="lattice") for group in tokens.groups))
+    return Overlay(tokens.grid, tuple(Mark(group, "#ffffff", line=0.6) for group in tokens.groups))
 
 
-def head_overlay(tokens: Tokens, head: int) -> Markup:
-    """Where one head looked, as heat, and the token it selected, as an outline."""
-    chosen = selected_overlay(tokens, (head,)) if tokens.selected else Markup()
-    return join(heat_overlay(tokens.rollout[head], tokens.grid), chosen)
+def heat_overlay(
+    weights: Sequence[float], grid: int, *, scale: Literal["range", "share"] = "range", words: bool = False
+) -> Overlay:
+    """Attention as heat, with `words` in per cent of the sum.
 
-
-def heat_overlay(weights: Sequence[float], grid: int) -> Markup:
-    """Attention as heat: the palest patch got the least, the darkest the most; `heat_range` says how much that is."""
-    size = SIDE / grid
-    parts: list[str] = []
-    for patch, (weight, share) in enumerate(zip(weights, heat_shares(weights), strict=True)):
-        if share >= 0.005:
-            label = element("title", f"{100 * weight:.3g} %")
-            place = {"x": f"{patch % grid * size:g}", "y": f"{patch // grid * size:g}"}
-            extent = {"width": f"{size:g}", "height": f"{size:g}"}
-            parts.append(element("rect", label, **place, **extent, class_="heat", fill_opacity=f"{share:.2f}"))
-    return join(*parts)
-
-
-def heat_shares(weights: Sequence[float]) -> list[float]:
-    """How strongly each patch is coloured, from 0 for the least attention to 0.8 for the most; 0 if all are even.
-
-    Attention multiplied through many blocks is nearly even: coloured from nothing to the most, all would look alike.
+    On the scale `range` the palest patch has the least attention and the darkest the most; `heat_range` gives both.
+    On the scale `share` an even share is pale, and the darkest is the most, but at least four even shares.
     """
+    total, most = sum(weights), max(*weights, 4 / len(weights))
     low, high = min(weights), max(weights)
-    return [0.8 * (weight - low) / (high - low) if high - low > 1e-9 else 0.0 for weight in weights]
+    marks = []
+    for patch, weight in enumerate(weights):
+        if scale == "share":
+            tint = 0.85 * max(weight, 0.0) / most
+        else:
+            tint = 0.8 * (weight - low) / (high - low) if high - low > 1e-9 else 0.0
+        word = _word(f"{100 * weight / total:.0f} %", grid) if words else ""
+        marks.append(Mark((patch,), HEAT, tint=tint, word=word, title=f"{100 * weight:.3g} %"))
+    return Overlay(grid, tuple(mark for mark in marks if mark.tint >= 0.005 or mark.word))
 
 
 def heat_range(weights: Sequence[float]) -> str:
-    """The least and the most attention that a patch gets, in per cent.
+    """The least and the most attention on a patch, in per cent.
 
     >>> heat_range([0.051, 0.3, 0.6])
     '5.1–60 %'
@@ -123,40 +140,35 @@ def heat_range(weights: Sequence[float]) -> str:
     return f"{100 * min(weights):.2g}–{100 * max(weights):.2g} %"
 
 
-def heat_limit(weights: Sequence[float]) -> float:
-    """The attention that gets the darkest colour: the largest, but at least four times an even share."""
-    return max(*weights, 4 / len(weights))
-
-
-def selected_overlay(tokens: Tokens, heads: Iterable[int]) -> Markup:
-    """The outlines of the tokens that the heads selected."""
-    paths = [outline(tokens.groups[token], tokens.grid) for token in sorted({tokens.selected[head] for head in heads})]
-    halos = [element("path", d=path, class_="chosen halo") for path in paths]
-    return join(*halos, *(element("path", d=path, class_="chosen") for path in paths))
-
-
-def numbered_overlay(tokens: Tokens) -> Markup:
-    """The outlines of all selected tokens, each patch with the numbers of the heads that chose it."""
-    size = SIDE / tokens.grid
-    parts: list[str] = [selected_overlay(tokens, range(len(tokens.selected)))]
-    for token in sorted(set(tokens.selected)) if tokens.grid <= LETTERED_UP_TO else ():
-        heads = " ".join(str(head) for head, chosen in enumerate(tokens.selected, start=1) if chosen == token)
-        for patch in tokens.groups[token]:
-            row, column = divmod(patch, tokens.grid)
-            x, y = (column + 0.5) * size, (row + 0.5) * size + 4
-            parts.append(
-                element("text", heads, x=f"{x:g}", y=f"{y:g}", class_="letter" if len(heads) < 4 else "letter many")
+def selected_overlay(tokens: Tokens, *, tinted: bool = True, in_corner: bool = False) -> Overlay:
+    """The selected tokens, each in the colour of the first head that selected it, with the numbers of its heads."""
+    marks = []
+    for token in sorted(set(tokens.selected)):
+        heads = [head for head, chosen in enumerate(tokens.selected) if chosen == token]
+        marks.append(
+            Mark(
+                tokens.groups[token],
+                HEADS[heads[0] % len(HEADS)],
+                tint=0.28 if tinted else 0.0,
+                line=3,
+                halo=True,
+                word=_word(" ".join(str(head + 1) for head in heads), tokens.grid),
+                in_corner=in_corner,
             )
-    return join(*parts)
+        )
+    return Overlay(tokens.grid, tuple(marks), lattice=tinted)
 
 
-def outline(patches: Sequence[int], grid: int) -> str:
-    """The border around some patches as an SVG path."""
-    size = SIDE / grid
-    return "".join(f"M{a * size:g} {b * size:g}L{c * size:g} {d * size:g}" for (a, b), (c, d) in borders(patches, grid))
+def head_overlays(tokens: Tokens, head: int) -> tuple[Overlay, ...]:
+    """The attention of one head as heat, and the token that it selected as an outline."""
+    heat = heat_overlay(tokens.rollout[head], tokens.grid)
+    if not tokens.selected:
+        return (heat,)
+    selected = Mark(tokens.groups[tokens.selected[head]], DARK, line=3, halo=True)
+    return heat, Overlay(tokens.grid, (selected,))
 
 
-def borders(patches: Sequence[int], grid: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+def borders(patches: Iterable[int], grid: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """The sides of some patches that no two of them share, from corner to corner, in patches from the upper left."""
     held = set(patches)
     sides = []
@@ -173,14 +185,5 @@ def borders(patches: Sequence[int], grid: int) -> list[tuple[tuple[int, int], tu
     return sides
 
 
-def area(patches: Sequence[int], grid: int) -> str:
-    """Some patches as closed squares of an SVG path."""
-    size = SIDE / grid
-    corners = ((patch % grid * size, patch // grid * size) for patch in patches)
-    return "".join(f"M{x:g} {y:g}h{size:g}v{size:g}h-{size:g}z" for x, y in corners)
-
-
-def _lattice(grid: int) -> Markup:
-    """Thin lines between the patches."""
-    places = [f"{SIDE * n / grid:g}" for n in range(1, grid)]
-    return element("path", d="".join(f"M{at} 0V{SIDE}M0 {at}H{SIDE}" for at in places), class_="lattice")
+def _word(word: str, grid: int) -> str:
+    return word if grid <= WORDS_UP_TO else ""

@@ -59,7 +59,9 @@ def bump(times: np.ndarray, duration: float) -> np.ndarray:
     return np.sin(np.pi / 2 * np.clip(np.minimum(up, down), 0, 1)) ** 2
 
 
-def fit_bumps(values: np.ndarray, rate: float, duration: float, around: float = AROUND) -> tuple[np.ndarray, np.ndarray]:
+def fit_bumps(
+    values: np.ndarray, rate: float, duration: float, around: float = AROUND
+) -> tuple[np.ndarray, np.ndarray]:
     """The amplitude of a bump with its apex at each instant, and the deviation it leaves; both (n, C).
 
     The values (n, C) go on as they are beyond both ends.

@@ -161,7 +161,12 @@ def _stable() -> np.ndarray:
     """How far a cell keeps still in an expression, (G * G,), 0..1: the ridge of the nose, the temples do."""
     x, y = centres()
     moving = np.zeros_like(x)
-    brows, lids, mouth, chin = (0.25, 0.10, 0.17, 0.09), (0.25, 0.22, 0.14, 0.07), (0, 0.74, 0.26, 0.14), (0, 0.93, 0.3, 0.12)
+    brows, lids, mouth, chin = (
+        (0.25, 0.10, 0.17, 0.09),
+        (0.25, 0.22, 0.14, 0.07),
+        (0, 0.74, 0.26, 0.14),
+        (0, 0.93, 0.3, 0.12),
+    )
     for right, down, radius_x, radius_y in (brows, lids, mouth, chin):
         for side in (-1, 1):
             away = ((x - 0.5 - side * right) / radius_x) ** 2 + ((y - down) / radius_y) ** 2

@@ -233,9 +233,7 @@ def _goes_on(run: Run, tracked: Tracked, fps: float) -> bool:
     )
 
 
-def _movement(
-    run: Run, times: np.ndarray, found: Candidate, verdict: decision.Verdict, rate: float
-) -> Movement | None:
+def _movement(run: Run, times: np.ndarray, found: Candidate, verdict: decision.Verdict, rate: float) -> Movement | None:
     """The candidate in frame numbers; None where its frames are too few."""
     onset, apex, offset = (
         int(np.abs(times - (times[0] + place / rate)).argmin()) for place in (found.onset, found.apex, found.offset)

@@ -7,14 +7,12 @@ Axes: n frames, J movements of the skin, H, W pixels
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-import cv2
 import numpy as np
 
 from epir.core.seeds import generator
-from epir.synthetic.camera import expose
-from epir.synthetic.course import Course, draw_course
+from epir.synthetic.clip import Course, draw_course, expose
 from epir.synthetic.drawing.portrait import Portrait
 from epir.synthetic.expressions import Action, draw_expression, emotions
 from epir.synthetic.identity import Geometry
@@ -124,7 +122,9 @@ def pulse(seconds: np.ndarray, start: float, rise: float, hold: float, fall: flo
     return np.sin(np.pi / 2 * np.clip(np.minimum(up, down), 0, 1)) ** 2
 
 
-def _phrases(seconds: np.ndarray, random: np.random.Generator, speak: tuple[float, float], pause: tuple[float, float]) -> list[tuple[float, float]]:
+def _phrases(
+    seconds: np.ndarray, random: np.random.Generator, speak: tuple[float, float], pause: tuple[float, float]
+) -> list[tuple[float, float]]:
     spans, at = [], float(random.uniform(0, pause[1]))
     while at < seconds[-1]:
         length = float(random.uniform(*speak))
@@ -280,8 +280,7 @@ def rest(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
 
 
 BEHAVIOURS: dict[str, Callable[[Scene, Geometry, np.random.Generator], None]] = {
-    each.__name__: each
-    for each in (rest, talk, chew, swallow, blink, look, nod, laugh, hold, scratch, shake, flicker)
+    each.__name__: each for each in (rest, talk, chew, swallow, blink, look, nod, laugh, hold, scratch, shake, flicker)
 }
 
 

@@ -1,23 +1,90 @@
-"""One clip: a person, an expression (or none), its course, everything that disturbs it; planned first, then drawn."""
+"""One clip: a person, an expression (or none), its course over time and its nuisances; planned first, then drawn.
 
+The expression is absent at the onset, full at the apex and absent again at the offset.
+
+[Y] Yan et al. 2013, How fast are the leaked facial expressions: the onset phase is quicker than the rest
+"""
+
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from epir.core.errors import ConfigError
 from epir.core.seeds import generator
-from epir.synthetic.camera import expose
-from epir.synthetic.course import Course, draw_course
+from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.expressions import Expression, draw_expression
 from epir.synthetic.identity import Geometry
 from epir.synthetic.movement import Movement, draw_movement
 from epir.synthetic.moving import MovingFace, State
 from epir.synthetic.nuisance import Disturbances, Kind, Nuisances, draw_disturbances
 
+SHORTEST, LONGEST = 1 / 25, 1 / 2  # seconds from onset to offset
+LEAST_FRAMES = 4  # from onset to offset: at least one frame between any two of onset, apex and offset
 NO_EXPRESSION = "none"  # the emotion word of clips for spotting alone
 FIRST = 1  # the number of a clip's first frame
 STEEPEST = 0.6  # of a displacement field: the skin never folds
 IDLE_SECONDS = (0.5, 0.9)  # length of a clip without an expression
 INTENSITY = (0.30, 0.85)  # greatest displacement of an expression at its apex, face units
+
+
+@dataclass(frozen=True)
+class Course:
+    """Key frames of a clip, and how the face goes from one to the next."""
+
+    onset: int
+    apex: int
+    offset: int
+    rise: float = 1.0  # below 1 starts suddenly, above 1 slowly
+    fall: float = 1.0
+
+    def intensity(self, frame: float) -> float:
+        """The share of the expression that shows at a frame: 0 at the onset, 1 at the apex, 0 at the offset."""
+        if not self.onset < frame < self.offset:
+            return 0.0
+        if frame <= self.apex:
+            done = (frame - self.onset) / (self.apex - self.onset)
+            return math.sin(math.pi / 2 * done**self.rise) ** 2
+        left = (self.offset - frame) / (self.offset - self.apex)
+        return math.sin(math.pi / 2 * left**self.fall) ** 2
+
+
+def refuse_slow(fps: float) -> None:
+    """Stop if no micro-expression has a frame between its onset, its apex and its offset at this rate."""
+    if not fps > 0 or fps * LONGEST < LEAST_FRAMES:
+        raise ConfigError(
+            f"at {fps:g} frames a second a micro-expression has no frame between onset, apex and offset",
+            fix=f"give --fps {math.ceil(LEAST_FRAMES / LONGEST)} or more; cameras for micro-expressions take 30 to 200",
+        )
+
+
+def draw_course(fps: float, start: int, random: np.random.Generator) -> Course:
+    """A course that begins at frame `start`; usually it rises faster than it falls."""
+    refuse_slow(fps)
+    seconds = SHORTEST + (LONGEST - SHORTEST) * float(random.beta(2.2, 1.6))
+    frames = max(LEAST_FRAMES, round(seconds * fps))
+    apex = round(frames * float(random.uniform(0.25, 0.55)))
+    apex = min(max(apex, 2), frames - 2)
+    rise, fall = (float(v) for v in np.exp(random.normal(0, 0.15, 2)))
+    return Course(start, start + apex, start + frames, rise, fall)
+
+
+def expose(
+    picture: np.ndarray, light: np.ndarray, noise: float, canvas: Canvas, random: np.random.Generator
+) -> np.ndarray:
+    """The picture (H, W, 3), 0..1, as a camera takes it: uint8 RGB. `light` is gain and two slopes, relative."""
+    gain, right, down = (np.float32(v) for v in light)
+    x = canvas.x / np.float32(30)
+    y = (canvas.y - np.float32(8)) / np.float32(30)
+    exposed = picture * ((1 + gain + right * x + down * y) * np.float32(255))[..., None]
+    exposed += np.float32(0.5)
+    if noise:
+        grain = random.standard_normal((picture.shape[0], picture.shape[1] + 2), dtype=np.float32)
+        grain *= np.float32(0.8 * noise)
+        for channel in range(3):  # grey noise with a little colour, from one draw
+            exposed[..., channel] += grain[:, : picture.shape[1]]
+            exposed[..., channel] += np.float32(0.75) * grain[::-1, channel : channel + picture.shape[1]]
+    return np.clip(exposed, 0, 255, out=exposed).astype(np.uint8)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Writing a synthetic corpus: frame folders, an annotation sheet, and on request the true flow.
+"""A synthetic corpus on disk: its settings, frame folders, an annotation sheet, and on request the true flow.
 
     OUT/annotations.csv        one row per clip, as `epir check synthetic` reads it
     OUT/corpus.toml            every setting, so that the same corpus can be made again
@@ -12,35 +12,75 @@ A clip depends on the seed and its own name alone, so any number of workers writ
 
 import csv
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 import cv2
 import numpy as np
 
-from epir.core.config import write_toml
-from epir.core.errors import EpirError
+from epir.core.config import refuse_unknown, write_toml
+from epir.core.errors import ConfigError, EpirError
 from epir.core.files import refuse_overwrite, whole_folder
 from epir.core.progress import Progress, Silent
 from epir.core.seeds import generator
-from epir.maps.workers import one_thread
-from epir.synthetic.clip import FIRST, ClipPlan, draw_frame, plan_clip
+from epir.maps.workers import one_thread, run
+from epir.synthetic.clip import FIRST, ClipPlan, draw_frame, plan_clip, refuse_slow
 from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.portrait import Portrait, draw_portrait
 from epir.synthetic.expressions import emotions
 from epir.synthetic.identity import draw_identity
 from epir.synthetic.moving import MovingFace
-from epir.synthetic.nuisance import IDLE, Kind
-from epir.synthetic.parallel import work_through
-from epir.synthetic.settings import CorpusSettings
+from epir.synthetic.nuisance import IDLE, Kind, Nuisances
 from epir.synthetic.sheet import motion_sheet, people_sheet
 
+SMALLEST, LARGEST = 96, 2048  # px
 SHEET = "annotations.csv"
 COLUMNS = (
     "clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps",
     "kind", "action_units", "amplitudes", "intensity", "blinks",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CorpusSettings:
+    """Who is in a synthetic corpus, what they do and how it is recorded."""
+
+    people: int = 12
+    clips: int = 9  # with an expression, per person
+    idle: int = 3  # without one, per person: still, blinking and turning in turn
+    classes: int = 3
+    size: int = 480  # px: width and height of a frame
+    fps: float = 200.0
+    rest: float = 0.07  # seconds: about so long is the face at rest before the onset and after the offset
+    seed: int = 0
+    picture: Literal["jpg", "png"] = "jpg"
+    quality: int = 92  # of jpg
+    truth: bool = False  # write the true flow from onset to apex too
+    nuisances: Nuisances = field(default_factory=Nuisances)
+
+    def __post_init__(self) -> None:
+        if self.people < 1:
+            raise ConfigError(f"a corpus of {self.people} people is empty", fix="give --people 1 or more; 12 is usual")
+        if self.clips < 0 or self.idle < 0 or self.clips + self.idle < 1:
+            raise ConfigError(
+                f"{self.clips} clips with and {self.idle} without an expression are no clips",
+                fix="give --clips 1 or more; 9 is usual",
+            )
+        emotions(self.classes)
+        if not SMALLEST <= self.size <= LARGEST:
+            raise ConfigError(
+                f"a frame cannot be {self.size} px wide", fix=f"give --size from {SMALLEST} to {LARGEST}; 480 is usual"
+            )
+        refuse_slow(self.fps)
+        if not 0 <= self.rest <= 60:
+            raise ConfigError(f"a rest of {self.rest:g} seconds cannot be drawn", fix="give from 0 to 60 seconds")
+        refuse_unknown(self.picture, ("jpg", "png"), section="picture", what="choice")
+        if not 1 <= self.quality <= 100:
+            raise ConfigError(
+                f"the jpg quality cannot be {self.quality}", fix="give --quality from 1 to 100; 92 is usual"
+            )
 
 
 @dataclass(frozen=True)
@@ -67,7 +107,7 @@ def write_corpus(
     plans = plan_corpus(settings)
     with whole_folder(out, force=force) as folder:
         progress.start("drawing clips", len(plans))
-        for plan in work_through(write_clip, plans, settings, folder, workers=workers):
+        for plan in run(write_clip, plans, settings, folder, workers=workers):
             progress.advance(note=plan.name)
         progress.finish()
         write_sheet(folder / SHEET, plans)

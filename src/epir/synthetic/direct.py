@@ -12,10 +12,9 @@ import cv2
 import numpy as np
 
 from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP
-from epir.synthetic.expressions import Action
+from epir.synthetic.expressions import BLINK, Action
 from epir.synthetic.identity import Geometry
 from epir.synthetic.movement import Movement, draw_movement
-from epir.synthetic.units import BLINK
 
 MIDDLE = (0.0, 14.0)  # the crop varies about this point, face units
 

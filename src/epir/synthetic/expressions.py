@@ -1,7 +1,13 @@
-"""Expressions: which action units make up an emotion, how strong, and whether on one side only.
+"""Action units and expressions: which skin a unit moves, and which units make up an emotion.
 
-`expressions.csv` holds one row per combination, for each of three lists of emotion words: 3 classes (those of the
-composite), 5 (those of CASME II) and 7 (those of CAS(ME)^3). The same unit serves several emotions, as on real faces.
+[FACS] Ekman, Friesen and Hager 2002, Facial Action Coding System
+
+`action_units.csv` holds one row per push of the skin: its centre and radii in face units (`drawing/canvas.py`), its
+direction (to the right and down, for the right side of the picture) and its strength against the unit's other pushes.
+A push on both sides is mirrored across the midline. Nothing in the table depends on the size of a picture.
+
+`expressions.csv` holds one row per combination of units, for each of three lists of emotion words: 3 classes (those of
+the composite), 5 (those of CASME II) and 7 (those of CAS(ME)^3). One unit serves several emotions, as on real faces.
 """
 
 import csv
@@ -13,11 +19,50 @@ from importlib.resources import files
 import numpy as np
 
 from epir.core.errors import ConfigError
-from epir.synthetic.units import BLINK, action_units
 
+BLINK = 45
 EXTRA_UNIT = 0.10  # chance of one further, weak action unit
 EXTRA_AMPLITUDE = (0.1, 0.35)
 OTHER_SIDE = (0.0, 0.25)  # what is left on the other side of a one-sided expression
+
+
+@dataclass(frozen=True)
+class Push:
+    """One part of an action unit: a patch of skin and the way it goes."""
+
+    both: bool  # on both sides, mirrored; else once, on the midline
+    x: float
+    y: float
+    radius_x: float
+    radius_y: float
+    right: float
+    down: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class ActionUnit:
+    """An action unit and its pushes."""
+
+    number: int
+    name: str
+    pushes: tuple[Push, ...]
+
+
+@cache
+def action_units() -> Mapping[int, ActionUnit]:
+    """Every action unit by its number."""
+    units: dict[int, ActionUnit] = {}
+    with files("epir.synthetic").joinpath("action_units.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            number = int(row["unit"])
+            measures = {
+                name: float(row[name]) for name in ("x", "y", "radius_x", "radius_y", "right", "down", "weight")
+            }
+            push = Push(both=row["sides"] == "both", **measures)
+            known = units.get(number, ActionUnit(number, row["name"], ()))
+            units[number] = ActionUnit(number, known.name, (*known.pushes, push))
+    return units
 
 
 @dataclass(frozen=True)

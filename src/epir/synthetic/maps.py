@@ -24,17 +24,17 @@ from epir.core.records import Clip
 from epir.core.seeds import generator
 from epir.flow.map import face_map, flow_to_map
 from epir.flow.recipe import Recipe, get_recipe
-from epir.maps.workers import one_thread
 from epir.maps.mapset import CHANNELS, FORMAT, MapSet, finish_maps, load_maps
-from epir.synthetic.clip import STEEPEST
+from epir.maps.workers import one_thread, run
+from epir.synthetic.clip import STEEPEST, draw_course, expose
 from epir.synthetic.corpus import refuse_foreign
-from epir.synthetic.course import draw_course
 from epir.synthetic.direct import DirectSettings, direct_flow
+from epir.synthetic.drawing.canvas import Canvas
+from epir.synthetic.drawing.portrait import Portrait, draw_portrait
 from epir.synthetic.expressions import Expression, draw_expression, emotions
-from epir.synthetic.identity import draw_identity
-from epir.synthetic.movement import draw_movement
-from epir.synthetic.pair import draw_crop, photograph_pair
-from epir.synthetic.parallel import work_through
+from epir.synthetic.identity import Geometry, Identity, draw_identity
+from epir.synthetic.movement import Movement, draw_movement
+from epir.synthetic.moving import MovingFace, State
 
 DIRECT = "direct"
 PER_PERSON = 8  # maps of one person
@@ -42,6 +42,8 @@ CHUNK = 8  # people per piece of work
 FPS = 200.0
 INTENSITY = (0.10, 0.75)  # face units
 BLINK, BLINK_SURPRISE = 0.30, 0.12
+ROOM = 0.14  # drawn beyond the crop on each side, as a share of it: the head moves
+LID_GAP = 2.1  # face units between the lids of an open eye
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class MapSettings:
         if not 4 <= self.size <= 512:
             raise ConfigError(f"a map cannot be {self.size} px wide", fix="give --size from 4 to 512; 28 is usual")
         if not self.recipes:
-            raise ConfigError("no recipe is given", fix="give one, for example --recipe epir")
+            raise ConfigError("no flow recipe is given", fix="give one, for example --recipe epir")
         words = emotions(self.classes)
         if self.shares and (len(self.shares) != len(words) or not all(0 < share < np.inf for share in self.shares)):
             raise ConfigError(
@@ -140,7 +142,7 @@ def fill(maps: np.ndarray, settings: MapSettings, *, workers: int, progress: Pro
     chunks = [range(start, min(start + CHUNK, people)) for start in range(0, people, CHUNK)]
     clips: list[Clip] = []
     progress.start("making maps", settings.count)
-    for part in work_through(make_chunk, chunks, settings, workers=workers):
+    for part in run(make_chunk, chunks, settings, workers=workers):
         for made, clip in part:
             maps[len(clips)] = made
             clips.append(clip)
@@ -218,3 +220,67 @@ def _clip(
             "recipe": recipe,
         },
     )
+
+
+def draw_crop(identity: Identity, recipe: Recipe) -> Portrait:
+    """The person as a recipe cuts the face out, with room to move."""
+    border = recipe.flow.border + round(ROOM * recipe.flow.size)
+    return draw_portrait(identity, Canvas.crop(recipe.flow.size, border))
+
+
+def photograph_pair(
+    portrait: Portrait,
+    geometry: Geometry,
+    movement: Movement,
+    intensity: float,
+    blink: float,
+    recipe: Recipe,
+    random: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The crops of onset and apex as `face_map` takes them, (h, h, 3) uint8."""
+    face = MovingFace(portrait, geometry, movement)
+    before, after = draw_states(intensity, blink, random)
+    noise = float(random.uniform(0.3, 2.0))
+    dark, slope = random.normal(0, 0.004), random.uniform(0, 0.03)
+    lights = np.array([[0, 0, 0], [dark, *(slope * random.uniform(-1, 1, 2))]], dtype=np.float32)
+    room = round(ROOM * recipe.flow.size)
+    pair = [
+        expose(face.render(state), light, noise, portrait.canvas, random)[room:-room, room:-room]
+        for state, light in zip((before, after), lights, strict=True)
+    ]
+    return np.ascontiguousarray(pair[0]), np.ascontiguousarray(pair[1])
+
+
+def draw_states(intensity: float, blink: float, random: np.random.Generator) -> tuple[State, State]:
+    """The face at onset and apex: a pose of its own, then a little motion of the head besides the expression."""
+    before = State(
+        shift_x=float(np.clip(random.normal(0, 0.5), -1.5, 1.5)),
+        shift_y=float(np.clip(random.normal(-0.2, 0.9), -1.8, 1.6)),
+        roll=float(np.clip(random.normal(0, 0.03), -0.08, 0.08)),
+        size=float(np.clip(random.normal(1, 0.045), 0.92, 1.1)),
+        yaw=float(random.normal(0, 0.03)),
+        pitch=float(random.normal(0, 0.03)),
+        gaze_x=float(random.normal(0, 0.2)),
+        gaze_y=float(random.normal(0, 0.1)),
+    )
+    head = float(np.exp(random.uniform(np.log(0.02), np.log(0.35)))) * intensity
+    shift_x, shift_y = random.normal(0, 0.125, 2) + random.normal(0, 0.3, 2) * head
+    looks = random.normal(0, (0.5, 0.3), 2) * intensity * (random.random() < 0.15)
+    after = replace(
+        before,
+        intensity=intensity,
+        shift_x=before.shift_x + float(shift_x),
+        shift_y=before.shift_y + float(shift_y),
+        roll=before.roll + float(random.normal(0, 0.05) * head),
+        size=before.size + float(random.normal(0, 0.036) * head),
+        yaw=before.yaw + float(random.normal(0, 0.05) * head),
+        pitch=before.pitch + float(random.normal(0, 0.05) * head),
+        gaze_x=before.gaze_x + float(looks[0]),
+        gaze_y=before.gaze_y + float(looks[1]),
+    )
+    if random.random() < blink:
+        closure = float(np.clip(random.uniform(0.3, 1.6) * intensity / LID_GAP, 0, 0.95))
+        if random.random() < 0.75:
+            return before, replace(after, closure=closure)
+        return replace(before, closure=closure), after
+    return before, after

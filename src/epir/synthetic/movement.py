@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from epir.synthetic.expressions import Action
+from epir.synthetic.expressions import Action, Push, action_units
 from epir.synthetic.identity import Geometry
-from epir.synthetic.units import Push, action_units
 
 LATTICE = 0.5  # face units between the points at which pictures take a movement; between them it is interpolated
 SOFT = 0.05  # rounds off the tip of a push, so that the skin is not torn

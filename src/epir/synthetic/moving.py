@@ -2,7 +2,7 @@
 
 For a layer of the portrait and a state of the face, a point X of the neutral picture is seen at the pixel p = F(X):
 
-    lids close         X -> r       closed form (blink.py)
+    lids close         X -> r       closed form, piecewise linear in y
     skin and head turn r -> q       r = q - C(q), where C = intensity * expression + turn * depth
     head moves         q -> p       shift, roll and size about the neck, closed form
 
@@ -19,7 +19,6 @@ from functools import lru_cache
 import cv2
 import numpy as np
 
-from epir.synthetic.blink import close_lids, open_lids
 from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.eyes import Lids
 from epir.synthetic.drawing.portrait import Portrait
@@ -29,6 +28,10 @@ from epir.synthetic.movement import LATTICE, Movement
 NECK = (0.0, 27.0)  # the head rolls about this point, face units
 EYE_REACH = 4.6  # above and below the centre of an eye, face units
 DEPTH, NOSE = 10.0, 3.0  # how far face and nose stand out from the axis of turning
+LAYERS = {"body": 0, "eyes": 1, "head": 2, "glasses": 3}
+REACH_UP, REACH_DOWN = 2.3, 1.3  # skin above and below the opening that takes part
+SHUT = 0.95  # how much of the opening a full blink takes
+LOWER_SHARE = 0.12  # how much of that the lower lid does
 
 
 @dataclass(frozen=True)
@@ -171,9 +174,6 @@ class MovingFace:
         return np.stack([points[..., 0], (moved - canvas.top) * canvas.scale - 0.5], axis=-1).astype(points.dtype)
 
 
-LAYERS = {"body": 0, "eyes": 1, "head": 2, "glasses": 3}
-
-
 @lru_cache(maxsize=8)
 def depth_field(canvas: Canvas) -> np.ndarray:
     """How far each point of the head stands out, in pixels: what a turn of one radian moves it by."""  # (H, W)
@@ -217,3 +217,34 @@ def _expression_field(canvas: Canvas, movement: Movement | None) -> np.ndarray:
     )  # pixel -> lattice
     flags = cv2.INTER_CUBIC | cv2.WARP_INVERSE_MAP
     return cv2.warpAffine(coarse, place, (canvas.width, canvas.height), flags=flags)
+
+
+def close_lids(lids: Lids, x: np.ndarray, y: np.ndarray, closure: float) -> np.ndarray:
+    """The height to which each point of the open eye goes when the lids close by `closure`, 0 open .. 1 shut."""
+    before, after = _levels(lids, np.abs(x), closure)
+    return _between(y, before, after)
+
+
+def open_lids(lids: Lids, x: np.ndarray, y: np.ndarray, closure: float) -> np.ndarray:
+    """The other way round: where each point of the closed eye came from."""
+    before, after = _levels(lids, np.abs(x), closure)
+    return _between(y, after, before)
+
+
+def _levels(lids: Lids, a: np.ndarray, closure: float) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    upper, lower = lids.upper(a), lids.lower(a)
+    within = (a > lids.inner) & (a < lids.outer)
+    gap = np.where(within, lower - upper, 0) * np.float32(SHUT * closure)
+    top, bottom = upper - np.float32(REACH_UP), lower + np.float32(REACH_DOWN)
+    share = np.float32(LOWER_SHARE)
+    return [top, upper, lower, bottom], [top, upper + (1 - share) * gap, lower - share * gap, bottom]
+
+
+def _between(y: np.ndarray, start: list[np.ndarray], end: list[np.ndarray]) -> np.ndarray:
+    """`y` moved as the levels move; beyond the outer levels it stays."""
+    out = y
+    for low, high, new_low, new_high in zip(start, start[1:], end, end[1:], strict=False):
+        inside = (y > low) & (y <= high)
+        width = np.maximum(high - low, np.float32(1e-6))
+        out = np.where(inside, new_low + (y - low) * ((new_high - new_low) / width), out)
+    return out

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from epir.models.normalise import standardised
+from epir.models.network import standardised
 from epir.training.recipe import TrainingSettings
 
 

@@ -1,4 +1,4 @@
-"""Where a training stands, on disk: a long one can be stopped, and goes on as if it had never been.
+"""The state of a training on disk: a long one can be stopped, and resumes as if it had never been.
 
 One safetensors file holds the weights, their average, the state of the optimiser and of the random numbers; its
 metadata hold the epoch, the losses, and a digest of what is trained on what, so that it is never continued as another.
@@ -17,23 +17,23 @@ from epir.core.config import digest, to_dict
 from epir.core.errors import CheckpointError
 from epir.core.files import whole_file
 from epir.models.network import Network
-from epir.training.averaging import Averaged
 from epir.training.data import LabelledMaps
+from epir.training.optimiser import AveragedModel
 from epir.training.recipe import TrainingSettings
 
 FORMAT = "epir-training/1"
 
 
 @dataclass
-class Standing:
+class Checkpoint:
     """The parts of a training that change from step to step."""
 
     model: Network
     optimiser: torch.optim.Optimizer
-    delivered: Averaged
+    delivered: AveragedModel
     generator: torch.Generator  # of batches and augmentation
     losses: list[float]  # one per finished epoch
-    aside: nn.Module | None = None  # an auxiliary head
+    unit_head: nn.Module | None = None  # of the auxiliary loss
     step: int = 0
 
     def save(self, path: Path, name: str) -> None:
@@ -59,7 +59,7 @@ class Standing:
             raise CheckpointError(f"{path} cannot be read: {error}", fix="delete it to train from the start") from None
         if about.get("format") != FORMAT or about.get("training") != name:
             raise CheckpointError(
-                f"{path} is where another training stands",
+                f"{path} is the checkpoint of another training",
                 fix="give another name, or delete it to train from the start",
             )
         self.step, self.losses[:] = int(about["step"]), json.loads(about["losses"])
@@ -70,8 +70,8 @@ class Standing:
         tensors = {f"model.{key}": tensor for key, tensor in self.model.state_dict().items()}
         if self.delivered.network is not self.model:
             tensors |= {f"average.{key}": tensor for key, tensor in self.delivered.network.state_dict().items()}
-        if self.aside is not None:
-            tensors |= {f"aside.{key}": tensor for key, tensor in self.aside.state_dict().items()}
+        if self.unit_head is not None:
+            tensors |= {f"unit_head.{key}": tensor for key, tensor in self.unit_head.state_dict().items()}
         for number, parts in state.items():
             tensors |= {f"optimiser.{number}.{key}": tensor for key, tensor in parts.items()}
         tensors |= {"random.batches": self.generator.get_state(), "random.dropout": torch.get_rng_state()}
@@ -83,8 +83,8 @@ class Standing:
         self.model.load_state_dict(_under(saved, "model."))
         if self.delivered.network is not self.model:
             self.delivered.network.load_state_dict(_under(saved, "average."))
-        if self.aside is not None:
-            self.aside.load_state_dict(_under(saved, "aside."))
+        if self.unit_head is not None:
+            self.unit_head.load_state_dict(_under(saved, "unit_head."))
         self.delivered.steps = self.step
         parts: dict[int, dict[str, Tensor]] = {}
         for key, tensor in _under(saved, "optimiser.").items():

@@ -17,7 +17,7 @@ from epir.training.action_units import read_units
 
 @dataclass(frozen=True)
 class LabelledMaps:
-    """Some clips as one tensor, with their classes: all that `fit` ever gets to see."""
+    """Some clips as one tensor, with their classes: all that training ever gets to see."""
 
     maps: Tensor  # (n, 3, S, S) float32
     labels: Tensor  # (n,) int64, numbers of classes
@@ -48,13 +48,24 @@ class LabelledMaps:
         present = (counts > 0).sum()
         return torch.where(counts > 0, len(self) / (present * counts.clamp(min=1)), torch.zeros_like(counts))
 
-    def refuse_too_few(self) -> None:
+    def check_enough(self) -> None:
         """Training has nothing to learn from fewer than two clips."""
         if len(self) < 2:
             raise TrainingError(f"{len(self)} clips are too few to train on", fix="give two clips or more")
 
 
 def shuffled(count: int, batch: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """The rows of each batch of one epoch, in random order; batches differ in size by at most one clip."""
+    """The rows of each batch of one epoch, in random order: full batches, and what is left over as the last one.
+
+    A single clip that is left over joins the batch before it: batch normalisation needs two.
+    """
     order = torch.randperm(count, generator=generator, device=generator.device)
-    yield from order.tensor_split(-(-count // batch))
+    batches = list(order.split(batch))
+    if len(batches) > 1 and len(batches[-1]) == 1:
+        batches[-2:] = [torch.cat(batches[-2:])]
+    yield from batches
+
+
+def steps_per_epoch(count: int, batch: int) -> int:
+    """How many batches `shuffled` deals out."""
+    return max(1, -(-count // batch) - (count % batch == 1 and batch > 1))

@@ -1,4 +1,4 @@
-"""The training loop: `fit` sees the clips it is given and nothing else; `predict` looks once.
+"""The training loop: it sees the clips that it is given and nothing else; `predict` predicts once.
 
 Axes: n clips, B clips of a batch, S map size, C classes
 """
@@ -16,26 +16,34 @@ from torch import Tensor, nn
 from epir.core.errors import ConfigError, TrainingError
 from epir.core.progress import Progress, Silent
 from epir.core.seeds import stream_seed
-from epir.models.network import Aside, Network
+from epir.models.network import AuxiliaryLoss, Network
 from epir.training.action_units import UnitHead
 from epir.training.augment import augment, mixtures, views
-from epir.training.averaging import Averaged
-from epir.training.data import LabelledMaps, shuffled
-from epir.training.schedule import make_optimiser, rate
+from epir.training.checkpoint import Checkpoint, training_digest
+from epir.training.data import LabelledMaps, shuffled, steps_per_epoch
+from epir.training.optimiser import AveragedModel, learning_rate, make_optimiser, take_step
 from epir.training.recipe import TrainingSettings
-from epir.training.checkpoint import Standing, training_digest
-from epir.training.start import start_from
 
 PREDICTION_BATCH = 256
 
 AfterEpoch = Callable[[int, Network], None]
-Teaching = Callable[[Tensor], Tensor]
+Teacher = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class TrainingInputs:
+    """What the loop learns from besides the clips themselves, as the recipe wants it."""
+
+    teacher: Teacher | None = None  # gives the probabilities (B, C) of maps that replace their labels
+    replay: LabelledMaps | None = None  # synthetic clips of the same classes
+    interpolate: float = 0.0  # towards the weights that the model has when the loop begins
 
 
 @dataclass(frozen=True)
 class Trained:
-    """How training went; the weights are in the model."""
+    """A trained model in evaluation mode, and how training went."""
 
+    model: Network
     losses: tuple[float, ...]  # mean over the clips, per epoch
     clips: int
     seconds: float
@@ -46,95 +54,88 @@ class Trained:
         return self.clips * len(self.losses) / max(self.seconds, 1e-9)
 
 
-def fit(
+def run_epochs(
     model: Network,
     clips: LabelledMaps,
-    settings: TrainingSettings | None = None,
+    settings: TrainingSettings,
+    inputs: TrainingInputs,
     *,
-    seed: int = 0,
+    seed: int,
     after_epoch: AfterEpoch | None = None,
-    company: LabelledMaps | None = None,
-    lesson: Teaching | None = None,
-    resume: Path | None = None,
+    checkpoint: Path | None = None,
     progress: Progress | None = None,
 ) -> Trained:
     """Train the model in place; it ends in evaluation mode with the weights that the recipe delivers.
 
-    `after_epoch` is shown the epoch (from 1) and the network as it would be delivered now, in evaluation mode. It
-    cannot change what follows: it has no part in the random numbers. Of `company`, other clips with the same classes,
-    each batch takes in as many as it has clips of its own. `lesson` gives the probabilities (B, C) that are taught in
-    place of the labels, for each batch and as many mixtures of clips. With `resume` every finished epoch is kept in
-    that file, and a second call goes on from there to the same weights.
+    Called by `epir.training.train` alone, which prepares the `inputs`. `after_epoch` is shown the epoch (from 1) and
+    the network as it would be delivered now, in evaluation mode. It cannot change what follows: it has no part in the
+    random numbers. With `checkpoint` every finished epoch is saved in that file, and a second call resumes from there
+    to the same weights.
     """
-    settings, progress = settings or TrainingSettings(), progress or Silent()
-    _refuse_misfits(model, clips)
-    if company is not None:
-        _refuse_misfits(model, company)
-    knows = settings.start is not None and start_from(model, settings.start, clips.classes)
+    progress = progress or Silent()
     device = find_device(settings.device)
     model.to(device)
     maps, labels = clips.maps.to(device), clips.labels.to(device)
     model.normalise.fit(maps)
     weights = clips.class_weights().to(device) if settings.class_weights else None
     head = _unit_head(model, clips, settings, seed)
-    optimiser = make_optimiser([*model.parameters(), *(head.parameters() if head else ())], settings)
-    keep = settings.keep if knows else 0.0  # a new head fits the weights that moved while it learnt, and no others
-    delivered = Averaged(model, settings, keep=keep)
-    steps = settings.epochs * -(-len(clips) // settings.batch)
+    optimiser = make_optimiser(model, settings, head)
+    delivered = AveragedModel(model, settings, interpolate=inputs.interpolate)
+    steps = settings.epochs * steps_per_epoch(len(clips), settings.batch)
     losses: list[float] = []
     began = time.perf_counter()
     progress.start("training", settings.epochs)
     with repeatable(seed, device) as generator:
-        standing = Standing(model, optimiser, delivered, generator, losses, head)
-        name = training_digest(model, clips, settings, seed) if resume is not None else ""
-        if resume is not None:
-            standing.restore(resume, name)
+        state = Checkpoint(model, optimiser, delivered, generator, losses, head)
+        name = training_digest(model, clips, settings, seed) if checkpoint is not None else ""
+        if checkpoint is not None:
+            state.restore(checkpoint, name)
             progress.advance(len(losses))
         good, done = _snapshot(model), len(losses)
         for epoch in range(done + 1, settings.epochs + 1):
             model.train()
             total = 0.0
             for number, rows in enumerate(shuffled(len(clips), settings.batch, generator)):
-                batch, truth = _accompanied(maps[rows], labels[rows], company, generator)
+                batch, truth = _with_replay(maps[rows], labels[rows], inputs.replay, generator)
                 seen = augment(batch, settings, generator)  # (B, 3, S, S)
-                if lesson is not None:
+                if inputs.teacher is not None:
                     seen = torch.cat([seen, _mixed(maps, len(seen), settings, generator)])  # (2B, 3, S, S)
-                    truth = lesson(seen)  # (2B, C)
-                aside = _unit_loss(head, clips, rows, settings.action_units)
-                loss = model.loss(seen, truth, smoothing=settings.smoothing, weights=weights, aside=aside)
+                    truth = inputs.teacher(seen)  # (2B, C)
+                auxiliary = _unit_loss(head, clips, rows, settings.action_units)
+                loss = model.loss(seen, truth, smoothing=settings.smoothing, weights=weights, auxiliary=auxiliary)
                 value = float(loss.detach())
                 if not np.isfinite(value):
                     model.load_state_dict(good)
-                    raise _stopped(epoch, settings)
+                    raise _diverged(epoch, settings)
                 if number == 0:
                     good = _snapshot(model)  # these weights have just given a finite loss
-                _step(model, optimiser, loss, rate(standing.step, steps, settings), settings.gradient_limit)
+                take_step(model, optimiser, loss, learning_rate(state.step, steps, settings), settings.gradient_limit)
                 delivered.after_step(model)
-                standing.step += 1
+                state.step += 1
                 total += value * len(rows)
             losses.append(total / len(clips))
             delivered.after_epoch(model, epoch)
             if after_epoch is not None:
-                _show(after_epoch, epoch, delivered.now(), device)
-            if resume is not None:
-                standing.save(resume, name)
+                _show(after_epoch, epoch, delivered.current(), device)
+            if checkpoint is not None:
+                state.save(checkpoint, name)
             speed = len(clips) * (epoch - done) / (time.perf_counter() - began)
             progress.advance(note=f"loss {losses[-1]:.3f}, {speed:.0f} clips a second")
-    if (network := delivered.now()) is not model:
+    if (network := delivered.current()) is not model:
         model.load_state_dict(network.state_dict())
     model.eval()
     progress.finish()
-    return Trained(tuple(losses), len(clips), time.perf_counter() - began)
+    return Trained(model, tuple(losses), len(clips), time.perf_counter() - began)
 
 
-def _accompanied(
-    maps: Tensor, labels: Tensor, company: LabelledMaps | None, generator: torch.Generator
+def _with_replay(
+    maps: Tensor, labels: Tensor, replay: LabelledMaps | None, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    """A batch, and as many clips of the company drawn at random after it."""
-    if company is None:
+    """A batch, and as many synthetic clips drawn at random after it."""
+    if replay is None:
         return maps, labels
-    rows = torch.randint(len(company), (len(labels),), generator=generator, device=generator.device).cpu()
-    others, truth = company.maps[rows].to(maps.device), company.labels[rows].to(maps.device)
+    rows = torch.randint(len(replay), (len(labels),), generator=generator, device=generator.device).cpu()
+    others, truth = replay.maps[rows].to(maps.device), replay.labels[rows].to(maps.device)
     return torch.cat([maps, others]), torch.cat([labels, truth])
 
 
@@ -152,12 +153,12 @@ def _unit_head(model: Network, clips: LabelledMaps, settings: TrainingSettings, 
         return None
     model.eval()
     device = next(model.parameters()).device
-    width = model.represent(model.normalise(clips.maps[:1].to(device))).shape[1]
+    width = model.forward_features(model.normalise(clips.maps[:1].to(device))).shape[1]
     with repeatable(stream_seed(seed, "head for action units"), torch.device("cpu")):
         return UnitHead(width).to(device)
 
 
-def _unit_loss(head: UnitHead | None, clips: LabelledMaps, rows: Tensor, weight: float) -> Aside | None:
+def _unit_loss(head: UnitHead | None, clips: LabelledMaps, rows: Tensor, weight: float) -> AuxiliaryLoss | None:
     """The loss of the action units of the clips `rows`, which come first in their batch."""
     if head is None or clips.units is None:
         return None
@@ -207,16 +208,6 @@ def repeatable(seed: int, device: torch.device) -> Iterator[torch.Generator]:
             torch.use_deterministic_algorithms(was, warn_only=warned)
 
 
-def _step(model: nn.Module, optimiser: torch.optim.Optimizer, loss: Tensor, lr: float, limit: float) -> None:
-    for group in optimiser.param_groups:
-        group["lr"] = lr
-    optimiser.zero_grad(set_to_none=True)
-    loss.backward()
-    if limit:
-        nn.utils.clip_grad_norm_(model.parameters(), limit)
-    optimiser.step()
-
-
 def _show(after_epoch: AfterEpoch, epoch: int, network: Network, device: torch.device) -> None:
     """Call with the network in evaluation mode; random numbers drawn there are not missed here."""
     network.eval()
@@ -228,16 +219,7 @@ def _snapshot(model: nn.Module) -> dict[str, Tensor]:
     return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
 
 
-def _refuse_misfits(model: Network, clips: LabelledMaps) -> None:
-    clips.refuse_too_few()
-    if model.settings.classes != len(clips.classes):
-        raise ConfigError(
-            f"the model has {model.settings.classes} classes but the clips have {len(clips.classes)}",
-            fix=f"build the model with classes={len(clips.classes)}",
-        )
-
-
-def _stopped(epoch: int, settings: TrainingSettings) -> TrainingError:
+def _diverged(epoch: int, settings: TrainingSettings) -> TrainingError:
     return TrainingError(
         f"the loss is not a number any more in epoch {epoch}; the model holds the last good weights",
         fix=f"train with a lower rate than {settings.lr:g} (--set training.lr=...) or with training.gradient_limit=1",

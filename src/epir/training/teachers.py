@@ -1,18 +1,17 @@
-"""Tutors: small convolutional networks that learn from the clips of a fold, and then teach the large one.
+"""Distillation: small convolutional networks learn from the clips of a fold, and then teach the large one.
 
 A small network learns more from a few hundred clips than a large one does, and several of them together more than
-one. Their mean answer, and the start's, is what the large network is taught, on the clips and on mixtures of them.
-Tutors see the training clips alone, so nothing can leak; they are thrown away afterwards.
+one. Their mean answer, and that of the first weights, is the distillation target, on the clips and on mixtures of them.
+Teachers see the training clips alone, so nothing can leak; they are thrown away afterwards.
 
 [KD] Hinton, Vinyals, Dean 2015, Distilling the knowledge in a neural network, arXiv:1503.02531
 [FM] Beyer et al. 2022, Knowledge distillation: a good teacher is patient and consistent, arXiv:2106.05237, Sec. 2:
-     teacher and pupil see the same views, and mixtures of clips besides
+     teacher and student see the same views, and mixtures of clips besides
 
 Axes: B clips, S map size, F features, C classes
 """
 
-import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -21,60 +20,58 @@ from torch import Tensor, nn
 from epir.core.progress import Progress, Silent
 from epir.core.seeds import stream_seed
 from epir.models.network import Network
-from epir.models.normalise import Normalisation
+from epir.models.settings import Normalisation
 from epir.training.data import LabelledMaps
-from epir.training.fit import find_device, fit, repeatable
+from epir.training.fit import repeatable
 from epir.training.recipe import TrainingSettings
-from epir.training.start import start_from
 
-SHARE_OF_START = 0.4  # in what is taught; the rest is the tutors'
+SHARE_OF_START = 0.4  # in the distillation target; the rest is the teachers'
 
 
-class Lesson:
-    """What the large network is taught: the mean answer of those who know more."""
+class DistillationTarget:
+    """What the large network is taught: the mean answer of the teachers, and of the first weights if they know."""
 
-    def __init__(self, tutors: Sequence[Network], start: Network | None) -> None:
-        self.tutors, self.start = tutors, start
+    def __init__(self, teachers: Sequence[Network], start: Network | None) -> None:
+        self.teachers, self.start = teachers, start
 
     @torch.no_grad()
     def __call__(self, maps: Tensor) -> Tensor:
         """Probabilities (B, C) of maps (B, 3, S, S)."""
-        answer = torch.stack([tutor(maps).softmax(-1) for tutor in self.tutors]).mean(0)
+        answer = torch.stack([teacher(maps).softmax(-1) for teacher in self.teachers]).mean(0)
         return answer if self.start is None else answer.lerp(self.start(maps).softmax(-1), SHARE_OF_START)
 
 
-def prepare_lesson(
-    model: Network, clips: LabelledMaps, settings: TrainingSettings, *, seed: int, progress: Progress | None = None
-) -> Lesson | None:
-    """Train the tutors that a recipe wants for `model`, on the clips that it will see; none where it wants none.
-
-    A start that does not know these classes, because the head is for others, has no part in the lesson.
-    """
-    if not settings.tutors:
-        return None
-    device, progress = find_device(settings.device), progress or Silent()
+def train_teachers(
+    model: Network,
+    clips: LabelledMaps,
+    settings: TrainingSettings,
+    fit: Callable[..., object],
+    *,
+    seed: int,
+    progress: Progress | None = None,
+) -> list[Network]:
+    """The teachers that a recipe wants for `model`, trained by `fit` on the clips that it will see."""
+    progress = progress or Silent()
     recipe = _recipe(settings)
-    sizes = TutorSettings(map_size=model.settings.map_size, classes=model.settings.classes)
-    tutors = []
-    progress.start("training tutors", settings.tutors)
-    for number in range(settings.tutors):
-        own = stream_seed(seed, f"tutor {number}")
+    sizes = TeacherSettings(map_size=model.settings.map_size, classes=model.settings.classes)
+    teachers: list[Network] = []
+    progress.start("training teachers", settings.teachers)
+    for number in range(settings.teachers):
+        own = stream_seed(seed, f"tutor {number}")  # the name that version 0.1 gave this stream
         with repeatable(stream_seed(own, "first weights"), torch.device("cpu")):
-            tutor = Tutor(sizes)
-        fit(tutor, clips, recipe, seed=own)
-        tutors.append(tutor)
+            teacher = Teacher(sizes)
+        fit(teacher, clips, recipe, seed=own)
+        teachers.append(teacher)
         progress.advance()
     progress.finish()
-    start = copy.deepcopy(model)
-    knows = settings.start is not None and start_from(start, settings.start, clips.classes)
-    return Lesson(tutors, start.to(device).eval() if knows else None)
+    return teachers
 
 
 def _recipe(settings: TrainingSettings) -> TrainingSettings:
-    """How a tutor learns: as the recipe augments and smooths, but longer, faster and from random weights."""
+    """How a teacher learns: as the recipe augments and smooths, but longer, faster and from random weights."""
     return replace(
         settings,
-        name="tutor",
+        name="teacher",
         epochs=40,
         optimiser="adamw",
         lr=2e-3,
@@ -84,29 +81,27 @@ def _recipe(settings: TrainingSettings) -> TrainingSettings:
         action_units=0.0,
         averaging="none",
         start=None,
-        keep=0.0,
-        company=0,
-        tutors=0,
+        interpolate=0.0,
+        replay=0,
+        teachers=0,
     )
 
 
 @dataclass(frozen=True)
-class TutorSettings:
-    """Size and dropout of a tutor."""
+class TeacherSettings:
+    """Size and dropout of a teacher."""
 
-    name: str = "tutor"
+    name: str = "teacher"
     map_size: int = 28
     classes: int = 3
     normalise: Normalisation = "squash"
     dropout: float = 0.4
 
 
-class Tutor(Network):
+class Teacher(Network):
     """Three convolutions, of 16, 32 and 48 features, and one layer that sees where they were found."""
 
-    settings_class = TutorSettings
-
-    def __init__(self, settings: TutorSettings) -> None:
+    def __init__(self, settings: TeacherSettings) -> None:
         super().__init__(settings)
         self.features = nn.Sequential(
             _convolution(3, 16, 5, stride=2), nn.MaxPool2d(2), _convolution(16, 32, 3), _convolution(32, 48, 3)
@@ -115,11 +110,11 @@ class Tutor(Network):
         places = (settings.map_size + 1) // 2 // 2  # per side
         self.head = nn.Linear(48 * places**2, settings.classes)
 
-    def represent(self, maps: Tensor) -> Tensor:
+    def forward_features(self, maps: Tensor) -> Tensor:
         """Features (B, F) of normalised maps (B, 3, S, S); F is 48 for every 4 x 4 pixels."""
         return self.dropout(self.features(maps).flatten(1))
 
-    def classify(self, features: Tensor) -> Tensor:
+    def forward_head(self, features: Tensor) -> Tensor:
         """Logits (B, C) of features (B, F)."""
         return self.head(features)
 

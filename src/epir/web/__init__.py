@@ -1,1 +1,1 @@
-"""The web page and its REST interface: a server that keeps nothing, and a child process that does the work."""
+"""The web page and its REST API: a server that stores nothing, and worker processes that run the model."""

@@ -1,35 +1,107 @@
-"""The routes: the page, its files, and the REST interface."""
+"""The web application: the page, the REST routes, their errors as JSON, and the server that runs it all."""
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+import signal
+import socket
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from epir import __version__
-from epir.web.bodies import received
-from epir.web.headers import Asgi, Guard
+from epir.core.errors import EpirError
 from epir.web.jobs import Job
-from epir.web.problems import BAD, NOT_FOUND, Refused
-from epir.web.replies import add_replies
-from epir.web.requests import live_task, predict_task
-from epir.web.results import told
+from epir.web.problems import CLIENT_ERROR, Problem, RequestError
+from epir.web.requests import live_task, predict_task, receive_upload
 from epir.web.schema import ANSWERS, LIVE_FORM, PREDICT_FORM, STATUS
+from epir.web.security import Asgi, Guard
 from epir.web.service import Service
+from epir.web.settings import ServeSettings
 
 PAGE = Path(__file__).parent / "page"
 PICTURE = re.compile(r"(why|timeline)\.png|(onset|apex)-\d{1,4}\.jpg|(flow|tokens|rollout)-\d{1,4}\.png")
-LOOK_S = 0.5  # between two looks whether a client that waits is still there
+DISCONNECT_S = 0.5  # between two checks whether a waiting client is still connected
+SIGTERM_EXIT = 143  # as shells report it
+HTTP_PROBLEMS = {
+    404: ("there is no such page", "GET / is the page, GET /openapi.json lists the REST calls"),
+    405: ("this method is not allowed here", "GET /openapi.json lists the methods"),
+}
+
+
+def serve(
+    settings: ServeSettings | None = None, *, model: Path | None = None, ready: Callable[[str], None] = lambda _: None
+) -> None:
+    """Serve until interrupted; `ready` is called with the address once the server listens."""
+    settings = settings or ServeSettings()
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(
+            signal.SIGTERM, lambda *_: sys.exit(SIGTERM_EXIT)
+        )  # so that files are removed, also while loading
+    listening = listen(settings.host, settings.port)
+    try:
+        service = Service(settings, model)
+        try:
+            service.start()
+            server = make_server(service)
+            ready(address_of(listening))
+            server.run(sockets=[listening])
+        finally:
+            service.close()
+    except KeyboardInterrupt:
+        return  # the usual way to end it
+    finally:
+        listening.close()
+
+
+def make_server(service: Service) -> uvicorn.Server:
+    """The web server around a service, without an access log."""
+    config = uvicorn.Config(
+        create_app(service),
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=3,
+        ws="none",
+        lifespan="on",
+    )
+    return uvicorn.Server(config)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=512)
+    except OSError as error:
+        raise EpirError(
+            f"the server cannot listen on {host} port {port}: {error.strerror or error}",
+            fix="choose another --port, or 0 for any free one; --host takes an address of this machine",
+        ) from None
+
+
+def address_of(listening: socket.socket) -> str:
+    """The address to open in a browser."""
+    host, port = listening.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
 def create_app(service: Service) -> Asgi:
-    """The application around a service that has been started; the service is closed with it."""
+    """The application around a started service, which it closes at shutdown."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -39,15 +111,43 @@ def create_app(service: Service) -> Asgi:
     app = FastAPI(
         title="EPIR", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan, redirect_slashes=False
     )
-    add_replies(app)
+    add_error_handlers(app)
     add_page(app)
     add_uploads(app, service)
     add_results(app, service)
     return Guard(app, (service.settings.host, *service.settings.names))
 
 
+def add_error_handlers(app: FastAPI) -> None:
+    """Answer every error with {"problem": ..., "fix": ...}."""
+
+    def reply(problem: str, fix: str, status: int, headers: dict[str, str] | None = None) -> JSONResponse:
+        return JSONResponse({"problem": problem, "fix": fix}, status_code=status, headers=headers)
+
+    @app.exception_handler(EpirError)
+    async def known(_: Request, error: EpirError) -> JSONResponse:
+        headers = error.headers if isinstance(error, RequestError) else None
+        return reply(error.problem, error.fix, Problem.of(error).status, headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        first: Any = next(iter(error.errors()), {})
+        name = ".".join(str(each) for each in first.get("loc", ())[1:]) or "the request"
+        problem = f"{name} cannot be {str(first.get('input'))[:40]!r}"
+        return reply(problem, str(first.get("msg", "correct it")), CLIENT_ERROR)
+
+    @app.exception_handler(HTTPException)
+    async def http(_: Request, error: HTTPException) -> JSONResponse:
+        problem, fix = HTTP_PROBLEMS.get(error.status_code, (str(error.detail), "see GET /openapi.json"))
+        return reply(problem, fix, error.status_code, dict(error.headers or {}))
+
+    @app.exception_handler(Exception)
+    async def unexpected(_: Request, error: Exception) -> JSONResponse:
+        return reply("internal server error", "see what epir serve printed", HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
 def add_page(app: FastAPI) -> None:
-    """The page itself; a permalink is the same page, whose script reads the id."""
+    """The page and its files; a permalink is the same page, whose script reads the id."""
 
     @app.get("/", include_in_schema=False)
     @app.get("/r/{id}", include_in_schema=False)
@@ -58,44 +158,49 @@ def add_page(app: FastAPI) -> None:
 
 
 def add_uploads(app: FastAPI, service: Service) -> None:
-    """Sending something to look at."""
+    """The routes that take a clip or live frames."""
     settings = service.settings
 
     @app.post(
         "/api/predict",
-        summary="Look at a video, two pictures or an example",
+        summary="Classify the movement in a video, two pictures or an example",
         openapi_extra=PREDICT_FORM,
         responses=ANSWERS,
     )
     async def predict(request: Request, wait: bool = True) -> JSONResponse:
         fields = ("example", "onset", "apex", "fps")
-        limits = {"most_files": 2, "most_bytes": settings.max_bytes}
-        async with received(
+        limits = {"max_files": 2, "max_bytes": settings.max_bytes}
+        async with receive_upload(
             request, service, service.queue.reserve, file_field="files", fields=fields, **limits
         ) as upload:
             task = predict_task(upload, [each["name"] for each in service.examples])
             job = service.submit(task, upload.keep())
-        address = f"/api/results/{job.id}"
+        url = f"/api/results/{job.id}"
         if not wait:
-            return JSONResponse({"id": job.id, "url": address}, status_code=202, headers={"Location": address})
-        await ended(job, request, service)
-        return JSONResponse({"id": job.id, "url": address, **(job.result or {})})
+            return JSONResponse({"id": job.id, "url": url}, status_code=202, headers={"Location": url})
+        await finished(job, request, service)
+        return JSONResponse({"id": job.id, "url": url, **(job.result or {})})
 
-    @app.post("/api/live", summary="Look at the last seconds of a camera", openapi_extra=LIVE_FORM, responses=ANSWERS)
+    @app.post(
+        "/api/live",
+        summary="Classify the movement in the last frames of a camera",
+        openapi_extra=LIVE_FORM,
+        responses=ANSWERS,
+    )
     async def live(request: Request) -> JSONResponse:
-        limits = {"most_files": settings.live_frames, "most_bytes": settings.live_bytes}
-        async with received(
+        limits = {"max_files": settings.live_frames, "max_bytes": settings.live_bytes}
+        async with receive_upload(
             request, service, service.queue.reserve_now, file_field="frames", fields=("times",), **limits
         ) as upload:
             job = service.submit_live(live_task(upload), upload.keep())
-        await ended(job, request, service)
+        await finished(job, request, service)
         return JSONResponse(job.result)
 
 
 def add_results(app: FastAPI, service: Service) -> None:
-    """Asking how it is, and what came out."""
+    """The routes for status, results, pictures and examples."""
 
-    @app.get("/api/health", summary="Whether the server works, and its limits")
+    @app.get("/api/health", summary="Version, model, queue and limits")
     async def health() -> dict[str, Any]:
         return {
             "status": "ok",
@@ -105,7 +210,7 @@ def add_results(app: FastAPI, service: Service) -> None:
             "limits": service.settings.limits(),
         }
 
-    @app.get("/api/examples", summary="The invented clips that the page offers")
+    @app.get("/api/examples", summary="The synthetic clips that the page offers")
     async def examples() -> list[dict[str, Any]]:
         return service.examples
 
@@ -114,35 +219,37 @@ def add_results(app: FastAPI, service: Service) -> None:
         path, job = service.example(name)
         await asyncio.shield(asyncio.wrap_future(job.outcome))
         if job.problem is not None:
-            raise job.problem.refused()
+            raise job.problem.error()
         return FileResponse(path, media_type="video/webm")
 
-    @app.get("/api/results/{id}", summary="Where a job stands", responses=STATUS)
+    @app.get("/api/results/{id}", summary="The state of a job", responses=STATUS)
     async def result(id: str) -> JSONResponse:
-        return JSONResponse(told(service.results.get(id), service.queue, service.results))
+        return JSONResponse(service.results.status(service.results.get(id), service.queue))
 
     @app.get("/api/results/{id}/{picture}", summary="One picture of a result", response_class=Response)
     async def picture(id: str, picture: str) -> Response:
         job = service.results.get(id)
         if not PICTURE.fullmatch(picture) or picture not in job.pictures:
-            raise Refused(
-                "this result has no such picture", fix="use the addresses that the result names", status=NOT_FOUND
+            raise RequestError(
+                "this result has no such picture",
+                fix="use the addresses that the result gives",
+                status=HTTPStatus.NOT_FOUND,
             )
-        kind = "image/jpeg" if picture.endswith(".jpg") else "image/png"
-        return Response(job.pictures[picture], media_type=kind)
+        media_type = "image/jpeg" if picture.endswith(".jpg") else "image/png"
+        return Response(job.pictures[picture], media_type=media_type)
 
-    @app.delete("/api/results/{id}", summary="Forget a result", status_code=204)
-    async def forget(id: str) -> Response:
-        service.cancel(service.results.drop(id))
+    @app.delete("/api/results/{id}", summary="Delete a result, or cancel its job", status_code=204)
+    async def delete(id: str) -> Response:
+        service.cancel(service.results.pop(id))
         return Response(status_code=204)
 
 
-async def ended(job: Job, request: Request, service: Service) -> None:
-    """Wait until a job has ended; raises what it failed with. A client that goes away takes its job along."""
+async def finished(job: Job, request: Request, service: Service) -> None:
+    """Wait for a job; raises the problem it failed with. If the client disconnects, its job is cancelled."""
     outcome = asyncio.wrap_future(job.outcome)
     try:
         while not outcome.done():
-            await asyncio.wait({outcome}, timeout=LOOK_S)
+            await asyncio.wait({outcome}, timeout=DISCONNECT_S)
             if not outcome.done() and await request.is_disconnected():
                 raise ClientDisconnect
     except asyncio.CancelledError:  # the server is shutting down
@@ -150,6 +257,6 @@ async def ended(job: Job, request: Request, service: Service) -> None:
         raise
     except ClientDisconnect:
         service.cancel(job)
-        raise Refused("the client went away", fix="send it again", status=BAD) from None
+        raise RequestError("the client disconnected", fix="send it again", status=HTTPStatus.BAD_REQUEST) from None
     if job.problem is not None:
-        raise job.problem.refused()
+        raise job.problem.error()

@@ -1,4 +1,4 @@
-"""The invented faces that the page offers: drawn by the server, the same on every machine."""
+"""The example clips of the page: synthetic faces, rendered by the server, the same on every machine."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from epir.synthetic.clip import ClipPlan
 
-SIZE, FPS, REST = 320, 100.0, 0.45  # px, frames a second, seconds at rest before and after
+SIZE, FPS, REST = 320, 100.0, 0.45  # px, frames per second, seconds of rest before and after
 
 
 @dataclass(frozen=True)
 class Example:
-    """One invented clip: who, and what is shown (nothing, for the emotion `none`)."""
+    """One synthetic clip; the emotion `none` is a blink only."""
 
     name: str
     title: str
@@ -28,26 +28,30 @@ class Example:
 
 
 EXAMPLES = (
-    Example("smile", "A smile that is gone at once", "positive", 66, "001"),
+    Example("smile", "A brief smile", "positive", 66, "001"),
     Example("frown", "A frown", "negative", 96, "001"),
-    Example("surprise", "Raised brows", "surprise", 84, "001"),
+    Example("surprise", "Raised eyebrows", "surprise", 84, "001"),
     Example("blink", "Only a blink", "none", 15, "001"),
 )
 BY_NAME = {example.name: example for example in EXAMPLES}
 
 
 def list_examples() -> list[dict[str, Any]]:
-    """What the page tells about them."""
-    listed = []
-    for example in EXAMPLES:
-        plan = plan_example(example)
-        about = {"name": example.name, "title": example.title, "truth": example.emotion}
-        listed.append({**about, "fps": FPS, "frames": plan.frames})
-    return listed
+    """Name, title, emotion, frame rate and length of each example."""
+    return [
+        {
+            "name": example.name,
+            "title": example.title,
+            "truth": example.emotion,
+            "fps": FPS,
+            "frames": plan_example(example).frames,
+        }
+        for example in EXAMPLES
+    ]
 
 
 def plan_example(example: Example) -> "ClipPlan":
-    """The clip before it is drawn."""
+    """The plan of the clip, before rendering."""
     from epir.synthetic.clip import plan_clip
     from epir.synthetic.identity import draw_identity
     from epir.synthetic.nuisance import Nuisances
@@ -67,15 +71,15 @@ def plan_example(example: Example) -> "ClipPlan":
 
 
 def example_video(name: str, folder: Path, progress: Progress) -> Path:
-    """The video of an example in `folder`, drawn if it is not there yet."""
+    """The video of an example in `folder`, rendered if it is not there yet."""
     from epir.frames.film import write_film
 
     refuse_unknown(name, BY_NAME, what="example")
     path = folder / f"{name}.webm"
-    return path if path.exists() else write_film(path, draw_example(BY_NAME[name], progress), FPS)
+    return path if path.exists() else write_film(path, render_frames(BY_NAME[name], progress), FPS)
 
 
-def draw_example(example: Example, progress: Progress) -> Iterator["np.ndarray"]:
+def render_frames(example: Example, progress: Progress) -> Iterator["np.ndarray"]:
     """The frames of an example, (SIZE, SIZE, 3) uint8 RGB."""
     from epir.synthetic.clip import draw_frame
     from epir.synthetic.corpus import portrait_of

@@ -1,19 +1,20 @@
-"""A multipart body, read piece by piece: small fields are kept, files go where the caller wants them.
+"""A streaming multipart/form-data parser: small fields are kept in memory, files go to a sink.
 
-Every byte is counted as it arrives; what the headers of the request promise does not matter.
+Bytes are counted as they arrive; Content-Length is not trusted.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Protocol
 
 from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from epir.web.problems import BAD, TOO_LARGE, WRONG_KIND, Refused
+from epir.web.problems import RequestError
 
-LONGEST_FIELD = 8192  # bytes
-NAME_SHOWN = 120  # characters of a client's file name
+MAX_FIELD = 8192  # bytes
+MAX_NAME = 120  # characters of a client's file name
 
 
 class Sink(Protocol):
@@ -23,15 +24,15 @@ class Sink(Protocol):
         """Take the next bytes."""
 
     def close(self) -> None:
-        """The file has ended."""
+        """End the file."""
 
 
-OpenSink = Callable[[str, str], Sink]  # name of the field, name of the file -> where it goes
+OpenSink = Callable[[str, str], Sink]  # (field name, file name) -> sink
 
 
 @dataclass
 class _Part:
-    """The part that is being read."""
+    """The part being read."""
 
     headers: dict[str, bytes] = field(default_factory=dict)
     header: bytes = b""
@@ -42,19 +43,19 @@ class _Part:
 
 
 class FormReader:
-    """Reads one body; `feed` it every piece, then `finish`."""
+    """Parses one body: `feed` every piece, then `finish`."""
 
-    def __init__(self, content_type: str, *, fields: Iterable[str], open_sink: OpenSink, most_bytes: int) -> None:
+    def __init__(self, content_type: str, *, fields: Iterable[str], open_sink: OpenSink, max_bytes: int) -> None:
         kind, options = parse_options_header(content_type)
         boundary = options.get(b"boundary", b"")
         if kind != b"multipart/form-data" or not boundary:
-            raise Refused(
-                "the request is not a form with files",
-                fix="send it as multipart/form-data, as curl -F and browsers do",
-                status=WRONG_KIND,
+            raise RequestError(
+                "the request is not multipart/form-data",
+                fix="send it as a form, as curl -F and browsers do",
+                status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             )
         self.fields: dict[str, str] = {}
-        self._known, self._open, self._most = tuple(fields), open_sink, most_bytes
+        self._field_names, self._open, self._max_bytes = tuple(fields), open_sink, max_bytes
         self._bytes, self._ended = 0, False
         self._part = _Part()
         try:
@@ -72,26 +73,26 @@ class FormReader:
                 },
             )
         except MultipartParseError:
-            raise _damaged() from None
+            raise _malformed() from None
 
     def feed(self, piece: bytes) -> None:
-        """Take the next bytes of the body."""
+        """Parse the next bytes of the body."""
         self._bytes += len(piece)
-        if self._bytes > self._most:
-            raise too_large(self._most)
+        if self._bytes > self._max_bytes:
+            raise _too_large(self._max_bytes)
         try:
             self._parser.write(piece)
         except MultipartParseError:
-            raise _damaged() from None
+            raise _malformed() from None
 
     def finish(self) -> dict[str, str]:
-        """The fields, once the whole body has been fed."""
+        """The fields, once the whole body has been read."""
         if not self._ended:
-            raise _damaged()
+            raise _malformed()
         return self.fields
 
     def close(self) -> None:
-        """Close a file whose end never came."""
+        """Close a file that was cut short."""
         if self._part.sink is not None:
             self._part.sink.close()
             self._part.sink = None
@@ -114,25 +115,25 @@ class FormReader:
         part = self._part
         kind, options = parse_options_header(part.headers.get("content-disposition", b""))
         if kind != b"form-data" or b"name" not in options:
-            raise _damaged()
+            raise _malformed()
         part.name = options[b"name"].decode("utf-8", "replace")
         if b"filename" in options:
-            part.sink = self._open(part.name, shown_name(options[b"filename"].decode("utf-8", "replace")))
-        elif part.name not in self._known:
-            raise Refused(
+            part.sink = self._open(part.name, display_name(options[b"filename"].decode("utf-8", "replace")))
+        elif part.name not in self._field_names:
+            raise RequestError(
                 f"there is no field {part.name[:40]!r}",
-                fix=f"the fields are {', '.join(self._known)}; a file needs a file name",
+                fix=f"the fields are {', '.join(self._field_names)}; a file needs a file name",
             )
         elif part.name in self.fields:
-            raise Refused(f"the field {part.name} is given twice", fix="give it once")
+            raise RequestError(f"the field {part.name} is given twice", fix="give it once")
 
     def _data(self, data: bytes, start: int, end: int) -> None:
         part = self._part
         if part.sink is not None:
             part.sink.write(data[start:end])
             return
-        if len(part.text) + end - start > LONGEST_FIELD:
-            raise Refused(f"the field {part.name} is too long", fix="send files as files, with a file name")
+        if len(part.text) + end - start > MAX_FIELD:
+            raise RequestError(f"the field {part.name} is too long", fix="send a file with a file name")
         part.text += data[start:end]
 
     def _end(self) -> None:
@@ -145,21 +146,20 @@ class FormReader:
         self._ended = True
 
 
-def shown_name(name: str) -> str:
-    """A client's file name as text to show: the last part of it, without control characters."""
+def display_name(name: str) -> str:
+    """A client's file name for display: its last part, without control characters."""
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     shown = "".join(each if each.isprintable() else " " for each in last).strip()
-    return shown[:NAME_SHOWN] or "the file"
+    return shown[:MAX_NAME] or "the file"
 
 
-def too_large(most: int) -> Refused:
-    """The refusal of a body of more than so many bytes."""
-    return Refused(
-        f"this is larger than {most / (1 << 20):g} MiB",
+def _too_large(max_bytes: int) -> RequestError:
+    return RequestError(
+        f"the request is larger than {max_bytes / (1 << 20):g} MiB",
         fix="cut the video around the movement, or save it smaller",
-        status=TOO_LARGE,
+        status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     )
 
 
-def _damaged() -> Refused:
-    return Refused("the form is damaged or was cut short", fix="send it again", status=BAD)
+def _malformed() -> RequestError:
+    return RequestError("the form is malformed or was cut short", fix="send it again", status=HTTPStatus.BAD_REQUEST)

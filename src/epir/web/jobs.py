@@ -1,4 +1,4 @@
-"""Jobs and the bounded queue that they wait in; safe to use from several threads."""
+"""Jobs, the bounded queue they wait in, and the store of their results; safe to use from several threads."""
 
 import secrets
 import threading
@@ -6,24 +6,26 @@ import time
 from collections import deque
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal
 
-from epir.web.problems import CANCELLED, ENDED, Problem, busy
-from epir.web.uploads import forget
+from epir.web.problems import CANCELLED, SHUTTING_DOWN, Problem, RequestError, busy
+from epir.web.uploads import remove
 
 State = Literal["queued", "running", "done", "failed"]
-FIRST_GUESS = 5.0  # seconds that one job takes, before any was seen
+FIRST_ESTIMATE = 5.0  # seconds per job, before any has run
 
 
 @dataclass
 class Job:
-    """One piece of work for the child; `outcome` is set once, when it is done or has failed."""
+    """One task for a worker process; `outcome` is set once, when it is done or has failed."""
 
-    task: dict[str, Any]  # what the child is told
-    seconds: float  # that it may take
+    task: dict[str, Any]  # as sent to the worker process
+    seconds: float  # time limit
     folder: Path | None = None  # its upload, removed when the job ends
-    chore: bool = False  # work of the server's own: it waits behind everything and takes no place
+    background: bool = False  # the server's own work: runs after everything else and takes no place in the queue
     id: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     state: State = "queued"
     stage: str = ""
@@ -37,55 +39,55 @@ class Job:
     outcome: "Future[None]" = field(default_factory=Future, repr=False)
 
     def __post_init__(self) -> None:
-        self.outcome.set_running_or_notify_cancel()  # nobody who waits for it can cancel it for the others
+        self.outcome.set_running_or_notify_cancel()  # one waiting client must not cancel it for the others
 
     def finish(self, result: dict[str, Any], pictures: dict[str, bytes]) -> None:
-        """The work is done."""
+        """Set the result."""
         self.result, self.pictures = result, pictures
         self._end("done")
 
     def fail(self, problem: Problem) -> None:
-        """The work cannot be done."""
+        """Set the problem."""
         self.problem = problem
         self._end("failed")
 
     def _end(self, state: State) -> None:
         if self.outcome.done():
             return
-        forget(self.folder)
+        remove(self.folder)
         self.ended = time.time()
         self.state = state
         self.outcome.set_result(None)
 
 
 class JobQueue:
-    """First come, first served; chores last. `reserve` a place before the body of a request is read."""
+    """First in, first out; background jobs last. `reserve` a place before the body of a request is read."""
 
     def __init__(self, places: int, workers: int) -> None:
         self.places, self.workers = places, workers
         self._waiting: deque[Job] = deque()
-        self._chores: deque[Job] = deque()
+        self._background: deque[Job] = deque()
         self._running: list[Job] = []
         self._reserved = 0
         self._closed = False
-        self._usual = FIRST_GUESS
+        self._seconds_per_job = FIRST_ESTIMATE
         self._changed = threading.Condition()
 
     def reserve(self) -> None:
-        """Take a place, or refuse with the time to come back; give it back by `submit` or `release`."""
+        """Reserve a place, or refuse with Retry-After; `submit` uses it, `release` gives it back."""
         with self._changed:
             if self._closed:
-                raise ENDED.refused()
+                raise SHUTTING_DOWN.error()
             if self._load() >= self.places + self.workers:
                 raise busy(self._retry_after())
             self._reserved += 1
 
     def reserve_now(self) -> None:
-        """Take a place that is served at once, or refuse."""
+        """Reserve an idle worker, or refuse."""
         with self._changed:
             if self._closed:
-                raise ENDED.refused()
-            if self._load() >= self.workers or any(job.chore for job in self._running):
+                raise SHUTTING_DOWN.error()
+            if self._load() >= self.workers or any(job.background for job in self._running_jobs()):
                 raise busy(1)
             self._reserved += 1
 
@@ -95,37 +97,37 @@ class JobQueue:
             self._reserved -= 1
 
     def submit(self, job: Job) -> Job:
-        """Put a job into the place that was reserved for it; a chore needs none."""
+        """Queue a job in the place reserved for it; a background job needs none."""
         with self._changed:
-            if not job.chore:
+            if not job.background:
                 self._reserved -= 1
             if self._closed:
-                job.fail(ENDED)
+                job.fail(SHUTTING_DOWN)
                 return job
-            (self._chores if job.chore else self._waiting).append(job)
+            (self._background if job.background else self._waiting).append(job)
             self._changed.notify()
         return job
 
     def take(self) -> Job | None:
-        """Wait for the next job; None when the queue has been closed."""
+        """Wait for the next job; None once the queue is closed."""
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._waiting or self._chores)
+            self._changed.wait_for(lambda: self._closed or self._waiting or self._background)
             if self._closed:
                 return None
-            job = self._waiting.popleft() if self._waiting else self._chores.popleft()
+            job = self._waiting.popleft() if self._waiting else self._background.popleft()
             job.state = "running"
             self._running.append(job)
             return job
 
     def ended(self, job: Job, seconds: float) -> None:
-        """A job that was taken has ended."""
+        """Record that a job that was taken has ended."""
         with self._changed:
             self._running.remove(job)
-            if not job.chore and job.state == "done":
-                self._usual += 0.3 * (seconds - self._usual)
+            if not job.background and job.state == "done":
+                self._seconds_per_job += 0.3 * (seconds - self._seconds_per_job)
 
     def cancel(self, job: Job) -> None:
-        """Drop a job that waits; one that runs is told to stop by its worker."""
+        """Drop a job that waits; stopping one that runs is up to its worker."""
         with self._changed:
             job.cancelled = True
             if job not in self._waiting:
@@ -134,29 +136,98 @@ class JobQueue:
         job.fail(CANCELLED)
 
     def place(self, job: Job) -> int:
-        """Where a job stands: 1 is next, 0 for one that does not wait."""
+        """The position of a job in the queue: 1 is next, 0 if it does not wait."""
         with self._changed:
             return next((number for number, each in enumerate(self._waiting, start=1) if each is job), 0)
 
     def counts(self) -> dict[str, int]:
-        """How much is going on."""
+        """How many jobs run and wait."""
         with self._changed:
-            running = sum(not job.chore for job in self._running)
+            running = sum(not job.background for job in self._running_jobs())
             return {"running": running, "waiting": len(self._waiting), "capacity": self.places}
 
     def close(self) -> None:
-        """Fail whatever waits, and let the workers go home."""
+        """Fail all waiting jobs and stop the workers."""
         with self._changed:
             self._closed = True
-            left = [*self._waiting, *self._chores]
+            left = [*self._waiting, *self._background]
             self._waiting.clear()
-            self._chores.clear()
+            self._background.clear()
             self._changed.notify_all()
         for job in left:
-            job.fail(ENDED)
+            job.fail(SHUTTING_DOWN)
+
+    def _running_jobs(self) -> list[Job]:
+        """The jobs that run; one that has just ended no longer counts, for its client may already send the next."""
+        return [job for job in self._running if job.ended is None]
 
     def _load(self) -> int:
-        return self._reserved + len(self._waiting) + sum(not job.chore for job in self._running)
+        return self._reserved + len(self._waiting) + sum(not job.background for job in self._running_jobs())
 
     def _retry_after(self) -> int:
-        return max(1, min(120, round(self._usual * (len(self._waiting) + 1) / self.workers)))
+        return max(1, min(120, round(self._seconds_per_job * (len(self._waiting) + 1) / self.workers)))
+
+
+class ResultStore:
+    """Jobs by id, in memory only; ended jobs expire, the oldest first where there are too many."""
+
+    def __init__(self, *, max_results: int, max_bytes: int, seconds: float) -> None:
+        self._max_results, self._max_bytes, self._seconds = max_results, max_bytes, seconds
+        self._jobs: dict[str, Job] = {}
+        self._lock = threading.Lock()
+
+    def add(self, job: Job) -> None:
+        """Store a job."""
+        with self._lock:
+            self._jobs[job.id] = job
+            self._expire()
+
+    def get(self, id: str) -> Job:
+        """The job with this id."""
+        with self._lock:
+            self._expire()
+            job = self._jobs.get(id)
+        if job is None:
+            raise RequestError(
+                "there is no such result: it has expired, or never existed",
+                fix=f"send the video again; results are kept for {self._seconds / 60:g} minutes at most",
+                status=HTTPStatus.NOT_FOUND,
+            )
+        return job
+
+    def pop(self, id: str) -> Job:
+        """Remove a job and return it."""
+        job = self.get(id)
+        with self._lock:
+            self._jobs.pop(id, None)
+        return job
+
+    def status(self, job: Job, queue: JobQueue) -> dict[str, Any]:
+        """The state of a job, as JSON."""
+        return {
+            "id": job.id,
+            "state": job.state,
+            "place": queue.place(job),
+            "stage": job.stage,
+            "done": job.done,
+            "total": job.total,
+            "result": job.result,
+            "error": None if job.problem is None else job.problem.to_dict(),
+            "expires": self._expires(job),
+        }
+
+    def _expires(self, job: Job) -> str | None:
+        if job.ended is None:
+            return None
+        return datetime.fromtimestamp(job.ended + self._seconds, UTC).isoformat(timespec="seconds")
+
+    def _expire(self) -> None:
+        now = time.time()
+        ended = [(job.ended, job) for job in self._jobs.values() if job.ended is not None]
+        ended.sort(key=lambda pair: pair[0], reverse=True)  # the latest first
+        held = 0
+        for number, (at, job) in enumerate(ended):
+            held += sum(map(len, job.pictures.values()))
+            too_many = number >= self._max_results or (number > 0 and held > self._max_bytes)
+            if too_many or now - at >= self._seconds:
+                del self._jobs[job.id]

@@ -1,22 +1,22 @@
-"""What goes wrong, as a status and words: every error of the REST interface is {"problem": ..., "fix": ...}."""
+"""Errors of the REST API: an HTTP status with {"problem": ..., "fix": ...}."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from epir.core.errors import EpirError
 
-BAD, FORBIDDEN, NOT_FOUND, TIMEOUT, TOO_LARGE, WRONG_KIND, UNUSABLE = 400, 403, 404, 408, 413, 415, 422
-BROKEN, BUSY, OVERTIME = 500, 503, 504
+CLIENT_ERROR = HTTPStatus.UNPROCESSABLE_ENTITY  # where nothing more precise fits
 
 
-class Refused(EpirError):
-    """A request that is not served; `status` is that of HTTP."""
+class RequestError(EpirError):
+    """A request that is refused with an HTTP status."""
 
     def __init__(
-        self, problem: str, *, fix: str, status: int = UNUSABLE, headers: Mapping[str, str] | None = None
+        self, problem: str, *, fix: str, status: int = CLIENT_ERROR, headers: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(problem, fix=fix)
-        self.status = status
+        self.status = int(status)
         self.headers = dict(headers or {})
 
 
@@ -26,37 +26,53 @@ class Problem:
 
     problem: str
     fix: str
-    status: int = UNUSABLE
+    status: int = CLIENT_ERROR
+
+    @classmethod
+    def of(cls, error: EpirError) -> "Problem":
+        """The problem that an error describes."""
+        return cls(error.problem, error.fix, error.status if isinstance(error, RequestError) else CLIENT_ERROR)
 
     def to_dict(self) -> dict[str, str]:
-        """The words."""
+        """The JSON body of the response."""
         return {"problem": self.problem, "fix": self.fix}
 
-    def refused(self) -> Refused:
-        """The same as an error."""
-        return Refused(self.problem, fix=self.fix, status=self.status)
+    def error(self) -> RequestError:
+        """The same as an exception."""
+        return RequestError(self.problem, fix=self.fix, status=self.status)
 
 
-OVERTIME_FIX = "send a shorter or smaller video: cut it around the movement"
-STOPPED = Problem(
-    "the decoder stopped while it read this input: the file is damaged, or too much for it",
+CRASHED = Problem(
+    "the decoder crashed on this input: the file is damaged or too large",
     "convert it to mp4 (H.264) with a video editor, and try again",
-    BROKEN,
+    HTTPStatus.INTERNAL_SERVER_ERROR,
 )
-ENDED = Problem("the server is being shut down", "send it again when the server is back", BUSY)
-CANCELLED = Problem("this was cancelled", "send it again", 410)
+INTERNAL = Problem("internal error while processing this input", "try another file", HTTPStatus.INTERNAL_SERVER_ERROR)
+OUT_OF_MEMORY = Problem(
+    "this input needs more memory than the server allows",
+    "send a shorter or smaller video",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+)
+SHUTTING_DOWN = Problem(
+    "the server is shutting down", "send it again when the server is back", HTTPStatus.SERVICE_UNAVAILABLE
+)
+CANCELLED = Problem("this job was cancelled", "send it again", HTTPStatus.GONE)
 
 
-def overtime(seconds: float) -> Problem:
-    """The words for work that took longer than it may."""
-    return Problem(f"this took more than {seconds:g} seconds and was stopped", OVERTIME_FIX, OVERTIME)
+def timed_out(seconds: float) -> Problem:
+    """A job that exceeded its time limit."""
+    return Problem(
+        f"this took more than {seconds:g} seconds and was stopped",
+        "send a shorter or smaller video: cut it around the movement",
+        HTTPStatus.GATEWAY_TIMEOUT,
+    )
 
 
-def busy(seconds: int) -> Refused:
-    """The refusal while there is no place in the queue."""
-    return Refused(
-        "the server is busy: every place in its queue is taken",
+def busy(seconds: int) -> RequestError:
+    """The refusal while the queue is full."""
+    return RequestError(
+        "the server is busy: its queue is full",
         fix=f"try again in {seconds} second{'' if seconds == 1 else 's'}",
-        status=BUSY,
+        status=HTTPStatus.SERVICE_UNAVAILABLE,
         headers={"Retry-After": str(seconds)},
     )

@@ -1,39 +1,120 @@
-"""From the fields and files of a request to the task for the child."""
+"""From the body of a request to a task for the worker process."""
 
+import asyncio
 import math
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
-from epir.web.problems import UNUSABLE, Refused
-from epir.web.uploads import KINDS, Upload
+from starlette.requests import ClientDisconnect, Request
 
-FEWEST_LIVE = 3  # frames
+from epir.web.problems import RequestError
+from epir.web.service import Service
+from epir.web.uploads import ACCEPTED, Upload, read_upload, remove
+
+DRAIN_S, DRAIN_BYTES = 5.0, 256 << 20  # limits for reading on after a refusal
+MIN_LIVE_FRAMES = 3
+
+
+@dataclass
+class ReceivedUpload(Upload):
+    """An upload that is removed unless a job takes it over."""
+
+    kept: bool = False
+
+    def keep(self) -> Path:
+        """Leave the files to a job, which removes them when it ends."""
+        self.kept = True
+        return self.folder
+
+
+@asynccontextmanager
+async def receive_upload(
+    request: Request,
+    service: Service,
+    reserve: Callable[[], None],
+    *,
+    file_field: str,
+    fields: tuple[str, ...],
+    max_files: int,
+    max_bytes: int,
+) -> AsyncIterator[ReceivedUpload]:
+    """Reserve a place in the queue, then read the files and fields of a request."""
+    body = request.stream()
+    folder: Path | None = None
+    upload: ReceivedUpload | None = None
+    reserved = False
+    try:
+        reserve()
+        reserved = True
+        folder = service.private.new()
+        read = await read_upload(
+            body,
+            request.headers.get("content-type", ""),
+            folder,
+            file_field=file_field,
+            fields=fields,
+            max_files=max_files,
+            max_bytes=max_bytes,
+            seconds=service.settings.receive_s,
+        )
+        upload = ReceivedUpload(read.folder, read.fields, read.files)
+        yield upload
+    except ClientDisconnect:
+        raise RequestError("the request was cut short", fix="send it again", status=HTTPStatus.BAD_REQUEST) from None
+    except RequestError:
+        await drain(request, body)
+        raise
+    finally:
+        if upload is None or not upload.kept:
+            remove(folder)
+            if reserved:
+                service.queue.release()
+
+
+async def drain(request: Request, body: AsyncIterator[bytes]) -> None:
+    """Read a refused body to its end, within limits: a client that is still sending would not read the response."""
+    if "expect" in request.headers:  # it waits for 100 Continue and gets the response instead
+        return
+    left = DRAIN_BYTES
+    try:
+        async with asyncio.timeout(DRAIN_S):
+            async for piece in body:
+                left -= len(piece)
+                if left < 0:
+                    return
+    except (TimeoutError, ClientDisconnect):
+        return
 
 
 def predict_task(upload: Upload, examples: list[str]) -> dict[str, Any]:
-    """What is to be looked at: one video, two pictures or an example."""
+    """The task for one video, two pictures or an example."""
     fields, files = upload.fields, upload.files
     options: dict[str, Any] = {
-        "onset": _frame(fields, "onset"),
-        "apex": _frame(fields, "apex"),
-        "fps": _rate(fields.get("fps", "")),
+        "onset": _frame_number(fields, "onset"),
+        "apex": _frame_number(fields, "apex"),
+        "fps": _frame_rate(fields.get("fps", "")),
     }
     example = fields.get("example", "")
     if example and files:
-        raise Refused("there is both an example and a file", fix="send one of them")
+        raise RequestError("both an example and a file were sent", fix="send one of them")
     if example:
         if example not in examples:
-            raise Refused(f"there is no example {example[:40]!r}", fix=f"use one of: {', '.join(examples)}")
-        return {"what": "predict", "example": example, "name": f"example: {example}", **options}
+            raise RequestError(f"there is no example {example[:40]!r}", fix=f"use one of: {', '.join(examples)}")
+        return {"type": "predict", "example": example, "name": f"example: {example}", **options}
     if not files:
-        raise Refused("there is nothing to look at", fix=f"send {KINDS} as files, or the name of an example")
-    kinds = sorted(each.kind.what for each in files)
+        raise RequestError("no file was sent", fix=f"send {ACCEPTED} as files, or the name of an example")
+    kinds = sorted(each.type.kind for each in files)
     if kinds == ["picture"]:
-        raise Refused("one picture does not move", fix="send two pictures, onset and apex, or a video")
+        raise RequestError("one picture shows no movement", fix="send two pictures, onset and apex, or a video")
     if kinds not in (["video"], ["picture", "picture"]):
-        raise Refused("these files do not go together", fix="send one video, or two pictures: onset, then apex")
+        raise RequestError("these files do not go together", fix="send one video, or two pictures: onset, then apex")
     return {
-        "what": "predict",
+        "type": "predict",
         "files": [str(each.path) for each in files],
         "folder": str(upload.folder),
         "names": {str(each.path): each.name for each in files},
@@ -43,27 +124,27 @@ def predict_task(upload: Upload, examples: list[str]) -> dict[str, Any]:
 
 
 def live_task(upload: Upload) -> dict[str, Any]:
-    """The frames of a camera and their rate."""
+    """The task for the last frames of a camera, with their frame rate."""
     frames = upload.files
-    if any(each.kind.what != "picture" for each in frames):
-        raise Refused("live frames are pictures", fix="send them as JPEG")
-    if len(frames) < FEWEST_LIVE:
-        raise Refused(f"there are {len(frames)} frames", fix=f"send at least {FEWEST_LIVE}")
+    if any(each.type.kind != "picture" for each in frames):
+        raise RequestError("live frames must be pictures", fix="send them as JPEG")
+    if len(frames) < MIN_LIVE_FRAMES:
+        raise RequestError(f"there are only {len(frames)} frames", fix=f"send at least {MIN_LIVE_FRAMES}")
     try:
         times = [float(each) for each in upload.fields.get("times", "").split(",")]
     except ValueError:
         times = []
     rising = all(math.isfinite(each) for each in times) and all(a < b for a, b in pairwise(times))
     if len(times) != len(frames) or not rising:
-        raise Refused(
-            "the times do not fit the frames",
+        raise RequestError(
+            "the times do not match the frames",
             fix="send times=0,33,67,...: one rising number of milliseconds for each frame",
         )
     fps = 1000 * (len(times) - 1) / (times[-1] - times[0])
     if not 1 <= fps <= 2000:
-        raise Refused(f"{fps:.3g} frames a second is no frame rate", fix="send times in milliseconds")
+        raise RequestError(f"the frame rate cannot be {fps:.3g} per second", fix="send times in milliseconds")
     return {
-        "what": "live",
+        "type": "live",
         "files": [str(each.path) for each in frames],
         "folder": str(upload.folder),
         "names": {str(each.path): f"frame {number}" for number, each in enumerate(frames)},
@@ -71,16 +152,16 @@ def live_task(upload: Upload) -> dict[str, Any]:
     }
 
 
-def _frame(fields: dict[str, str], name: str) -> int | None:
+def _frame_number(fields: dict[str, str], name: str) -> int | None:
     text = fields.get(name, "")
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        raise Refused(f"{name} cannot be {text[:40]!r}", fix="give the number of a frame, such as 12", status=UNUSABLE)
+        raise RequestError(f"{name} cannot be {text[:40]!r}", fix="give the number of a frame, such as 12")
     return int(text)
 
 
-def _rate(text: str) -> float | None:
+def _frame_rate(text: str) -> float | None:
     if not text:
         return None
     try:
@@ -88,5 +169,5 @@ def _rate(text: str) -> float | None:
     except ValueError:
         rate = math.nan
     if not 1 <= rate <= 100_000:
-        raise Refused(f"fps cannot be {text[:40]!r}", fix="give the frames a second of the camera, such as 200")
+        raise RequestError(f"fps cannot be {text[:40]!r}", fix="give the frames per second of the camera, such as 200")
     return rate

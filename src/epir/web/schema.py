@@ -1,8 +1,8 @@
-"""What OpenAPI says about the forms and the answers."""
+"""The forms and responses of the REST API, for OpenAPI."""
 
 from typing import Any
 
-_TEXT, _WHOLE, _NUMBER = {"type": "string"}, {"type": "integer", "minimum": 0}, {"type": "number", "minimum": 1}
+_TEXT, _COUNT, _NUMBER = {"type": "string"}, {"type": "integer", "minimum": 0}, {"type": "number", "minimum": 1}
 _FILES = {"type": "array", "items": {"type": "string", "format": "binary"}}
 _NULLABLE = {"type": ["integer", "null"]}
 
@@ -20,16 +20,16 @@ PREDICT_FORM = _form(
     {
         "files": {**_FILES, "description": "one video, or two pictures: onset, then apex", "maxItems": 2},
         "example": {**_TEXT, "description": "the name of an example, in place of files"},
-        "onset": {**_WHOLE, "description": "number of the onset frame; spotted without it"},
-        "apex": {**_WHOLE, "description": "number of the apex frame; spotted without it"},
-        "fps": {**_NUMBER, "description": "frames a second, where the file does not say"},
+        "onset": {**_COUNT, "description": "number of the onset frame; spotted without it"},
+        "apex": {**_COUNT, "description": "number of the apex frame; spotted without it"},
+        "fps": {**_NUMBER, "description": "frames per second, if the file does not give it"},
     },
     [],
 )
 LIVE_FORM = _form(
     {
         "frames": {**_FILES, "description": "JPEGs of the last seconds, in order"},
-        "times": {**_TEXT, "description": "when each was taken, in milliseconds: 0,33,67,..."},
+        "times": {**_TEXT, "description": "the time of each frame in milliseconds: 0,33,67,..."},
     },
     ["frames", "times"],
 )
@@ -55,37 +55,37 @@ ANSWER = {
 ANSWERS: dict[int | str, dict[str, Any]] = {
     200: _json("the answer", ANSWER),
     **{
-        status: _json(words, PROBLEM)
-        for status, words in {
-            400: "the form is damaged",
-            403: "another site's page sent it",
+        status: _json(description, PROBLEM)
+        for status, description in {
+            400: "the form is malformed",
+            403: "cross-site request",
             408: "the upload took too long",
             413: "too large, too long, or too many frames",
             415: "not a form, or not a video or picture",
-            422: "a field or the content cannot be used: no face, for example",
-            500: "the decoder stopped",
-            503: "busy; Retry-After says when to come back",
-            504: "it took too long and was stopped",
+            422: "a field or the content cannot be used, such as a clip without a face",
+            500: "the decoder crashed",
+            503: "busy; see Retry-After",
+            504: "the time limit was reached",
         }.items()
     },
 }
 STATUS: dict[int | str, dict[str, Any]] = {
     200: _json(
-        "where the job stands",
+        "the state of the job",
         {
             "type": "object",
             "properties": {
                 "id": _TEXT,
                 "state": {"enum": ["queued", "running", "done", "failed"]},
-                "place": {**_WHOLE, "description": "in the queue: 1 is next, 0 does not wait"},
+                "place": {**_COUNT, "description": "position in the queue: 1 is next, 0 is not waiting"},
                 "stage": _TEXT,
-                "done": _WHOLE,
-                "total": _WHOLE,
+                "done": _COUNT,
+                "total": _COUNT,
                 "result": {"oneOf": [ANSWER, {"type": "null"}]},
                 "error": {"oneOf": [PROBLEM, {"type": "null"}]},
                 "expires": {"type": ["string", "null"], "format": "date-time"},
             },
         },
     ),
-    404: _json("never here, or forgotten", PROBLEM),
+    404: _json("expired, or never existed", PROBLEM),
 }

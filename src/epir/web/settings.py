@@ -1,4 +1,4 @@
-"""The choices about the server: where it listens, and how much it takes on."""
+"""The settings of the server: its address and its limits."""
 
 from dataclasses import dataclass
 
@@ -10,20 +10,20 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 @dataclass(frozen=True)
 class ServeSettings:
-    """Where the server listens and its limits; sizes are in bytes, times in seconds."""
+    """The address and the limits of the server; sizes in bytes, times in seconds."""
 
     host: str = "127.0.0.1"
     port: int = 7860  # 0: any free one
-    names: tuple[str, ...] = ()  # further names that the server may be called by, as behind a reverse proxy
-    workers: int = 1  # child processes; each holds the model
+    names: tuple[str, ...] = ()  # further host names, as behind a reverse proxy
+    workers: int = 1  # processes; each holds the model
     queue: int = 8  # uploads that may wait
     max_bytes: int = 64 * MIB  # of one request
     max_seconds: float = 60.0  # of a video
     max_frames: int = 12000
     max_pixels: int = 4096 * 4096  # of one frame or picture
-    max_memory: int = 4096 * MIB  # of a child process, where the system can hold it to that
-    receive_s: float = 120.0  # for the body of one request
-    timeout_s: float = 120.0  # for the work on one upload
+    max_memory: int = 4096 * MIB  # of a worker process, on Linux
+    receive_s: float = 120.0  # to receive one request
+    timeout_s: float = 120.0  # to process one upload
     live_frames: int = 120
     live_side: int = 640  # px
     live_bytes: int = 24 * MIB
@@ -31,12 +31,14 @@ class ServeSettings:
     keep_results: int = 50
     keep_bytes: int = 256 * MIB  # of the pictures of all results
     keep_s: float = 1800.0
-    examples_ahead: bool = True  # draw the examples at the start, not when one is first asked for
+    examples_ahead: bool = True  # render the examples at the start, not on first use
     movements: int = 12  # of one video that get pictures, the strongest first
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
-            raise ConfigError(f"the port cannot be {self.port}", fix="give one from 1024 to 65535, or 0 for any")
+            raise ConfigError(
+                f"the port cannot be {self.port}", fix="give a port from 1024 to 65535, or 0 for any free one"
+            )
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
             if name in ("host", "port", "names", "queue", "examples_ahead"):
@@ -44,7 +46,7 @@ class ServeSettings:
             if not 0 < value < float("inf"):
                 raise ConfigError(f"{name} cannot be {value:g}", fix="give a number above 0")
         if self.queue < 0:
-            raise ConfigError(f"queue cannot be {self.queue}", fix="give 0 or more places to wait in")
+            raise ConfigError(f"queue cannot be {self.queue}", fix="give 0 or more")
         if self.live_frames < 3:
             raise ConfigError(f"live_frames cannot be {self.live_frames}", fix="give 3 or more; 120 is usual")
 
@@ -54,7 +56,7 @@ class ServeSettings:
         return self.host in LOOPBACK
 
     def limits(self) -> dict[str, float]:
-        """What a client should know before it sends something."""
+        """The limits that clients need to know."""
         return {
             "bytes": self.max_bytes,
             "seconds": self.max_seconds,

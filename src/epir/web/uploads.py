@@ -1,4 +1,4 @@
-"""Files from clients: streamed into a private folder under generated names, and removed after use."""
+"""Uploaded files: streamed into a private folder under generated names, typed by content, removed after use."""
 
 import asyncio
 import os
@@ -6,19 +6,51 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 from epir.web.form import FormReader
-from epir.web.kinds import ENOUGH, Kind, kind_of
-from epir.web.problems import TIMEOUT, TOO_LARGE, WRONG_KIND, Refused
+from epir.web.problems import RequestError
 
-KINDS = "a video (mp4, mov, mkv, webm, avi) or pictures (jpg, png, bmp)"
+ACCEPTED = "a video (mp4, mov, mkv, webm, avi) or pictures (jpg, png, bmp)"
+SNIFF_BYTES = 32  # enough to recognise every file type
+
+
+@dataclass(frozen=True)
+class FileType:
+    """A type of file, and the suffix it is stored under."""
+
+    kind: Literal["video", "picture"]
+    suffix: str
+
+
+def sniff(start: bytes) -> FileType | None:
+    """The type of a file by its first bytes, whatever its name says; None if it is not one that can be read.
+
+    The short list also keeps text formats from the video decoder, which would follow the paths written in them.
+    """
+    if start[4:8] == b"ftyp":
+        return FileType("video", ".mov" if start[8:12] == b"qt  " else ".mp4")
+    if start[4:8] in (b"moov", b"mdat", b"wide", b"free", b"skip"):  # old QuickTime has no brand
+        return FileType("video", ".mov")
+    if start.startswith(b"\x1a\x45\xdf\xa3"):
+        return FileType("video", ".mkv")
+    if start.startswith(b"RIFF") and start[8:12] == b"AVI ":
+        return FileType("video", ".avi")
+    if start.startswith(b"\xff\xd8\xff"):
+        return FileType("picture", ".jpg")
+    if start.startswith(b"\x89PNG\r\n\x1a\n"):
+        return FileType("picture", ".png")
+    if start.startswith(b"BM") and start[6:10] == b"\0\0\0\0":
+        return FileType("picture", ".bmp")
+    return None
 
 
 class PrivateFolder:
-    """The folder of one server, that only its user can open; it goes when the server goes."""
+    """A temporary folder that only its owner can open; it is removed with the server."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=f"epir-serve-{os.getpid()}-"))  # mode 0700
@@ -35,35 +67,35 @@ class PrivateFolder:
 
     def close(self) -> None:
         """Remove everything."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        remove(self.path)
 
 
-def forget(folder: Path | None) -> None:
-    """Remove one upload."""
+def remove(folder: Path | None) -> None:
+    """Remove a folder, if there is one."""
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True)
-class Stored:
-    """One file that a client sent: where it lies, what it is, and what the client calls it."""
+class UploadedFile:
+    """One uploaded file: where it is stored, its type, and the client's name for it."""
 
     path: Path
-    kind: Kind
+    type: FileType
     name: str
 
 
 @dataclass
 class Upload:
-    """What came with one request."""
+    """The fields and files of one request."""
 
     folder: Path
     fields: dict[str, str] = field(default_factory=dict)
-    files: list[Stored] = field(default_factory=list)
+    files: list[UploadedFile] = field(default_factory=list)
 
 
-class DiskSink:
-    """One file on its way to the disk; its first bytes decide under which ending."""
+class FileSink:
+    """Writes one file to disk, once its first bytes have given its type."""
 
     def __init__(self, upload: Upload, name: str) -> None:
         self._upload, self._name = upload, name
@@ -74,30 +106,32 @@ class DiskSink:
         """Take the next bytes."""
         if self._file is None:
             self._start += piece
-            if len(self._start) >= ENOUGH:
-                self._begin()
+            if len(self._start) >= SNIFF_BYTES:
+                self._open()
         else:
             self._file.write(piece)
 
     def close(self) -> None:
-        """The file has ended, perhaps before it began."""
+        """End the file, which may be shorter than `SNIFF_BYTES`."""
         if self._file is None:
-            self._begin()
+            self._open()
         assert self._file is not None
         self._file.close()
 
-    def _begin(self) -> None:
+    def _open(self) -> None:
         if not self._start:
-            raise Refused(f"{self._name} is empty", fix=f"send {KINDS}", status=WRONG_KIND)
-        kind = kind_of(self._start)
-        if kind is None:
-            raise Refused(
-                f"{self._name} is neither a video nor a picture that can be read",
-                fix=f"send {KINDS}; the content counts, not the name",
-                status=WRONG_KIND,
+            raise RequestError(
+                f"{self._name} is empty", fix=f"send {ACCEPTED}", status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE
             )
-        path = self._upload.folder / f"{len(self._upload.files):03d}{kind.ending}"
-        self._upload.files.append(Stored(path, kind, self._name))
+        type_ = sniff(self._start)
+        if type_ is None:
+            raise RequestError(
+                f"{self._name} is not a video or picture that can be read",
+                fix=f"send {ACCEPTED}; the content counts, not the name",
+                status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            )
+        path = self._upload.folder / f"{len(self._upload.files):03d}{type_.suffix}"
+        self._upload.files.append(UploadedFile(path, type_, self._name))
         self._file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
         self._file.write(self._start)
 
@@ -109,38 +143,37 @@ async def read_upload(
     *,
     file_field: str,
     fields: tuple[str, ...],
-    most_files: int,
-    most_bytes: int,
+    max_files: int,
+    max_bytes: int,
     seconds: float,
 ) -> Upload:
-    """Read one request into `folder`; the caller removes the folder, whatever happens."""
+    """Read one request into `folder`, which the caller removes, also after an error."""
     upload = Upload(folder)
 
-    def open_sink(name: str, filename: str) -> DiskSink:
+    def open_sink(name: str, filename: str) -> FileSink:
         if name != file_field:
-            raise Refused(f"there is no field {name[:40]!r} for files", fix=f"send files as {file_field}")
-        if len(upload.files) >= most_files:
-            raise Refused(f"there are more than {most_files} files", fix=f"send at most {most_files}", status=TOO_LARGE)
-        return DiskSink(upload, filename)
+            raise RequestError(f"there is no file field {name[:40]!r}", fix=f"send files as {file_field}")
+        if len(upload.files) >= max_files:
+            raise RequestError(
+                f"there are more than {max_files} files",
+                fix=f"send at most {max_files}",
+                status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            )
+        return FileSink(upload, filename)
 
-    reader = FormReader(content_type, fields=fields, open_sink=open_sink, most_bytes=most_bytes)
+    reader = FormReader(content_type, fields=fields, open_sink=open_sink, max_bytes=max_bytes)
     try:
         async with asyncio.timeout(seconds):
             async for piece in body:
                 reader.feed(piece)
     except TimeoutError:
-        raise Refused(
-            f"the upload took more than {seconds:g} seconds", fix="send a smaller file", status=TIMEOUT
+        raise RequestError(
+            f"the upload took more than {seconds:g} seconds",
+            fix="send a smaller file",
+            status=HTTPStatus.REQUEST_TIMEOUT,
         ) from None
     finally:
-        _close(reader)
+        with suppress(RequestError):  # the type of a half-read file matters no more
+            reader.close()
     upload.fields = reader.finish()
     return upload
-
-
-def _close(reader: FormReader) -> None:
-    """Close a half-read file; what is wrong with it has been said already, or is about to be."""
-    try:
-        reader.close()
-    except Refused:
-        return

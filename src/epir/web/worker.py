@@ -1,185 +1,159 @@
-"""The server's side of a child process: a thread that gives it jobs, and ends it when it takes too long."""
+"""The worker process: it holds the recognizer and runs one job after the other, as the server sends them.
 
-import multiprocessing
+A damaged file can only crash this process; the server then starts another one.
+"""
+
+import json
+import os
+import shutil
+import signal
 import sys
-import threading
 import time
+import traceback
 from collections.abc import Mapping
-from contextlib import suppress
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from epir.core.errors import EpirError
-from epir.web.child import work
-from epir.web.jobs import Job, JobQueue
-from epir.web.problems import BROKEN, CANCELLED, ENDED, STOPPED, Problem, overtime
-from epir.web.wire import receive, send
+from epir.web.problems import CANCELLED, INTERNAL, OUT_OF_MEMORY, Problem
 
-START_S = 180.0  # for a child to load the model on a busy machine
-GRACE_S = 3.0  # for a child to notice that its job was cancelled
+if TYPE_CHECKING:
+    from epir.recognition.recognizer import Recognizer
+
+REPORT_S = 0.1  # between two progress messages
+MAX_MESSAGE = 256 << 20  # bytes of one message or blob
+MAX_BLOBS = 1000  # of one message
 
 
-class Worker:
-    """One child process, started anew whenever it has gone."""
+def send(pipe: Connection, message: Mapping[str, Any], blobs: Mapping[str, bytes] | None = None) -> None:
+    """Send one message as JSON, followed by its blobs.
 
-    def __init__(self, queue: JobQueue, orders: Mapping[str, Any]) -> None:
-        self._queue, self._orders = queue, dict(orders)
-        self._process: SpawnProcess | None = None
-        self._pipe: Connection | None = None
-        self._job: Job | None = None
-        self._late = self._closing = False
-        self._sending = threading.Lock()
-        self._thread = threading.Thread(target=self._run, name="epir-worker", daemon=True)
-        self.about: dict[str, Any] = {}  # what the child says about its model
+    No pickles: a worker process that a damaged file has taken over can send wrong values, but no code.
+    """
+    blobs = blobs or {}
+    pipe.send_bytes(json.dumps({"message": message, "blobs": list(blobs)}).encode())
+    for blob in blobs.values():
+        pipe.send_bytes(blob)
 
-    @property
-    def pid(self) -> int | None:
-        """The process id of the child."""
-        return self._process.pid if self._process is not None else None
 
-    def start(self) -> dict[str, Any]:
-        """Start the child and wait until it has loaded the model; gives what it says about it."""
-        self._start_child()
-        self._thread.start()
-        return self.about
+def receive(pipe: Connection) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Wait for one message; `EOFError` or `OSError` if the other side is gone or the message is malformed."""
+    try:
+        whole = json.loads(pipe.recv_bytes(MAX_MESSAGE))
+        message, names = whole["message"], whole["blobs"]
+        if not isinstance(message, dict) or not isinstance(names, list) or len(names) > MAX_BLOBS:
+            raise ValueError("not a message")
+        return message, {str(name): pipe.recv_bytes(MAX_MESSAGE) for name in names}
+    except (ValueError, KeyError, TypeError) as error:
+        raise OSError(f"malformed message: {error}") from None
 
-    def cancel(self, job: Job) -> None:
-        """Tell the child to stop the job that it works on."""
-        with self._sending:
-            if self._job is job and self._pipe is not None:
-                with suppress(OSError):
-                    send(self._pipe, {"what": "cancel", "id": job.id})
-                timer = threading.Timer(GRACE_S, self._kill, [job])
-                timer.daemon = True
-                timer.start()
 
-    def close(self) -> None:
-        """End the child; the queue must be closed already."""
-        with self._sending:
-            self._closing = True
-            if self._process is not None:
-                self._process.kill()  # the pipe ends with it, and wakes the thread
-        if self._thread.is_alive():
-            self._thread.join(timeout=GRACE_S)
-        self._end_child()
-
-    def _run(self) -> None:
-        while (job := self._queue.take()) is not None:
-            began = time.monotonic()
-            try:
-                self._do(job)
-            except Exception as error:  # the thread must outlive whatever a job brings
-                sys.stderr.write(f"a job failed for an unknown reason: {error!r}\n")
-                job.fail(STOPPED)
-            finally:
-                self._queue.ended(job, time.monotonic() - began)
-
-    def _do(self, job: Job) -> None:
-        """Have one job done; it has ended when this returns. A child that died before it began costs a second try."""
-        for _ in range(2):
-            if job.cancelled:
-                return job.fail(CANCELLED)
-            try:
-                if self._process is None or not self._process.is_alive():
-                    self._start_child()
-            except EpirError as error:
-                return job.fail(Problem(error.problem, error.fix, BROKEN))
-            self._try(job)
-            if job.outcome.done():
-                break
-        else:
-            job.fail(STOPPED)
-        if self._process is None and not self._closing:
-            with suppress(EpirError):  # told again, to the next job
-                self._start_child()
-
-    def _try(self, job: Job) -> None:
-        """Give a job to the child; it has ended when this returns, unless the child never began it."""
-        pipe = self._pipe
-        assert pipe is not None
-        self._late = False
-        timer = threading.Timer(job.seconds, self._overtime, [job])
-        timer.daemon = True
-        try:
-            with self._sending:
-                self._job = job
-                send(pipe, {"what": "do", "id": job.id, "task": job.task})
-            timer.start()
-            while not self._heard(pipe, job):
-                pass
-        except (EOFError, OSError):
-            self._end_child()
-            if self._closing:
-                job.fail(ENDED)
-            elif job.cancelled:
-                job.fail(CANCELLED)
-            elif self._late:
-                job.fail(overtime(job.seconds))
-            elif job.stage:
-                job.fail(STOPPED)
-        finally:
-            timer.cancel()
-            with self._sending:
-                self._job = None
-
-    def _heard(self, pipe: Connection, job: Job) -> bool:
-        """Take one message of the child; whether the job has ended by it."""
-        message, blobs = receive(pipe)
-        if message.get("id") != job.id:
-            return False
-        if message["what"] == "progress":
-            job.stage, job.done, job.total = str(message["stage"]), int(message["done"]), int(message["total"])
-            return False
-        if message["what"] == "done":
-            job.finish(message["result"], blobs)
-        else:
-            job.fail(Problem(str(message["problem"]), str(message["fix"]), int(message["status"])))
-        return True
-
-    def _start_child(self) -> None:
-        """Start a child; `EpirError` where it cannot load the model."""
-        self._end_child()
-        context = multiprocessing.get_context("spawn")
-        pipe, far = context.Pipe()
-        process = context.Process(target=work, args=(far, self._orders), name="epir-child", daemon=True)
-        with self._sending:
-            if self._closing:
-                raise ENDED.refused()
-            process.start()
-            self._process, self._pipe = process, pipe
-        far.close()  # so that the end of the child is the end of the pipe
-        try:
-            if not pipe.poll(START_S):
-                raise EOFError
+def run_worker(pipe: Connection, config: Mapping[str, Any]) -> None:
+    """Load the model, report that, then run jobs until the pipe ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
+    _limit_resources(config)
+    try:
+        recognizer, info = _load(config)
+    except EpirError as error:
+        send(pipe, {"type": "failed", "problem": error.problem, "fix": error.fix})
+        return
+    send(pipe, {"type": "ready", "info": info})
+    try:
+        while True:
             message, _ = receive(pipe)
-        except (EOFError, OSError):
-            self._end_child()
-            raise EpirError(
-                "the process that does the work stopped while it was loading the model",
-                fix="look at what it printed; it needs about 1 GiB of memory",
-            ) from None
-        if message.get("what") != "ready":
-            self._end_child()
-            raise EpirError(str(message.get("problem")), fix=str(message.get("fix")))
-        self.about = message["about"]
+            if message["type"] == "run":
+                _run_job(pipe, recognizer, config, message["id"], message["task"])
+    except (EOFError, OSError):
+        shutil.rmtree(config["private"], ignore_errors=True)  # the server is gone, and may not have cleaned up
 
-    def _end_child(self) -> None:
-        with self._sending:
-            process, pipe, self._process, self._pipe = self._process, self._pipe, None, None
-        if process is not None:
-            process.kill()
-            process.join()
-            process.close()
-        if pipe is not None:
-            pipe.close()
 
-    def _overtime(self, job: Job) -> None:
-        self._late = True
-        self._kill(job)
+def _limit_resources(config: Mapping[str, Any]) -> None:
+    """Limit threads, memory and file access, before anything heavy is imported."""
+    os.environ["OPENCV_IO_MAX_IMAGE_PIXELS"] = str(config["max_pixels"])
+    os.environ["OPENCV_FFMPEG_CAPTURE_OPTIONS"] = "protocol_whitelist;file"  # no network
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = "1"
+    if sys.platform == "linux":
+        import resource
 
-    def _kill(self, job: Job) -> None:
-        """End the child if it still works on this job; the pipe then ends too, and wakes the thread."""
-        with self._sending:
-            if self._job is job and self._process is not None:
-                self._process.kill()
+        resource.setrlimit(resource.RLIMIT_DATA, (config["max_memory"], config["max_memory"]))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _load(config: Mapping[str, Any]) -> tuple["Recognizer", dict[str, Any]]:
+    import epir.web.inference  # noqa: F401  (with all that it imports, so that the first job need not wait for it)
+    from epir.recognition.recognizer import Recognizer
+    from epir.web.examples import list_examples
+
+    recognizer = Recognizer.from_pretrained(config["model"])
+    name = str(recognizer.backend.config.settings.get("name", "epir"))
+    model = {"name": name, "classes": list(recognizer.labels), "map_size": recognizer.backend.map_size}
+    return recognizer, {"model": model, "examples": list_examples()}
+
+
+def _run_job(
+    pipe: Connection, recognizer: "Recognizer", config: Mapping[str, Any], id: str, task: dict[str, Any]
+) -> None:
+    """Run one job and send its result or problem."""
+    from epir.web.inference import TASKS
+
+    progress = PipeProgress(pipe, id)
+    try:
+        progress.start("reading", 1)  # also tells the server that the job has arrived
+        result, pictures = TASKS[task["type"]](recognizer, config, id, task, progress)
+        send(pipe, {"type": "done", "id": id, "result": result}, pictures)
+        return
+    except Cancelled:
+        problem = CANCELLED
+    except EpirError as error:
+        problem = Problem.of(error)
+    except MemoryError:
+        problem = OUT_OF_MEMORY
+    except Exception:  # a bug: the traceback goes to the server's terminal, a general message to the client
+        traceback.print_exc()
+        problem = INTERNAL
+    text = {name: with_client_names(value, task) for name, value in problem.to_dict().items()}
+    send(pipe, {"type": "failed", "id": id, **text, "status": problem.status})
+
+
+def with_client_names(text: str, task: Mapping[str, Any]) -> str:
+    """The text with the client's file names in place of the paths on this machine."""
+    for path, name in task.get("names", {}).items():
+        text = text.replace(path, name)
+    folder = task.get("folder")
+    return text.replace(f"{folder}{os.sep}", "").replace(str(folder), "the upload") if folder else text
+
+
+class Cancelled(Exception):
+    """The job was cancelled."""
+
+
+class PipeProgress:
+    """Progress that is sent to the server a few times a second; raises `Cancelled` when the server asks for it."""
+
+    def __init__(self, pipe: Connection, id: str) -> None:
+        self._pipe, self._id = pipe, id
+        self._stage, self._done, self._total, self._reported = "", 0, 0, 0.0
+
+    def start(self, task: str, total: int) -> None:
+        """Report a new stage."""
+        self._stage, self._done, self._total = task, 0, total
+        self._report()
+
+    def advance(self, steps: int = 1, note: str = "") -> None:
+        """Report the count, unless that was done just now."""
+        self._done += steps
+        if time.monotonic() - self._reported >= REPORT_S:
+            self._report()
+
+    def finish(self) -> None:
+        """Nothing to close."""
+
+    def _report(self) -> None:
+        self._reported = time.monotonic()
+        progress = {"stage": self._stage, "done": self._done, "total": self._total}
+        send(self._pipe, {"type": "progress", "id": self._id, **progress})
+        while self._pipe.poll():
+            message, _ = receive(self._pipe)
+            if message["type"] == "cancel" and message["id"] == self._id:
+                raise Cancelled

@@ -72,7 +72,7 @@ def test_logits_give_the_lengths_back():
     model = create_model("capsulenet", width=4).eval()
     features = squash(capsules(5, 3, LARGE)).flatten(1)
     torch.testing.assert_close(
-        model.classify(features).sigmoid(), features.unflatten(1, (3, LARGE)).norm(dim=-1), rtol=1e-4, atol=1e-4
+        model.forward_head(features).sigmoid(), features.unflatten(1, (3, LARGE)).norm(dim=-1), rtol=1e-4, atol=1e-4
     )
 
 

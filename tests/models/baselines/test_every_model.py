@@ -37,9 +37,9 @@ def test_logits_and_features_have_the_right_shapes(name, classes):
     model = small(name, classes=classes).eval()
     maps = maps_for(model)
     assert model(maps).shape == (4, classes)
-    features = model.represent(model.normalise(maps))
+    features = model.forward_features(model.normalise(maps))
     assert features.ndim == 2 and len(features) == 4
-    torch.testing.assert_close(model.classify(features), model(maps))
+    torch.testing.assert_close(model.forward_head(features), model(maps))
 
 
 @pytest.mark.parametrize("name", NETWORKS)

@@ -8,11 +8,11 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 import epir.evaluation
+from epir.models.baselines.base import BaselineSettings
 from epir.models.registry import create_model, is_pipeline, list_models, model_settings
-from epir.models.baselines.settings import PeerSettings
 
 PAGE = (Path(__file__).parents[3] / "docs" / "peers.md").read_text(encoding="utf-8")
-PEERS = [name for name in list_models() if isinstance(model_settings(name), PeerSettings)]
+PEERS = [name for name in list_models() if isinstance(model_settings(name), BaselineSettings)]
 PRINTED = {"ststnet": "STSTNet", "off-apexnet": "OFF-ApexNet", "dual-inception": "Dual-Inception"}
 PRINTED |= {"capsulenet": "CapsuleNet", "rcn-a": "RCN-A", "htnet": "HTNet", "bi-woof": "Bi-WOOF", "lbp-top": "LBP-TOP"}
 

@@ -36,7 +36,7 @@ def test_features_follow_the_classifiers_weights():
     torch.manual_seed(0)
     model = create_model("rcn-a").eval()
     maps = torch.randn(2, 3, 28, 28)
-    before = model.represent(maps)
+    before = model.forward_features(maps)
     with torch.no_grad():
         model.head.weight.copy_(torch.randn_like(model.head.weight))
-    assert not torch.allclose(model.represent(maps), before)
+    assert not torch.allclose(model.forward_features(maps), before)

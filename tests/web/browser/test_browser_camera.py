@@ -1,4 +1,4 @@
-"""The camera in a real browser, with a film of an invented face in its place."""
+"""The camera in a real browser, with a film of a synthetic face in its place."""
 
 import re
 
@@ -6,6 +6,8 @@ import pytest
 
 pytestmark = pytest.mark.slow  # each starts a page of a real browser
 
+SHOWN = """() => [...[...document.querySelectorAll('#camera-figures dd')].map((each) => each.textContent),
+  document.getElementById('camera-warnings').textContent]"""
 FAKE = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
 
 
@@ -14,29 +16,24 @@ def with_camera(chromium, film):
     return chromium(*FAKE, f"--use-file-for-fake-video-capture={film}")
 
 
-def test_the_camera_is_looked_at_again_and_again_and_stops_cleanly(open_page, with_camera):
+def test_the_camera_gets_answers_until_it_is_stopped(open_page, with_camera):
     page = open_page("/#camera", using=with_camera)
     answers = []
     page.on("response", lambda response: "/api/live" in response.url and answers.append(response.status))
     page.get_by_role("button", name="Start the camera").click()
     page.wait_for_selector("#camera-answer .label")
     page.wait_for_selector("#camera-figures dd")
-    rate = float(page.locator("#camera-figures dd").first.inner_text())
-    assert 1 < rate < 130
-    assert re.fullmatch(r"\d+\.\d s", page.locator("#camera-figures dd").nth(1).inner_text())
-    warned = "frames a second: under 50" in page.locator("#camera-warnings").inner_text()
-    assert warned == (rate < 49.5) or 49 < rate < 51
+    rate, latency, warned = page.evaluate(SHOWN)  # of one answer: the next may differ
+    assert 1 < float(rate) < 130
+    assert re.fullmatch(r"\d+\.\d s", latency)
+    assert ("frames per second: below 50" in warned) == (float(rate) < 50) or float(rate) == 50
     page.wait_for_selector("#camera-curve polyline", state="attached")
-    for _ in range(600):
-        if answers.count(200) >= 2:
-            break
-        page.wait_for_timeout(200)
-    assert answers.count(200) >= 2
+    while answers.count(200) < 2:
+        page.wait_for_timeout(100)
     track = page.evaluate_handle("document.getElementById('camera-video').srcObject.getTracks()[0]")
     page.get_by_role("button", name="Stop").click()
     assert track.evaluate("(track) => track.readyState") == "ended"
     assert page.locator("#camera-hint").inner_text() == "The camera is off."
-    page.wait_for_timeout(500)
     before = len(answers)
     page.wait_for_timeout(1000)
     assert len(answers) == before
@@ -52,7 +49,7 @@ def test_leaving_the_camera_turns_it_off(open_page, with_camera):
     assert track.evaluate("(track) => track.readyState") == "ended"
 
 
-def test_a_camera_that_may_not_be_used_is_told_with_a_fix(open_page, browser):
+def test_a_refused_camera_permission_is_explained(open_page, browser):
     page = open_page("/#camera", permissions=[])
     page.evaluate(
         "() => { navigator.mediaDevices.getUserMedia ="

@@ -1,8 +1,9 @@
-"""The page in a real browser: a clip goes in, an answer comes out."""
+"""The page in a real browser, from a clip to its answer."""
 
 import base64
 import re
 
+import httpx
 import pytest
 
 pytestmark = pytest.mark.slow  # each starts a page of a real browser
@@ -15,7 +16,7 @@ def upload(page, *paths):
 
 
 def answered(page):
-    """Wait for the answer and give its words."""
+    """Wait for the answer and give its label."""
     page.wait_for_selector("#result:not([hidden]) .label, #problem:not([hidden])")
     assert page.locator("#result").is_visible(), page.locator("#problem").inner_text()
     return page.locator("#result .label").inner_text()
@@ -37,16 +38,15 @@ def test_a_video_gives_an_answer_with_its_pictures(open_page, clip):
     assert LABELS.fullmatch(answered(page))
     assert "smile.mp4" in page.locator("#result .eyebrow").inner_text()
     assert page.locator(".bars li").count() == 3
-    assert len(loaded(page, ".shot img")) == 3
+    assert len(loaded(page, ".keyframe img")) == 3
     assert page.locator(".timeline polyline").count() == 1
     assert page.locator(".timeline .event").count() >= 1
     assert page.evaluate("document.activeElement.id") == "result-title"
     assert re.search(r"/r/[\w-]+$", page.url)
 
 
-def test_each_overlay_is_another_picture(open_page, clip):
-    page = open_page()
-    upload(page, clip)
+def test_each_overlay_is_another_picture(open_page, result_id):
+    page = open_page(f"/r/{result_id}")
     answered(page)
     seen = []
     for name in ("Flow", "Tokens", "Attention"):
@@ -55,24 +55,25 @@ def test_each_overlay_is_another_picture(open_page, clip):
     assert len(set(seen)) == 3
 
 
-def test_flip_shows_onset_and_apex_in_turn(open_page, clip):
-    page = open_page()
-    upload(page, clip)
+def test_flip_alternates_onset_and_apex(open_page, result_id):
+    page = open_page(f"/r/{result_id}")
     answered(page)
-    image = page.locator(".shot img").nth(1)
+    image = page.locator(".keyframe img").nth(1)
     apex = image.get_attribute("src")
     page.get_by_role("button", name="Flip").click()
-    page.wait_for_function("(apex) => document.querySelectorAll('.shot img')[1].getAttribute('src') !== apex", arg=apex)
+    page.wait_for_function(
+        "(apex) => document.querySelectorAll('.keyframe img')[1].getAttribute('src') !== apex", arg=apex
+    )
     page.get_by_role("button", name="Flip").click()
     assert image.get_attribute("src") == apex
 
 
-def test_a_text_file_named_mp4_is_refused_with_words_and_a_fix(open_page, tmp_path):
+def test_a_text_file_named_mp4_is_refused_with_a_fix(open_page, tmp_path):
     (tmp_path / "notes.mp4").write_text("only words")
     page = open_page()
     upload(page, tmp_path / "notes.mp4")
     page.wait_for_selector("#problem:not([hidden])")
-    words, fix = page.locator("#problem-words").inner_text(), page.locator("#problem-fix").inner_text()
+    words, fix = page.locator("#problem-text").inner_text(), page.locator("#problem-fix").inner_text()
     assert "notes.mp4" in words
     assert "mp4" in fix and len(fix) > 20
     page.get_by_role("link", name="Another clip").click()
@@ -85,7 +86,7 @@ def test_a_file_name_is_shown_as_text(open_page, tmp_path):
     page = open_page()
     upload(page, path)
     page.wait_for_selector("#problem:not([hidden])")
-    assert "<img src=x" in page.locator("#problem-words").inner_text()
+    assert "<img src=x" in page.locator("#problem-text").inner_text()
     assert page.locator("#problem img").count() == 0
 
 
@@ -93,7 +94,7 @@ def test_an_example_gives_an_answer_and_its_truth(open_page):
     page = open_page()
     page.locator(".example", has_text="smile").click()
     assert LABELS.fullmatch(answered(page))
-    assert "drawn to show: positive" in page.locator(".truth").inner_text()
+    assert "this synthetic face shows positive" in page.locator(".truth").inner_text()
 
 
 def test_a_blink_is_no_micro_expression(open_page):
@@ -101,10 +102,10 @@ def test_a_blink_is_no_micro_expression(open_page):
     page.locator(".example", has_text="blink").click()
     assert answered(page) == "No micro-expression found"
     assert page.locator(".timeline polyline").count() == 1
-    assert page.locator(".bars, .keyframes").count() == 0
+    assert page.locator("#result .bars, #result .keyframes, #result .note").count() == 0
 
 
-def test_the_thumbnails_of_examples_can_be_seen(open_page):
+def test_the_thumbnails_of_examples_are_visible(open_page):
     page = open_page()
     page.wait_for_function(
         "() => { const all = [...document.querySelectorAll('.example video')];"
@@ -121,10 +122,10 @@ def test_two_pictures_are_put_in_order_and_can_be_swapped(open_page, pair):
     page.get_by_role("button", name="Swap").click()
     assert names.all_inner_texts() == ["frame10.png", "frame9.png"]
     page.get_by_role("button", name="Swap").click()
-    page.get_by_role("button", name="Answer").click()
+    page.get_by_role("button", name="Analyse").click()
     assert LABELS.fullmatch(answered(page))
     assert page.locator(".timeline").count() == 0
-    assert len(loaded(page, ".shot img")) == 3
+    assert len(loaded(page, ".keyframe img")) == 3
 
 
 def test_one_picture_asks_for_the_other(open_page, pair):
@@ -132,17 +133,17 @@ def test_one_picture_asks_for_the_other(open_page, pair):
     upload(page, pair[0])
     page.wait_for_selector("#pair:not([hidden])")
     assert page.locator("#pair-title").inner_text() == "One more picture"
-    assert page.get_by_role("button", name="Answer").is_disabled()
+    assert page.get_by_role("button", name="Analyse").is_disabled()
     upload(page, pair[1])
-    page.get_by_role("button", name="Answer").click()
-    assert LABELS.fullmatch(answered(page))
+    page.wait_for_function("() => !document.getElementById('pair-go').disabled")
+    assert page.locator(".pair .file").all_inner_texts() == ["frame9.png", "frame10.png"]
 
 
 def test_three_files_are_too_many(open_page, clip, pair):
     page = open_page()
     upload(page, clip, *pair)
     page.wait_for_selector("#problem:not([hidden])")
-    assert page.locator("#problem-words").inner_text() == "3 files were given at once."
+    assert page.locator("#problem-text").inner_text() == "3 files were given."
     assert page.locator("#problem-fix").inner_text() == "Give one video, or two pictures: onset and apex."
 
 
@@ -155,11 +156,11 @@ def test_a_file_above_the_limit_is_not_even_sent(open_page, tmp_path):
         file.truncate(70 << 20)
     upload(page, tmp_path / "long.mp4")
     page.wait_for_selector("#problem:not([hidden])")
-    assert page.locator("#problem-words").inner_text() == "The files hold 70 MB, and 64 MB are taken."
+    assert page.locator("#problem-text").inner_text() == "This is 70 MB; the limit is 64 MB."
     assert sent == []
 
 
-def test_dropping_a_file_anywhere_is_as_good_as_choosing_it(open_page, clip):
+def test_a_file_can_be_dropped_anywhere(open_page, clip):
     page = open_page()
     data = page.evaluate_handle(
         "async (text) => { const bytes = Uint8Array.from(atob(text), (each) => each.charCodeAt(0));"
@@ -167,28 +168,30 @@ def test_dropping_a_file_anywhere_is_as_good_as_choosing_it(open_page, clip):
         base64.b64encode(clip.read_bytes()).decode(),
     )
     page.dispatch_event("footer", "dragenter", {"dataTransfer": data})
-    assert page.locator("#veil").is_visible()
+    assert page.locator("#drop-overlay").is_visible()
     page.dispatch_event("footer", "drop", {"dataTransfer": data})
-    assert page.locator("#veil").is_hidden()
+    assert page.locator("#drop-overlay").is_hidden()
     assert LABELS.fullmatch(answered(page))
     assert "dropped.mp4" in page.locator("#result .eyebrow").inner_text()
 
 
-def test_a_permalink_survives_a_reload_until_it_is_forgotten(open_page, clip):
-    page = open_page()
-    upload(page, clip)
+def test_a_permalink_survives_a_reload_until_the_result_is_deleted(open_page, pair, server):
+    files = [("files", (path.name, path.read_bytes())) for path in pair]
+    id = httpx.post(f"{server}/api/predict", files=files, timeout=None).json()["id"]
+    page = open_page(f"/r/{id}")
     label, address = answered(page), page.url
     page.reload()
     assert answered(page) == label
-    page.get_by_role("button", name="Forget it").click()
+    page.get_by_role("button", name="Delete result").click()
     assert page.locator("#start").is_visible()
     page.goto(address)
     page.wait_for_selector("#problem:not([hidden])")
-    assert "no such result" in page.locator("#problem-words").inner_text()
+    assert "no such result" in page.locator("#problem-text").inner_text()
 
 
-def test_back_leads_from_the_answer_to_the_start(open_page, clip):
+def test_back_leads_from_the_answer_to_the_start(open_page, clip, instantly):
     page = open_page()
+    instantly(page)
     upload(page, clip)
     answered(page)
     page.go_back()
@@ -208,30 +211,30 @@ def test_the_key_frames_that_are_given_are_used(open_page, clip):
     assert (given["onset"], given["apex"]) == (5, 40)
 
 
-def test_json_and_picture_of_why_are_there_to_take(open_page, clip):
-    page = open_page()
-    upload(page, clip)
+def test_json_and_explanation_can_be_downloaded(open_page, result_id):
+    page = open_page(f"/r/{result_id}")
     label = answered(page)
     with page.expect_download() as download:
-        page.get_by_role("link", name="Picture of why").click()
+        page.get_by_role("link", name="Explanation").click()
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
     page.get_by_role("link", name="JSON").click()
     page.wait_for_url("**/api/results/*")
     assert f'"{label.lower()}"' in page.locator("body").inner_text().lower()
 
 
-def test_a_server_that_is_gone_is_told_with_a_way_to_try_again(open_page, clip):
+def test_a_server_without_response_is_reported_and_can_be_tried_again(open_page, clip, instantly):
     page = open_page()
     page.route("**/api/predict**", lambda route: route.abort())
     upload(page, clip)
     page.wait_for_selector("#problem:not([hidden])")
-    assert page.locator("#problem-words").inner_text() == "The server does not answer."
+    assert page.locator("#problem-text").inner_text() == "The server does not respond."
     page.unroute("**/api/predict**")
+    instantly(page)
     page.get_by_role("button", name="Try again").click()
     assert LABELS.fullmatch(answered(page))
 
 
-def test_a_full_queue_is_told_and_can_be_tried_again(open_page, clip):
+def test_a_full_queue_is_reported_and_can_be_tried_again(open_page, clip):
     page = open_page()
     words = '{"problem": "the server is busy", "fix": "try again in 4 seconds"}'
     page.route("**/api/predict**", lambda route: route.fulfill(status=503, body=words, headers={"Retry-After": "4"}))
@@ -249,8 +252,9 @@ def test_a_full_queue_is_told_and_can_be_tried_again(open_page, clip):
         ({"state": "running", "stage": "spotting", "done": 30, "total": 90}, "Looking for movements"),
     ],
 )
-def test_the_way_of_a_clip_is_told(open_page, status, words):
+def test_the_progress_of_a_clip_is_shown(open_page, status, words, instantly):
     page = open_page()
+    instantly(page)
     page.route("**/api/results/*", lambda route: route.fulfill(json={"result": None, "error": None, **status}))
     page.locator(".example").first.click()
     page.get_by_text(words, exact=True).wait_for()

@@ -7,12 +7,27 @@ Axes: n clips, S map size, G blocks per side, K directions
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from epir.core.records import Clip
-from epir.models.baselines.pipeline import Pipeline, block_sums, directions_of, flow_of
-from epir.models.baselines.settings import BiWoofSettings
+from epir.models.baselines.pipeline import Pipeline, PipelineSettings, block_sums, check_grid, directions_of, flow_of
+
+
+@dataclass(frozen=True)
+class BiWoofSettings(PipelineSettings):
+    """Bi-WOOF: histograms of flow direction per block, weighted by magnitude and by strain."""
+
+    name: Literal["bi-woof"] = "bi-woof"
+    cost: float = 4.0
+    grid: int = 5  # blocks per side
+    bins: int = 8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_grid(self, self.grid, self.bins)
 
 
 class BiWoof(Pipeline):

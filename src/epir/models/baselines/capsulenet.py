@@ -6,17 +6,30 @@
 Axes: B clips, S map size, D channels, N primary capsules of 8 numbers, C class capsules of 16 numbers
 """
 
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from epir.models.network import Network
+from epir.models.baselines.base import BaselineSettings
 from epir.models.baselines.resnet import ResidualBlock, convolution
-from epir.models.baselines.settings import CapsuleNetSettings
+from epir.models.network import Network
 
 KINDS, SMALL, LARGE = 32, 8, 16  # kinds of primary capsules; numbers in a primary and in a class capsule
 PRESENT, ABSENT, DOWN = 0.9, 0.1, 0.5  # the margins of [Capsules] Eq. 4, and the weight of absent classes
 NEARLY = 1e-6  # keeps lengths away from 0 and 1
+
+
+@dataclass(frozen=True)
+class CapsuleNetSettings(BaselineSettings):
+    """CapsuleNet: a residual stem, primary capsules, one capsule per class."""
+
+    name: Literal["capsulenet"] = "capsulenet"
+    width: int = 32  # channels before the capsules; the method's paper has 256, from an ImageNet ResNet-18
+    routings: int = 3
+    smallest: ClassVar[int] = 19  # two 9 px kernels without padding must leave more than one place
 
 
 class CapsuleNet(Network):
@@ -36,7 +49,7 @@ class CapsuleNet(Network):
         places = (settings.map_size - 8 - 9) // 2 + 1
         self.head = nn.Parameter(0.01 * torch.randn(settings.classes, KINDS * places**2, SMALL, LARGE))
 
-    def represent(self, maps: Tensor) -> Tensor:
+    def forward_features(self, maps: Tensor) -> Tensor:
         """The class capsules, (B, C * 16), of normalised maps (B, 3, S, S)."""
         primary = self.primary(self.wide(self.stem(maps)))  # (B, 32 * 8, P, P)
         primary = primary.flatten(2).unflatten(1, (KINDS, SMALL))  # (B, 32, 8, P * P)
@@ -44,11 +57,11 @@ class CapsuleNet(Network):
         votes = torch.einsum("bni,cnio->bcno", primary, self.head)  # (B, C, N, 16)
         return route(votes, self.settings.routings).flatten(1)  # (B, C * 16)
 
-    def classify(self, features: Tensor) -> Tensor:
+    def forward_head(self, features: Tensor) -> Tensor:
         """Logits (B, C): the log-odds of the capsules' lengths, so that sigmoid gives the lengths back."""
         return torch.logit(self._lengths(features), eps=NEARLY)
 
-    def feature_loss(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
+    def loss_of_features(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
         """The margin loss of [Capsules] Eq. 4: the true class's capsule long, the others short."""
         lengths = self._lengths(features)  # (B, C)
         classes = self.settings.classes

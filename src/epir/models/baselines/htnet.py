@@ -6,14 +6,46 @@
 Axes: B clips, S map size, G patches per side, T patches in a block, D width of a level, H heads, K width of a head
 """
 
+from dataclasses import dataclass
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from epir.core.errors import ConfigError
+from epir.models.baselines.base import BaselineSettings
 from epir.models.network import Network
-from epir.models.baselines.settings import HtnetSettings
 
 FEED_FORWARD = 4  # how much wider the middle of the feed-forward layer is
+
+
+@dataclass(frozen=True)
+class HtnetSettings(BaselineSettings):
+    """HTNet: transformers over ever larger blocks of patches, 139.58 M parameters."""
+
+    name: Literal["htnet"] = "htnet"
+    dropout: float = 0.0
+    patch_size: int = 7
+    width: int = 256
+    heads: int = 3
+    blocks: tuple[int, ...] = (2, 2, 10)  # per level of the hierarchy
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.blocks or min(self.blocks) < 1:
+            raise ConfigError(
+                f"htnet cannot have the blocks {list(self.blocks)}", fix="give one block or more per level"
+            )
+        if self.heads > self.width:
+            raise ConfigError(f"{self.heads} heads do not fit in a width of {self.width}", fix="use fewer heads")
+        step = self.patch_size * 2 ** (len(self.blocks) - 1)
+        if self.map_size % step:
+            raise ConfigError(
+                f"htnet cannot divide a {self.map_size} px map into {self.patch_size} px patches in "
+                f"{len(self.blocks)} levels",
+                fix=f"use a map size that is a multiple of {step}, or another patch_size",
+            )
 
 
 class Attention(nn.Module):
@@ -114,13 +146,13 @@ class Htnet(Network):
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, settings.classes)
 
-    def represent(self, maps: Tensor) -> Tensor:
+    def forward_features(self, maps: Tensor) -> Tensor:
         """Features (B, 4 D) of normalised maps (B, 3, S, S)."""
         patch = self.settings.patch_size
         cut = maps.unflatten(3, (-1, patch)).unflatten(2, (-1, patch))  # (B, 3, G, p, G, p)
         grid = self.embed(cut.permute(0, 2, 4, 3, 5, 1).flatten(3))  # (B, G, G, D)
         return self.norm(self.steps(grid)).mean(dim=(1, 2))  # (B, 4 D)
 
-    def classify(self, features: Tensor) -> Tensor:
+    def forward_head(self, features: Tensor) -> Tensor:
         """Logits (B, C) of features (B, 4 D)."""
         return self.head(features)

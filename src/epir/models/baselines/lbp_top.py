@@ -7,19 +7,44 @@ Axes: n clips, T frames, Y rows, X columns, G blocks per side; planes are XY, XT
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from epir.core.errors import MapSetError, TrainingError
+from epir.core.errors import ConfigError, MapSetError, TrainingError
 from epir.core.records import Clip
-from epir.models.baselines.pipeline import Pipeline
-from epir.models.baselines.settings import LbpTopSettings
+from epir.models.baselines.pipeline import Pipeline, PipelineSettings
 
 NEIGHBOURS = 8
 GREY = np.array([0.299, 0.587, 0.114], dtype=np.float32)  # of red, green, blue
+
+
+@dataclass(frozen=True)
+class LbpTopSettings(PipelineSettings):
+    """LBP-TOP: local binary patterns on three orthogonal planes of the clip's frames."""
+
+    name: Literal["lbp-top"] = "lbp-top"
+    cost: float = 4.0
+    grid: int = 5  # blocks per side
+    face_size: int = 140  # of the face crops, in pixels
+    length: int = 20  # frames that each clip is brought to
+    radius: int = 1  # in pixels
+    reach: int = 4  # the radius in time, in frames
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.length <= 2 * self.reach:
+            raise ConfigError(
+                f"{self.length} frames are too few for a reach of {self.reach} frames",
+                fix=f"set length to {2 * self.reach + 1} or more, or reach to less",
+            )
+        if self.grid > self.face_size - 2 * self.radius:
+            raise ConfigError(
+                f"a {self.face_size} px face has no {self.grid} x {self.grid} blocks", fix="set grid to less"
+            )
 
 
 class LbpTop(Pipeline):

@@ -7,14 +7,32 @@ Axes: n clips, S map size, G regions per side, K directions
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
+from epir.core.errors import ConfigError
 from epir.core.records import Clip
-from epir.models.baselines.pipeline import Pipeline, block_sums, directions_of, flow_of
-from epir.models.baselines.settings import MdmoSettings
+from epir.models.baselines.pipeline import Pipeline, PipelineSettings, block_sums, check_grid, directions_of, flow_of
 
 SMALLEST_MOTION = 1e-9
+
+
+@dataclass(frozen=True)
+class MdmoSettings(PipelineSettings):
+    """MDMO: the mean flow of each region's main direction."""
+
+    name: Literal["mdmo"] = "mdmo"
+    grid: int = 6  # regions per side: 36, as many as the method's paper has
+    bins: int = 8
+    balance: float = 0.9  # weight of the magnitude against the direction
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_grid(self, self.grid, self.bins)
+        if not 0 <= self.balance <= 1:
+            raise ConfigError(f"balance cannot be {self.balance}", fix="use a number from 0 to 1")
 
 
 class Mdmo(Pipeline):

@@ -6,13 +6,25 @@
 Axes: B clips, S map size, P places per side after pooling (7 for 28 px maps), D width
 """
 
+from dataclasses import dataclass
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 
+from epir.models.baselines.base import BaselineSettings
 from epir.models.network import Network
-from epir.models.baselines.settings import OffApexNetSettings
 
 KERNELS = (6, 16)  # of the two convolutions of a stream
+
+
+@dataclass(frozen=True)
+class OffApexNetSettings(BaselineSettings):
+    """OFF-ApexNet: one stream for u, one for v, then two wide layers."""
+
+    name: Literal["off-apexnet"] = "off-apexnet"
+    dropout: float = 0.5
+    width: int = 1024
 
 
 class OffApexNet(Network):
@@ -36,13 +48,13 @@ class OffApexNet(Network):
         )
         self.head = nn.Linear(settings.width, settings.classes)
 
-    def represent(self, maps: Tensor) -> Tensor:
+    def forward_features(self, maps: Tensor) -> Tensor:
         """Features (B, D) of normalised maps (B, 3, S, S)."""
         flow = maps[:, :2].split(1, dim=1)  # u and v, each (B, 1, S, S)
         parts = [stream(part).flatten(1) for stream, part in zip(self.streams, flow, strict=True)]
         return self.joined(torch.cat(parts, dim=1))  # (B, D)
 
-    def classify(self, features: Tensor) -> Tensor:
+    def forward_head(self, features: Tensor) -> Tensor:
         """Logits (B, C) of features (B, D)."""
         return self.head(features)
 

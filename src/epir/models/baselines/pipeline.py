@@ -11,15 +11,33 @@ Axes: n clips, S map size, F features, C classes
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from epir.core.errors import ShapeError, TrainingError
+from epir.core.errors import ConfigError, ShapeError, TrainingError
 from epir.core.records import Clip
-from epir.models.baselines.settings import PipelineSettings
+from epir.models.baselines.base import BaselineSettings
 
 SMALLEST_SHARE = 1e-6  # of its size, by which a feature must vary to count
+
+
+@dataclass(frozen=True)
+class PipelineSettings(BaselineSettings):
+    """What the classical methods have: a linear SVM on their features.
+
+    `normalise` is `map` (the zero of u and v is each map's own median) or `none` (as it is).
+    """
+
+    cost: float = 1.0  # the C of the machine
+    balanced: bool = False  # errors on rare classes cost more
+    normalisations: ClassVar[tuple[str, ...]] = ("map", "none")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cost <= 0:
+            raise ConfigError(f"the cost of an error cannot be {self.cost}", fix="set cost to more than 0")
 
 
 class Pipeline:
@@ -124,3 +142,14 @@ def block_sums(values: np.ndarray, grid: int) -> np.ndarray:
     size = values.shape[-1]
     member = (np.arange(size) * grid // size == np.arange(grid)[:, None]).astype(values.dtype)  # (grid, S)
     return member @ values @ member.T
+
+
+def check_grid(settings: PipelineSettings, grid: int, bins: int) -> None:
+    """Refuse more blocks than pixels, or fewer than two directions."""
+    if grid > settings.map_size:
+        raise ConfigError(
+            f"{settings.name} cannot divide a {settings.map_size} px map into {grid} x {grid} blocks",
+            fix=f"set grid to at most {settings.map_size}",
+        )
+    if bins < 2:
+        raise ConfigError(f"{settings.name} cannot use {bins} directions", fix="set bins to 2 or more")

@@ -6,15 +6,38 @@
 Axes: B clips, S map size, D width, P places per side that the classifier sees, C classes
 """
 
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from epir.core.errors import ConfigError
+from epir.models.baselines.base import BaselineSettings
 from epir.models.network import Network
-from epir.models.baselines.settings import RcnASettings
 
 STEPS = 2  # how often the recurrent convolution is applied
 SMALLEST_RANGE = 1e-6
+
+
+@dataclass(frozen=True)
+class RcnASettings(BaselineSettings):
+    """RCN-A: one recurrent convolution and attention that borrows the classifier's weights."""
+
+    name: Literal["rcn-a"] = "rcn-a"
+    dropout: float = 0.5
+    width: int = 32
+    pool: int = 5  # places per side that the classifier sees
+    smallest: ClassVar[int] = 12
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.pool > (self.map_size - 4) // 4:
+            raise ConfigError(
+                f"rcn-a cannot pool a {self.map_size} px map to {self.pool} places per side",
+                fix=f"set pool to at most {(self.map_size - 4) // 4}",
+            )
 
 
 class RecurrentConvolution(nn.Module):
@@ -52,7 +75,7 @@ class RcnA(Network):
         nn.init.normal_(self.head.weight, std=0.01)
         nn.init.zeros_(self.head.bias)
 
-    def represent(self, maps: Tensor) -> Tensor:
+    def forward_features(self, maps: Tensor) -> Tensor:
         """Features (B, D * P * P) of normalised maps (B, 3, S, S)."""
         low = self.stem(maps)  # (B, D, S', S')
         places = self.settings.pool
@@ -60,7 +83,7 @@ class RcnA(Network):
         high = functional.adaptive_avg_pool2d(self.recurrence(low), places)  # (B, D, P, P)
         return (high * attention).flatten(1)  # (B, D * P * P)
 
-    def classify(self, features: Tensor) -> Tensor:
+    def forward_head(self, features: Tensor) -> Tensor:
         """Logits (B, C) of features (B, D * P * P)."""
         return self.head(features)
 

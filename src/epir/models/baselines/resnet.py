@@ -5,13 +5,25 @@
 Axes: B clips, S map size, D channels
 """
 
+from dataclasses import dataclass
+from typing import Literal
+
 from torch import Tensor, nn
 from torch.nn import functional
 
+from epir.models.baselines.base import BaselineSettings
 from epir.models.network import Network
-from epir.models.baselines.settings import ResnetSettings
 
 STAGES, BLOCKS = 4, 2  # eighteen layers: the stem, 4 stages of 2 blocks of 2 convolutions, the classifier
+
+
+@dataclass(frozen=True)
+class ResnetSettings(BaselineSettings):
+    """ResNet-18 on flow maps, with a stem for small pictures."""
+
+    name: Literal["resnet18-flow"] = "resnet18-flow"
+    width: int = 64  # channels of the first stage; doubled at each of the other three
+    stride: Literal[1, 2] = 2  # of the stem; 1 keeps the map's size and costs four times as much
 
 
 class ResidualBlock(nn.Module):
@@ -49,11 +61,11 @@ class ResnetFlow(Network):
         self.stages = nn.Sequential(*stages)
         self.head = nn.Linear(before, settings.classes)
 
-    def represent(self, maps: Tensor) -> Tensor:
+    def forward_features(self, maps: Tensor) -> Tensor:
         """Features (B, 8 * width) of normalised maps (B, 3, S, S)."""
         return self.stages(self.stem(maps)).mean(dim=(2, 3))
 
-    def classify(self, features: Tensor) -> Tensor:
+    def forward_head(self, features: Tensor) -> Tensor:
         """Logits (B, C) of features (B, 8 * width)."""
         return self.head(features)
 

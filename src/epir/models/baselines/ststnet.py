@@ -6,13 +6,24 @@
 Axes: B clips, S map size, P places per side after pooling (5 for 28 px maps)
 """
 
+from dataclasses import dataclass
+from typing import Literal
+
 import torch
 from torch import Tensor, nn
 
+from epir.models.baselines.base import BaselineSettings
 from epir.models.network import Network
-from epir.models.baselines.settings import StstnetSettings
 
 KERNELS = (3, 5, 8)  # of the three streams
+
+
+@dataclass(frozen=True)
+class StstnetSettings(BaselineSettings):
+    """STSTNet: three shallow streams side by side, of 3, 5 and 8 kernels."""
+
+    name: Literal["ststnet"] = "ststnet"
+    dropout: float = 0.5
 
 
 class Ststnet(Network):
@@ -29,12 +40,12 @@ class Ststnet(Network):
         places = ((settings.map_size - 1) // 3 + 1) // 2
         self.head = nn.Linear(sum(KERNELS) * places**2, settings.classes)
 
-    def represent(self, maps: Tensor) -> Tensor:
+    def forward_features(self, maps: Tensor) -> Tensor:
         """Features (B, 16 * P * P) of normalised maps (B, 3, S, S)."""
         joined = torch.cat([stream(maps) for stream in self.streams], dim=1)  # (B, 16, 2P, 2P)
         return self.pool(joined).flatten(1)  # (B, 16 * P * P)
 
-    def classify(self, features: Tensor) -> Tensor:
+    def forward_head(self, features: Tensor) -> Tensor:
         """Logits (B, C) of features (B, 16 * P * P)."""
         return self.head(features)
 

@@ -1,4 +1,4 @@
-"""The pixel grid that a face is drawn on, and the soft shapes and noises that everything is made of.
+"""The pixel grid that a face is drawn on, and the soft shapes, noises and curves that everything is made of.
 
 Face units: the side of a face crop is 28 units. x runs from the midline to the right of the picture, y down from the
 top row of the crop; the eyes lie near y = 6.5, the mouth near y = 20. Every length of the drawing is in these units,
@@ -12,6 +12,7 @@ from functools import cached_property
 
 import cv2
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 CROP_SIDE = 28.0  # face units across a face crop
 CROP_TOP = -0.5  # its upper edge: y = 0 is the centre of the first of 28 rows
@@ -120,3 +121,21 @@ def grain_along(
     u, v = np.broadcast_arrays(u, v)
     side = np.float32(texture.shape[0])
     return cv2.remap(texture, np.mod(u, side), np.mod(v, side), cv2.INTER_LINEAR, borderMode=cv2.BORDER_WRAP)
+
+
+class Curve:
+    """A cubic spline through (`x`, `y`), level at both ends (as symmetric outlines are at the midline) or natural."""
+
+    def __init__(self, x: list[float], y: list[float], *, level: bool = True) -> None:
+        assert (np.diff(x) > 0).all(), "the points of a curve go from left to right"
+        self._spline = CubicSpline(x, y, bc_type="clamped" if level else "natural")
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        """The height of the curve at `x`; beyond its ends it stays as it is there."""
+        ends = self._spline.x
+        return self._spline(np.clip(x, ends[0], ends[-1])).astype(np.float32)
+
+    def table(self, points: int = 512) -> tuple[np.ndarray, np.ndarray]:
+        """The curve as a table for `numpy.interp`, which is quicker on whole pictures."""
+        x = np.linspace(self._spline.x[0], self._spline.x[-1], points)
+        return x, self(x)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from epir.synthetic.drawing.canvas import Canvas, bump, ramp, ridge
-from epir.synthetic.drawing.shading import Light, linear, to_display
+from epir.synthetic.drawing.relief import Light, linear, to_display
 from epir.synthetic.identity import Geometry, Looks
 
 IRIS_RADIUS = 1.30

@@ -1,7 +1,8 @@
-"""The shape of a head in depth: one height per pixel, from which light and shade follow.
+"""The shape of a head in depth, one height per pixel, and the light on it.
 
 Heights are in face units towards the viewer. The outline is a smooth closed curve in polar coordinates around the
 middle of the face; inside it the head is a flattened ball with hills and hollows for brow, eyes, nose, lips and chin.
+Skin is lit softly, warm in the shadows, with a little gloss. Colours are linear light until `to_display`.
 """
 
 from collections.abc import Sequence
@@ -9,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from epir.synthetic.drawing.canvas import Canvas, bump, ramp, ridge, twin
-from epir.synthetic.drawing.curve import Curve
-from epir.synthetic.identity import Geometry
+from epir.synthetic.drawing.canvas import Canvas, Curve, bump, ramp, ridge, twin
+from epir.synthetic.identity import Colour, Geometry, Looks
 
 MIDDLE_Y = 7.0
+SCATTER = np.array([0.46, 0.28, 0.22], dtype=np.float32)  # how far red, green and blue light creep round a curve
 
 
 @dataclass(frozen=True)
@@ -150,3 +151,50 @@ def _fold(x: np.ndarray, y: np.ndarray, g: Geometry) -> np.ndarray:
     t = np.clip((y - start) / (end - start), 0, 1)
     line = g.nose_half + 0.5 + (g.mouth_half + 1.35 - g.nose_half) * t ** np.float32(0.75)
     return ridge(x - line, 0.42) * ramp(y, start - 0.8, start + 1.2) * ramp(y, end + 1.5, end - 1.5)
+
+
+@dataclass(frozen=True)
+class Light:
+    """A soft key light, a weaker one from the other side, and light from all around."""
+
+    key: np.ndarray  # unit vector towards the light
+    fill: np.ndarray
+    colour: np.ndarray
+
+    @classmethod
+    def of(cls, looks: Looks) -> "Light":
+        """The light in which this person sits."""
+        key = np.array([looks.light_x, -looks.light_y, 1.0], dtype=np.float32)
+        fill = np.array([-1.2 * np.sign(looks.light_x), -0.1, 0.8], dtype=np.float32)
+        warmth = np.float32(0.06 * looks.light_warmth)
+        colour = np.array([1 + warmth, 1.0, 1 - 1.3 * warmth], dtype=np.float32)
+        return cls(key / np.linalg.norm(key), fill / np.linalg.norm(fill), colour)
+
+
+def linear(colour: Colour | np.ndarray) -> np.ndarray:
+    """A displayed colour as linear light."""
+    return np.asarray(colour, dtype=np.float32) ** np.float32(2.2)
+
+
+def to_display(light: np.ndarray) -> np.ndarray:
+    """Linear light as displayed values 0..1; highlights roll off softly."""
+    light = np.clip(light, 0, None)
+    rolled = np.where(light > 0.7, 0.7 + 0.3 * np.tanh((light - 0.7) / 0.3), light)
+    return rolled ** np.float32(1 / 2.2)
+
+
+def illuminate(relief: Relief, albedo: np.ndarray, light: Light, gloss: np.ndarray) -> np.ndarray:
+    """The light that reaches the viewer from skin of this colour; `gloss` is (H, W)."""  # (H, W, 3)
+    normal = relief.normal + np.array([0, 0, 0.15], dtype=np.float32)  # light that skin lets through
+    normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
+    facing = (normal @ light.key)[..., None]  # (H, W, 1)
+    direct = np.clip((facing + SCATTER) / (1 + SCATTER), 0, None) ** np.float32(1.25)  # (H, W, 3)
+    fill = np.clip((normal @ light.fill)[..., None] * 0.7 + 0.3, 0, None)
+    around = 0.5 - 0.35 * normal[..., 1:2] + 0.15 * normal[..., 2:3]
+    shade = (1 - 0.75 * relief.cavity)[..., None] ** (1 + np.array([0.0, 0.25, 0.35], dtype=np.float32))
+    half = light.key + np.array([0, 0, 1], dtype=np.float32)
+    half /= np.linalg.norm(half)
+    shine = np.clip(normal @ half, 0, 1)
+    sheen = gloss * (0.55 * shine**34 + 0.25 * shine**9)
+    total = (0.92 * direct + 0.13 * fill + 0.24 * around) * light.colour
+    return albedo * total * shade + (sheen * (1 - relief.cavity))[..., None] * light.colour

@@ -3,7 +3,7 @@
 import numpy as np
 
 from epir.synthetic.drawing.canvas import Canvas, bump, ramp, ridge
-from epir.synthetic.drawing.shading import linear
+from epir.synthetic.drawing.relief import linear
 from epir.synthetic.identity import Geometry, Looks
 
 RED, GREEN, BLUE = (  # of evenly lit skin, 0..255 as displayed, from very light to very dark

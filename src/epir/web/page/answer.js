@@ -1,30 +1,29 @@
-// One result: the answer in words first, then the scores, the timeline, the frames, and what can be taken away.
+// One result: the answer first, then the scores, the timeline, the key frames and the downloads.
 
-import { bars } from "./bars.js";
-import { make } from "./dom.js";
+import { element } from "./dom.js";
+import { certainty, counted, labelClass, NOT_FOUND, score, seconds, sentence, title, topClass } from "./format.js";
 import { keyFrames } from "./keyframes.js";
 import { timeline } from "./timeline.js";
-import { certainty, counted, kind, NOT_FOUND, score, seconds, sentence, title } from "./words.js";
 
-/** Fill `place` with the result of `id`. `truth` is known for examples; `onForget` is called to drop the result. */
-export function showResult(place, id, result, { truth = null, onForget }) {
+/** Fill `section` with a result. `truth` is known for examples; `onDelete` is called to delete the result. */
+export function showResult(section, id, result, { truth = null, onDelete }) {
   const { movements } = result;
   const events = result.curve?.events ?? [];
   const eventOf = (movement) => events.find((event) => event.frames?.[0] === movement?.onset) ?? null;
   const strongest = Math.max(0, movements.findIndex((each) => each.onset === result.onset && each.apex === result.apex));
-  const head = make("div", { class: "answer", "aria-live": "polite" });
-  const faces = make("div");
+  const head = element("div", { class: "answer", "aria-live": "polite" });
+  const faces = element("div");
   const spotted = Boolean(result.curve?.time?.length);
   const curve = spotted ? timeline(result.curve, chooseEvent) : null;
-  const choices = movements.length > 1 ? chooser(movements, eventOf, choose) : null;
+  const choices = movements.length > 1 ? movementChooser(movements, eventOf, choose) : null;
 
   function choose(number) {
     const movement = movements[number] ?? result;
     const rank = number === strongest ? "Strongest" : `Number ${number + 1}`;
     const which = movements.length > 1 ? `${rank} of ${movements.length} movements` : null;
-    head.replaceChildren(...answerWords(movement, which, truth, result.judged_on));
+    head.replaceChildren(...answerHead(movement, which, truth, result.judged_on));
     head.classList.toggle("alone", head.childElementCount < 2);
-    faces.replaceChildren(...keyFrames(movement, eventOf(movement)));
+    faces.replaceChildren(...(movements.length ? keyFrames(movement, eventOf(movement)) : []));
     curve?.choose(eventOf(movement));
     choices?.querySelectorAll("input").forEach((radio, at) => (radio.checked = at === number));
   }
@@ -33,89 +32,105 @@ export function showResult(place, id, result, { truth = null, onForget }) {
     if (number >= 0) choose(number);
   }
 
-  place.replaceChildren(
+  section.replaceChildren(
     ...[
-      make("p", { class: "eyebrow" }, described(result, spotted)),
+      element("p", { class: "eyebrow" }, clipFacts(result, spotted)),
       head,
-      curve && make("h2", {}, movements.length ? "When it moved" : "How it moved"),
+      curve && element("h2", {}, movements.length ? "When it moved" : "Movement over time"),
       curve,
       choices,
-      movements.length > 0 && make("h2", {}, "What moved"),
+      movements.length > 0 && element("h2", {}, "What moved"),
       faces,
-      takeAway(id, result, onForget),
+      actions(id, result, onDelete),
     ].filter(Boolean),
   );
   choose(strongest);
 }
 
-function answerWords(movement, which, truth, judgedOn) {
+function answerHead(movement, which, truth, calibratedOn) {
   const found = movement.label !== NOT_FOUND;
-  const drawn = truth === "none" ? "no micro-expression" : truth;
-  const words = make(
+  const shown = truth === "none" ? "no micro-expression" : truth;
+  const text = element(
     "div",
-    { class: "answer-words" },
-    which && make("p", { class: "which" }, which),
-    make("h1", { class: `label ${kind(movement.label)}`, id: "result-title", tabindex: "-1" }, title(movement.label)),
-    make("p", { class: "certainty" }, certainty(movement, judgedOn)),
-    truth && make("p", { class: "truth" }, `This invented face was drawn to show: ${drawn}.`),
+    { class: "answer-text" },
+    which && element("p", { class: "which" }, which),
+    element("h1", { class: `label ${labelClass(movement.label)}`, id: "result-title", tabindex: "-1" }, title(movement.label)),
+    element("p", { class: "certainty" }, certainty(movement, calibratedOn)),
+    truth && element("p", { class: "truth" }, `Truth: this synthetic face shows ${shown}.`),
     warnings(movement.warnings ?? []),
   );
-  return found ? [words, bars(movement.scores)] : [words];
+  return found ? [text, scoreBars(movement.scores)] : [text];
 }
 
-/** What weakens an answer, null where nothing does. */
+/** A list with one bar per class, in the model's order, the highest highlighted. */
+export function scoreBars(scores) {
+  const top = topClass(scores);
+  const rows = Object.entries(scores).map(([name, value]) => {
+    const bar = element("i");
+    bar.style.inlineSize = `${100 * value}%`;
+    return element(
+      "li",
+      { class: name === top ? "top-score" : "" },
+      element("span", { class: "name" }, name),
+      element("span", { class: "value" }, score(value)),
+      element("span", { class: "track", "aria-hidden": "true" }, bar),
+    );
+  });
+  return element("ul", { class: "bars", "aria-label": "Calibrated scores" }, rows);
+}
+
+/** The warnings about an answer, null if there are none. */
 export function warnings(list) {
   if (!list.length) return null;
-  return make("ul", { class: "warnings" }, list.map((each) => make("li", {}, sentence(each))));
+  return element("ul", { class: "warnings" }, list.map((each) => element("li", {}, sentence(each))));
 }
 
-function described(result, spotted) {
+function clipFacts(result, spotted) {
   const parts = [result.input];
   if (spotted) {
     parts.push(counted(result.frames, "frame"), seconds(result.seconds));
-    parts.push(`${Number(result.fps.toPrecision(4))} frames a second`);
+    parts.push(`${Number(result.fps.toPrecision(4))} frames per second`);
   }
   return parts.filter(Boolean).join(" · ");
 }
 
-/** The movements as a list of choices: arrow keys move through it. */
-function chooser(movements, eventOf, choose) {
+/** The movements as radio buttons. */
+function movementChooser(movements, eventOf, choose) {
   const options = movements.map((movement, number) => {
     const event = eventOf(movement);
     const facts = [event && seconds(event.apex), score(Math.max(...Object.values(movement.scores)))];
-    return make(
+    return element(
       "label",
       {},
-      make("input", { type: "radio", name: "movement", value: number, change: () => choose(number) }),
-      make("span", {}, make("strong", {}, title(movement.label)), make("small", {}, facts.filter(Boolean).join(" · "))),
+      element("input", { type: "radio", name: "movement", value: number, change: () => choose(number) }),
+      element("span", {}, element("strong", {}, title(movement.label)), element("small", {}, facts.filter(Boolean).join(" · "))),
     );
   });
-  return make("fieldset", { class: "movements" }, make("legend", { class: "unseen" }, "Movements"), options);
+  return element("fieldset", { class: "movements" }, element("legend", { class: "visually-hidden" }, "Movements"), options);
 }
 
-function takeAway(id, result, onForget) {
+function actions(id, result, onDelete) {
   const link = new URL(`/r/${id}`, location.href).href;
-  const copy = make("button", { type: "button", class: "button" }, "Copy the link");
+  const copy = element("button", { type: "button", class: "button" }, "Copy link");
   copy.addEventListener("click", async () => {
-    copy.textContent = (await copied(link)) ? "Link copied" : link;
-    setTimeout(() => (copy.textContent = "Copy the link"), 4000);
+    copy.textContent = (await copyText(link)) ? "Link copied" : link;
+    setTimeout(() => (copy.textContent = "Copy link"), 4000);
   });
   const found = result.label !== NOT_FOUND;
   const picture = found ? "why.png" : "timeline.png";
-  const words = found ? "Picture of why" : "Picture of the timeline";
-  return make(
+  return element(
     "p",
     { class: "actions" },
-    make("a", { class: "button primary", href: "/", "data-route": true }, "Another clip"),
-    make("a", { class: "button", href: `/api/results/${id}/${picture}`, download: picture }, words),
-    make("a", { class: "button", href: `/api/results/${id}` }, "JSON"),
+    element("a", { class: "button primary", href: "/", "data-route": true }, "Another clip"),
+    element("a", { class: "button", href: `/api/results/${id}/${picture}`, download: picture }, found ? "Explanation (PNG)" : "Timeline (PNG)"),
+    element("a", { class: "button", href: `/api/results/${id}` }, "JSON"),
     copy,
-    make("button", { type: "button", class: "button quiet", click: onForget }, "Forget it"),
+    element("button", { type: "button", class: "button quiet", click: onDelete }, "Delete result"),
   );
 }
 
-/** Put text on the clipboard; a page that is not secure has none, and shows the text instead. */
-async function copied(text) {
+/** Copy text; false where there is no clipboard, as on a page without https. */
+async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;

@@ -1,4 +1,4 @@
-// The REST of this server. Whatever goes wrong comes out as a Problem with words and a fix.
+// Calls to the REST API of this server. Every error is a Problem with a fix.
 
 export class Problem extends Error {
   constructor(problem, fix, { status = 0, retry = 0 } = {}) {
@@ -7,31 +7,31 @@ export class Problem extends Error {
   }
 }
 
-const SILENT = new Problem("the server does not answer", "see whether epir serve is still running, then try again");
+const NO_RESPONSE = new Problem("the server does not respond", "check that epir serve is still running, then try again");
 
-/** JSON from the server; `null` where it answers without words. */
-export async function ask(path, options = {}) {
+/** The JSON of a response; `null` for 204. */
+export async function fetchJson(path, options = {}) {
   let response;
   try {
     response = await fetch(path, { cache: "no-store", ...options });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw SILENT;
+    throw NO_RESPONSE;
   }
-  const words = response.status === 204 ? null : await response.json().catch(() => null);
-  if (!response.ok) throw problemOf(response.status, words, response.headers.get("Retry-After"));
-  return words;
+  const body = response.status === 204 ? null : await response.json().catch(() => null);
+  if (!response.ok) throw problemOf(response.status, body, response.headers.get("Retry-After"));
+  return body;
 }
 
-/** Send a form; `onShare` hears the share of it that has left. `signal` stops it. */
-export function send(path, form, onShare, signal) {
+/** POST a form; `onProgress` gets the fraction sent so far, `signal` aborts. */
+export function postForm(path, form, onProgress, signal) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open("POST", path);
     request.responseType = "json";
-    request.upload.onprogress = (event) => event.lengthComputable && onShare(event.loaded / event.total);
-    request.onerror = () => reject(SILENT);
-    request.onabort = () => reject(new DOMException("stopped", "AbortError"));
+    request.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
+    request.onerror = () => reject(NO_RESPONSE);
+    request.onabort = () => reject(new DOMException("aborted", "AbortError"));
     request.onload = () => {
       if (request.status < 300 && request.response) resolve(request.response);
       else reject(problemOf(request.status, request.response, request.getResponseHeader("Retry-After")));
@@ -41,8 +41,8 @@ export function send(path, form, onShare, signal) {
   });
 }
 
-function problemOf(status, words, retry) {
-  const problem = words?.problem ?? `the server answered ${status}`;
-  const fix = words?.fix ?? "try again; if it stays so, look at what epir serve prints";
+function problemOf(status, body, retry) {
+  const problem = body?.problem ?? `the server responded with status ${status}`;
+  const fix = body?.fix ?? "try again; if it happens again, see what epir serve prints";
   return new Problem(problem, fix, { status, retry: Number(retry) || 0 });
 }

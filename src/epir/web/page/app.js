@@ -1,54 +1,55 @@
-// The page: which part of it is seen, and what leads from one to the next.
+// The page: which section is visible, and what leads from one to the next.
 
 import { showResult } from "./answer.js";
-import { ask, Problem, send } from "./api.js";
+import { fetchJson, postForm, Problem } from "./api.js";
 import { openCamera } from "./camera.js";
-import { find } from "./dom.js";
+import { byId } from "./dom.js";
 import { showExamples } from "./examples.js";
-import { follow, showSending } from "./following.js";
-import { clipForm, inOrder, isPicture, listen, refuse, showPair, takeOptions } from "./intake.js";
-import { bytes, counted, NOT_FOUND, sentence, title } from "./words.js";
+import { bytes, counted, NOT_FOUND, sentence, title } from "./format.js";
+import { checkFiles, clipForm, isPicture, listenForFiles, showPair, sortPictures, takeOptions } from "./input.js";
+import { showSending, waitForJob } from "./progress.js";
 
-const VIEWS = ["start", "pair", "working", "problem", "result", "camera"];
-const TRUTHS = "epir-truths"; // what the examples of this tab were drawn to show, by the result's id
+const SECTIONS = ["start", "pair", "working", "problem", "result", "camera"];
+const TRUTHS = "epir-truths"; // session storage: what each example shows, by the id of its result
+const CAN_RETRY = [0, 503, 504]; // no response, busy, timed out
 
 let health = null;
 let pictures = [];
-let work = new AbortController();
+let controller = new AbortController(); // aborts the current upload or wait
 const camera = openCamera(() => health?.limits);
 
-/** Show one part of the page and put the reading point there. */
-function show(view, { focus = true } = {}) {
-  for (const name of VIEWS) find(name).hidden = name !== view;
-  const mode = view === "camera" ? "camera" : "clip";
+/** Show one section and move the focus to its title. */
+function show(name, { focus = true } = {}) {
+  for (const each of SECTIONS) byId(each).hidden = each !== name;
+  const input = name === "camera" ? "camera" : "clip";
   for (const link of document.querySelectorAll("nav [data-for]")) {
-    if (link.dataset.for === mode) link.setAttribute("aria-current", "page");
+    if (link.dataset.for === input) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   if (!focus) return;
   scrollTo(0, 0);
-  find(`${view}-title`)?.focus({ preventScroll: true });
+  byId(`${name}-title`)?.focus({ preventScroll: true });
 }
 
-function showProblem(error, again = null) {
+function showProblem(error, retry = null) {
   if (error.name === "AbortError") return;
   if (!(error instanceof Problem)) {
     console.error(error);
-    error = new Problem("the page made a mistake", "load it again");
+    error = new Problem("something went wrong on this page", "reload it");
   }
-  find("problem-words").textContent = sentence(error.problem);
-  find("problem-fix").textContent = sentence(error.fix);
-  const button = find("problem-again");
-  button.hidden = !again || ![0, 503, 504].includes(error.status);
-  button.onclick = again;
+  byId("problem-text").textContent = sentence(error.problem);
+  byId("problem-fix").textContent = sentence(error.fix);
+  const button = byId("problem-retry");
+  button.hidden = !retry || !CAN_RETRY.includes(error.status);
+  button.onclick = retry;
   document.title = "EPIR: no answer";
   show("problem");
 }
 
-/** Whatever the address says: the start, a result, or the camera. */
+/** Show what the address asks for: the start, a result, or the camera. */
 function route({ focus = true } = {}) {
-  work.abort();
-  work = new AbortController();
+  controller.abort();
+  controller = new AbortController();
   camera.stop();
   pictures = [];
   const id = location.pathname.match(/^\/r\/([\w-]+)$/)?.[1];
@@ -56,9 +57,9 @@ function route({ focus = true } = {}) {
     document.title = "EPIR: camera";
     show("camera", { focus });
   } else if (id) {
-    wait(id, "");
+    awaitResult(id, "");
   } else {
-    document.title = "EPIR: what did the face do?";
+    document.title = "EPIR: micro-expression recognition";
     show("start", { focus });
   }
 }
@@ -68,84 +69,84 @@ function go(address) {
   route();
 }
 
-/** Files from anywhere: a video leaves at once, pictures are first put in order. */
-function take(files) {
+/** Take chosen or dropped files: a video is sent at once, pictures are first put in order. */
+function takeFiles(files) {
   try {
     if (pictures.length === 1 && files.length === 1 && isPicture(files[0])) files = [...pictures, ...files];
-    refuse(files, health?.limits);
+    checkFiles(files, health?.limits);
   } catch (error) {
     showProblem(error);
     return;
   }
   if (location.pathname !== "/" || location.hash) history.pushState(null, "", "/");
   camera.stop();
-  if (files.every(isPicture)) orderPictures(inOrder(files));
+  if (files.every(isPicture)) orderPictures(sortPictures(files));
   else submit(files, takeOptions());
 }
 
 function orderPictures(files) {
   pictures = files;
   showPair(files, orderPictures);
-  if (find("pair").hidden) show("pair");
+  if (byId("pair").hidden) show("pair");
 }
 
-/** Send a clip (or the name of an example) and wait for its answer. */
-async function submit(files, options, truth = null) {
-  const name = options.find(([key]) => key === "example") ? truth.title : files.map((file) => file.name).join(", ");
-  const again = () => submit(files, options, truth);
-  work.abort();
-  work = new AbortController();
-  find("working-stop").onclick = () => go("/");
+/** Send a clip, or the name of an example, and wait for its answer. */
+async function submit(files, options, example = null) {
+  const name = example ? example.title : files.map((file) => file.name).join(", ");
+  const retry = () => submit(files, options, example);
+  controller.abort();
+  controller = new AbortController();
+  byId("working-stop").onclick = () => go("/");
   showSending(name);
   show("working");
   try {
     const form = clipForm(files, options);
-    const ticket = await send("/api/predict?wait=false", form, (share) => showSending(name, share), work.signal);
-    if (truth) remember(ticket.id, truth.truth);
-    history.pushState(null, "", `/r/${ticket.id}`);
-    await wait(ticket.id, name, again);
+    const onProgress = (fraction) => showSending(name, fraction);
+    const job = await postForm("/api/predict?wait=false", form, onProgress, controller.signal);
+    if (example) storeTruth(job.id, example.truth);
+    history.pushState(null, "", `/r/${job.id}`);
+    await awaitResult(job.id, name, retry);
   } catch (error) {
-    showProblem(error, again);
+    showProblem(error, retry);
   }
 }
 
-async function wait(id, name, again = null) {
-  const { signal } = work;
-  if (find("working").hidden) {
+async function awaitResult(id, name, retry = null) {
+  const { signal } = controller;
+  if (byId("working").hidden) {
     showSending(name);
     show("working", { focus: false });
   }
-  find("working-stop").onclick = () => forget(id);
+  byId("working-stop").onclick = () => deleteResult(id);
   try {
-    const status = await follow(id, signal);
+    const status = await waitForJob(id, signal);
     if (status.error) throw new Problem(status.error.problem, status.error.fix, { status: 422 });
     const label = status.result.label;
     document.title = `EPIR: ${label === NOT_FOUND ? label : title(label)}`;
-    showResult(find("result"), id, status.result, { truth: remembered(id), onForget: () => forget(id) });
+    showResult(byId("result"), id, status.result, { truth: truthOf(id), onDelete: () => deleteResult(id) });
     show("result");
   } catch (error) {
-    showProblem(error, again);
+    showProblem(error, retry);
   }
 }
 
-function forget(id) {
-  ask(`/api/results/${encodeURIComponent(id)}`, { method: "DELETE" }).catch(() => {}); // gone already is as good
+function deleteResult(id) {
+  fetchJson(`/api/results/${encodeURIComponent(id)}`, { method: "DELETE" }).catch(() => {}); // it may have expired
   go("/");
 }
 
-function remember(id, truth) {
-  sessionStorage.setItem(TRUTHS, JSON.stringify({ ...JSON.parse(sessionStorage.getItem(TRUTHS) ?? "{}"), [id]: truth }));
+const truths = () => JSON.parse(sessionStorage.getItem(TRUTHS) ?? "{}");
+const truthOf = (id) => truths()[id] ?? null;
+
+function storeTruth(id, truth) {
+  sessionStorage.setItem(TRUTHS, JSON.stringify({ ...truths(), [id]: truth }));
 }
 
-function remembered(id) {
-  return JSON.parse(sessionStorage.getItem(TRUTHS) ?? "{}")[id] ?? null;
-}
-
-function describe() {
+function showLimits() {
   const { limits, model, version } = health;
-  const words = [limits.bytes && bytes(limits.bytes), limits.seconds && counted(limits.seconds, "second")];
-  find("limits").textContent = `Up to ${words.filter(Boolean).join(" or ")}. Best at 50 frames a second or more.`;
-  find("about").textContent = `EPIR ${version}, model ${model.name}: ${model.classes.join(", ")}.`;
+  const parts = [limits.bytes && bytes(limits.bytes), limits.seconds && counted(limits.seconds, "second")];
+  byId("limits").textContent = `Up to ${parts.filter(Boolean).join(" or ")}. Best at 50 frames per second or more.`;
+  byId("about").textContent = `EPIR ${version}, model ${model.name}: ${model.classes.join(", ")}.`;
 }
 
 document.addEventListener("click", (event) => {
@@ -155,13 +156,13 @@ document.addEventListener("click", (event) => {
   go(link.getAttribute("href"));
 });
 addEventListener("popstate", () => route());
-find("pair-go").addEventListener("click", () => submit(pictures, takeOptions()));
-find("options").addEventListener("submit", (event) => event.preventDefault());
+byId("pair-go").addEventListener("click", () => submit(pictures, takeOptions()));
+byId("options").addEventListener("submit", (event) => event.preventDefault());
 document.querySelector(".skip").addEventListener("click", (event) => {
-  event.preventDefault(); // the address stays: it says what is seen
-  find("main").focus();
+  event.preventDefault(); // keep the address: it decides which section is visible
+  byId("main").focus();
 });
-listen(take);
+listenForFiles(takeFiles);
 route({ focus: false });
-ask("/api/health").then((words) => ((health = words), describe()), () => {});
+fetchJson("/api/health").then((body) => ((health = body), showLimits()), () => {});
 showExamples((example) => submit([], [["example", example.name]], example));

@@ -1,151 +1,193 @@
-// The camera: the last seconds of frames, sent to this server as soon as the answer before is back.
+// The camera: the last seconds of frames, sent as soon as the previous answer is back, and the answer beside the picture.
 
-import { ask, Problem } from "./api.js";
-import { find, make } from "./dom.js";
-import { clear, tell, tellNothing } from "./live.js";
-import { sentence } from "./words.js";
+import { scoreBars, warnings } from "./answer.js";
+import { fetchJson, Problem } from "./api.js";
+import { byId, element } from "./dom.js";
+import { labelClass, NOT_FOUND, score, sentence, title, topClass } from "./format.js";
+import { timeline } from "./timeline.js";
 
-const WINDOW = 2000; // ms of the past that are looked at
-const LEAST = 900; // ms before the first look
-const SIDE = 480; // px: the longer side of what is sent
+const WINDOW = 2000; // ms of frames in one request
+const MIN_WINDOW = 900; // ms before the first request
+const SIDE = 480; // px: the longer side of the frames sent
 const QUALITY = 0.9;
-const WISHES = {
+const LOW_RATE = 50; // frames per second below which a micro-expression may be missed
+const CONSTRAINTS = {
   audio: false,
   video: { facingMode: "user", width: { ideal: 640 }, height: { ideal: 480 }, frameRate: { ideal: 120 } },
 };
-const HIDDEN = new Problem("the browser gives no camera to this page", "open it as localhost, or over https");
-const TAKEN = new Problem("the camera was unplugged or taken away", "start it again");
+const UNAVAILABLE = new Problem("the browser does not allow this page to use a camera", "open it as localhost, or over https");
+const DISCONNECTED = new Problem("the camera was disconnected", "start it again");
 
-/** The camera's part of the page; `limitsOf` says what the server takes. Gives back {start, stop}. */
-export function openCamera(limitsOf) {
-  const video = find("camera-video");
+/** The camera section of the page; `getLimits` gives the server's limits. Returns {start, stop}. */
+export function openCamera(getLimits) {
+  const video = byId("camera-video");
   const canvas = document.createElement("canvas");
   let stream = null;
   let frames = [];
-  let halt = new AbortController();
+  let controller = new AbortController();
 
   async function start() {
     stop();
-    halt = new AbortController();
-    const { signal } = halt;
-    find("camera-problem").replaceChildren();
-    find("camera-hint").textContent = "Waiting for the camera.";
+    controller = new AbortController();
+    const { signal } = controller;
+    byId("camera-problem").replaceChildren();
+    byId("camera-hint").textContent = "Waiting for the camera.";
     try {
-      if (!navigator.mediaDevices) throw HIDDEN;
-      const opened = await navigator.mediaDevices.getUserMedia(WISHES);
+      if (!navigator.mediaDevices) throw UNAVAILABLE;
+      const opened = await navigator.mediaDevices.getUserMedia(CONSTRAINTS);
       if (signal.aborted) return release(opened);
       stream = opened;
-      stream.getVideoTracks()[0].addEventListener("ended", () => fail(TAKEN));
+      stream.getVideoTracks()[0].addEventListener("ended", () => fail(DISCONNECTED));
       video.srcObject = stream;
       await video.play();
-      running(true);
+      setRunning(true);
       capture(signal);
-      await look(signal);
+      await inferLoop(signal);
     } catch (error) {
-      if (!signal.aborted) fail(worded(error));
+      if (!signal.aborted) fail(cameraProblem(error));
     }
   }
 
   function stop() {
-    halt.abort();
+    controller.abort();
     if (stream) release(stream);
     stream = null;
     frames = [];
     video.srcObject = null;
-    running(false);
+    setRunning(false);
   }
 
   function fail(error) {
     stop();
-    const problem = make("p", { class: "problem" }, sentence(error.problem));
-    const fix = make("p", { class: "fix" }, sentence(error.fix));
-    find("camera-problem").replaceChildren(make("div", { class: "card warning" }, problem, fix));
+    const problem = element("p", { class: "problem" }, sentence(error.problem));
+    const fix = element("p", { class: "fix" }, sentence(error.fix));
+    byId("camera-problem").replaceChildren(element("div", { class: "card warning" }, problem, fix));
   }
 
-  function running(on) {
-    find("camera-start").hidden = on;
-    find("camera-stop").hidden = !on;
-    find("camera-hint").hidden = on;
-    find("camera-hint").textContent = "The camera is off.";
-    find("camera-figures").hidden = !on;
-    find("camera-tips").hidden = on;
-    if (!on) clear();
+  function setRunning(on) {
+    byId("camera-start").hidden = on;
+    byId("camera-stop").hidden = !on;
+    byId("camera-hint").hidden = on;
+    byId("camera-hint").textContent = "The camera is off.";
+    byId("camera-figures").hidden = !on;
+    byId("camera-tips").hidden = on;
+    if (!on) clearAnswer();
   }
 
   /** Keep the frames of the last seconds as small JPEGs with their times. */
   function capture(signal) {
     let encoding = 0;
-    const each = (now, meta) => {
+    const onFrame = (now, metadata) => {
       if (signal.aborted) return;
-      video.requestVideoFrameCallback(each);
-      if (encoding > 3) return; // the machine is behind: leave this frame out
-      const share = Math.min(1, SIDE / Math.max(video.videoWidth, video.videoHeight));
-      canvas.width = Math.round(share * video.videoWidth);
-      canvas.height = Math.round(share * video.videoHeight);
+      video.requestVideoFrameCallback(onFrame);
+      if (encoding > 3) return; // too slow for this frame: drop it
+      const scale = Math.min(1, SIDE / Math.max(video.videoWidth, video.videoHeight));
+      canvas.width = Math.round(scale * video.videoWidth);
+      canvas.height = Math.round(scale * video.videoHeight);
       canvas.getContext("2d").drawImage(video, 0, 0, canvas.width, canvas.height);
       encoding++;
-      const time = meta.captureTime ?? now;
+      const time = metadata.captureTime ?? now;
       canvas.toBlob(
         (blob) => {
           encoding--;
           if (signal.aborted || !blob) return;
           if (frames.some((frame) => Math.abs(frame.time - time) < 0.5)) return; // the same frame twice
           const recent = [...frames, { blob, time }].filter((frame) => frame.time > time - WINDOW);
-          frames = recent.sort((a, b) => a.time - b.time).slice(-most());
+          frames = recent.sort((a, b) => a.time - b.time).slice(-maxFrames());
         },
         "image/jpeg",
         QUALITY,
       );
     };
-    video.requestVideoFrameCallback(each);
+    video.requestVideoFrameCallback(onFrame);
   }
 
-  const most = () => limitsOf()?.live_frames ?? 120;
+  const maxFrames = () => getLimits()?.live_frames ?? 120;
 
-  /** Ask again and again, one question at a time. */
-  async function look(signal) {
-    let seen = 0;
+  /** Send the latest frames again and again, one request at a time. */
+  async function inferLoop(signal) {
+    let latest = 0;
     while (!signal.aborted) {
-      const shots = frames.slice();
-      const length = shots.length ? shots.at(-1).time - shots[0].time : 0;
-      if (length < LEAST || shots.at(-1).time === seen) {
+      const sent = frames.slice();
+      const length = sent.length ? sent.at(-1).time - sent[0].time : 0;
+      if (length < MIN_WINDOW || sent.at(-1).time === latest) {
         await pause(100);
         continue;
       }
-      seen = shots.at(-1).time;
-      const begun = performance.now();
+      latest = sent.at(-1).time;
+      const began = performance.now();
       try {
-        const answer = await ask("/api/live", { method: "POST", body: liveForm(shots), signal });
-        if (!signal.aborted) tell(answer, (1000 * (shots.length - 1)) / length, performance.now() - begun);
+        const answer = await fetchJson("/api/live", { method: "POST", body: liveForm(sent), signal });
+        if (!signal.aborted) showAnswer(answer, (1000 * (sent.length - 1)) / length, performance.now() - began);
       } catch (error) {
         if (signal.aborted) return;
-        if (error.status === 503) await busy(error);
-        else if (error.status === 422) tellNothing("Nothing to see", error);
-        else throw error;
+        if (error.status === 422) showNotice("No answer", error);
+        else if (error.status === 503) {
+          showNotice("Waiting", error);
+          await pause(1000 * (error.retry || 1));
+        } else throw error;
       }
       await pause(60);
     }
   }
 
-  async function busy(error) {
-    tellNothing("Waiting", error);
-    await pause(1000 * (error.retry || 1));
-  }
-
-  find("camera-start").addEventListener("click", start);
-  find("camera-stop").addEventListener("click", () => (stop(), find("camera-start").focus()));
+  byId("camera-start").addEventListener("click", start);
+  byId("camera-stop").addEventListener("click", () => (stop(), byId("camera-start").focus()));
   addEventListener("pagehide", stop);
   return { start, stop };
 }
 
-function liveForm(shots) {
+function liveForm(frames) {
   const form = new FormData();
-  shots.forEach((shot, number) => form.append("frames", shot.blob, `${number}.jpg`));
-  form.append("times", shots.map((shot) => (shot.time - shots[0].time).toFixed(1)).join(","));
+  frames.forEach((frame, number) => form.append("frames", frame.blob, `${number}.jpg`));
+  form.append("times", frames.map((frame) => (frame.time - frames[0].time).toFixed(1)).join(","));
   return form;
 }
 
-function worded(error) {
+/** Show an answer, the frame rate of the camera and the latency. */
+function showAnswer(answer, rate, latency) {
+  const found = answer.label !== NOT_FOUND;
+  const top = topClass(answer.scores);
+  byId("camera-answer").replaceChildren(
+    element("p", { class: `label ${labelClass(answer.label)}` }, found ? title(answer.label) : "No movement"),
+    element("p", { class: "certainty" }, liveCertainty(answer, top)),
+    ...(top ? [scoreBars(answer.scores)] : []),
+  );
+  if (found) byId("camera-status").textContent = `${title(answer.label)}${top ? `, ${score(answer.scores[top])}` : ""}`;
+  const figures = [
+    ["Frames per second", String(Math.round(rate))],
+    ["Latency", `${(latency / 1000).toFixed(1)} s`],
+  ].map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)));
+  byId("camera-figures").replaceChildren(...figures);
+  const notes = (answer.warnings ?? []).filter((each) => !each.includes("frame rate"));
+  if (rate < LOW_RATE) {
+    notes.unshift(`the camera gives ${Math.round(rate)} frames per second: below ${LOW_RATE}, a micro-expression may be missed`);
+  }
+  byId("camera-warnings").replaceChildren(...(warnings(notes)?.children ?? []));
+  if (answer.curve?.time?.length) byId("camera-curve").replaceChildren(timeline(answer.curve));
+}
+
+function liveCertainty(answer, top) {
+  if (!top) return "No micro-expression in the last two seconds.";
+  const value = score(answer.scores[top]);
+  return answer.label === top ? `Score ${value}` : `Most likely ${top}, but its score is only ${value}.`;
+}
+
+/** Show a passing problem, such as no face or a busy server; the camera goes on. */
+function showNotice(text, error) {
+  byId("camera-answer").replaceChildren(
+    element("p", { class: "label none" }, text),
+    element("p", { class: "certainty" }, `${sentence(error.problem)} ${sentence(error.fix)}`),
+  );
+  byId("camera-warnings").replaceChildren();
+}
+
+function clearAnswer() {
+  for (const id of ["camera-answer", "camera-figures", "camera-curve", "camera-warnings"]) byId(id).replaceChildren();
+  byId("camera-status").textContent = "";
+}
+
+function cameraProblem(error) {
   if (error instanceof Problem) return error;
   const known = {
     NotAllowedError: ["the browser may not use the camera", "allow it for this page in the browser, then start again"],

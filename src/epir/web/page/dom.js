@@ -1,16 +1,16 @@
-// Elements from values. Text is only ever set as text: nothing a server or a file name says becomes markup.
+// DOM helpers. Text is only ever set as text: nothing a server or a file name contains becomes markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-export const find = (id) => document.getElementById(id);
+export const byId = (id) => document.getElementById(id);
 
-/** An element with attributes and children; strings become text, functions become listeners. */
-export function make(tag, attributes = {}, ...children) {
+/** An HTML element with attributes and children; strings become text, functions become listeners. */
+export function element(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** The same for a drawing. */
-export function draw(tag, attributes = {}, ...children) {
+/** The same for SVG. */
+export function svgElement(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
@@ -24,4 +24,4 @@ function fill(node, attributes, children) {
   return node;
 }
 
-export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+export const prefersReducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,19 +1,19 @@
-// The invented faces that the server offers, as buttons that move when looked at.
+// The synthetic faces that the server offers, as buttons whose thumbnail plays on hover.
 
-import { ask } from "./api.js";
-import { calm, find, make } from "./dom.js";
+import { fetchJson } from "./api.js";
+import { byId, element, prefersReducedMotion } from "./dom.js";
 
-/** Fill the list of examples; `onChoose` gets one of them. */
+/** Fill the list of examples; `onChoose` gets the chosen one. */
 export async function showExamples(onChoose) {
-  const examples = await ask("/api/examples").catch(() => []);
-  const place = find("examples");
-  place.hidden = examples.length === 0;
+  const examples = await fetchJson("/api/examples").catch(() => []);
+  const section = byId("examples");
+  section.hidden = examples.length === 0;
   const tiles = examples.map((example) => tile(example, onChoose));
-  place.querySelector("ul").replaceChildren(...tiles.map((each) => make("li", {}, each)));
+  section.querySelector("ul").replaceChildren(...tiles.map((each) => element("li", {}, each)));
   for (const [number, each] of tiles.entries()) await load(each.querySelector("video"), examples[number]);
 }
 
-/** One thumbnail after the other: the server may still be drawing, and the clip of the user goes first. */
+/** Load one thumbnail after the other: the server may still be rendering them, after the user's own clip. */
 function load(video, example) {
   return new Promise((resolve) => {
     video.addEventListener("loadeddata", resolve, { once: true });
@@ -23,7 +23,7 @@ function load(video, example) {
 }
 
 function tile(example, onChoose) {
-  const video = make("video", {
+  const video = element("video", {
     loop: true,
     playsinline: true,
     preload: "auto",
@@ -31,20 +31,20 @@ function tile(example, onChoose) {
     "aria-hidden": "true",
   });
   video.muted = true;
-  const button = make(
+  const button = element(
     "button",
     { type: "button", class: "example", click: () => onChoose(example) },
-    make("span", { class: "thumb" }, video),
-    make("strong", {}, example.title),
-    make("small", {}, `${(example.frames / example.fps).toFixed(1)} seconds`),
+    element("span", { class: "thumb" }, video),
+    element("strong", {}, example.title),
+    element("small", {}, `${(example.frames / example.fps).toFixed(1)} seconds`),
   );
-  const play = () => calm() || video.play().catch(() => {});
-  const rest = () => {
+  const play = () => prefersReducedMotion() || video.play().catch(() => {});
+  const reset = () => {
     video.pause();
     video.currentTime = 0;
   };
   for (const name of ["pointerenter", "focus"]) button.addEventListener(name, play);
-  for (const name of ["pointerleave", "blur"]) button.addEventListener(name, rest);
+  for (const name of ["pointerleave", "blur"]) button.addEventListener(name, reset);
   video.addEventListener("error", () => video.classList.add("unplayable"));
   return button;
 }

@@ -1,34 +1,34 @@
-// Onset and apex of one movement side by side, and what the model made of them.
+// Onset and apex of one movement side by side, and the flow, tokens or attention over the face.
 
-import { make } from "./dom.js";
-import { seconds } from "./words.js";
+import { element } from "./dom.js";
+import { seconds } from "./format.js";
 
 const OVERLAYS = [
-  ["flow", "Flow", "Where the skin went from onset to apex: colour and arrows give the direction. The head's own motion is taken off."],
-  ["tokens", "Tokens", "Patches of one colour were merged into one token; the thick frames are the tokens the heads chose."],
-  ["rollout", "Attention", "How much attention reaches each patch through all layers, as the mean of the heads."],
+  ["flow", "Flow", "How the skin moved from onset to apex: colour and arrows give the direction. Head motion is removed."],
+  ["tokens", "Tokens", "Patches of one colour were merged into one token. Thick outlines mark the tokens the model selected."],
+  ["rollout", "Attention", "How much attention each patch gets through all layers, averaged over the heads."],
 ];
 
-/** The pictures of one movement; `event` has its times in seconds, null where it was not spotted. */
+/** The pictures of one movement; `event` has its times in seconds, null if they are not known. */
 export function keyFrames(movement, event) {
   const { pictures } = movement;
   if (!pictures) return [];
-  if (!pictures.onset) return [make("p", { class: "note" }, "Only the strongest movements of a clip have pictures.")];
-  const onset = shot(pictures.onset, "Onset", event && seconds(event.onset), "The face before it moves");
-  const apex = shot(pictures.apex, "Apex", event && seconds(event.apex), "The face at its strongest");
-  return [make("div", { class: "keyframes" }, onset, flippable(apex, pictures), overlay(pictures))];
+  if (!pictures.onset) return [element("p", { class: "note" }, "Only the strongest movements of a clip have pictures.")];
+  const onset = keyFrame(pictures.onset, "Onset", event && seconds(event.onset), "The face before it moves");
+  const apex = keyFrame(pictures.apex, "Apex", event && seconds(event.apex), "The face at its strongest");
+  return [element("div", { class: "keyframes" }, onset, flippable(apex, pictures), overlay(pictures))];
 }
 
-function shot(source, name, time, words) {
-  return make(
+function keyFrame(source, name, time, alt) {
+  return element(
     "figure",
-    { class: "shot" },
-    make("img", { src: source, alt: words, width: 320, height: 320 }),
-    make("figcaption", {}, make("strong", {}, name), time && make("span", {}, time)),
+    { class: "keyframe" },
+    element("img", { src: source, alt, width: 320, height: 320 }),
+    element("figcaption", {}, element("strong", {}, name), time && element("span", {}, time)),
   );
 }
 
-/** The apex with a button that turns it into the onset and back, twice a second: the eye sees what moved. */
+/** The apex with a button that alternates it with the onset twice a second, so that the movement is visible. */
 function flippable(figure, pictures) {
   const image = figure.querySelector("img");
   const caption = figure.querySelector("figcaption strong");
@@ -37,8 +37,8 @@ function flippable(figure, pictures) {
     image.src = pictures[name];
     caption.textContent = name === "onset" ? "Onset" : "Apex";
   };
-  const button = make("button", { type: "button", class: "flip", "aria-pressed": "false" }, "Flip");
-  button.title = "Show onset and apex in turn";
+  const button = element("button", { type: "button", class: "flip", "aria-pressed": "false" }, "Flip");
+  button.title = "Alternate between onset and apex";
   button.addEventListener("click", () => {
     const on = button.getAttribute("aria-pressed") !== "true";
     button.setAttribute("aria-pressed", String(on));
@@ -55,27 +55,27 @@ function flippable(figure, pictures) {
   return figure;
 }
 
-/** One picture with a choice of what is laid over the face. */
+/** One picture with a choice of overlays. */
 function overlay(pictures) {
   const choices = OVERLAYS.filter(([key]) => pictures[key]);
   if (!choices.length) return null;
-  const image = make("img", { width: 320, height: 320 });
-  const words = make("p", { class: "note" });
+  const image = element("img", { width: 320, height: 320 });
+  const note = element("p", { class: "note" });
   const choose = ([key, name, text]) => {
     image.src = pictures[key];
     image.alt = `${name} on the face`;
-    words.textContent = text;
+    note.textContent = text;
   };
   const group = `overlay-${Math.random().toString(36).slice(2)}`;
   const options = choices.map((choice, number) =>
-    make(
+    element(
       "label",
       {},
-      make("input", { type: "radio", name: group, value: choice[0], checked: number === 0, change: () => choose(choice) }),
-      make("span", {}, choice[1]),
+      element("input", { type: "radio", name: group, value: choice[0], checked: number === 0, change: () => choose(choice) }),
+      element("span", {}, choice[1]),
     ),
   );
   choose(choices[0]);
-  const switches = make("fieldset", { class: "switch" }, make("legend", { class: "unseen" }, "Laid over the face"), options);
-  return make("figure", { class: "shot overlay" }, image, make("figcaption", {}, switches), words);
+  const switches = element("fieldset", { class: "switch" }, element("legend", { class: "visually-hidden" }, "Overlay"), options);
+  return element("figure", { class: "keyframe overlay" }, image, element("figcaption", {}, switches), note);
 }

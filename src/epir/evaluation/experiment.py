@@ -1,0 +1,173 @@
+"""Everything that decides what a run predicts, in one frozen record, and how it follows from what the user asked for.
+
+Workers and engines are not part of it: they decide how long a run takes, never its predictions.
+"""
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from epir.core import config
+from epir.core.errors import ConfigError, EpirWarning
+from epir.models.folder import FREE, can_start, find_folder, read_config, shipped_folder
+from epir.models.registry import is_pipeline, list_models, model_settings, settings_from_dict
+from epir.models.settings import PRESETS as EPIR_PRESETS
+from epir.models.settings import SHIPPED
+from epir.training.recipe import BASELINE, FINETUNE, SCRATCH, TrainingSettings, training_recipe
+
+ZERO_SHOT = "zero-shot"
+FIXED = {"name": "--model", "classes": "--protocol", "map_size": "the map set"}  # what decides these model settings
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is trained, how, on which clips, and who is held out; equal experiments give equal predictions."""
+
+    protocol: str
+    classes: tuple[str, ...]
+    model: Any  # the settings of the model; their class depends on `model.name`
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    folds: str = "loso"  # loso, loco, the number of grouped folds, or zero-shot
+    seeds: int = 1  # the seeds are 0, 1, ...
+    maps: tuple[str, ...] = ()  # digests of the map sets
+    clips: str = ""  # digest of the clips that take part and their labels
+    weights: str = ""  # digest of the weights that training starts from or, in zero-shot, that predict
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1:
+            raise ConfigError(f"--seeds must be at least 1, not {self.seeds}", fix="for example --seeds 3")
+        if self.folds not in ("loso", "loco", ZERO_SHOT) and not (self.folds.isdecimal() and int(self.folds) >= 2):
+            raise ConfigError(
+                f"--folds cannot be {self.folds!r}", fix="use loso, loco or a number from 2, for example --folds 10"
+            )
+
+    @property
+    def digest(self) -> str:
+        """A short name for all of it."""
+        return config.digest(self)
+
+    @property
+    def is_zero_shot(self) -> bool:
+        """Whether given weights predict every clip once, without any training."""
+        return self.folds == ZERO_SHOT
+
+
+def read_experiment(path: Path) -> Experiment:
+    """The experiment in a run's `config.toml`."""
+    return experiment_from(config.toml_values(path))
+
+
+def experiment_from(values: Mapping[str, Any]) -> Experiment:
+    """The experiment of plain values, as `core.config.to_dict` gives them."""
+    plain = dict(values)
+    for name in plain:
+        config.refuse_unknown(name, [each.name for each in fields(Experiment)])
+    model = plain.pop("model", None)
+    if not isinstance(model, Mapping) or "name" not in model:
+        raise ConfigError("[model] has no name", fix='write name = "epir" under [model]')
+    settings = settings_from_dict(model)
+    training = config.from_dict(TrainingSettings, plain.pop("training", {}), section="training")
+    plain["classes"], plain["maps"] = tuple(plain.get("classes", ())), tuple(plain.get("maps", ()))
+    return Experiment(model=settings, training=training, **plain)
+
+
+class Resolved(NamedTuple):
+    """Complete settings, and notes on defaults that could not be used."""
+
+    model: Any
+    training: TrainingSettings
+    notes: tuple[str, ...] = ()
+
+
+def resolve_settings(
+    name: str, *, training: str | None, changes: Iterable[str], classes: int, map_size: int
+) -> Resolved:
+    """The settings of the model `name` and of its training, with all `--set` changes applied.
+
+    A network that starts from the weights of a model folder takes over their normalisation unless the user chose one.
+    Where the user named no recipe and the model's default cannot be used, another is, with a warning.
+    """
+    config.refuse_unknown(name, list_models(), what="model")
+    sections = _sections(changes, name)
+    model = model_settings(name, **{**sections["model"], "classes": classes, "map_size": map_size})
+    recipe = training_recipe(training or default_recipe(model))
+    chosen = config.from_dict(TrainingSettings, config.to_dict(recipe) | sections["training"], section="training")
+    notes = () if training else _substitution(model, chosen)
+    for note in notes:
+        warnings.warn(note, EpirWarning, stacklevel=3)
+    if chosen.start is None:
+        return Resolved(model, chosen, notes)
+    start = chosen.start if chosen.start == SHIPPED else chosen.start.resolve()
+    if start == SHIPPED and not can_start(model, shipped_folder()):
+        raise ConfigError(
+            f"the shipped weights do not fit {name!r} with these settings", fix=f"use --training {SCRATCH}"
+        )
+    if "normalise" not in sections["model"]:
+        model = replace(model, normalise=_normalisation(find_folder(start), model))
+    return Resolved(model, replace(chosen, start=start), notes)
+
+
+def default_recipe(model: Any) -> str:
+    """The recipe for a model, by its settings, that the user named no recipe for."""
+    if model.name in EPIR_PRESETS and can_start(model, shipped_folder()):
+        return FINETUNE
+    is_transformer = model.name in EPIR_PRESETS or model.name == "htnet"
+    return SCRATCH if is_transformer or is_pipeline(model.name) else BASELINE
+
+
+def first_weights(training: TrainingSettings) -> str:
+    """What training starts from, in words."""
+    if training.start is None:
+        return "random weights"
+    return "the shipped weights" if training.start == SHIPPED else f"the weights in {training.start}"
+
+
+def _substitution(model: Any, used: TrainingSettings) -> tuple[str, ...]:
+    """A note where these settings have another default recipe than the model's usual settings have."""
+    usual = model_settings(model.name)
+    before = default_recipe(usual)
+    if before == default_recipe(model):
+        return ()
+    changed = config.differences(usual, replace(model, **{name: getattr(usual, name) for name in FREE}))
+    return (
+        f"the shipped weights do not fit {model.name} with {_listed(changed)}: training uses the recipe {used.name} "
+        f"({used.epochs} epochs, from {first_weights(used)}, model.normalise {model.normalise}) instead of the "
+        f"default {before}. The scores are not comparable with those of {before}.",
+    )
+
+
+def _listed(changed: Iterable[str]) -> str:
+    """`name: old -> new` lines as `model.name=new (not old)`."""
+    words = []
+    for line in changed:
+        name, _, values = line.partition(": ")
+        old, _, new = values.partition(" -> ")
+        words.append(f"model.{name}={new} (not {old})")
+    return ", ".join(words)
+
+
+def _normalisation(folder: Path, model: Any) -> Any:
+    """That of the model folder, where it says; a folder that is not there is refused when training starts."""
+    if not (folder / "config.json").exists():
+        return model.normalise
+    return read_config(folder).settings.get("normalise", model.normalise)
+
+
+def _sections(changes: Iterable[str], name: str) -> Mapping[str, dict[str, Any]]:
+    """The `--set` changes as settings of the model `name` and of its training."""
+    kinds = {"model": type(model_settings(name)), "training": TrainingSettings}
+    sections: dict[str, dict[str, Any]] = {"model": {}, "training": {}}
+    for change in changes:
+        dotted, value = config.read_change(change)
+        section, dot, setting = dotted.partition(".")
+        if not dot or section not in sections:
+            homes = [home for home in kinds if dotted in config.setting_names(kinds[home])]
+            fix = f"did you mean {homes[0]}.{dotted}?" if homes else "start the name with model. or training."
+            raise ConfigError(f"there is no setting {dotted!r}", fix=fix)
+        setting = config.current_name(setting, kinds[section], section=section)
+        if section == "model" and setting in FIXED:
+            raise ConfigError(f"model.{setting} follows from {FIXED[setting]}", fix=f"leave out --set {change}")
+        sections[section][setting] = value
+    return sections

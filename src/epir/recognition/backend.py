@@ -1,0 +1,147 @@
+"""Maps -> scores, by torch or by ONNX Runtime; both give the same answers.
+
+Axes: n maps, S map size, C classes
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.special import softmax
+
+from epir.core.config import from_dict
+from epir.core.errors import CheckpointError, ConfigError, MissingExtra
+from epir.flow.recipe import Recipe
+from epir.models.folder import ModelConfig, load_network, read_config
+from epir.reports.tokens import Tokens
+
+
+class Backend(Protocol):
+    """What a recognizer asks of a model."""
+
+    config: ModelConfig
+
+    @property
+    def map_size(self) -> int:
+        """The size of its maps."""
+
+    def scores(self, maps: np.ndarray) -> np.ndarray:
+        """Uncalibrated scores (n, C) of maps (n, 3, S, S)."""
+
+    def tokens(self, maps: np.ndarray) -> Sequence[Tokens | None]:
+        """What was merged and selected in each map, where the model can tell."""
+
+
+class TorchBackend:
+    """A model folder, run by torch."""
+
+    def __init__(self, folder: Path) -> None:
+        self.config = read_config(folder)
+        self.network = load_network(folder)
+
+    @property
+    def map_size(self) -> int:
+        """The size of its maps."""
+        return int(self.network.settings.map_size)
+
+    def scores(self, maps: np.ndarray) -> np.ndarray:
+        """Uncalibrated scores (n, C) of maps (n, 3, S, S)."""
+        from epir.training.fit import predict
+
+        return predict(self.network, maps, **self.config.views)
+
+    def tokens(self, maps: np.ndarray) -> Sequence[Tokens | None]:
+        """What was merged and selected in each map; None for models without tokens."""
+        from epir.evaluation.fold import token_records
+        from epir.reports.tokens import read_tokens
+
+        records = token_records(self.network, maps)
+        return [read_tokens(record, "the model") for record in records] if records else [None] * len(maps)
+
+
+class OnnxBackend:
+    """A file that `epir export` wrote, run by ONNX Runtime; it keeps no record of tokens."""
+
+    def __init__(self, path: Path, *, threads: int = 1) -> None:
+        from epir.recognition.export import read_metadata
+
+        runtime = onnx_runtime()
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        try:
+            self.session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # ONNX Runtime has a family of its own, without a common name
+            raise CheckpointError(
+                f"{path} cannot be opened: {error}", fix="write it again with epir export MODEL --out FILE.onnx"
+            ) from None
+        self.config = read_metadata(self.session.get_modelmeta().custom_metadata_map, path)
+
+    @property
+    def map_size(self) -> int:
+        """The size of its maps."""
+        return int(self.config.settings["map_size"])
+
+    def logits(self, maps: np.ndarray) -> np.ndarray:
+        """Logits (n, C) of maps (n, 3, S, S)."""
+        return self.session.run(None, {"maps": np.ascontiguousarray(maps, np.float32)})[0]
+
+    def scores(self, maps: np.ndarray) -> np.ndarray:
+        """Uncalibrated scores (n, C) of maps (n, 3, S, S)."""
+        import torch
+
+        from epir.training.augment import views
+
+        seen = views(torch.from_numpy(np.array(maps, np.float32)), **self.config.views)
+        return np.mean([softmax(self.logits(each.numpy()), axis=-1) for each in seen], axis=0)
+
+    def tokens(self, maps: np.ndarray) -> Sequence[Tokens | None]:
+        """Nothing: the exported graph gives logits alone."""
+        return [None] * len(maps)
+
+
+def onnx_runtime() -> Any:
+    """The module onnxruntime, or an error that says how to install it."""
+    try:
+        import onnxruntime
+    except ImportError:
+        raise MissingExtra.named("ONNX Runtime", "onnx") from None
+    return onnxruntime
+
+
+def read_recipe(notes: Mapping[str, Any]) -> Recipe:
+    """The flow recipe that a model's maps were made with; that of epir where its folder does not say."""
+    known = {each.name for each in fields(Recipe)}
+    values = {name: value for name, value in _recipe_values(notes).items() if name in known}
+    try:
+        return from_dict(Recipe, values, section="recipe") if "flow" in values else Recipe()
+    except ConfigError as error:
+        raise CheckpointError(
+            f"the flow recipe of this model cannot be used: {error.problem}",
+            fix="install the version of epir that wrote the model, or correct notes.recipe in its config.json",
+        ) from None
+
+
+def open_backend(path: Path, backend: str | None = None) -> Backend:
+    """The backend for a model: ONNX Runtime for an ONNX file or where it is asked for, else torch."""
+    if path.suffix == ".onnx":
+        if backend == "torch":
+            raise ConfigError(f"torch cannot run {path}", fix="give the model folder, or leave out the backend")
+        if not path.is_file():
+            raise CheckpointError(f"there is no file {path}", fix="write it with epir export MODEL --out FILE.onnx")
+        return OnnxBackend(path)
+    if backend != "onnx":
+        return TorchBackend(path)
+    exported = path / "model.onnx"
+    if not exported.exists():
+        raise CheckpointError(f"{path} has no model.onnx", fix=f"write it with epir export {path} --out {exported}")
+    return OnnxBackend(exported)
+
+
+def _recipe_values(notes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The flow recipe in a model's notes; of a mixture `epir`, or else the first that makes maps from pictures."""
+    recipe = notes.get("recipe") or {}
+    several = {each.get("name"): each for each in reversed(recipe.get("recipes", ())) if each.get("name") != "direct"}
+    return several.get("epir", next(reversed(several.values()))) if several else recipe

@@ -1,1 +1,0 @@
-"""Maps -> tokens, and what happens to tokens: shifted patches, merging, selection, rollout."""

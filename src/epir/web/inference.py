@@ -1,0 +1,204 @@
+"""The tasks of the worker process: answers for uploads and live frames, as JSON and pictures, and example videos."""
+
+import io
+import time
+from collections.abc import Mapping
+from http import HTTPStatus
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from epir.core.progress import Progress
+from epir.frames.picture import read_picture
+from epir.frames.reader import open_frames
+from epir.recognition.answer import Answer
+from epir.recognition.recognizer import Recognizer
+from epir.reports.pictures import jpeg
+from epir.reports.why import (
+    DOTS_PER_INCH,
+    draw_attention,
+    draw_flow,
+    draw_timeline,
+    draw_tokens,
+    draw_why,
+    seconds_of,
+)
+from epir.spotting.timeline import Movement, Timeline
+from epir.web.examples import example_video
+from epir.web.problems import RequestError
+
+MAX_POINTS = 1500  # of the curve, about one per pixel of a screen
+LIVE_KEYS = ("label", "confidence", "scores", "onset", "apex", "offset", "warnings")
+
+Output = tuple[dict[str, Any], dict[str, bytes]]  # the result, and its pictures by name
+
+
+def infer_clip(
+    recognizer: Recognizer, config: Mapping[str, Any], id: str, task: Mapping[str, Any], progress: Progress
+) -> Output:
+    """Answer for one video, two pictures or an example."""
+    began = time.monotonic()
+    clip: Any
+    if task.get("example"):
+        clip = example_video(task["example"], Path(config["private"]) / "examples", progress)
+    elif len(task["files"]) == 2:
+        clip = tuple(task["files"])
+    else:
+        clip = task["files"][0]
+    frames = 2 if isinstance(clip, tuple) else _checked_length(clip, task.get("fps"), config)
+    options = {name: task.get(name) for name in ("onset", "apex", "fps")}
+    answer = recognizer.predict(clip, **options, name=task["name"], progress=progress)
+    progress.start("drawing", 1)
+    result, pictures = answer_output(answer, frames, f"/api/results/{id}/", movements=config["movements"])
+    result["model"] = str(recognizer.backend.config.settings.get("name", "epir"))
+    result["judged_on"] = calibrated_on(recognizer.backend.config.notes)
+    result["elapsed_s"] = round(time.monotonic() - began, 3)
+    return result, pictures
+
+
+def infer_live(
+    recognizer: Recognizer, config: Mapping[str, Any], id: str, task: Mapping[str, Any], progress: Progress
+) -> Output:
+    """Answer for the last frames of a camera; no pictures."""
+    began = time.monotonic()
+    frames: list[np.ndarray] = []
+    for path in task["files"]:
+        frame = read_picture(path)
+        if frames and frame.shape != frames[0].shape:
+            raise RequestError("the frames differ in size", fix="send frames of one size")
+        if max(frame.shape[:2]) > config["live_side"]:
+            raise RequestError(
+                f"a live frame has {frame.shape[1]} x {frame.shape[0]} px",
+                fix=f"send frames of at most {config['live_side']} px a side",
+                status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            )
+        frames.append(frame)
+    answer = recognizer.predict(frames, fps=task["fps"], name="camera", progress=progress)
+    return {
+        **{name: value for name, value in answer.to_dict().items() if name in LIVE_KEYS},
+        "movements": [{name: each.to_dict()[name] for name in LIVE_KEYS} for each in answer.all],
+        "curve": motion_curve(answer),
+        "frames": len(frames),
+        "fps": round(task["fps"], 2),
+        "elapsed_ms": round(1000 * (time.monotonic() - began)),
+    }, {}
+
+
+def render_example(
+    recognizer: Recognizer, config: Mapping[str, Any], id: str, task: Mapping[str, Any], progress: Progress
+) -> Output:
+    """Render the video of an example before anyone asks for it."""
+    path = example_video(task["example"], Path(config["private"]) / "examples", progress)
+    return {"bytes": path.stat().st_size}, {}
+
+
+TASKS = {"predict": infer_clip, "live": infer_live, "example": render_example}
+
+
+def calibrated_on(notes: Mapping[str, Any]) -> str:
+    """Whose scores the model was calibrated on: `people`, or `invented people` (synthetic faces only)."""
+    corpora = notes.get("data", {}).get("corpora", {})
+    return "invented people" if set(corpora) == {"synthetic"} else "people"
+
+
+def answer_output(answer: Answer, frames: int, url: str, *, movements: int) -> Output:
+    """The answer as JSON and pictures; at most `movements` of a video get pictures, the strongest."""
+    pictures: dict[str, bytes] = {}
+    if answer.found:
+        pictures["why.png"] = _png(draw_why(answer))
+    if answer.timeline is not None:
+        pictures["timeline.png"] = _png(draw_timeline(answer))
+    of_clip = list(pictures)
+    drawn = _strongest(answer, movements)
+    listed = []
+    for number, each in enumerate(answer.all):
+        own = _movement_pictures(each, number) if number in drawn else {}
+        pictures |= own
+        listed.append({**each.to_dict(), "pictures": {name.split("-")[0]: url + name for name in own}})
+    fps = answer.fps
+    return {
+        **answer.to_dict(),
+        "movements": listed,
+        "pictures": {name.split(".")[0]: url + name for name in of_clip},
+        "frames": frames,
+        "seconds": round(frames / fps, 4) if fps else None,
+        "curve": motion_curve(answer),
+    }, pictures
+
+
+def motion_curve(answer: Answer) -> dict[str, Any]:
+    """The motion over time: times in seconds, motion in per cent of the face's width."""
+    timeline = answer.timeline
+    if timeline is None:
+        return {"time": [], "energy": [], "level": None, "events": [], "others": []}
+    places = _thinned(timeline.face)
+    times = seconds_of(timeline.numbers[places], timeline)
+    labels = {each.onset: each.label for each in answer.all}
+    return {
+        "time": [round(float(each), 4) for each in times],
+        "energy": [round(100 * float(each), 4) for each in timeline.face[places]],
+        "level": round(100 * timeline.level, 4),
+        "events": [_event(each, timeline, labels.get(each.onset, "movement")) for each in timeline.movements],
+        "others": [_event(each, timeline, each.kind) for each in timeline.others],
+    }
+
+
+def _event(movement: Movement, timeline: Timeline, label: str) -> dict[str, Any]:
+    numbers = (movement.onset, movement.apex, movement.offset)
+    times = (round(float(each), 4) for each in seconds_of(np.array(numbers), timeline))
+    return {**dict(zip(("onset", "apex", "offset"), times, strict=True)), "frames": list(numbers), "label": label}
+
+
+def _thinned(values: np.ndarray) -> np.ndarray:
+    """The indices of at most `MAX_POINTS` values, the largest of each stretch, so that no peak is lost."""
+    edges = np.linspace(0, len(values), min(len(values), MAX_POINTS) + 1).astype(int)
+    return np.array([low + int(values[low:high].argmax()) for low, high in pairwise(edges)], int)
+
+
+def _strongest(answer: Answer, count: int) -> set[int]:
+    """The indices of the movements that get pictures."""
+    if len(answer.all) <= count or answer.timeline is None:
+        return set(range(min(len(answer.all), count)))
+    strength = {each.onset: each.strength for each in answer.timeline.movements}
+    order = sorted(range(len(answer.all)), key=lambda index: -strength.get(answer.all[index].onset or 0, 0.0))
+    return set(order[:count])
+
+
+def _movement_pictures(answer: Answer, number: int) -> dict[str, bytes]:
+    evidence = answer.evidence
+    assert evidence is not None, "an answer with scores has evidence"
+    pictures = {
+        f"onset-{number}.jpg": jpeg(evidence.onset, quality=90),
+        f"apex-{number}.jpg": jpeg(evidence.apex, quality=90),
+        f"flow-{number}.png": _png(draw_flow(evidence.onset, evidence.flow)),
+    }
+    if answer.tokens is not None:
+        pictures[f"tokens-{number}.png"] = _png(draw_tokens(evidence.onset, answer.tokens))
+        pictures[f"rollout-{number}.png"] = _png(draw_attention(evidence.onset, answer.tokens))
+    return pictures
+
+
+def _png(figure: Any) -> bytes:
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=DOTS_PER_INCH, pil_kwargs={"compress_level": 4})
+    return out.getvalue()
+
+
+def _checked_length(path: Path, fps: float | None, config: Mapping[str, Any]) -> int:
+    """The number of frames of a video; refuses one that is too long or has too large frames."""
+    with open_frames(path) as frames:
+        count, rate = len(frames.numbers), fps or frames.fps
+        if count > config["max_frames"]:
+            raise _too_large(f"the video has {count} frames; the limit is {config['max_frames']}")
+        if rate and count / rate > config["max_seconds"]:
+            raise _too_large(f"the video lasts {count / rate:.0f} seconds; the limit is {config['max_seconds']:g}")
+        height, width = frames.read(frames.numbers[0]).shape[:2] if count else (0, 0)
+        if height * width > config["max_pixels"]:
+            raise _too_large(f"the frames have {width} x {height} px", "scale the video down, such as to 1280 x 720")
+    return count
+
+
+def _too_large(problem: str, fix: str = "cut it around the movement") -> RequestError:
+    return RequestError(problem, fix=fix, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)

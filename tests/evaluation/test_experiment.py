@@ -1,0 +1,156 @@
+import warnings
+from dataclasses import replace
+
+import pytest
+
+from epir.core.config import to_dict, write_toml
+from epir.core.errors import ConfigError, EpirWarning
+from epir.evaluation.experiment import (
+    Experiment,
+    experiment_from,
+    first_weights,
+    read_experiment,
+    resolve_settings,
+)
+from epir.models.folder import read_config, shipped_folder
+from epir.models.registry import create_model, list_models, model_settings
+from epir.models.settings import SHIPPED
+from epir.training.recipe import BASELINE, FINETUNE, SCRATCH, TrainingSettings, training_recipe
+
+EXPERIMENT = Experiment(
+    "sde", ("a", "b"), model_settings("epir", classes=2), TrainingSettings(lr=3e-5), maps=("d1", "d2")
+)
+
+
+@pytest.mark.parametrize("model", list_models())
+def test_an_experiment_survives_its_file(tmp_path, model):
+    experiment = replace(EXPERIMENT, model=model_settings(model, classes=2))
+    write_toml(experiment, tmp_path / "config.toml")
+    assert read_experiment(tmp_path / "config.toml") == experiment
+
+
+@pytest.mark.parametrize("folds", ["loso", "loco", "2", "10", "zero-shot"])
+def test_folds_that_exist(folds):
+    assert replace(EXPERIMENT, folds=folds).is_zero_shot == (folds == "zero-shot")
+
+
+@pytest.mark.parametrize("folds", ["0", "1", "-3", "ten", ""])
+def test_folds_that_do_not_exist(folds):
+    with pytest.raises(ConfigError, match=r"--folds cannot be .*\n  fix: use loso, loco or a number from 2"):
+        replace(EXPERIMENT, folds=folds)
+
+
+def test_unknown_names_in_a_file_are_refused():
+    values = to_dict(EXPERIMENT)
+    with pytest.raises(ConfigError, match="there is no setting 'protocoll'\n  fix: did you mean 'protocol'"):
+        experiment_from(values | {"protocoll": "cde"})
+    with pytest.raises(ConfigError, match=r"\[training\] has no setting 'epoch'"):
+        experiment_from(values | {"training": {"epoch": 3}})
+    with pytest.raises(ConfigError, match=r"\[model\] has no name\n  fix: write name"):
+        experiment_from(values | {"model": {"width": 3}})
+
+
+def resolved(name="epir", *, training=None, changes=(), classes=3, map_size=28):
+    return resolve_settings(name, training=training, changes=changes, classes=classes, map_size=map_size)
+
+
+def test_classes_and_size_come_from_the_clips():
+    model, training, _ = resolved(classes=5, map_size=56)
+    assert (model.name, model.classes, model.map_size, training.name) == ("epir", 5, 56, SCRATCH)
+
+
+def test_every_kind_of_model_has_a_default_recipe():
+    assert resolved("ststnet").training.name == BASELINE
+    assert resolved("ststnet", training="paper").training.name == "paper"
+    assert resolved("vit+dtsm").training.name == resolved("htnet").training.name == SCRATCH
+
+
+def test_the_paper_model_starts_from_the_shipped_weights_where_they_fit():
+    model, training, notes = resolved()
+    assert (training.name, training.start, notes) == (FINETUNE, SHIPPED, ())
+    assert model.normalise == read_config(shipped_folder()).settings["normalise"]  # as those weights saw their maps
+    assert resolved(classes=5).training.name == FINETUNE  # only the head is new
+    assert resolved(changes=["model.normalise=map"]).model.normalise == "map"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("model.merge=weighted", r"model\.merge=weighted \(not mean\)"),
+        ("model.blocks=7", r"model\.blocks=7 \(not 13\)"),
+        ("model.integration=0.6", r"model\.integration=0\.6 \(not 0\.375\)"),
+    ],
+)
+def test_a_change_that_rules_out_the_shipped_weights_is_announced(change, reason):
+    scratch = training_recipe(SCRATCH)
+    words = (
+        rf"the shipped weights do not fit epir with {reason}: training uses the recipe {SCRATCH} "
+        rf"\({scratch.epochs} epochs, from random weights, model\.normalise map\) instead of the default {FINETUNE}\. "
+        rf"The scores are not comparable with those of {FINETUNE}\."
+    )
+    with pytest.warns(EpirWarning, match=words):
+        model, training, notes = resolved(changes=[change, "model.dropout=0.1"])
+    assert (training.name, training.start, model.normalise) == (SCRATCH, None, "map")
+    assert len(notes) == 1 and "dropout" not in notes[0]  # which the weights do not mind
+
+
+def test_another_map_size_is_announced_too():
+    with pytest.warns(EpirWarning, match=r"model\.map_size=56 \(not 28\)"):
+        resolved(map_size=56)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"name": "vit", "changes": ["model.blocks=7"]},
+        {"name": "ststnet", "changes": ["model.dropout=0.1"]},
+        {"name": "bi-woof"},
+        {"changes": ["model.blocks=7"], "training": SCRATCH},
+        {"changes": ["training.epochs=3"]},
+    ],
+)
+def test_nothing_is_announced_where_the_default_stands_or_the_user_chose(call):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert resolved(**call).notes == ()
+
+
+def test_the_shipped_weights_are_refused_where_they_do_not_fit():
+    words = f"the shipped weights do not fit 'vit' with these settings\n  fix: use --training {SCRATCH}"
+    with pytest.raises(ConfigError, match=words):
+        resolved("vit", training=FINETUNE)
+    with pytest.raises(ConfigError, match="do not fit 'epir'"):
+        resolved(training=FINETUNE, changes=["model.width=128"])
+
+
+def test_other_weights_bring_their_normalisation(tmp_path):
+    create_model("vit", width=32, heads=2, feed_forward=32, normalise="fold").save_pretrained(tmp_path / "mine")
+    model, training, _ = resolved("vit", changes=["model.width=32", f"training.start={tmp_path / 'mine'}"])
+    assert model.normalise == "fold" and training.start == tmp_path / "mine"
+    assert first_weights(training) == f"the weights in {tmp_path / 'mine'}"
+
+
+def test_changes_are_applied_together():
+    """A 60 px map needs another patch: neither change is possible without the other."""
+    changes = ["model.patch=15", "training.epochs=3", "training.lr=1e-3"]
+    model, training, _ = resolved(map_size=60, changes=changes)
+    assert (model.patch, model.map_size, training.epochs, training.lr) == (15, 60, 3, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("epochs=3", "there is no setting 'epochs'\n  fix: did you mean training.epochs?"),
+        ("width=3", "there is no setting 'width'\n  fix: did you mean model.width?"),
+        ("nonsense=3", "there is no setting 'nonsense'\n  fix: start the name with model. or training."),
+        ("training.epoch=3", r"\[training\] has no setting 'epoch'\n  fix: did you mean 'epochs'"),
+        ("model.with=3", r"\[model\] has no setting 'with'\n  fix: did you mean 'width'"),
+        ("model.classes=3", "model.classes follows from --protocol\n  fix: leave out --set model.classes=3"),
+        ("model.name=vit", "model.name follows from --model"),
+        ("training.epochs=many", "training.epochs cannot be 'many'\n  fix: give a whole number"),
+        ("training.epochs", "--set training.epochs has no value\n  fix: write name=value"),
+    ],
+)
+def test_settings_that_do_not_exist_are_refused(change, words):
+    with pytest.raises(ConfigError, match=words):
+        resolved(changes=[change])

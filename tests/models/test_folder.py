@@ -1,0 +1,353 @@
+import json
+import pickle
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from epir.core.errors import CheckpointError, EpirError
+from epir.models import folder as module
+from epir.models.baselines.ststnet import Ststnet
+from epir.models.epir import Epir
+from epir.models.folder import (
+    can_start,
+    check_fits,
+    find_folder,
+    read_config,
+    shipped_folder,
+    start_from,
+    weights_digest,
+)
+from epir.models.network import Network
+from epir.models.registry import create_model, is_pipeline, list_models
+from epir.models.settings import SHIPPED, preset
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(0)
+    return Epir(preset("epir", width=24, feed_forward=32)).eval()
+
+
+@pytest.fixture
+def folder(model, tmp_path):
+    return model.save_pretrained(tmp_path / "model", labels=("negative", "positive", "surprise"))
+
+
+def test_a_saved_model_answers_the_same(model, folder):
+    maps = torch.randn(4, 3, 28, 28)
+    assert torch.equal(Epir.from_pretrained(folder)(maps), model(maps))
+    assert sorted(path.name for path in folder.iterdir()) == ["README.md", "config.json", "model.safetensors"]
+    assert "negative, positive, surprise" in (folder / "README.md").read_text()
+
+
+def test_half_precision_takes_half_the_space_and_answers_nearly_the_same(model, folder, tmp_path):
+    half = model.save_pretrained(tmp_path / "half", half=True)
+    maps = torch.randn(4, 3, 28, 28)
+    assert torch.allclose(Epir.from_pretrained(half)(maps), model(maps), atol=1e-2)
+    assert load_file(half / "model.safetensors")["head.weight"].dtype == torch.float16
+    assert (half / "model.safetensors").stat().st_size < 0.6 * (folder / "model.safetensors").stat().st_size
+
+
+def test_statistics_of_the_fold_are_saved_too(tmp_path):
+    model = Epir(preset("epir", width=24, feed_forward=32, normalise="fold"))
+    model.normalise.fit(torch.randn(10, 3, 28, 28) + 4)
+    again = Epir.from_pretrained(model.save_pretrained(tmp_path / "model"))
+    assert torch.equal(again.normalise.mean, model.normalise.mean)
+
+
+def test_nothing_is_overwritten_without_force(model, folder):
+    with pytest.raises(EpirError, match=r"exists already\n  fix: choose another name, or add --force"):
+        model.save_pretrained(folder)
+    model.save_pretrained(folder, force=True)
+
+
+def test_force_never_replaces_a_folder_that_is_no_model(model, tmp_path):
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "a.jpg").write_bytes(b"")
+    with pytest.raises(
+        CheckpointError, match=r"pictures exists already and is not a model folder\n  fix: choose another"
+    ):
+        model.save_pretrained(tmp_path / "pictures", force=True)
+    assert (tmp_path / "pictures" / "a.jpg").exists()
+
+
+class Explosive:
+    """A pickle that leaves a trace if anybody opens it."""
+
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __reduce__(self):
+        return open, (str(self.trace), "w")
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "pytorch_model.bin"])
+def test_a_pickle_is_refused_and_never_opened(folder, tmp_path, name):
+    (folder / "model.safetensors").unlink()
+    trace = tmp_path / "executed"
+    (folder / name).write_bytes(pickle.dumps(Explosive(trace)))
+    with pytest.raises(CheckpointError, match=r"not a whole safetensors file|as a pickle \(pytorch_model.bin\)"):
+        Epir.from_pretrained(folder)
+    assert not trace.exists()
+
+
+def test_a_truncated_weights_file_is_named(folder):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(
+        CheckpointError, match=r"model.safetensors is not a whole safetensors file.*\n  fix: it may be cut short"
+    ):
+        Epir.from_pretrained(folder)
+
+
+def test_weights_of_another_size_are_named(folder, tmp_path):
+    other = Epir(preset("epir", width=48, feed_forward=32)).save_pretrained(tmp_path / "other")
+    (folder / "model.safetensors").write_bytes((other / "model.safetensors").read_bytes())
+    with pytest.raises(CheckpointError, match=r"'class_token' is \(1, 1, 48\), the model needs \(1, 1, 24\)"):
+        Epir.from_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"format": "epir-model/9"}, r"has the format 'epir-model/9', this version of epir reads 'epir-model/2'"),
+        ({"model": {"name": "epir", "withd": 24}}, r"cannot be used: \[model\] has no setting 'withd'"),
+        ({"model": None}, r"has no settings of the model"),
+    ],
+)
+def test_a_config_that_does_not_fit_is_refused(folder, change, words):
+    config = json.loads((folder / "config.json").read_text()) | change
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(CheckpointError, match=words):
+        Epir.from_pretrained(folder)
+
+
+def test_missing_pieces_are_named(folder, tmp_path):
+    with pytest.raises(CheckpointError, match=r"there is no model folder .*nowhere"):
+        Epir.from_pretrained(tmp_path / "nowhere")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(CheckpointError, match=r"has no model.safetensors"):
+        Epir.from_pretrained(folder)
+    (folder / "config.json").write_text("{")
+    with pytest.raises(CheckpointError, match=r"config.json is damaged"):
+        Epir.from_pretrained(folder)
+
+
+def test_pushing_uploads_the_whole_folder(model, monkeypatch):
+    import huggingface_hub
+
+    calls = []
+
+    class Hub:
+        def create_repo(self, name, exist_ok):
+            calls.append(("create", name))
+
+        def upload_folder(self, repo_id, folder_path):
+            calls.append((repo_id, sorted(path.name for path in folder_path.iterdir())))
+
+    monkeypatch.setattr(huggingface_hub, "HfApi", Hub)
+    model.push_to_hub("someone/epir", labels=("a", "b", "c"))
+    assert calls == [("create", "someone/epir"), ("someone/epir", ["README.md", "config.json", "model.safetensors"])]
+
+
+# -------------------------------------------------------------------------------------------------------------- where
+
+
+def test_every_registered_network_is_loaded_by_its_class_and_by_any(tmp_path):
+    for name in list_models():
+        if is_pipeline(name) or name == "htnet":
+            continue
+        model = create_model(name, classes=4)
+        folder = model.save_pretrained(tmp_path / name)
+        for kind in (type(model), Network):
+            again = kind.from_pretrained(folder)
+            assert type(again) is type(model) and again.settings == model.settings and not again.training
+
+
+def test_the_class_of_another_model_is_refused(folder):
+    with pytest.raises(CheckpointError, match=r"of the kind Epir, not Ststnet\n  fix: use Epir.from_pretrained"):
+        Ststnet.from_pretrained(folder)
+
+
+def test_shipped_is_the_folder_of_the_package():
+    assert find_folder() == find_folder("shipped") == find_folder(SHIPPED) == shipped_folder()
+    assert shipped_folder().name == "weights"
+    assert find_folder("some/where/else") == module.Path("some/where/else")  # no name on the hub has two slashes
+
+
+def test_without_shipped_weights_a_folder_must_be_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "shipped_folder", lambda: tmp_path)
+    with pytest.raises(CheckpointError, match=r"come with epir are missing\n  fix: install epir again, or name"):
+        find_folder()
+
+
+def test_a_name_on_the_hub_is_downloaded(folder, monkeypatch):
+    import huggingface_hub
+
+    asked = []
+
+    def snapshot_download(name, **options):
+        asked.append((name, sorted(options["allow_patterns"])))
+        return str(folder)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
+    assert isinstance(Network.from_pretrained("someone/epir"), Epir)
+    assert asked == [("someone/epir", ["README.md", "config.json", "model.safetensors"])]  # no pickle, no code
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [("LocalEntryNotFoundError", "hub cannot be reached"), ("RepositoryNotFoundError", "no public model of that name")],
+)
+def test_a_name_that_the_hub_does_not_give_is_an_error_with_a_fix(monkeypatch, error, words):
+    import httpx
+    import huggingface_hub
+    from huggingface_hub import errors
+
+    def fail(name, **options):
+        if error == "LocalEntryNotFoundError":
+            raise errors.LocalEntryNotFoundError("offline")
+        raise errors.RepositoryNotFoundError(
+            "404", response=httpx.Response(404, request=httpx.Request("GET", "http://x"))
+        )
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
+    with pytest.raises(CheckpointError, match=rf"no model folder someone/epir, and .*{words}\n  fix: check the path"):
+        find_folder("someone/epir")
+
+
+def test_a_folder_of_version_1_is_converted_when_read(model, folder):
+    """Version 1 stored the weights of linear layers input first."""
+    linear = {f"{name}.weight" for name, part in model.named_modules() if isinstance(part, torch.nn.Linear)}
+    weights = load_file(folder / "model.safetensors")
+    old = {name: each.T.contiguous() if name in linear else each for name, each in weights.items()}
+    save_file(old, folder / "model.safetensors")
+    config = json.loads((folder / "config.json").read_text()) | {"format": "epir-model/1"}
+    (folder / "config.json").write_text(json.dumps(config))
+    maps = torch.randn(4, 3, 28, 28)
+    assert torch.equal(Epir.from_pretrained(folder)(maps), model(maps))
+    other = Epir(model.settings)
+    assert start_from(other, folder, ("negative", "positive", "surprise"))
+    assert torch.equal(other.eval()(maps), model(maps))
+
+
+def test_views_and_classes_come_from_the_notes(model, tmp_path):
+    folder = model.save_pretrained(tmp_path / "noted", notes={"mirror": False, "shift": 2})
+    assert read_config(folder).views == {"mirror": False, "shift": 2}
+    assert read_config(folder).classes == ("class 0", "class 1", "class 2")
+
+
+# ----------------------------------------------------------------------------------------------------- start from one
+
+
+TWO = ("calm", "moved")
+
+
+def tiny(**changes):
+    torch.manual_seed(0)
+    return create_model("ststnet", **({"map_size": 12, "classes": 2} | changes))
+
+
+def saved(model, folder, labels=TWO, **changes):
+    model.save_pretrained(folder / "model", labels=labels)
+    if changes:
+        save_file(model.state_dict() | changes, folder / "model" / "model.safetensors")
+    return folder / "model"
+
+
+def test_weights_are_copied(tmp_path):
+    source, model = tiny(), tiny()
+    torch.nn.init.constant_(source.head.weight, 0.25)
+    assert start_from(model, saved(source, tmp_path), TWO)
+    assert all(
+        torch.equal(a, b) for a, b in zip(model.state_dict().values(), source.state_dict().values(), strict=True)
+    )
+
+
+def test_half_precision_becomes_single(tmp_path):
+    source, model = tiny(), tiny()
+    start_from(model, saved(source.half(), tmp_path), TWO)
+    assert model.head.weight.dtype == torch.float32
+    torch.testing.assert_close(model.head.weight, source.head.weight.float())
+
+
+@pytest.mark.parametrize("classes", [tuple("abcde"), ("moved", "calm"), ("joy", "fear")])
+def test_a_head_of_other_classes_keeps_its_random_start(tmp_path, classes):
+    """Others in number, in order, or in name alone: a weight for joy says nothing about calm."""
+    source, model = tiny(), tiny(classes=len(classes))
+    torch.nn.init.constant_(source.streams[0][2].weight, 3.0)
+    before = model.head.weight.detach().clone()
+    assert not start_from(model, saved(source, tmp_path), classes)
+    assert torch.equal(model.head.weight, before) and float(model.streams[0][2].weight.detach()[0]) == 3
+
+
+def test_a_head_without_names_is_known_by_its_number_of_classes(tmp_path):
+    folder = saved(tiny(), tmp_path, labels=())
+    assert start_from(tiny(), folder, ("joy", "fear"))
+    assert not start_from(tiny(classes=3), folder, ("joy", "fear", "calm"))
+
+
+@pytest.mark.parametrize("classes", [2, 5, 7])
+def test_the_paper_s_model_starts_from_the_shipped_weights_with_any_classes(classes):
+    model = Epir(preset("epir", classes=classes, normalise="squash"))
+    before = model.head.weight.detach().clone()
+    assert not start_from(model, SHIPPED, [str(number) for number in range(classes)])
+    assert torch.equal(model.head.weight, before)
+    shipped = Epir.from_pretrained(shipped_folder())
+    maps = torch.randn(2, 3, 28, 28)
+    torch.testing.assert_close(model.eval().forward_features(maps), shipped.forward_features(maps))
+
+
+def test_a_head_of_another_shape_is_refused(tmp_path):
+    folder = saved(tiny(), tmp_path, **{"head.weight": torch.zeros(3, 2)})
+    with pytest.raises(CheckpointError, match=r"does not fit: head.weight is \(3, 2\) there and .* here\n  fix: use"):
+        start_from(tiny(), folder, TWO)
+
+
+def test_weights_of_another_model_are_refused(tmp_path):
+    other = create_model("off-apexnet", classes=2).save_pretrained(tmp_path / "other")
+    with pytest.raises(CheckpointError, match=r"weights of another model: .*\n  fix: start from .* of 'ststnet'"):
+        start_from(tiny(), other, TWO)
+
+
+def test_weights_of_another_size_are_refused(tmp_path):
+    folder = saved(tiny(), tmp_path, **{"streams.0.2.weight": torch.zeros(7)})
+    with pytest.raises(
+        CheckpointError, match=r"does not fit: streams.0.2.weight is \(7,\) there and \(3,\) here\n  fix: use"
+    ):
+        start_from(tiny(), folder, TWO)
+
+
+def test_a_start_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(CheckpointError, match=r"there is no model folder .*nowhere\n  fix: check the path"):
+        start_from(tiny(), tmp_path / "nowhere", TWO)
+    folder = saved(tiny(), tmp_path)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(CheckpointError, match=r"has no model.safetensors\n  fix: give a model folder"):
+        start_from(tiny(), folder, TWO)
+    with pytest.raises(CheckpointError, match=r"has no model.safetensors\n  fix: give a model folder"):
+        weights_digest(folder)
+
+
+def test_weights_fit_a_model_that_differs_in_its_head_or_its_loss_only(tmp_path):
+    tiny().save_pretrained(tmp_path / "mine")
+    assert can_start(tiny(classes=5, normalise="none", dropout=0.0).settings, tmp_path / "mine")
+    assert not can_start(tiny(map_size=8).settings, tmp_path / "mine")
+    assert not can_start(tiny().settings, tmp_path / "nothing here")
+
+
+def test_weights_for_other_classes_are_refused(tmp_path):
+    folder = saved(tiny(), tmp_path)
+    words = "classify calm, moved, but the protocol has a, b\n  fix: choose the protocol"
+    with pytest.raises(CheckpointError, match=words):
+        check_fits(folder, classes=("a", "b"), map_size=12)
+    with pytest.raises(CheckpointError, match=r"are for 12 px maps, but the map set has 28 px\n  fix: .*--size 12"):
+        check_fits(folder, classes=TWO, map_size=28)
+
+
+def test_weights_without_names_need_the_right_number_of_classes(tmp_path):
+    folder = saved(tiny(), tmp_path, labels=())
+    check_fits(folder, classes=("a", "b"), map_size=12)
+    with pytest.raises(CheckpointError, match="classify 2 classes, but the protocol has a, b, c"):
+        check_fits(folder, classes=("a", "b", "c"), map_size=12)

@@ -1,0 +1,29 @@
+from epir.reports.provenance import command, environment_table, provenance_part
+
+
+def test_the_command_names_only_what_is_not_the_default(small):
+    run = small(epochs=20)
+    assert command(run) == "epir evaluate maps --protocol cde --model epir --training scratch --out run"
+
+
+def test_the_command_names_every_change(small):
+    run = small("my run", epochs=3, seeds=2, blocks=7)
+    words = command(run)
+    assert "--seeds 2" in words
+    assert "--set model.blocks=7" in words
+    assert "--set training.epochs=3" in words
+    assert words.endswith("--out 'my run'")
+
+
+def test_the_environment_has_digests_and_versions_but_no_path(small, tmp_path):
+    run = small(epochs=1)
+    cells = dict(row.cells for row in environment_table(run).rows)
+    assert cells["experiment"] == run.experiment.digest
+    assert cells["versions"] == "epir 0.1.0, python 3.11.2"
+    assert run.experiment.maps[0][:16] in cells["maps 1"]
+    assert "28 px, flow recipe epir" in cells["maps 1"]
+    assert str(tmp_path) not in provenance_part(run)
+
+
+def test_every_setting_is_there(small):
+    assert "weight_decay" in provenance_part(small(epochs=1))

@@ -1,0 +1,156 @@
+"""What a recipe says is done, by `fit` and `train` alike: these tests fail when a part of it is left out."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from epir.core.errors import CheckpointError, ConfigError
+from epir.models.registry import create_model, model_settings
+from epir.training import teachers
+from epir.training import train as module
+from epir.training.data import LabelledMaps
+from epir.training.fit import predict
+from epir.training.recipe import TrainingSettings
+from epir.training.train import fit, train
+
+QUICK = TrainingSettings(epochs=4, batch=8, lr=0.01, shift=0, device="cpu")
+CLASSES = ("negative", "positive", "surprise")
+
+
+def weights(model):
+    return torch.cat([tensor.flatten().float() for tensor in model.state_dict().values()])
+
+
+@pytest.fixture
+def clips():
+    """Twelve small clips of three classes, which move up, down or not at all."""
+    labels = torch.arange(12) % 3
+    maps = 0.3 * torch.randn(12, 3, 12, 12, generator=torch.Generator().manual_seed(1))
+    maps[labels == 0, 1, :6] -= 1
+    maps[labels == 1, 1, 6:] += 1
+    return LabelledMaps(maps, labels, CLASSES)
+
+
+def trained(clips, recipe, **options):
+    return train(model_settings("ststnet", map_size=12), clips, recipe, **options)
+
+
+def test_train_builds_the_model_whose_first_weights_come_from_the_seed(clips):
+    a, b, c = (trained(clips, QUICK, seed=seed).model for seed in (1, 1, 2))
+    assert torch.equal(weights(a), weights(b)) and not torch.equal(weights(a), weights(c))
+    assert not a.training
+
+
+def test_a_pipeline_is_refused(clips):
+    with pytest.raises(ConfigError, match=r"'mdmo' is a pipeline, not a network\n  fix: train a network"):
+        train(model_settings("mdmo"), clips, QUICK)
+
+
+def test_a_recipe_may_be_named(make_tiny, two_classes):
+    assert len(fit(make_tiny(), two_classes, "scratch").losses) == 20
+
+
+def test_training_starts_from_the_given_weights(make_tiny, two_classes, tmp_path):
+    source = make_tiny()
+    torch.nn.init.constant_(source.head.weight, 0.25)
+    source.save_pretrained(tmp_path / "start", labels=two_classes.classes)
+    model = make_tiny()
+    fit(model, two_classes, replace(QUICK, start=tmp_path / "start", lr=1e-9))
+    assert torch.allclose(model.head.weight, torch.full_like(model.head.weight, 0.25))
+    with pytest.raises(CheckpointError, match="is not a model folder"):
+        fit(make_tiny(), two_classes, replace(QUICK, start=tmp_path))
+
+
+def test_all_of_the_start_is_delivered_when_it_is_interpolated_by_1(make_tiny, two_classes, tmp_path):
+    source = make_tiny()
+    torch.nn.init.constant_(source.head.weight, 0.25)
+    source.save_pretrained(tmp_path / "start")
+    model = make_tiny()
+    fit(model, two_classes, replace(QUICK, start=tmp_path / "start", interpolate=1.0))
+    assert (model.head.weight == 0.25).all()
+
+
+def test_nothing_is_interpolated_under_a_head_for_other_classes(make_tiny, two_classes, tmp_path):
+    """It learnt what the moved weights say; moved back, they would say something else to it."""
+    make_tiny().save_pretrained(tmp_path / "start", labels=("other", "classes"))
+    models = [make_tiny(), make_tiny()]
+    for model, share in zip(models, (0.0, 0.5), strict=True):
+        fit(model, two_classes, replace(QUICK, start=tmp_path / "start", interpolate=share))
+    assert torch.equal(weights(models[0]), weights(models[1]))
+
+
+@pytest.mark.parametrize("call", ["fit", "train"])
+def test_teachers_teach(clips, monkeypatch, call):
+    """Under teachers that always say `surprise`, `surprise` is learnt, whatever the labels say."""
+
+    class Surprised(torch.nn.Module):
+        def forward(self, maps):
+            return torch.tensor([-9.0, -9.0, 9.0]).expand(len(maps), 3)
+
+    monkeypatch.setattr(module, "train_teachers", lambda *arguments, **options: [Surprised()] * 2)
+    recipe = replace(QUICK, teachers=2, epochs=40)
+    if call == "train":
+        model = trained(clips, recipe).model
+    else:
+        model = create_model("ststnet", map_size=12)
+        fit(model, clips, recipe)
+    assert predict(model, clips.maps)[:, 2].min() > 0.6
+    assert predict(trained(clips, replace(recipe, teachers=0)).model, clips.maps)[:, 2].min() < 0.4
+
+
+@pytest.mark.parametrize(("labels", "asked"), [(CLASSES, True), (CLASSES[::-1], False)])
+def test_a_start_that_knows_the_classes_is_one_of_the_teachers(clips, tmp_path, monkeypatch, labels, asked):
+    source = create_model("ststnet", map_size=12)
+    torch.nn.init.constant_(source.head.weight, 0.1)
+    source.save_pretrained(tmp_path / "start", labels=labels)
+    targets = []
+
+    class Recorded(teachers.DistillationTarget):
+        def __init__(self, teachers, start):
+            super().__init__(teachers, start)
+            targets.append(self)
+
+    monkeypatch.setattr(module, "DistillationTarget", Recorded)
+    trained(clips, replace(QUICK, teachers=1, epochs=1, start=tmp_path / "start"))
+    (target,) = targets
+    assert len(target.teachers) == 1 and (target.start is not None) is asked
+    if asked:
+        torch.testing.assert_close(target.start(clips.maps), source.eval()(clips.maps))
+
+
+def test_replay_is_learnt_from(make_tiny, two_classes, monkeypatch):
+    """The clips are all of one class, what is replayed is all of the other: half of what is learnt is each."""
+    first, second = (replace(two_classes, labels=torch.full_like(two_classes.labels, label)) for label in (0, 1))
+    monkeypatch.setattr(module, "synthetic_replay", lambda count, classes, settings: second if count else None)
+    shares = {}
+    for count in (0, 20):
+        model = make_tiny()
+        fit(model, first, replace(QUICK, epochs=40, replay=count))
+        shares[count] = predict(model, two_classes.maps)[:, 1].mean()
+    assert shares[0] < 0.2 and 0.4 < shares[20] < 0.6
+
+
+def test_a_second_call_resumes_from_the_checkpoint(make_tiny, two_classes, tmp_path):
+    whole = make_tiny()
+    fit(whole, two_classes, QUICK)
+
+    class Interrupted(Exception):
+        pass
+
+    def stop(epoch, network):
+        if epoch == 3:
+            raise Interrupted
+
+    broken = make_tiny()
+    with pytest.raises(Interrupted):
+        fit(broken, two_classes, QUICK, checkpoint=tmp_path / "state.safetensors", after_epoch=stop)
+    again, epochs = make_tiny(), []
+    fit(
+        again,
+        two_classes,
+        QUICK,
+        checkpoint=tmp_path / "state.safetensors",
+        after_epoch=lambda epoch, network: epochs.append(epoch),
+    )
+    assert epochs == [3, 4] and torch.equal(weights(again), weights(whole))
