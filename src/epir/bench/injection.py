@@ -109,15 +109,11 @@ def still_frames(picture: np.ndarray, count: int, seed: int = 0, noise: float = 
 
 def compressed(frames: Iterable[np.ndarray], fps: float, quality: int = QUALITY) -> Iterator[np.ndarray]:
     """Frames (H, W, 3) uint8 RGB as they come back from H.264; `quality` is x264's rate factor, lower is better."""
-    encoder = decoder = None
+    encoder: av.VideoCodecContext | None = None
+    decoder = av.VideoCodecContext.create("h264", "r")
     for place, frame in enumerate(frames):
         height, width = (side // 2 * 2 for side in frame.shape[:2])
-        if encoder is None:
-            encoder = av.CodecContext.create("libx264", "w")
-            encoder.width, encoder.height, encoder.pix_fmt = width, height, "yuv420p"
-            encoder.time_base = Fraction(1000, max(1, round(1000 * fps)))
-            encoder.options = {"crf": str(quality), "preset": "veryfast", "threads": "1"}
-            decoder = av.CodecContext.create("h264", "r")
+        encoder = encoder or _encoder(width, height, fps, quality)
         picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(frame[:height, :width]), format="rgb24")
         picture.pts = place
         for packet in encoder.encode(picture):
@@ -126,6 +122,14 @@ def compressed(frames: Iterable[np.ndarray], fps: float, quality: int = QUALITY)
         for packet in encoder.encode(None):
             yield from _pictures(decoder, packet)
         yield from _pictures(decoder, None)
+
+
+def _encoder(width: int, height: int, fps: float, quality: int) -> av.VideoCodecContext:
+    encoder = av.VideoCodecContext.create("libx264", "w")
+    encoder.width, encoder.height, encoder.pix_fmt = width, height, "yuv420p"
+    encoder.time_base = Fraction(1000, max(1, round(1000 * fps)))
+    encoder.options = {"crf": str(quality), "preset": "veryfast", "threads": "1"}
+    return encoder
 
 
 def _pictures(decoder: av.VideoCodecContext, packet: av.Packet | None) -> Iterator[np.ndarray]:

@@ -3,11 +3,12 @@
     python -m epir.bench.rejector work/rejector
 
 Each scene shows a person who behaves in one to three ways, with micro-expressions mixed in, as H.264 keeps it. Its
-candidates are kept in one file; run the same command again to resume. The weights go to `src/epir/spotting/rejector.json`.
+measure is kept in one file; run the same command again to resume. The weights go to `epir/spotting/rejector.json`.
 """
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -165,7 +166,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path(decision.__file__).with_name("rejector.json"))
     parser.add_argument("--scenes", type=int, default=SCENES)
     options = parser.parse_args(arguments)
-    print(json.dumps(write_weights(options.folder, options.out, options.scenes), indent=2))
+    result = write_weights(options.folder, options.out, options.scenes)
+    sys.stdout.write(json.dumps(result, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -65,14 +65,17 @@ class Tally:
 
     @property
     def recall(self) -> float:
+        """The share of the true movements that were found."""
         return self.hits / max(self.truths, 1)
 
     @property
     def precision(self) -> float:
+        """The share of what was found that is true."""
         return self.hits / max(self.found, 1)
 
     @property
     def f1(self) -> float:
+        """The harmonic mean of both."""
         return 2 * self.hits / max(self.found + self.truths, 1)
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,12 +9,14 @@ from epir.cli.console import emit_json, showing_progress, stdout
 
 def bench(
     inputs: Annotated[
-        list[str] | None, typer.Argument(help="What an area measures: map sets for robustness, a corpus for flow, videos for spotting.")
+        list[str] | None,
+        typer.Argument(help="What an area measures: map sets for robustness, a corpus for flow, videos for spotting."),
     ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="One area: model, peers, onnx, preparation, folds; flow, spotting, synthetic, robustness, web. May be repeated.",
+            help="One area: model, peers, onnx, preparation, folds; "
+            "flow, spotting, synthetic, robustness, web. May be repeated.",
             show_default="all areas of speed",
         ),
     ] = None,

@@ -59,14 +59,12 @@ def bump(times: np.ndarray, duration: float) -> np.ndarray:
     return np.sin(np.pi / 2 * np.clip(np.minimum(up, down), 0, 1)) ** 2
 
 
-def fit_bumps(
-    values: np.ndarray, rate: float, duration: float, around: float = AROUND
-) -> tuple[np.ndarray, np.ndarray]:
+def fit_bumps(values: np.ndarray, rate: float, duration: float) -> tuple[np.ndarray, np.ndarray]:
     """The amplitude of a bump with its apex at each instant, and the deviation it leaves; both (n, C).
 
     The values (n, C) go on as they are beyond both ends.
     """
-    before, after = (math.ceil((share * duration + around) * rate) for share in (RISE, 1 - RISE))
+    before, after = (math.ceil((share * duration + AROUND) * rate) for share in (RISE, 1 - RISE))
     times = np.arange(-before, after + 1) / rate
     line = np.linalg.qr(np.stack([np.ones_like(times), times], axis=1))[0]  # (w, 2)
     shape = bump(times, duration)
@@ -135,7 +133,8 @@ def _describe(
     amplitude, _, line = _fit(flat, rate, apex, duration, near)
     channels = slice(2 * region, 2 * region + 2)
     direction = amplitude[channels] / max(float(np.hypot(*amplitude[channels])), 1e-9)
-    course = (flat[:, channels] - line(np.arange(len(flat)), channels)) @ direction
+    below = line[0, channels] + ((np.arange(len(flat)) - apex) / rate)[:, None] * line[1, channels]
+    course = (flat[:, channels] - below) @ direction
     edges = find_edges(course, apex, max(1, round(RISE * duration * rate)))
     if edges is None:
         return None
@@ -162,18 +161,16 @@ def _window(count: int, rate: float, apex: int, duration: float, around: float) 
     return slice(max(apex - before, 0), min(apex + after + 1, count))
 
 
-def _fit(values: np.ndarray, rate: float, apex: int, duration: float, window: slice):  # type: ignore[no-untyped-def]
-    """Amplitude and deviation (C,) of one bump, and the line below it."""
+def _fit(
+    values: np.ndarray, rate: float, apex: int, duration: float, window: slice
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Amplitude and deviation (C,) of one bump, and level and slope (2, C) of the line below it."""
     times = (np.arange(window.start, window.stop) - apex) / rate
     basis = np.stack([np.ones_like(times), times, bump(times, duration)], axis=1)
     parts = np.linalg.lstsq(basis, values[window], rcond=None)[0]  # (3, C)
     rest = values[window] - basis @ parts
     deviation = np.sqrt((rest**2).sum(axis=0) / max(len(times) - 3, 1))
-
-    def line(places: np.ndarray, channels: slice) -> np.ndarray:
-        return parts[0, channels] + ((places - apex) / rate)[:, None] * parts[1, channels]
-
-    return parts[2], deviation, line
+    return parts[2], deviation, parts[:2]
 
 
 def _step(values: np.ndarray, rate: float, window: slice, apex: int, duration: float) -> float:

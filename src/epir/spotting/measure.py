@@ -56,7 +56,7 @@ class FaceMeasure:
         if self._crop is None:
             self._renew(face, seconds, *NOTHING)
             self._crop = crop
-            return Sample(number, seconds, *(each.astype(np.float32) for each in NOTHING), 0.0)
+            return Sample(number, seconds, NOTHING[0].astype(np.float32), NOTHING[1].astype(np.float32), 0.0)
         moved, recrop = crop != self._crop, between_crops(self._crop, crop, self._size)
         self._place, self._crop = recrop @ self._place, crop
         laid = self._laid(face)

@@ -8,7 +8,6 @@ Axes: n frames or instants, R regions, G groups of regions, M head motions
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from epir.core.errors import FaceNotFound, FrameError
 from epir.core.progress import Progress, Silent
 from epir.faces.align import Crop
 from epir.spotting import decision
-from epir.spotting.candidates import LEAST, Candidate, find_candidates
+from epir.spotting.candidates import FLOOR, LEAST, Candidate, find_candidates
 from epir.spotting.measure import FaceMeasure, Sample
 from epir.spotting.regions import EYES, GROUPS, REGIONS, members, named
 from epir.spotting.settings import SpottingSettings
@@ -34,21 +33,16 @@ EDGE = 0.1  # seconds at the end of a run within a video in which nothing can be
 RESTLESS = 0.06  # of the face: a head that went so far is looked for at once
 
 
-class Tracked(Protocol):
-    """What the tracker gives for each frame."""
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """The face of one frame, as the tracker gives it."""
 
-    @property
-    def number(self) -> int: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def track(self) -> int: ...
-    @property
-    def segment(self) -> int: ...
-    @property
-    def crop(self) -> Crop: ...
-    @property
-    def face(self) -> np.ndarray: ...  # (size, size) uint8
+    number: int
+    seconds: float
+    track: int
+    segment: int
+    crop: Crop
+    face: np.ndarray  # (size, size) uint8
 
 
 @dataclass
@@ -241,15 +235,17 @@ def _movement(run: Run, times: np.ndarray, found: Candidate, verdict: decision.V
     onset, offset = min(onset, apex - 2), max(offset, apex + 1)
     if onset < 0 or offset >= len(times):
         return None
-    region = REGIONS[found.strongest]
+    lengths = found.lengths
+    region = REGIONS[_where(found)]
     track, segment, crop = run.faces[apex]
     numbers = [run.samples[place].number for place in (onset, apex, offset)]
-    lengths = found.lengths
     same = lengths[named(region.name)]
     both = len(same) > 1 and float(same.min()) > 0.4 * float(same.max())
     return Movement(
-        *numbers,
-        strength=float(lengths[found.strongest]),
+        onset=numbers[0],
+        apex=numbers[1],
+        offset=numbers[2],
+        strength=float(lengths[_where(found)]),
         region=region.group,
         kind=verdict.reason or MICRO_EXPRESSION,
         head=float(np.abs(found.head).max()),
@@ -262,6 +258,15 @@ def _movement(run: Run, times: np.ndarray, found: Candidate, verdict: decision.V
     )
 
 
+def _where(found: Candidate) -> int:
+    """The region that stands out most; the eyes only where nothing else is meant."""
+    if found.group == EYES:
+        return found.strongest
+    clear = found.lengths / (found.rest + FLOOR)
+    clear[members(EYES)] = 0.0
+    return int(clear.argmax())
+
+
 def _apart(found: list[Movement], known: list[Movement]) -> list[Movement]:
     """Those that overlap with none that is known or more probable (among rejected ones: stronger), by time."""
     kept: list[Movement] = []
@@ -272,19 +277,9 @@ def _apart(found: list[Movement], known: list[Movement]) -> list[Movement]:
     return sorted(kept, key=lambda movement: movement.apex)
 
 
-@dataclass(frozen=True)
-class _Tracked:
-    number: int
-    seconds: float
-    track: int
-    segment: int
-    crop: Crop
-    face: np.ndarray
-
-
 def _tracked(face: TrackedFace, fps: float) -> Tracked:
     """A face of the tracker with its time, which the frame rate gives."""
-    return _Tracked(face.number, face.place / fps, 0, face.stretch, face.crop, face.face)
+    return Tracked(face.number, face.place / fps, 0, face.stretch, face.crop, face.face)
 
 
 class _Counted:
