@@ -42,7 +42,7 @@ def test_a_known_head_motion_is_fitted_though_the_mouth_goes_elsewhere():
 def test_a_head_motion_without_turn_is_a_similarity():
     motion = np.array([0.1, 0.0, 0.0, 0.0, 0.0, 0.0])
     middle = np.array([(SIZE - 1) / 2, (SIZE - 1) / 2, 1.0])
-    assert similarity_matrix(motion, SIZE) @ middle == pytest.approx(middle + (0.1 * SIZE, 0, 0))
+    assert similarity_matrix(motion, SIZE) @ middle == pytest.approx(np.add(middle, (0.1 * SIZE, 0, 0)))
     assert len(BASIS) == 6
 
 

@@ -32,7 +32,7 @@ OPENING = 0.004  # of the face's width: lids that go up by less only follow the 
 TOGETHER = {  # groups that move as one: none of them may go too far
     "brows": ("brows",),
     EYES: (EYES, "brows"),
-    "nose and cheeks": ("nose and cheeks", *MOUTH),
+    "nose and cheeks": ("brows", "nose and cheeks", *MOUTH),
     "lip corners": ("nose and cheeks", *MOUTH),
     "lips and chin": ("nose and cheeks", *MOUTH),
 }
