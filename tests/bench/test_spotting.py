@@ -1,10 +1,11 @@
-import json
-
 import pytest
 
-from epir.bench.spotting import Tally, compare, main, overlap
+from epir.bench.injection import Injection
+from epir.bench.spotting import Tally, compare, compare_injections, measure, overlap
 from epir.core.records import Clip
-from epir.spotting.timeline import Movement
+from epir.spotting.timeline import Movement as Found
+from epir.synthetic.clip import Course
+from epir.synthetic.movement import Movement
 
 
 def clip(kind="expression", onset=11, apex=20, offset=40):
@@ -12,7 +13,7 @@ def clip(kind="expression", onset=11, apex=20, offset=40):
 
 
 def movement(onset, apex, offset):
-    return Movement(onset, apex, offset, 0.01, "mouth")
+    return Found(onset, apex, offset, 0.01, "lip corners")
 
 
 @pytest.mark.parametrize(
@@ -37,13 +38,32 @@ def test_a_tally_worked_by_hand():
     assert result["missed"] == ["synthetic/001/001_01"]
 
 
+def test_injections_are_counted_by_hand():
+    still = Movement((), 1.0)
+    plan = [
+        Injection("positive", Course(10, 14, 20), still, 0.01),
+        Injection("negative", Course(50, 54, 60), still, 0.01),
+    ]
+    tally = Tally()
+    compare_injections(plan, [movement(11, 15, 20), movement(80, 83, 88)], 25.0, tally, lambda _: "positive")
+    assert (tally.truths, tally.found, tally.hits, tally.right) == (2, 2, 1, 1)
+    assert (tally.recall, tally.precision, tally.f1) == (0.5, 0.5, 0.5)
+    assert tally.apex_seconds == [1 / 25]
+
+
+def test_one_movement_found_counts_for_one_injection_only():
+    plan = [Injection("positive", Course(10, 14, 20), Movement((), 1.0), 0.01)] * 2
+    tally = Tally()
+    compare_injections(plan, [movement(10, 14, 20)], 25.0, tally)
+    assert (tally.truths, tally.hits) == (2, 1)
+
+
 @pytest.mark.slow
-def test_the_command_measures_a_synthetic_corpus(tmp_path, capsys):
+def test_a_synthetic_corpus_is_measured(tmp_path):
     from epir.synthetic.corpus import CorpusSettings, write_corpus
 
     write_corpus(tmp_path / "corpus", CorpusSettings(people=1, clips=2, idle=2, size=240, fps=60, seed=5))
-    main(["synthetic", str(tmp_path / "corpus")])
-    result = json.loads(capsys.readouterr().out)
-    assert result["movements"] == 2
-    assert result["recall"] >= 0.5
-    assert result["false_alarms"] == {"still": 0, "blinking": 0, "turning": 0}
+    recall, precision = measure(inputs=[str(tmp_path / "corpus")], changes=["corpus=synthetic"])
+    assert recall.value >= 0.5
+    assert precision.value == 1.0
+    assert "of 2 movements" in recall.detail

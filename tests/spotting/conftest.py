@@ -24,8 +24,8 @@ class Push:
     down: float
 
 
-SMILE = (Push(201, 140, 9, -2.4, -4.0), Push(244, 142, 9, 2.4, -4.0))
-BROWS_UP = (Push(203, 91, 11, 0.0, -4.0), Push(246, 93, 11, 0.0, -4.0))
+SMILE = (Push(201, 140, 9, -1.1, -1.8), Push(244, 142, 9, 1.1, -1.8))
+BROWS_UP = (Push(203, 91, 11, 0.0, -2.0), Push(246, 93, 11, 0.0, -2.0))
 LIDS_DOWN = (Push(203, 99, 4.5, 0.0, 11.0), Push(246, 101, 4.5, 0.0, 11.0))
 PUSHES = {"smile": SMILE, "brows": BROWS_UP, "blink": LIDS_DOWN}
 

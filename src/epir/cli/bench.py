@@ -9,12 +9,14 @@ from epir.cli.console import emit_json, showing_progress, stdout
 
 def bench(
     inputs: Annotated[
-        list[str] | None, typer.Argument(help="What an area measures: map sets for robustness, a corpus for flow.")
+        list[str] | None,
+        typer.Argument(help="What an area measures: map sets for robustness, a corpus for flow, videos for spotting."),
     ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="One area: model, peers, onnx, preparation, folds; video, flow, synthetic, robustness, web.",
+            help="One area: model, peers, onnx, preparation, folds; "
+            "video, spotting, flow, synthetic, robustness, web. May be repeated.",
             show_default="all areas of speed",
         ),
     ] = None,
@@ -26,9 +28,11 @@ def bench(
 ) -> None:
     """Measure the speed of this machine as ratios within one run.
 
-    The areas video, flow, synthetic, robustness and web run only when named.
+    The areas video, spotting, flow, synthetic, robustness and web run only when named.
 
     Example: epir bench --only model
+
+    Example: epir bench --only spotting interview.mp4
 
     Example: epir bench --only robustness maps/casme2 maps/samm maps/smic --set protocol=cde
     """

@@ -26,8 +26,8 @@ ARROWS = 14  # per side
 LEAST_ARROW = 0.08  # of the longest: shorter ones are not drawn
 
 FACE, MOVEMENT = "#0a5c9e", "#00735a"
-OTHERS = {"blink": "#8a3f7d", "head": "#8a6d00", "long": "#5a6673", "short": "#9aa5b1"}
-OTHER_WORDS = {"blink": "blink", "head": "head turns", "long": "too long", "short": "too short"}
+OTHERS = {"blink": "#8a3f7d", "head": "#8a6d00"}
+REJECTED = "#5a6673"  # for any other reason
 
 Answer = Any  # an `epir.recognition.answer.Answer`: this folder does not import that one
 
@@ -91,7 +91,7 @@ def draw_timeline(answer: Answer) -> "Figure":
     axes.set_xlim(seconds[0], max(seconds[-1], seconds[0] + 1e-3))
     for other in timeline.others:
         height = 1.09 if other.kind == "blink" else 1.02
-        _mark(axes, timeline, other, OTHERS[other.kind], OTHER_WORDS[other.kind], height * top, pale=True)
+        _mark(axes, timeline, other, OTHERS.get(other.kind, REJECTED), other.kind, height * top, pale=True)
     labels = {each.onset: each.label for each in reversed(answer.all)}
     for movement in timeline.movements:
         _mark(axes, timeline, movement, MOVEMENT, labels.get(movement.onset, "movement"), 1.19 * top)

@@ -1,37 +1,80 @@
-"""The parts of an aligned face in which expressions happen, as cells of a coarse grid.
+"""The parts of an aligned face in which expressions happen, left and right apart, as cells of a coarse grid.
 
-In the crop of `epir.faces.align` the eyes lie a quarter from the top and the mouth a quarter from the bottom. The eyes
-are a region of their own: blinks are seen there, and must not be taken for movements of the brows.
+In the crop of `epir.faces.align` the eyes lie a quarter from the top and the mouth a quarter from the bottom. Left and
+right are those of the picture.
 
-Axes: G cells per side
+Axes: G cells per side, R regions
 """
 
+from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 import numpy as np
 
 GRID = 28  # cells per side: as fine as a map
-BROWS, EYES = "brows", "eyes"
+Side = Literal["left", "right", "middle"]
 
-# name: boxes of left, top, right, bottom as shares of the crop
-REGIONS: dict[str, tuple[tuple[float, float, float, float], ...]] = {
-    BROWS: ((0.08, 0.0, 0.92, 0.17),),
-    EYES: ((0.12, 0.19, 0.42, 0.32), (0.58, 0.19, 0.88, 0.32)),
-    "nose": ((0.33, 0.36, 0.67, 0.60),),
-    "cheeks": ((0.05, 0.36, 0.33, 0.62), (0.67, 0.36, 0.95, 0.62)),
-    "mouth": ((0.18, 0.60, 0.82, 0.86),),
-    "chin": ((0.28, 0.86, 0.72, 1.0),),
-}
-NAMES = tuple(REGIONS)
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One box of the crop: left, top, right, bottom as shares of it."""
+
+    name: str
+    side: Side
+    group: str
+    box: tuple[float, float, float, float]
+
+
+def _both(name: str, group: str, left: float, top: float, right: float, bottom: float) -> tuple[Region, Region]:
+    mirrored = (round(1 - right, 6), top, round(1 - left, 6), bottom)
+    return Region(name, "left", group, (left, top, right, bottom)), Region(name, "right", group, mirrored)
+
+
+REGIONS: tuple[Region, ...] = (
+    *_both("inner brow", "brows", 0.28, 0.02, 0.46, 0.17),
+    *_both("outer brow", "brows", 0.07, 0.02, 0.28, 0.17),
+    *_both("upper lid", "eyes", 0.14, 0.17, 0.38, 0.24),
+    *_both("lower lid", "eyes", 0.14, 0.24, 0.38, 0.32),
+    *_both("nose", "nose and cheeks", 0.34, 0.37, 0.50, 0.60),
+    *_both("cheek", "nose and cheeks", 0.06, 0.34, 0.34, 0.58),
+    *_both("lip corner", "lip corners", 0.18, 0.60, 0.38, 0.80),
+    Region("upper lip", "middle", "lips and chin", (0.38, 0.60, 0.62, 0.69)),
+    Region("lower lip", "middle", "lips and chin", (0.38, 0.71, 0.62, 0.82)),
+    Region("chin", "middle", "lips and chin", (0.30, 0.84, 0.70, 0.98)),
+)
+NAMES = tuple(each.name if each.side == "middle" else f"{each.side} {each.name}" for each in REGIONS)
+GROUPS = tuple(dict.fromkeys(each.group for each in REGIONS))
+EYES = "eyes"
+MOUTH = ("lip corners", "lips and chin")
 
 
 @cache
-def region_cells(name: str) -> np.ndarray:
-    """Which of the (G, G) cells belong to a region: those whose centre lies in one of its boxes."""
-    centres = (np.arange(GRID) + 0.5) / GRID
-    cells = np.zeros((GRID, GRID), bool)
-    for left, top, right, bottom in REGIONS[name]:
-        rows, columns = (centres >= top) & (centres < bottom), (centres >= left) & (centres < right)
-        cells |= rows[:, None] & columns[None, :]
-    cells.flags.writeable = False
-    return cells
+def members(*groups: str) -> np.ndarray:
+    """The places of the regions of some groups."""
+    return np.array([place for place, each in enumerate(REGIONS) if each.group in groups])
+
+
+@cache
+def named(name: str) -> np.ndarray:
+    """The places of the regions with this name, on either side."""
+    return np.array([place for place, each in enumerate(REGIONS) if each.name == name])
+
+
+def centres() -> tuple[np.ndarray, np.ndarray]:
+    """Where the centres of the cells lie, as shares of the crop: x and y, (G, G) each."""
+    axis = (np.arange(GRID) + 0.5) / GRID
+    x, y = np.meshgrid(axis, axis)
+    return x, y
+
+
+@cache
+def region_cells() -> np.ndarray:
+    """Which cells belong to each region, (R, G * G) float32 of 0 and 1: those whose centre lies in its box."""
+    x, y = centres()
+    cells = [
+        (x >= left) & (x < right) & (y >= top) & (y < bottom) for left, top, right, bottom in (r.box for r in REGIONS)
+    ]
+    made = np.array(cells).reshape(len(REGIONS), -1).astype(np.float32)
+    made.flags.writeable = False
+    return made

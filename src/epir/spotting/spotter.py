@@ -1,7 +1,13 @@
-"""Frames -> timeline: the whole of spotting, one frame in memory at a time."""
+"""TrackedFace faces one after the other -> movements as soon as they are certain, and the timeline of the whole.
+
+Faces of one person without a gap make up a run. A run is judged in blocks: the movements of a block are certain once
+the two seconds after it have been seen. Kept are a few numbers a frame, and the working window of a few seconds.
+
+Axes: n frames or instants, R regions, G groups of regions, M head motions
+"""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,20 +17,36 @@ from epir.faces.align import Crop
 from epir.faces.settings import TrackingSettings
 from epir.faces.tracking import FaceTracker, TrackedFace
 from epir.frames.reader import Frame
-from epir.spotting.peaks import Peak, find_blinks, find_peaks, motion_level, without_blinks
-from epir.spotting.regions import NAMES
+from epir.spotting import decision
+from epir.spotting.candidates import FLOOR, LEAST, Candidate, find_candidates
+from epir.spotting.measure import FaceMeasure, Sample
+from epir.spotting.regions import EYES, GROUPS, REGIONS, members, named
 from epir.spotting.settings import SpottingSettings
-from epir.spotting.stream import MotionStream, Sample
-from epir.spotting.timeline import Movement, Timeline
+from epir.spotting.timeline import MICRO_EXPRESSION, Movement, Timeline
 
-REACH = 1.5  # of the longest movement: a movement that lasts longer is seen to do so
-LOOK_BACK = 4.0  # seconds of motion in which movements are looked for again and again
-SETTLE = 0.75  # seconds after its offset when a movement is certain
-EVERY = 0.5  # seconds between two looks
+FASTEST = 100.0  # instants a second at which movements are looked for; faster cameras are averaged
+BLOCK = 2.0  # seconds that are judged at once
+AHEAD, BEHIND = 2.0, 3.0  # seconds after and before a block that are looked at
+GAP = 0.15  # seconds without a face that break a run
+NEAR = 0.3  # of the face: a new crop that lies farther away is another face
+OTHER_SIZE = 1.33
+CUT = 30.0  # grey levels of mismatch: another scene
+EDGE = 0.1  # seconds at the end of a run within a video in which nothing can be judged
+
+
+@dataclass
+class Run:
+    """The samples of one face without a gap; `judged` seconds have been decided."""
+
+    measure: FaceMeasure
+    samples: list[Sample]
+    faces: list[tuple[int, int, Crop]]  # track, segment and crop of each sample
+    judged: float
+    from_start: bool  # of the video: then nothing is known before, and the face is taken to be at rest
 
 
 class Spotter:
-    """Tracked faces of one person, one after the other -> movements, each as soon as it is certain."""
+    """Takes tracked faces and gives movements; `close` gives the last ones."""
 
     def __init__(self, settings: SpottingSettings, fps: float) -> None:
         if not np.isfinite(fps) or fps <= 0:
@@ -32,106 +54,101 @@ class Spotter:
                 f"{fps} frames a second is no frame rate", fix="give the rate of the camera, such as --fps 100"
             )
         self.settings, self.fps = settings, fps
-        self._reach = max(2, round(REACH * settings.longest * fps))
-        self._done: list[tuple[list[int], list[float], list[Sample]]] = []
-        self._crops: list[Crop] = []
-        self._found: list[Movement] = []
-        self._segment: int | None = None
-        self._face = np.zeros(0, np.float32)
-        self._level = settings.least_motion
+        self.rate = min(fps, FASTEST)
+        self._runs: dict[int, Run] = {}  # by track
+        self._movements: list[Movement] = []
+        self._others: list[Movement] = []
+        self._stamps: list[tuple[int, float]] = []
+        self._motion: list[np.ndarray] = []  # (n, G + 2) of each block: groups, lids, head
+        self._crops: dict[tuple[int, int], Crop] = {}
 
     def push(self, tracked: TrackedFace) -> list[Movement]:
-        """Take the next face; gives the movements that have become certain."""
-        given = []
-        if tracked.segment != self._segment:
-            given = self._end_segment()
-            self._segment, self._latest = tracked.segment, tracked
-            self._stream = MotionStream(self._reach)
-            self._done.append(([], [], []))
-            self._crops.append(tracked.crop)
-            self._given, self._since = -1, 0
-        numbers, seconds, samples = self._done[-1]
-        self._latest = tracked
-        numbers.append(tracked.number)
-        seconds.append(tracked.seconds)
-        samples.extend(self._stream.push(tracked.face))
-        self._since += 1
-        if self._since >= EVERY * self.fps:
-            self._since = 0
-            given += self._look(len(samples) - round(SETTLE * self.fps))
-        return given
+        """Take the face of the next frame; gives the micro-expressions that have become certain."""
+        certain: list[Movement] = []
+        run = self._runs.get(tracked.track)
+        if run is not None and not _goes_on(run, tracked, self.fps):
+            certain, run = self._judge(run, ended=True, at_end=False), None
+        if run is None:
+            run = _begin(tracked, from_start=not self._crops)
+        sample = run.measure.push(tracked.number, tracked.seconds, tracked.face, tracked.crop)
+        if sample.mismatch > CUT:
+            certain += self._judge(run, ended=True, at_end=False)
+            run = _begin(tracked, from_start=False)
+            sample = run.measure.push(tracked.number, tracked.seconds, tracked.face, tracked.crop)
+        self._runs[tracked.track] = run
+        self._crops.setdefault((tracked.track, tracked.segment), tracked.crop)
+        run.samples.append(sample)
+        run.faces.append((tracked.track, tracked.segment, tracked.crop))
+        if tracked.seconds - run.judged >= BLOCK + AHEAD:
+            certain += self._judge(run, ended=False, at_end=False)
+        return certain
 
     def close(self) -> list[Movement]:
-        """The movements of the end."""
-        return self._end_segment()
+        """The micro-expressions of the frames whose followers never came."""
+        runs, self._runs = self._runs, {}
+        return [each for run in runs.values() for each in self._judge(run, ended=True, at_end=True)]
 
-    def timeline(self) -> Timeline:
-        """Everything that was measured and found."""
-        parts = [_arrays(samples) for _, _, samples in self._done]
-        empty = [np.zeros((0, len(NAMES)), np.float32), np.zeros(0, np.float32), np.zeros(0, np.float32)]
-        motion, lids, head = (np.concatenate([empty[which], *(p[which] for p in parts)]) for which in range(3))
-        found = sorted(self._found, key=lambda each: each.apex)
-        count = len(motion)
+    def timeline(self, *, frames: int = 0, faces: int = 1) -> Timeline:
+        """Everything so far."""
+        motion = np.concatenate([*self._motion, np.zeros((0, len(GROUPS) + 2), np.float32)])
+        groups = motion[:, : len(GROUPS)]
+        stamps = np.array(self._stamps, dtype=float).reshape(-1, 2)[: len(motion)]
+        without_eyes = [place for place, name in enumerate(GROUPS) if name != EYES]
         return Timeline(
             fps=self.fps,
-            numbers=np.array([number for numbers, _, _ in self._done for number in numbers], int)[:count],
-            motion=motion,
-            face=self._face[:count] if len(self._face) >= count else motion.max(axis=1, initial=0.0),
-            lids=lids,
-            head=head,
-            movements=tuple(each for each in found if each.kind == "micro-expression"),
-            others=tuple(each for each in found if each.kind != "micro-expression"),
-            crops=tuple(self._crops),
-            frames=count,
-            level=self._level,
+            numbers=stamps[:, 0].astype(int),
+            motion=groups,
+            face=groups[:, without_eyes].max(axis=1, initial=0.0),
+            lids=motion[:, -2],
+            head=motion[:, -1],
+            movements=tuple(self._movements),
+            others=tuple(self._others),
+            crops=tuple(self._crops.values()),
+            faces=faces,
+            frames=frames or len(stamps),
+            level=LEAST,
+            stamps=stamps[:, 1],
         )
 
-    def _end_segment(self) -> list[Movement]:
-        if self._segment is None:
+    def _judge(self, run: Run, *, ended: bool, at_end: bool) -> list[Movement]:
+        """Decide the next block of a run, or all that is left of it."""
+        if not run.samples:
             return []
-        self._done[-1][2].extend(self._stream.close())
-        given = self._look(len(self._done[-1][2]))
-        self._segment = None
-        return given
+        until = np.inf if ended else run.judged + BLOCK
+        times = np.array([each.seconds for each in run.samples])
+        skin, head, mismatch = resampled(run.samples, self.rate)
+        found = find_candidates(skin, head, mismatch, self.rate)
+        low = 0 if run.from_start else EDGE * self.rate
+        high = len(skin) - 1 - (0 if at_end or not ended else EDGE * self.rate)
+        found = [each for each in found if each.onset >= low and each.offset <= high]
+        blinks = [each for each in found if decision.is_blink(each)]
+        inside = [each for each in found if run.judged <= times[0] + each.apex / self.rate < until]
+        verdicts = [(each, decision.judge(each, blinks, self.rate, self.settings)) for each in inside]
+        made = [movement for each, verdict in verdicts if (movement := _movement(run, times, each, verdict, self.rate))]
+        chosen = _apart([each for each in made if not each.reason], self._movements)
+        rejected = _apart([each for each in made if each.reason], [*chosen, *self._others[-3:]])
+        self._movements += chosen
+        self._others += rejected
+        self._keep_motion(run, times, skin, head, until)
+        run.judged = min(until, float(times[-1]) + 1 / self.fps)
+        first = int(np.searchsorted(times, run.judged - BEHIND))
+        del run.samples[:first], run.faces[:first]
+        if first:
+            run.from_start = False
+        return chosen
 
-    def _look(self, until: int) -> list[Movement]:
-        """Movements of the latest seconds of this segment whose offset lies before the place `until`."""
-        numbers, seconds, samples = self._done[-1]
-        first = max(0, len(samples) - round(LOOK_BACK * self.fps))
-        if not samples:
-            return []
-        motion, lids, head = _arrays(samples[first:])
-        blinks = find_blinks(motion, lids, self.fps, self.settings)
-        cleaned = without_blinks(motion, lids, blinks, self.fps, self.settings)
-        before = sum(len(part[2]) for part in self._done[:-1]) + first
-        self._face = np.concatenate([self._face[:before], cleaned.max(axis=1).astype(np.float32)])
-        self._level = motion_level(self._face, self.settings)
-        given = []
-        for peak in sorted([*blinks, *find_peaks(cleaned, head, self.fps, self._level, self.settings)], key=_apex):
-            onset, apex, offset = (first + place for place in (peak.onset, peak.apex, peak.offset))
-            if offset > until or apex <= self._given:
-                continue
-            movement = Movement(
-                numbers[onset],
-                numbers[apex],
-                numbers[offset],
-                peak.strength,
-                peak.region,
-                peak.kind,
-                float(head[peak.apex]),
-                self._crops[-1],
-                (seconds[onset], seconds[apex], seconds[offset]),
-                self._latest.track,
-                self._latest.segment,
-            )
-            self._found.append(movement)
-            given.append(movement)
-            self._given = max(self._given, offset if peak.kind != "blink" else self._given)
-        return given
-
-
-def _apex(peak: Peak) -> int:
-    return peak.apex
+    def _keep_motion(self, run: Run, times: np.ndarray, skin: np.ndarray, head: np.ndarray, until: float) -> None:
+        """A few numbers for every frame of the block that was judged."""
+        now = (times >= run.judged) & (times < until)
+        rest = np.median(skin, axis=0), np.median(head, axis=0)
+        places = np.clip(np.round((times[now] - times[0]) * self.rate).astype(int), 0, len(skin) - 1)
+        away = skin[places] - rest[0]  # (n, R, 2)
+        lengths = np.hypot(away[..., 0], away[..., 1])
+        groups = [lengths[:, members(name)].max(axis=1) for name in GROUPS]
+        lids = away[:, named("upper lid"), 1].mean(axis=1)
+        turned = np.abs(head[places] - rest[1]).max(axis=1)
+        self._motion.append(np.stack([*groups, lids, turned], axis=1).astype(np.float32))
+        self._stamps += [(each.number, each.seconds) for each, kept in zip(run.samples, now, strict=True) if kept]
 
 
 def spot(
@@ -157,10 +174,90 @@ def spot(
             f"no face was found in {tracker.frames} frames",
             fix="look at the video: the face should be lit, turned to the camera and at least 80 px wide",
         )
-    return replace(spotter.timeline(), faces=tracker.faces, frames=tracker.frames)
+    return spotter.timeline(frames=tracker.frames, faces=tracker.faces)
 
 
-def _arrays(samples: list[Sample]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    regions = np.array([sample.regions for sample in samples], np.float32).reshape(-1, len(NAMES))
-    lids = np.array([sample.lids for sample in samples], np.float32)
-    return regions, lids, np.array([sample.head for sample in samples], np.float32)
+def resampled(samples: list[Sample], rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Skin (n, R, 2), head (n, M) and mismatch (n,) of a run at `rate` even instants a second."""
+    times = np.array([each.seconds for each in samples])
+    rows = [np.concatenate([each.skin.ravel(), each.head, [each.mismatch]]) for each in samples]
+    values = np.array(rows, np.float64)
+    own = (len(times) - 1) / max(times[-1] - times[0], 1e-9) if len(times) > 1 else rate
+    width = max(1, round(own / rate))
+    if width > 1:  # a moving mean, so that no frame of a fast camera is passed over
+        padded = np.pad(values, ((width // 2, width - 1 - width // 2), (0, 0)), mode="edge")
+        sums = np.cumsum(np.vstack([np.zeros(values.shape[1]), padded]), axis=0)
+        values = (sums[width:] - sums[:-width]) / width
+    instants = times[0] + np.arange(round((times[-1] - times[0]) * rate) + 1) / rate
+    right = np.clip(np.searchsorted(times, instants), 1, max(len(times) - 1, 1))
+    if len(times) > 1:
+        left = right - 1
+        share = np.clip((instants - times[left]) / np.maximum(times[right] - times[left], 1e-9), 0, 1)[:, None]
+        values = values[left] * (1 - share) + values[right] * share
+    split = 2 * len(REGIONS)
+    return values[:, :split].reshape(len(values), -1, 2), values[:, split:-1], values[:, -1]
+
+
+def _begin(tracked: TrackedFace, *, from_start: bool) -> Run:
+    return Run(FaceMeasure(tracked.face.shape[0]), [], [], tracked.seconds, from_start)
+
+
+def _goes_on(run: Run, tracked: TrackedFace, fps: float) -> bool:
+    """Whether a face belongs to a run: the same person, soon after, near by."""
+    track, _, crop = run.faces[-1]
+    return (
+        tracked.track == track
+        and 0 < tracked.seconds - run.samples[-1].seconds <= max(GAP, 2.5 / fps)
+        and float(np.hypot(tracked.crop.x - crop.x, tracked.crop.y - crop.y)) < NEAR * crop.side
+        and 1 / OTHER_SIZE < tracked.crop.side / crop.side < OTHER_SIZE
+    )
+
+
+def _movement(run: Run, times: np.ndarray, found: Candidate, verdict: decision.Verdict, rate: float) -> Movement | None:
+    """The candidate in frame numbers; None where its frames are too few."""
+    onset, apex, offset = (
+        int(np.abs(times - (times[0] + place / rate)).argmin()) for place in (found.onset, found.apex, found.offset)
+    )
+    onset, offset = min(onset, apex - 2), max(offset, apex + 1)
+    if onset < 0 or offset >= len(times):
+        return None
+    lengths = found.lengths
+    region = REGIONS[_where(found)]
+    track, segment, crop = run.faces[apex]
+    numbers = [run.samples[place].number for place in (onset, apex, offset)]
+    same = lengths[named(region.name)]
+    both = len(same) > 1 and float(same.min()) > 0.4 * float(same.max())
+    return Movement(
+        onset=numbers[0],
+        apex=numbers[1],
+        offset=numbers[2],
+        strength=float(lengths[_where(found)]),
+        region=region.group,
+        kind=verdict.reason or MICRO_EXPRESSION,
+        head=float(np.abs(found.head).max()),
+        crop=crop,
+        side="both" if both else region.side,
+        probability=verdict.probability,
+        seconds=(float(times[onset]), float(times[apex]), float(times[offset])),
+        track=track,
+        segment=segment,
+    )
+
+
+def _where(found: Candidate) -> int:
+    """The region that stands out most; the eyes only where nothing else is meant."""
+    if found.group == EYES:
+        return found.strongest
+    clear = found.lengths / (found.rest + FLOOR)
+    clear[members(EYES)] = 0.0
+    return int(clear.argmax())
+
+
+def _apart(found: list[Movement], known: list[Movement]) -> list[Movement]:
+    """Those that overlap with none that is known or more probable (among rejected ones: stronger), by time."""
+    kept: list[Movement] = []
+    for each in sorted(found, key=lambda movement: (-movement.probability, -movement.strength)):
+        taken = [*known, *kept]
+        if not any(each.onset <= other.offset and other.onset <= each.offset for other in taken):
+            kept.append(each)
+    return sorted(kept, key=lambda movement: movement.apex)

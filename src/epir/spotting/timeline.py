@@ -1,17 +1,28 @@
-"""What spotting found in a video: the motion of every frame, and the movements in it.
+"""What spotting found in a video: the motion of every frame, the micro-expressions, and what was rejected and why.
 
-Axes: n frames that show the face, R regions
+Axes: n frames that show the face, G groups of regions
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from epir.faces.align import Crop
-from epir.spotting.regions import NAMES
+from epir.spotting.regions import GROUPS
 
-Kind = Literal["micro-expression", "blink", "head", "long", "short"]
+MICRO_EXPRESSION = "micro-expression"
+REASONS = (
+    "blink",
+    "head",
+    "occlusion",
+    "too large",
+    "too long",
+    "too short",
+    "speech",
+    "gaze",
+    "return of an expression",
+    "unclear",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +32,21 @@ class Movement:
     onset: int
     apex: int
     offset: int
-    strength: float  # motion at the apex, as a share of the face's width
-    region: str  # where it is strongest
-    kind: Kind = "micro-expression"
-    head: float = 0.0  # how far the head went around it, as a share of the face's width
+    strength: float  # displacement at the apex, mean over the region, as a share of the face's width
+    region: str  # where it stands out most
+    kind: str = MICRO_EXPRESSION  # or one of `REASONS`
+    head: float = 0.0  # how far the head comes and goes with it, as a share of the face's width
     crop: Crop | None = None
-    seconds: tuple[float, float, float] | None = None  # of onset, apex and offset
+    side: str = "middle"  # left or right of the picture, both, or middle
+    probability: float = 1.0  # of being a micro-expression at all
+    seconds: tuple[float, float, float] = (0.0, 0.0, 0.0)  # of onset, apex and offset
     track: int = 0
     segment: int = 0
+
+    @property
+    def reason(self) -> str:
+        """Why it was rejected; empty for a micro-expression."""
+        return "" if self.kind == MICRO_EXPRESSION else self.kind
 
 
 @dataclass(frozen=True)
@@ -37,17 +55,18 @@ class Timeline:
 
     fps: float
     numbers: np.ndarray  # (n,) int
-    motion: np.ndarray  # (n, R) float32, as shares of the face's width
-    face: np.ndarray  # (n,) float32: the motion in which movements are looked for
-    lids: np.ndarray  # (n,) float32: motion of the eyes downwards
-    head: np.ndarray  # (n,) float32
+    motion: np.ndarray  # (n, G) float32: how far each group is from its rest, as a share of the face's width
+    face: np.ndarray  # (n,) float32: the same for the group that moves most, without the eyes
+    lids: np.ndarray  # (n,) float32: motion of the upper lids downwards
+    head: np.ndarray  # (n,) float32: how far the head is from its rest
     movements: tuple[Movement, ...]  # the micro-expressions
-    others: tuple[Movement, ...] = ()  # blinks, turns of the head, movements too long or too short
+    others: tuple[Movement, ...] = ()  # what was rejected; `kind` says why
     crops: tuple[Crop, ...] = ()
     faces: int = 1  # the most that were seen at once
     frames: int = 0  # of the video, also those without a face
     level: float = 0.0  # the motion that a movement must reach
-    regions: tuple[str, ...] = NAMES  # of the columns of `motion`
+    regions: tuple[str, ...] = GROUPS  # of the columns of `motion`
+    stamps: np.ndarray | None = None  # (n,) seconds of the frames
 
     @property
     def seconds(self) -> float:

@@ -1,0 +1,174 @@
+"""Learn to tell micro-expressions from what else a face does, from synthetic people alone.
+
+    python -m epir.bench.rejector work/rejector
+
+Each scene shows a person who behaves in one to three ways, with micro-expressions mixed in, as H.264 keeps it. Its
+measure is kept in one file; run the same command again to resume. The weights go to `epir/spotting/rejector.json`.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from epir.bench.injection import compressed
+from epir.bench.spotting import OVERLAP, overlap
+from epir.core.files import whole_file, write_text
+from epir.core.progress import Progress, Silent
+from epir.core.seeds import generator
+from epir.faces.align import Crop
+from epir.spotting import decision
+from epir.spotting.candidates import find_candidates
+from epir.spotting.measure import FaceMeasure
+from epir.spotting.regions import REGIONS, centres, region_cells
+from epir.spotting.settings import SpottingSettings
+from epir.synthetic.behaviour import BEHAVIOURS, BehavingFace, Scene, plan_scene
+from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP, Canvas
+from epir.synthetic.drawing.portrait import draw_portrait
+from epir.synthetic.identity import draw_identity
+
+SCENES = 160
+SECONDS = 9.0
+RATES = (25.0, 30.0, 30.0, 30.0, 60.0)
+MICRO = 0.5  # micro-expressions a second
+SIZE, MARGIN = 84, 14  # px
+TOO_LITTLE = 0.3  # of the greatest displacement: a region that moves less is not part of the expression
+PENALTY = 3.0  # on the squared weights of standardised measures
+
+
+def scene_of(number: int) -> tuple[Scene, list[np.ndarray]]:
+    """One scene and its small faces, (h, h) uint8."""
+    random = generator(0, "rejector", number)
+    names = list(BEHAVIOURS)
+    behaviours = ["talk", "blink", "look", "nod"] if number % 2 else [names[number // 2 % len(names)]]
+    behaviours += [str(each) for each in random.choice(names, int(random.integers(0, 2)), replace=False)]
+    fps = RATES[int(random.integers(len(RATES)))]
+    person = draw_identity(number, "rejector")
+    scene = plan_scene(list(dict.fromkeys(behaviours)), SECONDS, fps, person.geometry, number, micro=MICRO)
+    face = BehavingFace(draw_portrait(person, Canvas.crop(SIZE, MARGIN)), person.geometry, scene)
+    noise = float(random.uniform(0.5, 2.0))
+    frames = (face.frame(place, noise, generator(number, "noise", place)) for place in range(len(scene.seconds)))
+    kept = compressed(frames, fps, quality=int(random.integers(8, 21)))
+    inner = slice(MARGIN, MARGIN + SIZE)
+    return scene, [cv2.cvtColor(frame[inner, inner], cv2.COLOR_RGB2GRAY) for frame in kept]
+
+
+def collect(path: Path, number: int) -> dict[str, np.ndarray]:
+    """What the spotter measures of one scene, and its truth, from its file if there is one."""
+    if not path.exists():
+        scene, faces = scene_of(number)
+        measure, crop = FaceMeasure(SIZE), Crop(SIZE / 2, SIZE / 2, float(SIZE))
+        samples = [measure.push(place, place / scene.fps, face, crop) for place, face in enumerate(faces)]
+        with whole_file(path) as temporary, temporary.open("wb") as file:
+            np.savez(
+                file,
+                rate=scene.fps,
+                skin=np.array([each.skin for each in samples]),
+                head=np.array([each.head for each in samples]),
+                mismatch=np.array([each.mismatch for each in samples], np.float32),
+                spans=np.array([(course.onset, course.offset) for _, course in scene.shown]).reshape(-1, 2),
+                moved=np.array(list(true_motion(scene))).reshape(-1, len(REGIONS)),
+            )
+    with np.load(path) as kept:
+        return dict(kept)
+
+
+def true_motion(scene: Scene) -> Iterator[np.ndarray]:
+    """How far each region goes in each micro-expression of a scene, (R,), as a share of the face's width."""
+    x, y = centres()
+    places = CROP_SIDE * (x.ravel() - 0.5), CROP_SIDE * y.ravel() + CROP_TOP
+    cells = region_cells() / region_cells().sum(axis=1, keepdims=True)
+    first = len(scene.movements) - len(scene.shown)
+    for movement, amounts in zip(scene.movements[first:], scene.amounts[first:], strict=True):
+        field = movement.displacement(*(each.astype(np.float32)[None] for each in places))[0]
+        yield np.hypot(*(cells @ field).T) * amounts.max() / CROP_SIDE
+
+
+def examples(kept: dict[str, np.ndarray]) -> Iterator[tuple[dict[str, float], int]]:
+    """Measures of the candidates that no rule decides, with 1 for a micro-expression and 0 for anything else.
+
+    A candidate that shares only its time with a micro-expression is neither.
+    """
+    rate = float(kept["rate"])
+    found = find_candidates(kept["skin"], kept["head"], kept["mismatch"], rate)
+    blinks = [each for each in found if decision.is_blink(each)]
+    for each in found:
+        if decision.rule(each, blinks, rate, SpottingSettings()):
+            continue
+        hits = [overlap((each.onset, each.offset), (int(first), int(last))) for first, last in kept["spans"]]
+        best = int(np.argmax(hits)) if hits else 0
+        own, moved = each.lengths[each.strongest], kept["moved"][best] if hits else np.zeros(len(REGIONS))
+        true = moved[each.strongest]
+        if not hits or hits[best] < 0.1:
+            yield decision.features(each, rate), 0
+        elif hits[best] >= OVERLAP and true > TOO_LITTLE * moved.max() and own < 2 * true + 0.001:
+            yield decision.features(each, rate), 1
+
+
+def learn(measures: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """The weights of a logistic regression with a penalty, the constant last, by Newton's method."""
+    mean, deviation = measures.mean(axis=0), measures.std(axis=0) + 1e-6
+    inputs = np.concatenate([(measures - mean) / deviation, np.ones((len(measures), 1))], axis=1)
+    penalty = np.diag([*np.full(measures.shape[1], PENALTY), 1e-6])
+    found = np.zeros(inputs.shape[1])
+    for _ in range(50):
+        chance = 1 / (1 + np.exp(-inputs @ found))
+        slope = inputs.T @ (chance - truth) + penalty @ found
+        bend = (inputs * (chance * (1 - chance))[:, None]).T @ inputs + penalty
+        found = found - np.linalg.solve(bend, slope)
+    plain = found[:-1] / deviation
+    return np.append(plain, found[-1] - plain @ mean)
+
+
+def write_weights(folder: Path, path: Path, scenes: int = SCENES, progress: Progress | None = None) -> dict[str, float]:
+    """Make what is missing of the scenes, learn, and write the weights; gives measures on scenes kept apart."""
+    progress = progress or Silent()
+    folder.mkdir(parents=True, exist_ok=True)
+    rows: list[tuple[dict[str, float], int, int]] = []
+    progress.start("scenes", scenes)
+    for number in range(scenes):
+        kept = collect(folder / f"scene{number:04d}.npz", number)
+        rows += [(row, truth, number) for row, truth in examples(kept)]
+        progress.advance()
+    progress.finish()
+    names = list(rows[0][0])
+    measures = np.array([[row[name] for name in names] for row, _, _ in rows])
+    truth = np.array([each for _, each, _ in rows])
+    apart = np.array([number % 5 == 0 for _, _, number in rows])
+    tried = chances(measures[apart], learn(measures[~apart], truth[~apart]))
+    found = learn(measures, truth)
+    kept_weights = {name: round(float(value), 5) for name, value in zip([*names, "constant"], found, strict=True)}
+    write_text(path, json.dumps({"scenes": scenes, "weights": kept_weights}, indent=1) + "\n")
+    sure = tried >= 0.5
+    return {
+        "candidates": len(truth),
+        "micro_expressions": int(truth.sum()),
+        "recall": float(sure[truth[apart] == 1].mean()),
+        "precision": float(truth[apart][sure].mean()),
+        "mean_probability": float(tried.mean()),
+        "mean_truth": float(truth[apart].mean()),
+    }
+
+
+def chances(measures: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """The probabilities that weights with their constant give, (n,)."""
+    return 1 / (1 + np.exp(-(measures @ found[:-1] + found[-1])))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Learn the weights and print how they do on scenes kept apart."""
+    parser = argparse.ArgumentParser(prog="python -m epir.bench.rejector", description=write_weights.__doc__)
+    parser.add_argument("folder", type=Path, help="where the scenes are kept")
+    parser.add_argument("--out", type=Path, default=Path(decision.__file__).with_name("rejector.json"))
+    parser.add_argument("--scenes", type=int, default=SCENES)
+    options = parser.parse_args(arguments)
+    result = write_weights(options.folder, options.out, options.scenes)
+    sys.stdout.write(json.dumps(result, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""Displacements over time -> rises and falls that might be micro-expressions, each with how well it stands out.
+
+A micro-expression rises, perhaps holds, and returns, and the skin is at rest before and after. So every group of
+regions is compared, at every instant and for several durations, with a straight line plus such a bump. The amplitude
+of the bump against what the two leave unexplained says how far it stands out: speech, a turn of the head or an
+expression that stays leave much, whatever their size. One lively region does not hide another.
+
+Axes: n instants, C channels, R regions, D durations, w instants of a window
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from epir.spotting.regions import GROUPS, members
+
+DURATIONS = (0.13, 0.18, 0.24, 0.32, 0.42, 0.55)  # seconds from onset to offset
+RISE = 0.45  # of the duration
+AROUND = 0.3  # seconds before and after that must be explained by the line alone
+CONTEXT = 0.8  # seconds before and after that tell speech from a single movement
+FLOOR = 0.0003  # of the face's width: what noise of the camera leaves
+LEAST = 0.0008  # of the face's width: weaker bumps are not looked at
+STANDS_OUT = 2.5  # amplitude against the rest from which a bump is a candidate
+APART = 0.2  # seconds between two candidates of one group
+FOOT = 0.2  # of the peak: here the flanks are still above the noise
+# A rise like sin^2 passes FOOT after this share of its way: onset and offset lie beyond the foot by that much.
+REACHED = math.asin(math.sqrt(FOOT)) / (math.pi / 2)
+VALLEY = 0.6  # of the lower of two peaks: a dip below it parts them
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One bump of one group of regions; places are instants, lengths shares of the face's width."""
+
+    onset: int
+    apex: int
+    offset: int
+    group: str
+    strongest: int  # region
+    stands_out: float  # amplitude against the rest nearby
+    isolated: float  # the same against the rest in a wider context
+    amplitudes: np.ndarray  # (R, 2) of the bump in every region
+    rest: np.ndarray  # (R,) of every region, in the wider context
+    head: np.ndarray  # (M,) amplitude of the head's bump
+    head_rest: np.ndarray  # (M,)
+    mismatch: float  # of the face during the bump, against that of its surroundings
+    step: float  # log of the error of the bump by that of a lasting change: above 0 the skin does not come back
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """The amplitude of every region, (R,)."""
+        return np.hypot(self.amplitudes[:, 0], self.amplitudes[:, 1])
+
+
+def bump(times: np.ndarray, duration: float) -> np.ndarray:
+    """Rise and fall like sin^2, 1 at time 0; times in seconds."""
+    up, down = 1 + times / (RISE * duration), 1 - times / ((1 - RISE) * duration)
+    return np.sin(np.pi / 2 * np.clip(np.minimum(up, down), 0, 1)) ** 2
+
+
+def fit_bumps(values: np.ndarray, rate: float, duration: float) -> tuple[np.ndarray, np.ndarray]:
+    """The amplitude of a bump with its apex at each instant, and the deviation it leaves; both (n, C).
+
+    The values (n, C) go on as they are beyond both ends.
+    """
+    before, after = (math.ceil((share * duration + AROUND) * rate) for share in (RISE, 1 - RISE))
+    times = np.arange(-before, after + 1) / rate
+    line = np.linalg.qr(np.stack([np.ones_like(times), times], axis=1))[0]  # (w, 2)
+    shape = bump(times, duration)
+    shape = shape - line @ (line.T @ shape)
+    power = float(shape @ shape)
+    padded = np.pad(values, ((before, after), (0, 0)), mode="edge")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, len(times), axis=0)  # (n, C, w)
+    parts = windows @ np.concatenate([line, shape[:, None] / math.sqrt(power)], axis=1)  # (n, C, 3)
+    error = np.einsum("ncw,ncw->nc", windows, windows) - (parts**2).sum(axis=-1)
+    deviation = np.sqrt(np.maximum(error, 0) / max(len(times) - 3, 1))
+    return parts[..., 2] / math.sqrt(power), deviation
+
+
+def find_candidates(skin: np.ndarray, head: np.ndarray, mismatch: np.ndarray, rate: float) -> list[Candidate]:
+    """The candidates in skin (n, R, 2), head (n, M) and mismatch (n,) at `rate` instants a second, by time."""
+    count = len(skin)
+    if count < 3:
+        return []
+    flat = skin.reshape(count, -1).astype(np.float64)
+    flat = flat - flat.mean(axis=0)
+    amplitudes, rests = [], []
+    durations = [each for each in DURATIONS if each * rate >= 3]
+    for duration in durations:
+        amplitude, rest = fit_bumps(flat, rate, duration)
+        amplitudes.append(np.hypot(*np.moveaxis(amplitude.reshape(count, -1, 2), -1, 0)))
+        rests.append(np.sqrt((rest.reshape(count, -1, 2) ** 2).mean(axis=-1)))
+    if not durations:
+        return []
+    lengths, rest = np.array(amplitudes), np.array(rests)  # (D, n, R)
+    clear = np.where(lengths > LEAST, lengths / (rest + FLOOR), 0.0)
+    found = []
+    for group in GROUPS:
+        own = clear[..., members(group)]  # (D, n, regions of the group)
+        best = own.max(axis=(0, 2))  # (n,)
+        for apex in separate_peaks(best, STANDS_OUT, max(1, round(APART * rate))):
+            which, region = np.unravel_index(int(own[:, apex].argmax()), own[:, apex].shape)
+            place = int(members(group)[region])
+            made = _describe(flat, head, mismatch, rate, apex, durations[which], group, place, float(best[apex]))
+            if made is not None:
+                found.append(made)
+    return sorted(found, key=lambda each: each.apex)
+
+
+def separate_peaks(values: np.ndarray, least: float, apart: int) -> list[int]:
+    """The places of the highest values (n,) from `least` on, none nearer than `apart` to a higher one."""
+    open_values, places = values.astype(float).copy(), []
+    while len(values) and open_values.max() >= least:
+        place = int(open_values.argmax())
+        open_values[max(place - apart, 0) : place + apart + 1] = -np.inf
+        places.append(place)
+    return places
+
+
+def _describe(
+    flat: np.ndarray,
+    head: np.ndarray,
+    mismatch: np.ndarray,
+    rate: float,
+    apex: int,
+    duration: float,
+    group: str,
+    region: int,
+    clear: float,
+) -> Candidate | None:
+    near, far = (_window(len(flat), rate, apex, duration, around) for around in (AROUND, CONTEXT))
+    amplitude, _, line = _fit(flat, rate, apex, duration, near)
+    channels = slice(2 * region, 2 * region + 2)
+    direction = amplitude[channels] / max(float(np.hypot(*amplitude[channels])), 1e-9)
+    below = line[0, channels] + ((np.arange(len(flat)) - apex) / rate)[:, None] * line[1, channels]
+    course = (flat[:, channels] - below) @ direction
+    edges = find_edges(course, apex, max(1, round(RISE * duration * rate)))
+    if edges is None:
+        return None
+    shown, rest, _ = _fit(flat, rate, apex, duration, far)
+    head_shown, head_rest, _ = _fit(head.astype(np.float64), rate, apex, duration, near)
+    rest = np.sqrt((rest.reshape(-1, 2) ** 2).mean(axis=1))
+    return Candidate(
+        *edges,
+        group=group,
+        strongest=region,
+        stands_out=clear,
+        isolated=float(np.hypot(*shown[channels])) / (float(rest[region]) + FLOOR),
+        amplitudes=amplitude.reshape(-1, 2),
+        rest=rest,
+        head=head_shown,
+        head_rest=head_rest,
+        mismatch=float(mismatch[edges[0] : edges[2] + 1].max() + 0.5) / float(np.median(mismatch[far]) + 0.5),
+        step=_step(flat[near, channels], rate, near, apex, duration),
+    )
+
+
+def _window(count: int, rate: float, apex: int, duration: float, around: float) -> slice:
+    before, after = (math.ceil((share * duration + around) * rate) for share in (RISE, 1 - RISE))
+    return slice(max(apex - before, 0), min(apex + after + 1, count))
+
+
+def _fit(
+    values: np.ndarray, rate: float, apex: int, duration: float, window: slice
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Amplitude and deviation (C,) of one bump, and level and slope (2, C) of the line below it."""
+    times = (np.arange(window.start, window.stop) - apex) / rate
+    basis = np.stack([np.ones_like(times), times, bump(times, duration)], axis=1)
+    parts = np.linalg.lstsq(basis, values[window], rcond=None)[0]  # (3, C)
+    rest = values[window] - basis @ parts
+    deviation = np.sqrt((rest**2).sum(axis=0) / max(len(times) - 3, 1))
+    return parts[2], deviation, parts[:2]
+
+
+def _step(values: np.ndarray, rate: float, window: slice, apex: int, duration: float) -> float:
+    """Log of the error that a bump leaves by the error that the best lasting change leaves."""
+    times = (np.arange(window.start, window.stop) - apex) / rate
+
+    def error(shape: np.ndarray) -> float:
+        basis = np.stack([np.ones_like(times), times, shape], axis=1)
+        rest = values - basis @ np.linalg.lstsq(basis, values, rcond=None)[0]
+        return float((rest**2).sum()) + len(times) * 1e-9
+
+    changes = np.arange(-0.5, 0.61, 0.1) * duration
+    lasting = min(error(np.clip((times - change) / 0.08 + 0.5, 0, 1)) for change in changes)
+    return math.log(error(bump(times, duration)) / lasting)
+
+
+def find_edges(course: np.ndarray, near: int, reach: int) -> tuple[int, int, int] | None:
+    """Onset, apex and offset of the peak of `course` (n,) within `reach` of a place; None at the very ends."""
+    low = max(near - reach, 0)
+    apex = low + int(course[low : near + reach + 1].argmax())
+    left, right = (foot(course, apex, step) for step in (-1, 1))
+    onset = max(0, round(apex - (apex - left) / (1 - REACHED)))
+    offset = min(len(course) - 1, round(apex + (right - apex) / (1 - REACHED)))
+    onset, offset = min(onset, apex - 2), max(offset, apex + 1)
+    return (onset, apex, offset) if onset >= 0 and offset < len(course) else None
+
+
+def foot(course: np.ndarray, apex: int, step: int) -> int:
+    """The last place on one side of the apex before the flank is below its foot, or another peak begins."""
+    lowest, at = course[apex], apex
+    place = apex + step
+    while 0 <= place < len(course):
+        if course[place] < FOOT * course[apex]:
+            return place - step if abs(place - apex) > 1 else place
+        if course[place] < lowest:
+            lowest, at = course[place], place
+        elif lowest < VALLEY * min(course[place], course[apex]):
+            return at
+        place += step
+    return place - step

@@ -1,0 +1,150 @@
+"""Candidate -> a micro-expression or not, how probable that is, and if not, what it is.
+
+A few rules throw out what cannot be one: what moves too far or too long, what happens while the eyes blink, the head
+goes far or something covers the face. The rest is judged by a logistic regression on a dozen measures of the candidate,
+learnt from synthetic people who talk, chew, nod, blink and so on (`epir.bench.rejector`).
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+
+from epir.spotting.candidates import FLOOR, Candidate
+from epir.spotting.regions import EYES, GROUPS, MOUTH, members, named
+from epir.spotting.settings import SpottingSettings
+
+LARGEST = 0.018  # of the face's width, as the mean over a region: about 2.5 % at the strongest point
+FAR = 0.03  # of the face's width: the head comes and goes by more
+RESTLESS = 0.02  # of the face's width: the head wanders by more
+COVERED = 4.0  # times the mismatch of the surroundings
+SHUTTING = 0.009  # of the face's width: the upper lids of a blink go down by more
+DRAGGED = ("brows", EYES, "nose and cheeks")  # go along with a blink
+AROUND_BLINK = 0.03  # seconds
+STAYS = 0.0  # of `Candidate.step`: above it a lasting change explains the course better than a bump
+RHYTHM = 4.5  # of `Candidate.isolated`: a mouth that stands out less goes on moving
+MURMUR = 0.0015  # of the face's width: a mouth that moves more besides is speaking
+OPENING = 0.004  # of the face's width: lids that go up by less only follow the eyes
+TOGETHER = {  # groups that move as one: none of them may go too far
+    "brows": ("brows",),
+    EYES: (EYES, "brows"),
+    "nose and cheeks": ("brows", "nose and cheeks", *MOUTH),
+    "lip corners": ("nose and cheeks", *MOUTH),
+    "lips and chin": ("nose and cheeks", *MOUTH),
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How probable a micro-expression is, and why it is none; no reason means that it is one."""
+
+    probability: float
+    reason: str = ""
+
+
+def features(candidate: Candidate, rate: float) -> dict[str, float]:
+    """The measures by which a candidate is judged."""
+    lengths, rest = candidate.lengths, candidate.rest
+    own = float(lengths[candidate.strongest])
+    duration = (candidate.offset - candidate.onset) / rate
+    lids = float(candidate.amplitudes[named("upper lid"), 1].mean())
+    found = {
+        "stands out": math.log(candidate.stands_out),
+        "isolated": math.log(candidate.isolated + 0.1),
+        "amplitude": _log(own),
+        "large": max(_log(own) - _log(0.006), 0.0),
+        "elsewhere": _log(float(lengths.max())) - _log(own),
+        "explained": math.log(float((lengths**2).sum()) / float((rest**2).sum() + 1e-7) + 1e-3),
+        "head": _log(float(np.abs(candidate.head).max())),
+        "head rest": _log(float(np.abs(candidate.head_rest).max())),
+        "lids down": 100 * max(lids, 0.0),
+        "lids up": 100 * max(-lids, 0.0),
+        "step": min(max(candidate.step, -4.0), 4.0),
+        "long": max(duration - 0.4, 0.0),
+        "short": max(0.15 - duration, 0.0),
+        "mismatch": math.log(candidate.mismatch),
+    }
+    for group in GROUPS:
+        found[f"rest of {group}"] = _log(float(rest[members(group)].mean()))
+        found[f"in {group}"] = float(candidate.group == group)
+    return found
+
+
+def _log(length: float) -> float:
+    return math.log(length + FLOOR)
+
+
+@cache
+def weights() -> dict[str, float]:
+    """The weights of the measures, with their constant."""
+    return dict(json.loads(files("epir.spotting").joinpath("rejector.json").read_text(encoding="utf-8"))["weights"])
+
+
+def probability(candidate: Candidate, rate: float) -> float:
+    """How probable it is that a candidate is a micro-expression."""
+    known = weights()
+    total = known["constant"] + sum(known[name] * value for name, value in features(candidate, rate).items())
+    return 1 / (1 + math.exp(-min(max(total, -30.0), 30.0)))
+
+
+def is_blink(candidate: Candidate) -> bool:
+    """Whether the lids shut: they go down, far, and farther than the brows."""
+    if candidate.group != EYES:
+        return False
+    upper, brows = candidate.amplitudes[named("upper lid"), 1], candidate.lengths[members("brows")]
+    lids = candidate.lengths[members(EYES)]
+    return float(lids.max()) > SHUTTING and float(upper.mean()) > 0 and float(lids.mean()) > 1.2 * float(brows.mean())
+
+
+def judge(candidate: Candidate, blinks: Sequence[Candidate], rate: float, settings: SpottingSettings) -> Verdict:
+    """The verdict on a candidate, among the blinks of its surroundings."""
+    reason = rule(candidate, blinks, rate, settings)
+    chance = probability(candidate, rate)
+    if reason or chance >= settings.threshold:
+        return Verdict(0.0 if reason else chance, reason)
+    return Verdict(chance, _likeness(candidate))
+
+
+def rule(candidate: Candidate, blinks: Sequence[Candidate], rate: float, settings: SpottingSettings) -> str:
+    """What a candidate certainly is, or nothing."""
+    if is_blink(candidate):
+        return "blink"
+    around = AROUND_BLINK * rate
+    if candidate.group in DRAGGED and any(
+        each.onset - around <= candidate.offset and candidate.onset <= each.offset + around for each in blinks
+    ):
+        return "blink"
+    if float(np.abs(candidate.head).max()) > FAR or float(np.abs(candidate.head_rest).max()) > RESTLESS:
+        return "head"
+    if candidate.mismatch > COVERED:
+        return "occlusion"
+    speaking = candidate.isolated < RHYTHM or float(candidate.rest[members(*MOUTH)].mean()) > MURMUR
+    if candidate.group in MOUTH and speaking:
+        return "speech"
+    if float(candidate.lengths[members(*TOGETHER[candidate.group])].max()) > LARGEST:
+        return "too large"
+    if candidate.group == EYES and float(candidate.amplitudes[named("upper lid"), 1].max()) > -OPENING:
+        return "gaze"
+    duration = (candidate.offset - candidate.onset) / rate
+    if duration > settings.longest * 1.15 + 1 / rate:
+        return "too long"
+    if duration < settings.shortest - 1 / rate:
+        return "too short"
+    return ""
+
+
+def _likeness(candidate: Candidate) -> str:
+    """What an improbable candidate looks like most."""
+    if candidate.step > STAYS:
+        return "return of an expression"
+    if candidate.group in MOUTH and candidate.isolated < RHYTHM:
+        return "speech"
+    if candidate.group == EYES:
+        return "gaze"
+    if float(np.abs(candidate.head).max()) > 2 * float(candidate.lengths[candidate.strongest]):
+        return "head"
+    return "unclear"

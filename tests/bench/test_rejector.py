@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+
+from epir.bench.rejector import chances, collect, examples, learn
+from epir.spotting.measure import HEAD
+from epir.spotting.regions import REGIONS, named
+
+
+def test_a_logistic_regression_finds_the_side_that_matters():
+    random = np.random.default_rng(0)
+    measures = random.normal(size=(600, 3))
+    truth = (random.uniform(size=600) < 1 / (1 + np.exp(-(3 * measures[:, 0] - 1)))).astype(int)
+    found = learn(measures, truth)
+    assert found[0] > 10 * max(abs(found[1]), abs(found[2]))
+    assert found[3] < 0
+    assert chances(measures, found).mean() == pytest.approx(truth.mean(), abs=0.01)
+
+
+def test_a_kept_scene_gives_its_examples_without_being_drawn_again(tmp_path):
+    count, skin = 200, np.random.default_rng(0).normal(0, 2e-5, (200, len(REGIONS), 2))
+    rise = 0.006 * np.exp(-(((np.arange(count) - 100) / 4) ** 2))
+    skin[:, named("inner brow")[0], 1] -= rise
+    moved = np.zeros((1, len(REGIONS)))
+    moved[0, named("inner brow")[0]] = 0.006
+    path = tmp_path / "scene.npz"
+    np.savez(
+        path,
+        rate=50.0,
+        skin=skin,
+        head=np.zeros((count, len(HEAD))),
+        mismatch=np.ones(count),
+        spans=np.array([[92, 109]]),
+        moved=moved,
+    )
+    labels = [truth for _, truth in examples(collect(path, 0))]
+    assert labels.count(1) == 1

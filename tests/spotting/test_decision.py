@@ -1,0 +1,109 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from epir.spotting.candidates import Candidate
+from epir.spotting.decision import features, is_blink, judge, probability, weights
+from epir.spotting.measure import HEAD
+from epir.spotting.regions import REGIONS, members, named
+from epir.spotting.settings import SpottingSettings
+from epir.spotting.timeline import REASONS
+
+RATE = 50.0
+
+
+def candidate(region="inner brow", amplitude=0.006, down=-1.0, others=None, **changes):
+    """A clean movement of one region on both sides, unless told otherwise."""
+    amplitudes = np.zeros((len(REGIONS), 2))
+    for name, size in {region: amplitude * down, **(others or {})}.items():
+        amplitudes[named(name), 1] = size
+    made = Candidate(
+        onset=100,
+        apex=107,
+        offset=117,
+        group=REGIONS[named(region)[0]].group,
+        strongest=int(named(region)[0]),
+        stands_out=12.0,
+        isolated=12.0,
+        amplitudes=amplitudes,
+        rest=np.full(len(REGIONS), 0.0003),
+        head=np.zeros(len(HEAD)),
+        head_rest=np.zeros(len(HEAD)),
+        mismatch=1.0,
+        step=-2.0,
+    )
+    return replace(made, **changes)
+
+
+def verdict(found, blinks=()):
+    return judge(found, blinks, RATE, SpottingSettings())
+
+
+@pytest.mark.parametrize("region", ["inner brow", "outer brow", "cheek", "lip corner"])
+def test_a_clear_small_brief_movement_is_a_micro_expression(region):
+    assert verdict(candidate(region)).reason == ""
+    assert verdict(candidate(region)).probability > 0.5
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (candidate(amplitude=0.03), "too large"),
+        (candidate("cheek", others={"lip corner": -0.03}), "too large"),
+        (candidate(offset=160), "too long"),
+        (candidate(head=np.full(len(HEAD), 0.05)), "head"),
+        (candidate(head_rest=np.full(len(HEAD), 0.05)), "head"),
+        (candidate(mismatch=8.0), "occlusion"),
+        (candidate("lower lip", isolated=2.0), "speech"),
+        (candidate("lip corner", rest=np.full(len(REGIONS), 0.003)), "speech"),
+        (candidate("upper lid", 0.006, down=1.0), "gaze"),
+        (candidate("upper lid", 0.03, down=1.0), "blink"),
+        (candidate(step=3.0, stands_out=3.0, isolated=1.0), "return of an expression"),
+        (candidate(stands_out=2.6, isolated=0.5, rest=np.full(len(REGIONS), 0.003)), "unclear"),
+    ],
+)
+def test_everything_else_is_rejected_with_its_reason(found, reason):
+    assert verdict(found).reason == reason
+    assert reason in REASONS
+
+
+def test_a_short_one_is_too_short():
+    assert judge(candidate(onset=105, offset=108), (), 200.0, SpottingSettings()).reason == "too short"
+
+
+def test_lids_that_go_far_down_are_a_blink_and_lids_that_follow_the_brows_are_none():
+    assert is_blink(candidate("upper lid", 0.03, down=1.0))
+    assert not is_blink(candidate("upper lid", 0.03, down=-1.0))
+    assert not is_blink(candidate("upper lid", 0.012, down=1.0, others={"inner brow": 0.02, "outer brow": 0.02}))
+
+
+def test_brows_go_along_with_a_blink_and_the_mouth_does_not():
+    blink = candidate("upper lid", 0.03, down=1.0)
+    assert verdict(candidate("inner brow"), [blink]).reason == "blink"
+    assert verdict(candidate("lip corner"), [blink]).reason == ""
+    assert verdict(candidate("inner brow"), [replace(blink, onset=10, apex=14, offset=20)]).reason == ""
+
+
+def test_the_weights_are_those_of_the_measures():
+    assert set(weights()) == {*features(candidate(), RATE), "constant"}
+
+
+@pytest.mark.parametrize(
+    "worse",
+    [
+        {"stands_out": 4.0},
+        {"isolated": 3.0},
+        {"step": 2.0},
+        {"head": np.full(len(HEAD), 0.02)},
+        {"offset": 130},
+    ],
+)
+def test_what_speaks_against_a_candidate_lowers_its_probability(worse):
+    assert probability(candidate(**worse), RATE) < probability(candidate(), RATE)
+
+
+def test_a_brow_is_judged_whatever_the_chin_does():
+    rest = np.full(len(REGIONS), 0.0003)
+    rest[members("lips and chin")] = 0.004
+    assert verdict(candidate(rest=rest, others={"chin": 0.03})).reason in ("", "unclear")
