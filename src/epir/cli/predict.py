@@ -29,6 +29,9 @@ def predict(
         str | None,
         typer.Option(help="mtcnn, or none where the pictures are cropped to the face.", show_default="the model's own"),
     ] = None,
+    sensitivity: Annotated[
+        str, typer.Option(help="low, normal or high: high finds more movements, and more that are none.")
+    ] = "normal",
     out: Annotated[
         Path | None, typer.Option(help="A folder for pictures of why, timelines and annotated videos.")
     ] = None,
@@ -61,6 +64,7 @@ def predict(
         backend=backend,  # type: ignore[arg-type]
         threshold=threshold,
         detector=detector,  # type: ignore[arg-type]
+        sensitivity=sensitivity,  # type: ignore[arg-type]
     )
     with showing_progress(quiet=json) as progress:
         batch = answer_all(

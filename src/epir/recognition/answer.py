@@ -12,7 +12,7 @@ import numpy as np
 
 from epir.faces.tracking import Gap
 from epir.reports.tokens import Tokens
-from epir.spotting.timeline import Timeline
+from epir.spotting.timeline import Movement, Timeline
 
 UNCERTAIN = "uncertain"
 NOT_FOUND = "no micro-expression found"
@@ -48,6 +48,7 @@ class Answer:
     fps: float | None = None
     frames: int | None = None  # that were read
     track: int | None = None  # the person, where faces were followed
+    probability: float | None = None  # of being a micro-expression at all, where it was spotted
     warnings: tuple[str, ...] = ()
     gaps: tuple[Gap, ...] = ()  # parts of the video without a face that could be used
     map: np.ndarray | None = None  # (3, S, S) float32
@@ -80,6 +81,15 @@ class Answer:
             save_picture(figure, Path(path))
         return figure
 
+    def to_dict_of_all(self) -> dict[str, Any]:
+        """The answer with every movement, and what was rejected and why, as plain values for JSON."""
+        rejected = self.timeline.others if self.timeline is not None else ()
+        return {
+            **self.to_dict(),
+            "movements": [each.to_dict() for each in self.all],
+            "rejected": [_rejected(each) for each in rejected],
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """All but the pixels, as plain values for JSON."""
         tokens = None
@@ -103,7 +113,26 @@ class Answer:
             "fps": self.fps,
             "frames": self.frames,
             "track": self.track,
+            "probability": self.probability,
             "warnings": list(self.warnings),
             "gaps": [asdict(gap) for gap in self.gaps],
             "tokens": tokens,
         }
+
+
+def _rejected(movement: Movement) -> dict[str, Any]:
+    """A movement that is no micro-expression, and why, as plain values."""
+    onset, apex, offset = movement.seconds
+    return {
+        "reason": movement.kind,
+        "region": movement.region,
+        "side": movement.side,
+        "strength": round(movement.strength, 5),
+        "onset": movement.onset,
+        "apex": movement.apex,
+        "offset": movement.offset,
+        "onset_s": round(onset, 4),
+        "apex_s": round(apex, 4),
+        "offset_s": round(offset, 4),
+        "track": movement.track,
+    }

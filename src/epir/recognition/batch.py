@@ -23,11 +23,9 @@ class Batch:
     written: tuple[Path, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Answers and errors as plain values for JSON; an answer holds one entry per movement."""
+        """Answers and errors as plain values for JSON; an answer holds every movement."""
         return {
-            "answers": [
-                {**answer.to_dict(), "movements": [each.to_dict() for each in answer.all]} for answer in self.answers
-            ],
+            "answers": [answer.to_dict_of_all() for answer in self.answers],
             "errors": [{"input": name, "problem": error.problem, "fix": error.fix} for name, error in self.errors],
             "written": [str(path) for path in self.written],
         }

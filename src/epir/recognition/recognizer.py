@@ -37,7 +37,7 @@ from epir.recognition.onepass import OnePass, Seen
 from epir.recognition.settings import RecognitionSettings
 from epir.recognition.source import ArrayFrames, PairFrames, open_source, source_name
 from epir.recognition.table import answers_table
-from epir.spotting.settings import LONGEST, SpottingSettings
+from epir.spotting.settings import LONGEST, Sensitivity, SpottingSettings
 
 
 class At(NamedTuple):
@@ -72,6 +72,7 @@ class Looked:
     moved: tuple[float, float]  # head and skin, as shares of the face's width
     words: list[str]
     strength: float = 1.0
+    probability: float | None = None  # of being a micro-expression at all, where it was spotted
 
 
 class NoFace(Exception):
@@ -91,6 +92,7 @@ class Recognizer:
         *,
         threshold: float | None = None,
         detector: Literal["mtcnn", "none"] | None = None,
+        sensitivity: Sensitivity = "normal",
         settings: RecognitionSettings | None = None,
     ) -> None:
         notes = backend.config.notes
@@ -103,7 +105,7 @@ class Recognizer:
         self.temperature = float(notes.get("temperature", 1.0))
         own = float(notes.get("threshold", self.settings.threshold))
         self.settings = replace(self.settings, threshold=own if threshold is None else threshold)
-        self.spotting = SpottingSettings(face=self.recipe.face)
+        self.spotting = SpottingSettings(face=self.recipe.face, sensitivity=sensitivity)
         self.tracking = TrackingSettings(face=self.recipe.face, size=self.spotting.size)
 
     @classmethod
@@ -114,13 +116,19 @@ class Recognizer:
         backend: Literal["torch", "onnx"] | None = None,
         threshold: float | None = None,
         detector: Literal["mtcnn", "none"] | None = None,
+        sensitivity: Sensitivity = "normal",
     ) -> "Recognizer":
         """The recognizer of a model folder, an ONNX file or `owner/name` on the hub; the shipped one by default."""
         if backend is not None:
             refuse_unknown(backend, ("torch", "onnx"), what="backend")
         if detector is not None:
             refuse_unknown(detector, ("mtcnn", "none"), what="detector")
-        return cls(open_backend(find_folder(folder), backend), threshold=threshold, detector=detector)
+        return cls(
+            open_backend(find_folder(folder), backend),
+            threshold=threshold,
+            detector=detector,
+            sensitivity=sensitivity,
+        )
 
     @property
     def threshold(self) -> float:
@@ -260,7 +268,9 @@ class Recognizer:
             crop = face_crop(found, self.recipe.face)
         words = caution.about_face(seen.onset.crop.side, 1, self.settings)
         span = Span(At.of(seen.onset), At.of(seen.apex), At.of(seen.offset), seen.track)
-        return self._map(span, onset.pixels, apex.pixels, crop, words, seen.movement.strength)
+        looked = self._map(span, onset.pixels, apex.pixels, crop, words)
+        looked.strength, looked.probability = seen.movement.strength, seen.movement.probability
+        return looked
 
     # Key frames that are given.
 
@@ -328,7 +338,6 @@ class Recognizer:
         after: np.ndarray,
         crop: Crop,
         words: list[str],
-        strength: float = 1.0,
     ) -> Looked:
         """The map between two pictures (H, W, 3) under one crop, made as `epir prepare` makes it."""
         faces = [cut_face(before, crop, self.recipe), cut_face(after, crop, self.recipe)]
@@ -336,7 +345,7 @@ class Recognizer:
         border = self.recipe.flow.border
         inner = [face[border : face.shape[0] - border, border : face.shape[1] - border] for face in faces]
         made = flow_to_map(flow, self.recipe, self.backend.map_size)
-        return Looked(span, made, Evidence(inner[0], inner[1], flow), _moved(flow), words, strength)
+        return Looked(span, made, Evidence(inner[0], inner[1], flow), _moved(flow), words)
 
     def _answers(self, looked: Sequence[Looked], name: str, fps: float | None) -> list[Answer]:
         """One answer per map, a few at a time."""
@@ -350,6 +359,7 @@ class Recognizer:
         answers = []
         for each, row, tokens in zip(looked, scores, self.backend.tokens(maps), strict=True):
             sure = float(row.max()) >= self.threshold and each.moved[1] >= self.settings.hardly_moved
+            sure = sure and (each.probability is None or each.probability >= self.settings.least_probability)
             onset, apex, offset = each.span.onset, each.span.apex, each.span.offset
             answers.append(
                 Answer(
@@ -364,6 +374,7 @@ class Recognizer:
                     offset_s=None if fps is None or offset is None else round(offset.seconds, 4),
                     fps=fps,
                     track=each.span.track,
+                    probability=None if each.probability is None else round(each.probability, 4),
                     warnings=tuple([*each.words, *caution.about_motion(*each.moved, self.settings)]),
                     map=each.map,
                     tokens=tokens,

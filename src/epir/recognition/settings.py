@@ -10,6 +10,7 @@ class RecognitionSettings:
     """Lengths of motion are shares of the width of the face."""
 
     threshold: float = 0.5  # a score below is `uncertain`, where the model has no threshold of its own
+    least_probability: float = 0.5  # of being a micro-expression at all: below it the answer is `uncertain`
     memory: float = 6.0  # seconds of faces that are kept, for movements that become certain later
     patch: int = 320  # px: most that is kept of the surroundings of a face
     batch: int = 16  # maps that the model sees at once

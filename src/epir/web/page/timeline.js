@@ -6,7 +6,7 @@ import { counted, seconds } from "./format.js";
 const HEIGHT = 172;
 const EDGE = { left: 44, right: 12, top: 30, bottom: 26 };
 const LETTER = 7.4; // px: the width of one letter, at most
-const KINDS = { blink: "blink", head: "head movement", long: "too long", short: "too short" };
+const KINDS = { head: "head movement" }; // other reasons are shown as they are
 
 /**
  * A figure of `curve` ({time, energy, level, events, others}): seconds, and motion in per cent of the face's width.
