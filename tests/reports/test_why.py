@@ -108,7 +108,7 @@ def test_the_headline_says_what_an_uncertain_answer_leans_to(answer):
 def test_the_timeline_names_movements_and_what_was_rejected(answer):
     answer.timeline, answer.all = Timeline(), (answer,)
     figure = draw_timeline(answer)
-    assert {"positive", "blink", "head turns"} <= set(words(figure))
+    assert {"positive", "blink", "head"} <= set(words(figure))
     assert figure.axes[0].get_title(loc="left") == "a.mp4: 1 movement in 1.0 s"
 
 

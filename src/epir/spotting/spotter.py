@@ -245,12 +245,10 @@ def _movement(run: Run, times: np.ndarray, found: Candidate, verdict: decision.V
 
 
 def _where(found: Candidate) -> int:
-    """The region that stands out most; the eyes only where nothing else is meant."""
-    if found.group == EYES:
-        return found.strongest
+    """The region that stands out most; lids that brows drag along are left to the brows."""
     clear = found.lengths / (found.rest + FLOOR)
-    clear[members(EYES)] = 0.0
-    return int(clear.argmax())
+    places = members(EYES, "brows") if found.group == EYES else members(*(name for name in GROUPS if name != EYES))
+    return int(places[clear[places].argmax()])
 
 
 def _apart(found: list[Movement], known: list[Movement]) -> list[Movement]:
