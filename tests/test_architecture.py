@@ -37,7 +37,7 @@ AT_HOME = {
     "matplotlib": "reports",
     "pandas": "datasets reports recognition",
     "openpyxl": "datasets",
-    "sklearn": "models evaluation",
+    "sklearn": "models evaluation bench",
     "ray": "evaluation",
     "fastapi": "web",
     "starlette": "web",

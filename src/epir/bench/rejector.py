@@ -1,22 +1,23 @@
-"""Learn to tell micro-expressions from what else a face does, from synthetic people alone.
+"""Train the rejector of spotting, micro-expression or not, on synthetic people alone, and measure it on others.
 
-    python -m epir.bench.rejector work/rejector
+    epir bench --only rejector work/rejector
 
 Each scene shows a person who behaves in one to three ways, with micro-expressions mixed in, as H.264 keeps it. Its
-measure is kept in one file; run the same command again to resume. The weights go to `epir/spotting/rejector.json`.
+measure is kept in one file of the folder; run the same command again to resume. The weights go to `rejector.json` in
+that folder; those that ship with epir are `epir/spotting/rejector.json`.
 """
 
-import argparse
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import cv2
 import numpy as np
 
 from epir.bench.injection import compressed
+from epir.bench.ratio import Ratio
 from epir.bench.spotting import OVERLAP, overlap
+from epir.core.errors import ConfigError
 from epir.core.files import whole_file, write_text
 from epir.core.progress import Progress, Silent
 from epir.core.seeds import generator
@@ -31,13 +32,24 @@ from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP, Canvas
 from epir.synthetic.drawing.portrait import draw_portrait
 from epir.synthetic.identity import draw_identity
 
-SCENES = 160
+SCENES, QUICK_SCENES = 160, 10
+MEASURES = ("recall", "precision", "mean_probability", "mean_truth")  # on scenes kept apart, at 0.5
 SECONDS = 9.0
 RATES = (25.0, 30.0, 30.0, 30.0, 60.0)
 MICRO = 0.5  # micro-expressions a second
 SIZE, MARGIN = 84, 14  # px
 TOO_LITTLE = 0.3  # of the greatest displacement: a region that moves less is not part of the expression
 PENALTY = 3.0  # on the squared weights of standardised measures
+
+
+def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequence[str] = ()) -> list[Ratio]:
+    """Train on the scenes in a folder, which are made where they are missing, and measure on scenes kept apart."""
+    if len(inputs) != 1 or changes:
+        raise ConfigError("rejector takes one folder for its scenes", fix="epir bench --only rejector work/rejector")
+    folder = Path(inputs[0])
+    result = write_weights(folder, folder / "rejector.json", QUICK_SCENES if quick else SCENES)
+    detail = f"{result['candidates']:.0f} candidates, {result['micro_expressions']:.0f} micro-expressions"
+    return [Ratio(name.replace("_", " "), result[name], None, detail) for name in MEASURES]
 
 
 def scene_of(number: int) -> tuple[Scene, list[np.ndarray]]:
@@ -110,18 +122,14 @@ def examples(kept: dict[str, np.ndarray]) -> Iterator[tuple[dict[str, float], in
 
 
 def learn(measures: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """The weights of a logistic regression with a penalty, the constant last, by Newton's method."""
+    """The weights of a logistic regression with a penalty, the constant last."""
+    from sklearn.linear_model import LogisticRegression
+
     mean, deviation = measures.mean(axis=0), measures.std(axis=0) + 1e-6
-    inputs = np.concatenate([(measures - mean) / deviation, np.ones((len(measures), 1))], axis=1)
-    penalty = np.diag([*np.full(measures.shape[1], PENALTY), 1e-6])
-    found = np.zeros(inputs.shape[1])
-    for _ in range(50):
-        chance = 1 / (1 + np.exp(-inputs @ found))
-        slope = inputs.T @ (chance - truth) + penalty @ found
-        bend = (inputs * (chance * (1 - chance))[:, None]).T @ inputs + penalty
-        found = found - np.linalg.solve(bend, slope)
-    plain = found[:-1] / deviation
-    return np.append(plain, found[-1] - plain @ mean)
+    model = LogisticRegression(C=1 / PENALTY, solver="newton-cholesky", tol=1e-8, max_iter=200)
+    model.fit((measures - mean) / deviation, truth)
+    plain = model.coef_[0] / deviation
+    return np.append(plain, model.intercept_[0] - plain @ mean)
 
 
 def write_weights(folder: Path, path: Path, scenes: int = SCENES, progress: Progress | None = None) -> dict[str, float]:
@@ -157,18 +165,3 @@ def write_weights(folder: Path, path: Path, scenes: int = SCENES, progress: Prog
 def chances(measures: np.ndarray, found: np.ndarray) -> np.ndarray:
     """The probabilities that weights with their constant give, (n,)."""
     return 1 / (1 + np.exp(-(measures @ found[:-1] + found[-1])))
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Learn the weights and print how they do on scenes kept apart."""
-    parser = argparse.ArgumentParser(prog="python -m epir.bench.rejector", description=write_weights.__doc__)
-    parser.add_argument("folder", type=Path, help="where the scenes are kept")
-    parser.add_argument("--out", type=Path, default=Path(decision.__file__).with_name("rejector.json"))
-    parser.add_argument("--scenes", type=int, default=SCENES)
-    options = parser.parse_args(arguments)
-    result = write_weights(options.folder, options.out, options.scenes)
-    sys.stdout.write(json.dumps(result, indent=2) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -22,11 +22,12 @@ ON_REQUEST = {  # accuracy, what needs an extra, or takes long: measured only wh
     "video": "frames per second of predict, and its memory on ten minutes of 1080p",
     "flow": "error of the optical flow against known motion",
     "spotting": "micro-expressions found in videos with known movements, and false alarms per minute",
+    "rejector": "trains the rejector of spotting on synthetic scenes, and measures it on others",
     "synthetic": "faces found, error of the flow and maps per second of the synthetic corpus",
     "robustness": "score of given weights on perturbed maps",
     "web": "the web server with many clients at once",
 }
-TAKES_INPUTS = ("flow", "spotting", "synthetic", "robustness")  # and settings
+TAKES_INPUTS = ("flow", "spotting", "rejector", "synthetic", "robustness")  # and settings
 
 
 def measure(
