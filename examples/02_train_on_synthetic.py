@@ -7,10 +7,10 @@ import epir
 
 CLASSES = ("negative", "positive", "surprise")
 
-train, others = epir.synthetic_maps(480, "direct", seed=1), epir.synthetic_maps(160, "direct", seed=2)
+train, others = epir.synthetic_maps(320, "direct", seed=1), epir.synthetic_maps(160, "direct", seed=2)
 clips = epir.LabelledMaps.of(train.maps, [clip.emotion for clip in train.clips], CLASSES)
-model = epir.create_model("epir", width=96, feed_forward=192)  # small, to be quick
-trained = epir.fit(model, clips, epir.TrainingSettings(epochs=8, lr=1e-3))
+model = epir.create_model("epir", width=48, feed_forward=96, blocks=7)  # small, to be quick
+trained = epir.fit(model, clips, epir.TrainingSettings(epochs=8, lr=2e-3))
 print(f"trained on {len(train)} maps, loss {trained.losses[0]:.2f} -> {trained.losses[-1]:.2f}")
 
 scores = epir.predict(model, others.maps)  # (160, 3), rows sum to 1

@@ -42,5 +42,5 @@ def test_areas_of_accuracy_run_only_when_named(monkeypatch):
 @pytest.mark.parametrize("areas", [(), ("model",), ("flow", "robustness")])
 def test_inputs_and_settings_belong_to_one_area(areas):
     for given in ({"inputs": ["maps"]}, {"changes": ["a=1"]}):
-        with pytest.raises(ConfigError, match=r"belong to one area\n  fix: name it with --only: flow, synthetic"):
+        with pytest.raises(ConfigError, match=r"belong to one area\n  fix: name it with --only: flow, spotting"):
             suite.measure(areas, **given)

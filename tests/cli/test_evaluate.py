@@ -122,7 +122,7 @@ def test_mistakes_take_two_lines_and_exit_2(epir, small_set, tmp_path, words, pr
         ([{"labels": ("negative",)}], "no clip is positive or surprise"),
         (
             [{"labels": ("negative", "positve", "surprise")}],
-            "labelled 'positve', a word that the protocol cde does not",
+            "labelled 'positve', which the protocol cde does not know",
         ),
         ([{}, {"name": "b", "size": 14, "corpus": "samm"}], "the map sets differ in size"),
     ],

@@ -72,7 +72,5 @@ def test_a_single_class_is_refused(make_maps):
 
 def test_a_label_unknown_to_the_protocol_is_refused(make_maps):
     sets = [load_maps(make_maps(labels=("negative", "positive", "suprise")))]
-    with pytest.raises(
-        ProtocolError, match="labelled 'suprise', a word that the protocol cde does not know\n  fix: use"
-    ):
+    with pytest.raises(ProtocolError, match="labelled 'suprise', which the protocol cde does not know\n  fix: use"):
         gather(sets, "cde")

@@ -31,6 +31,7 @@ GAP = 0.15  # seconds without a face that break a run
 NEAR = 0.3  # of the face: a new crop that lies farther away is another face
 OTHER_SIZE = 1.33
 CUT = 30.0  # grey levels of mismatch: another scene
+CLEARLY = 0.5  # of how far the clearest region stands out
 EDGE = 0.1  # seconds at the end of a run within a video in which nothing can be judged
 
 
@@ -245,10 +246,11 @@ def _movement(run: Run, times: np.ndarray, found: Candidate, verdict: decision.V
 
 
 def _where(found: Candidate) -> int:
-    """The region that stands out most; lids that brows drag along are left to the brows."""
+    """The region that moves farthest among those that stand out clearly; lids that brows drag along do not count."""
     clear = found.lengths / (found.rest + FLOOR)
     places = members(EYES, "brows") if found.group == EYES else members(*(name for name in GROUPS if name != EYES))
-    return int(places[clear[places].argmax()])
+    places = places[clear[places] >= CLEARLY * clear[places].max()]
+    return int(places[found.lengths[places].argmax()])
 
 
 def _apart(found: list[Movement], known: list[Movement]) -> list[Movement]:

@@ -61,7 +61,7 @@ def shuffled(count: int, batch: int, generator: torch.Generator) -> Iterator[Ten
     """
     order = torch.randperm(count, generator=generator, device=generator.device)
     batches = list(order.split(batch))
-    if len(batches) > 1 and len(batches[-1]) == 1:
+    if batch > 1 and len(batches) > 1 and len(batches[-1]) == 1:
         batches[-2:] = [torch.cat(batches[-2:])]
     yield from batches
 
