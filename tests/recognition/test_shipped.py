@@ -41,13 +41,13 @@ def test_the_card_says_what_they_are_worth():
 @pytest.mark.parametrize(
     "recipe", ["direct", "epir:flow.size=112", "epir:flow.size=112,flow.method=dis", "ststnet-like"]
 )
-def test_they_recognise_new_invented_people_however_the_flow_was_computed(recipe, tmp_path):
-    count = 24 if recipe == "ststnet-like" else 90  # its own TV-L1 is slow
+def test_they_recognise_new_synthetic_people_however_the_flow_was_computed(recipe, tmp_path):
+    count = 24 if recipe == "ststnet-like" else 90  # TV-L1 is slow
     run = evaluate(synthetic_maps(count, recipe, seed=2024), protocol="sde", zero_shot=True, out=tmp_path / "run")
-    assert run.scores["strict"]["uf1"] > 0.6  # guessing gives 0.33
+    assert run.scores["strict"]["uf1"] > 0.6  # chance: 0.33
 
 
-def test_without_a_folder_the_shipped_folder_answer(smile):
+def test_without_a_folder_the_shipped_weights_answer(smile):
     recognizer = Recognizer.from_pretrained()
     assert recognizer.labels == ("negative", "positive", "surprise")
     answer = recognizer.predict(smile, fps=100)
