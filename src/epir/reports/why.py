@@ -84,7 +84,7 @@ def draw_timeline(answer: Answer) -> "Figure":
     seconds = seconds_of(timeline.numbers, timeline)
     eyes = 100 * timeline.motion[:, timeline.regions.index("eyes")]
     axes.plot(seconds, eyes, color=OTHERS["blink"], lw=0.9, alpha=0.55, label="eyes")
-    axes.plot(seconds, 100 * timeline.face, color=FACE, lw=1.4, label="face without blinks")
+    axes.plot(seconds, 100 * timeline.face, color=FACE, lw=1.4, label="face without the eyes")
     axes.axhline(100 * timeline.level, color=SOFT, lw=0.8, ls=":", label="least amplitude of a movement")
     top = 100 * max(float(timeline.motion.max(initial=0.0)), 2.2 * timeline.level)
     axes.set_ylim(0, 1.3 * top)
