@@ -3,18 +3,21 @@
 import json
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 
+from epir.core.errors import EpirWarning
 from epir.core.progress import Progress
 
 stdout = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 120)
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
 
 SECONDS_BETWEEN_LINES = 5.0
+T = TypeVar("T")
 
 
 def emit_json(value: Mapping[str, Any]) -> None:
@@ -96,3 +99,11 @@ class Lines:
 
     def finish(self) -> None:
         """Nothing to close."""
+
+
+def renamed(value: T | None, old_value: T | None, *, old: str, new: str) -> T | None:
+    """The value of an option, or of its old name with a note: old names go on working for one release."""
+    if old_value is None:
+        return value
+    warnings.warn(f"{old} is now called {new}", EpirWarning, stacklevel=2)
+    return old_value

@@ -35,9 +35,8 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(help="A folder for pictures of why, timelines and annotated videos.")
     ] = None,
-    backend: Annotated[
-        str | None, typer.Option("--backend", "--engine", help="torch or onnx.", show_default="torch")
-    ] = None,
+    backend: Annotated[str | None, typer.Option(help="torch or onnx.", show_default="torch")] = None,
+    engine: Annotated[str | None, typer.Option(hidden=True)] = None,
     threshold: Annotated[
         float | None, typer.Option(help="Answers below this score are `uncertain`.", show_default="the model's own")
     ] = None,
@@ -54,14 +53,14 @@ def predict(
 
     Example: epir predict meeting.mkv --start 60 --end 90 --faces all
     """
-    from epir.cli.console import emit_json, showing_progress, stderr, stdout
+    from epir.cli.console import emit_json, renamed, showing_progress, stderr, stdout
     from epir.recognition.batch import answer_all
     from epir.recognition.recognizer import Recognizer
     from epir.recognition.table import answer_lines
 
     recognizer = Recognizer.from_pretrained(
         model,
-        backend=backend,  # type: ignore[arg-type]
+        backend=renamed(backend, engine, old="--engine", new="--backend"),  # type: ignore[arg-type]
         threshold=threshold,
         detector=detector,  # type: ignore[arg-type]
         sensitivity=sensitivity,  # type: ignore[arg-type]

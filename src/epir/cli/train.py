@@ -25,22 +25,16 @@ def train(
     workers: Annotated[int | None, typer.Option(help="Folds at a time.", show_default="one per core")] = None,
     calibrate_on: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--calibrate-on",
-            "--apart",
-            help="Map sets of other people that calibrate the scores, instead of folds.",
-            show_default=False,
-        ),
+        typer.Option(help="Map sets of other people that calibrate the scores, instead of folds.", show_default=False),
     ] = None,
+    apart: Annotated[list[Path] | None, typer.Option(hidden=True)] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
-            "--checkpoint",
-            "--resume",
-            help="Save the state of training in this file; a second call resumes from it.",
-            show_default=False,
+            help="Save the state of training in this file; a second call resumes from it.", show_default=False
         ),
     ] = None,
+    resume: Annotated[Path | None, typer.Option(hidden=True)] = None,
     note: Annotated[
         Path | None, typer.Option(help="A text file that the model card takes over.", show_default=False)
     ] = None,
@@ -54,9 +48,11 @@ def train(
     """
     from dataclasses import asdict
 
-    from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.cli.console import emit_json, renamed, showing_progress, stdout
     from epir.recognition.final import train as train_model
 
+    calibrate_on = renamed(calibrate_on or None, apart or None, old="--apart", new="--calibrate-on")
+    checkpoint = renamed(checkpoint, resume, old="--resume", new="--checkpoint")
     with showing_progress(quiet=json) as progress:
         made = train_model(
             maps,
