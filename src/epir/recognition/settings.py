@@ -14,7 +14,7 @@ class RecognitionSettings:
     memory: float = 6.0  # seconds of faces that are kept, for movements that become certain later
     patch: int = 320  # px: most that is kept of the surroundings of a face
     batch: int = 16  # maps that the model sees at once
-    pictures: int = 64  # movements of a video whose pixels are kept, the strongest
+    pictures: int = 32  # movements of a video whose pixels are kept, the strongest
     near: float = 1.5  # of the longest movement: how far around a given apex the onset is looked for
     least_rise: int = 2  # frames from onset to apex
     low_rate: float = 50.0  # frames a second: below, a movement may span two frames or fewer
