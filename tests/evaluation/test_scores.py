@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
 from sklearn.metrics import confusion_matrix as oracle_matrix
 
@@ -112,6 +113,15 @@ def test_the_interval_resamples_people():
     low, high = uf1_interval(counts)
     assert low < uf1(counts.sum((0, 1))) < high and high - low > 0.2
     assert uf1_interval(counts) == (low, high)
+
+
+def test_the_interval_holds_95_percent():
+    """Of 400 people 280 are predicted right in both classes: UF1 is their share, which is drawn as a binomial."""
+    right, wrong = np.eye(2, dtype=int), 1 - np.eye(2, dtype=int)
+    counts = np.stack([right] * 280 + [wrong] * 120)[None]  # (1, P, 2, 2)
+    low, high = uf1_interval(counts)
+    assert low == pytest.approx(binom.ppf(0.025, 400, 0.7) / 400, abs=0.003)  # of 90 %: 0.007 higher
+    assert high == pytest.approx(binom.ppf(0.975, 400, 0.7) / 400, abs=0.003)
 
 
 def test_the_interval_agrees_with_a_plain_loop():
