@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from epir.bench.rejector import chances, collect, examples, learn
+from epir.bench.rejector import chances, collect, examples, learn, measure
+from epir.core.errors import ConfigError
 from epir.spotting.measure import HEAD
 from epir.spotting.regions import REGIONS, named
 
@@ -34,3 +35,10 @@ def test_a_kept_scene_gives_its_examples_without_being_drawn_again(tmp_path):
     )
     labels = [truth for _, truth in examples(collect(path, 0))]
     assert labels.count(1) == 1
+
+
+def test_a_folder_of_the_user_is_left_alone(tmp_path):
+    (tmp_path / "rejector.json").write_text("mine")
+    with pytest.raises(ConfigError, match=r"holds something else than scenes\n  fix: name a new folder"):
+        measure(inputs=[str(tmp_path)])
+    assert (tmp_path / "rejector.json").read_text() == "mine"

@@ -47,9 +47,20 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
     if len(inputs) != 1 or changes:
         raise ConfigError("rejector takes one folder for its scenes", fix="epir bench --only rejector work/rejector")
     folder = Path(inputs[0])
+    if not _is_ours(folder):
+        raise ConfigError(
+            f"{folder} holds something else than scenes", fix="name a new folder, or one made by this command"
+        )
     result = write_weights(folder, folder / "rejector.json", QUICK_SCENES if quick else SCENES)
     detail = f"{result['candidates']:.0f} candidates, {result['micro_expressions']:.0f} micro-expressions"
     return [Ratio(name.replace("_", " "), result[name], None, detail) for name in MEASURES]
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether a folder is new, empty, or holds scenes."""
+    if not folder.is_dir():
+        return not folder.exists()
+    return not any(folder.iterdir()) or any(folder.glob("scene*.npz"))
 
 
 def scene_of(number: int) -> tuple[Scene, list[np.ndarray]]:
