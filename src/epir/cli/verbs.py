@@ -13,7 +13,9 @@ from epir.cli.export import export
 from epir.cli.predict import predict
 from epir.cli.prepare import prepare
 from epir.cli.report import report
+from epir.cli.score import score
 from epir.cli.serve import serve
+from epir.cli.spot import spot
 from epir.cli.synth import synth
 from epir.cli.train import train
 
@@ -28,6 +30,8 @@ VERBS: tuple[Callable[..., Any], ...] = (
     report,
     train,
     predict,
+    spot,
+    score,
     export,
     serve,
     bench,
