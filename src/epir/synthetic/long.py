@@ -179,7 +179,7 @@ def write_video(names: tuple[str, str], settings: LongSettings, folder: Path) ->
             for place in range(len(plan.scene.seconds))
         )
         (folder / subject).mkdir(exist_ok=True)
-        write_film(_path(folder, subject, name), frames, settings.fps)
+        write_film(_path(folder, subject, name), frames, settings.fps, exact=True)
     return names
 
 
