@@ -39,8 +39,8 @@ def synth(
     long: Annotated[
         bool, typer.Option("--long", help="Write long videos with micro- and macro-expressions, for epir spot.")
     ] = False,
-    videos: Annotated[int, typer.Option(help="With --long: videos per person.")] = 1,
-    seconds: Annotated[float, typer.Option(help="With --long: length of a video.")] = 30.0,
+    videos: Annotated[int | None, typer.Option(help="With --long: videos per person.", show_default="1")] = None,
+    seconds: Annotated[float | None, typer.Option(help="With --long: length of a video.", show_default="30")] = None,
     change: Annotated[
         list[str] | None, typer.Option("--set", help="Change a setting, such as nuisances.blink=0.5.")
     ] = None,
@@ -68,8 +68,8 @@ def synth(
             )
         from epir.synthetic.long import LongSettings
 
-        film = LongSettings(4, videos, seconds, classes, 320, 30.0, seed)
-        given = {"people": people, "size": size, "fps": fps}
+        given = {"people": people, "videos": videos, "seconds": seconds, "size": size, "fps": fps}
+        film = LongSettings(classes=classes, seed=seed)
         film = replace(film, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
         with showing_progress() as progress:
             summary = _write_long(out, override(film, change or ()), workers, force, progress)
@@ -77,6 +77,9 @@ def synth(
             f"{summary['micro']} micro- and {summary['macro']} macro-expressions in {summary['videos']} videos of "
             f"{summary['people']} people in {out}; next: epir spot synthetic {out} --out SPOTTED"
         )
+    elif videos is not None or seconds is not None:
+        named = "--videos" if videos is not None else "--seconds"
+        raise ConfigError(f"{named} needs --long", fix="add --long, or leave it out")
     elif maps is None:
         if recipe or shares:
             raise ConfigError(
