@@ -18,7 +18,7 @@ def synth(
     classes: Annotated[int, typer.Option(help="List of emotions: 3, 5 (as CASME II) or 7 (as CAS(ME)^3).")] = 3,
     size: Annotated[
         int | None,
-        typer.Option(help="Pixels of a frame, or with --maps of a map.", show_default="480; maps 28; long 320"),
+        typer.Option(help="Pixels of a frame, or with --maps of a map.", show_default="480; maps 28; long 240"),
     ] = None,
     fps: Annotated[float | None, typer.Option(help="Frames per second.", show_default="200; long videos 30")] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,

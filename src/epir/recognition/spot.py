@@ -14,7 +14,7 @@ from epir.core.errors import EpirError, FrameError
 from epir.core.files import file_digest
 from epir.core.processes import cores
 from epir.core.progress import Progress, Silent
-from epir.datasets.intervals import LongVideo
+from epir.datasets.intervals import Kind, LongVideo
 from epir.datasets.registry import list_long_corpora, load_long_videos
 from epir.frames.reader import ASSUMED_RATE, open_frames
 from epir.maps.workers import check_workers, run
@@ -33,7 +33,7 @@ from epir.recognition.spotted import (
     write_record,
 )
 from epir.spotting.settings import THRESHOLDS, Sensitivity
-from epir.spotting.timeline import Timeline
+from epir.spotting.timeline import Movement, Timeline
 
 
 @dataclass(frozen=True)
@@ -173,32 +173,27 @@ def _intervals(answer: Answer, shift: int) -> list[Spotted]:
     known = {(each.onset, each.offset): each for timeline in timelines for each in timeline.movements}
     found = []
     for each in answer.all:
-        assert each.onset is not None and each.apex is not None and each.offset is not None, "movements are spotted"
+        assert each.onset is not None and each.offset is not None, "movements are spotted"
         movement = known[each.onset, each.offset]
-        found.append(
-            Spotted(
-                "micro",
-                *(number + shift for number in (each.onset, each.apex, each.offset)),
-                *(round(seconds, 4) for seconds in movement.seconds),
-                strength=round(movement.strength, 5),
-                region=movement.region,
-                emotion=each.best or "",
-                score=each.confidence,
-                probability=round(movement.probability, 4),
-            )
-        )
-    for timeline in timelines:
-        found += [
-            Spotted(
-                "macro",
-                *(number + shift for number in (each.onset, each.apex, each.offset)),
-                *(round(seconds, 4) for seconds in each.seconds),
-                strength=round(each.strength, 5),
-                region=each.region,
-            )
-            for each in timeline.macros
-        ]
-    return found
+        micro = _spotted("micro", movement, shift)
+        probability = round(movement.probability, 4)
+        found.append(replace(micro, emotion=each.best or "", score=each.confidence, probability=probability))
+    return found + [_spotted("macro", each, shift) for timeline in timelines for each in timeline.macros]
+
+
+def _spotted(kind: Kind, movement: Movement, shift: int) -> Spotted:
+    onset_s, apex_s, offset_s = (round(seconds, 4) for seconds in movement.seconds)
+    return Spotted(
+        kind=kind,
+        onset=movement.onset + shift,
+        apex=movement.apex + shift,
+        offset=movement.offset + shift,
+        onset_s=onset_s,
+        apex_s=apex_s,
+        offset_s=offset_s,
+        strength=round(movement.strength, 5),
+        region=movement.region,
+    )
 
 
 def _spot_in_worker(pair: tuple[LongVideo, int], job: Job) -> tuple[int, FailedVideo | None]:
