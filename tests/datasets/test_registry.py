@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from epir.core.errors import DatasetError
-from epir.datasets.registry import list_corpora, load_corpus
+from epir.datasets.registry import list_corpora, load_corpus, load_long_videos
 
 
 def test_the_names():
@@ -57,3 +57,11 @@ def test_reading_annotations_needs_neither_pixels_nor_tensors(tmp_path, release)
         "assert not {'cv2', 'torch', 'pandas', 'matplotlib'} & set(sys.modules), sorted(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_long_videos_of_a_list_and_of_a_corpus_that_has_none(tmp_path):
+    (tmp_path / "intervals.csv").write_text("subject,video,path,fps,kind,onset,offset\nanna,a,a.mp4,30,micro,9,20\n")
+    assert [video.key for video in load_long_videos("manifest", tmp_path)] == ["manifest/anna/a"]
+    assert [video.key for video in load_long_videos("synthetic", tmp_path)] == ["synthetic/anna/a"]
+    with pytest.raises(DatasetError, match=r"casme2 has no long videos\n  fix: use one of: .*synthetic, manifest"):
+        load_long_videos("casme2", tmp_path)

@@ -12,6 +12,7 @@ from epir.core.errors import DatasetError
 from epir.core.records import Clip
 from epir.datasets.base import Corpus, Defect, Problem, defects, frame_problems, order_problems
 from epir.datasets.folders import Tree, refuse_archive
+from epir.datasets.intervals import LongVideo, find_intervals, read_intervals
 from epir.datasets.sheet import Row, read_table
 from epir.datasets.spelling import MISSING, PICTURES, frame_number, is_archive
 
@@ -34,6 +35,16 @@ def load_synthetic(root: Path, *, sheet: str | Path | None = None) -> Corpus:
     if not path.is_file():
         raise DatasetError(f"there is no {SYNTHETIC_NAME} in {root}", fix=f"write a corpus there: epir synth {root}")
     return read_manifest(path, root=root, corpus="synthetic")
+
+
+def long_videos(root: Path) -> list[LongVideo]:
+    """The long videos that an `intervals.csv` lists; `root` is the CSV, or a folder that holds it."""
+    return read_intervals(find_intervals(root))
+
+
+def long_synthetic(root: Path) -> list[LongVideo]:
+    """The long videos that `epir synth --long` wrote."""
+    return read_intervals(find_intervals(root), corpus="synthetic")
 
 
 def find_manifest(root: Path, name: str = NAME) -> Path:

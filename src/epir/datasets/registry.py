@@ -1,5 +1,6 @@
 """Every corpus by name; the file of a corpus is imported when it is asked for."""
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import signature
@@ -8,6 +9,7 @@ from typing import Any
 
 from epir.core.errors import DatasetError
 from epir.datasets.base import Corpus
+from epir.datasets.intervals import LongVideo
 
 _HOME = {
     "casme2": "epir.datasets.casme2:load",
@@ -16,6 +18,10 @@ _HOME = {
     "casme3": "epir.datasets.casme3:load",
     "synthetic": "epir.datasets.manifest:load_synthetic",
     "manifest": "epir.datasets.manifest:load",
+}
+_LONG = {
+    "synthetic": "epir.datasets.manifest:long_synthetic",
+    "manifest": "epir.datasets.manifest:long_videos",
 }
 
 
@@ -30,17 +36,38 @@ def load_corpus(name: str, root: str | Path, **options: Any) -> Corpus:
     Options depend on the corpus: `sheet` (path of the annotation sheet), `tree` (`cropped`, `raw`, ...), and for SMIC
     `part` (`hs`, `vis`, `nir`).
     """
+    corpus: Corpus = _call(name, root, _HOME, options)
+    return corpus
+
+
+def list_long_corpora() -> tuple[str, ...]:
+    """The names that `load_long_videos` knows."""
+    return tuple(_LONG)
+
+
+def load_long_videos(name: str, root: str | Path, **options: Any) -> list[LongVideo]:
+    """The long videos of the corpus `name` as found under `root`, with the movements annotated in them.
+
+    Videos whose frames are not there are listed too: their movements count as missed, not as absent.
+    """
+    videos: list[LongVideo] = _call(name, root, _LONG, options)
+    return videos
+
+
+def _call(name: str, root: str | Path, homes: Mapping[str, str], options: Mapping[str, Any]) -> Any:
     wanted = name.strip().casefold()
-    if wanted not in _HOME:
-        near = get_close_matches(wanted, _HOME, n=2)
+    if wanted in _HOME and wanted not in homes:
+        raise DatasetError(f"{wanted} has no long videos", fix=f"use one of: {', '.join(homes)}")
+    if wanted not in homes:
+        near = get_close_matches(wanted, homes, n=2)
         raise DatasetError(
             f"there is no corpus {name!r}",
-            fix=f"did you mean {' or '.join(map(repr, sorted(near)))}?" if near else f"use one of: {', '.join(_HOME)}",
+            fix=f"did you mean {' or '.join(map(repr, sorted(near)))}?" if near else f"use one of: {', '.join(homes)}",
         )
     folder = Path(root).expanduser()
     if not folder.exists():
         raise DatasetError(f"there is no folder {folder}", fix=f"give the folder into which {wanted} was unpacked")
-    module, _, function = _HOME[wanted].partition(":")
+    module, _, function = homes[wanted].partition(":")
     load = getattr(import_module(module), function)
     known = [name for name in signature(load).parameters if name != "root"]
     for option in options:
@@ -49,5 +76,4 @@ def load_corpus(name: str, root: str | Path, **options: Any) -> Corpus:
                 f"{wanted} has no option {option!r}",
                 fix=f"its options are: {', '.join(known)}" if known else f"{wanted} takes no options",
             )
-    corpus: Corpus = load(folder, **options)
-    return corpus
+    return load(folder, **options)
