@@ -13,7 +13,8 @@ def clip(corpus, emotion, subject="s", name="c"):
 
 def test_the_names():
     assert list_protocols() == (
-        "cde", "sde-casme2", "sde-samm", "sde-smic", "sde-casme3", "sde-casme3-4", "sde-casme3-7", "sde",
+        "cde", "sde-casme2", "sde-samm", "sde-smic", "sde-casme3", "sde-casme3-4", "sde-casme3-7",
+        "sde-mmew", "sde-mmew-4", "sde-mmew-6", "sde-dfme", "sde-4dme", "sde-casme", "cde-all", "cd6me", "sde",
     )  # fmt: skip
     for name in list_protocols()[:-1]:
         assert get_protocol(name).name == name

@@ -40,6 +40,7 @@ COMPOSITE: Mapping[str, Mapping[str, str]] = {
 }
 NO_CLASS = {("synthetic", manifest.NO_EXPRESSION)}  # words that are no class under any protocol
 THREE = ("negative", "positive", "surprise")
+ACROSS = ("cde-all", "cd6me")  # protocols for many corpora at once
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,6 @@ _PROTOCOLS = (
         {name: COMPOSITE[name] for name in ("casme2", "samm", "smic")},
         left_out=(*casme2.NOT_COMPOSITE, *smic.NOT_COMPOSITE),
     ),
-    Protocol("cde-all", THREE, COMPOSITE, left_out=(*casme2.NOT_COMPOSITE, *smic.NOT_COMPOSITE)),
     Protocol("sde-casme2", casme2.FIVE, {"casme2": {word: word for word in casme2.FIVE}}),
     Protocol("sde-samm", samm.FIVE, {"samm": {word: word for word in samm.FIVE}}),
     Protocol("sde-smic", THREE, {"smic": smic.COMPOSITE}),
@@ -129,6 +129,7 @@ _PROTOCOLS = (
     Protocol("sde-dfme", dfme.SEVEN, {"dfme": {word: word for word in dfme.SEVEN}}, folds="split"),
     Protocol("sde-4dme", fourdme.FIVE, {"4dme": {word: word for word in fourdme.FIVE}}),
     Protocol("sde-casme", casme.FOUR, {"casme": {word: word for word in casme.FOUR}}),
+    Protocol("cde-all", THREE, COMPOSITE, left_out=(*casme2.NOT_COMPOSITE, *smic.NOT_COMPOSITE)),
     Protocol(
         "cd6me",
         (*THREE, "others"),

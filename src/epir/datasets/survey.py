@@ -13,7 +13,7 @@ from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
 from epir.datasets.base import Corpus, Defect
 from epir.datasets.intervals import KINDS
-from epir.datasets.protocols import Protocol, get_protocol, list_protocols
+from epir.datasets.protocols import ACROSS, Protocol, get_protocol, list_protocols
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,13 @@ def count_protocol(protocol: Protocol, clips: Iterable[Clip]) -> Counts:
 
 def protocols_for(corpus: Corpus) -> tuple[Protocol, ...]:
     """The protocols that a corpus can be evaluated under: those made for it, or else those that know all its labels."""
-    known = [get_protocol(name) for name in list_protocols() if name not in ("sde", "cd6me")]
     names = {clip.corpus for clip in corpus.clips}
+    known = [get_protocol(name) for name in list_protocols() if name not in ("sde", *ACROSS)]
     own = tuple(protocol for protocol in known if names & set(protocol.maps))
     if own:
         return own
+    if names & set(get_protocol(ACROSS[0]).maps):
+        return (get_protocol(ACROSS[0]),)
     try:
         anything = get_protocol("sde", corpus.clips)
     except ProtocolError:
