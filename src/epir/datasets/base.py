@@ -107,11 +107,12 @@ def correct(
     clip may be a pattern, or `corpus/row 33` where only the row is published (counted from 0, in a complete sheet:
     `rows` and `row`); then any old value will do (`*`), and `row 145` means the value in that row.
     """
+    corpus = key.partition("/")[0]
     names = [key.casefold()]
     if row is not None:
-        names.append(f"{key.partition('/')[0]}/row {row}")
+        names.append(f"{corpus}/row {row}")
     applied = []
-    for one in all_corrections():
+    for one in _corrections_of(corpus):
         if not any(fnmatchcase(name, one.clip.casefold()) for name in names):
             continue
         old, new = plain(cells.get(one.field)), one.new
@@ -120,6 +121,11 @@ def correct(
         if one.old in ("*", old) and whole(old) != whole(new):
             applied.append(replace(one, clip=key, old=old, new=new))
     return {**cells, **{one.field: one.new for one in applied}}, tuple(applied)
+
+
+@cache
+def _corrections_of(corpus: str) -> tuple[Correction, ...]:
+    return tuple(one for one in all_corrections() if one.clip.partition("/")[0] == corpus)
 
 
 def known_reason(key: str, problem: str, tree: str) -> str | None:

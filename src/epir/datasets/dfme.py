@@ -35,6 +35,7 @@ COLUMNS = {
 }
 FURTHER = {"emotion": ("Emotion",), "action_units": ("AU",)}
 
+_NO_UNIT = re.compile(r"\s*(AD|M)\s*\d", re.IGNORECASE)
 _TEST = re.compile(r"test[\W_]*(?:data|set)?[\W_]*([ab])(?![a-z])|(?<![a-z])([ab])[\W_]*test", re.IGNORECASE)
 
 
@@ -55,6 +56,15 @@ def split_of(name: str) -> str:
     )
 
 
+def action_units(text: str) -> str:
+    """The action units of a cell, without action descriptors (AD31) and head movements (M57).
+
+    >>> action_units("4+AD38+L12+M57")
+    '4+L12'
+    """
+    return "+".join(unit.strip() for unit in text.split("+") if not _NO_UNIT.match(unit))
+
+
 def events(disk: Tree, table: Table) -> Events:
     """The rows of all sheets that lie in the folder of the first, each with its part of the split."""
     path, others = find_sheet(disk, SHEETS, title="DFME") if table.path.is_relative_to(disk.root) else (table.path, ())
@@ -64,7 +74,9 @@ def events(disk: Tree, table: Table) -> Events:
     rows: list[Row] = []
     for part in ("train", "test-a", "test-b"):
         if part in parts:
-            rows += [replace(row, cells={**row.cells, "split": part}) for row in parts[part].rows]
+            for row in parts[part].rows:
+                units = action_units(row.cells.get("action_units", ""))
+                rows.append(replace(row, cells={**row.cells, "split": part, "action_units": units}))
     return rows, [f"{part}: {len(one.rows)} clips in {disk.relative(one.path)}" for part, one in sorted(parts.items())]
 
 
