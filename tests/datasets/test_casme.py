@@ -49,3 +49,13 @@ def test_a_sheet_of_casme2_is_not_taken(tmp_path, release):
     written(tmp_path, release, [row(1, "EP01_5")])
     release.casme2_sheet(tmp_path / "CASME2-coding-20190701.xlsx", "2019")
     assert len(load_corpus("casme", tmp_path)) == 1
+
+
+def test_two_versions_of_the_sheet(tmp_path, release):
+    header = [*HEADER[:7], "", "Onset", "Total", *HEADER[8:]]  # Onset and Total are durations in milliseconds
+    rows = [(1 + n % 19, f"EP{n:03d}_1", None, 73, 81, "\\", 91, None, 150.0, 316.7, 4, "tense") for n in range(193)]
+    release.old_workbook(tmp_path / "CASME-coded-20190721.xls", {"Sheet1": [header, *rows]})
+    corpus = load_corpus("casme", tmp_path)
+    assert (corpus.sheet, len(corpus), corpus.corrected) == ("2019", 193, ())
+    assert (corpus.clips[0].onset, corpus.clips[0].apex, corpus.clips[0].offset) == (73, 81, 91)
+    assert load_corpus("casme", tmp_path, sheet=written(tmp_path, release, [row(1, "a")])).sheet == "2013"

@@ -26,19 +26,19 @@ COMPOSITE = {
 
 
 def version(clips: Sequence[Clip], table: Table) -> str:
-    """There is one version of the sheet."""
-    return "2013"
+    """`2019`, a sheet of 193 rows, or `2013`, of 189."""
+    return "2019" if len(table.rows) == 193 or "2019" in table.path.stem else "2013"
 
 
 FORMAT = SheetFormat(
     corpus="casme",
     title="CASME",
     fps=60.0,
-    sheets=("casme.xls*", "casme.csv", "CASME[-_ ]*.xls*", "CASME[-_ ]*.csv"),
+    sheets=("CASME-coded-2*.xls*", "casme.xls*", "casme.csv", "CASME[-_ ]*.xls*", "CASME[-_ ]*.csv"),
     columns={
         "subject": ("Subject",),
         "clip": ("Filename",),
-        "onset": ("OnsetF", "OnsetFrame"),
+        "onset": ("OnsetF", "OnsetFrame"),  # a column Onset is a duration
         "apex": ("ApexF1", "ApexFrame"),  # a second apex stands in ApexF2
         "offset": ("OffsetF", "OffsetFrame"),
         "emotion": ("Emotion", "Estimated Emotion"),

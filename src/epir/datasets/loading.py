@@ -192,7 +192,7 @@ def _rebased(clip: Clip, frames: Sequence[int]) -> tuple[Clip, tuple[Correction,
     if not set(moved.values()) <= set(frames):
         return clip, ()
     applied = [Correction(clip.key, name, str(number - by), str(number), TRIMMED) for name, number in moved.items()]
-    return replace(clip, **moved), tuple(applied)  # type: ignore[arg-type]  # only numbers of frames
+    return replace(clip, **moved), tuple(applied)
 
 
 def _key(form: SheetFormat, entry: Entry) -> str:
