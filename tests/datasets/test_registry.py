@@ -4,16 +4,20 @@ import sys
 import pytest
 
 from epir.core.errors import DatasetError
-from epir.datasets.registry import list_corpora, load_corpus, load_long_videos
+from epir.datasets.registry import list_corpora, list_long_corpora, load_corpus, load_long_videos
 
 
 def test_the_names():
-    assert list_corpora() == ("casme2", "samm", "smic", "casme3", "synthetic", "manifest")
+    assert list_corpora() == (
+        *("casme2", "samm", "smic", "casme3", "casme", "mmew", "dfme", "4dme"),
+        *("casme-sq", "samm-lv", "casme3-lv", "smic-e", "synthetic", "manifest"),
+    )
+    assert list_long_corpora() == ("casme-sq", "samm-lv", "casme3-lv", "smic-e", "synthetic", "manifest")
 
 
 def test_the_nearest_corpus_is_proposed(tmp_path):
-    with pytest.raises(DatasetError, match=r"there is no corpus 'casme'\n  fix: did you mean 'casme2' or 'casme3'\?"):
-        load_corpus("casme", tmp_path)
+    with pytest.raises(DatasetError, match=r"there is no corpus 'casme_2'\n  fix: did you mean 'casme' or 'casme2'\?"):
+        load_corpus("casme_2", tmp_path)
     with pytest.raises(DatasetError, match=r"there is no corpus 'xyz'\n  fix: use one of: casme2, samm, smic"):
         load_corpus("xyz", tmp_path)
 

@@ -12,7 +12,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NoReturn, cast, get_args
+from typing import Literal, NoReturn, get_args
 
 from epir.core.errors import DatasetError
 from epir.core.files import write_text
@@ -185,9 +185,7 @@ def _interval(path: Path, row: Row, video: LongVideo) -> Interval:
     if offset < onset:
         _refuse(path, row, f"the offset {offset} is before the onset {onset}", "correct one of the two")
     apex = _number(path, row, "apex")
-    return Interval(
-        video.name, video.subject, cast(Kind, kind), onset, apex, offset, plain(row.cells.get("emotion")).casefold()
-    )
+    return Interval(video.name, video.subject, kind, onset, apex, offset, plain(row.cells.get("emotion")).casefold())
 
 
 def _number(path: Path, row: Row, name: str) -> int | None:

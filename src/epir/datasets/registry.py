@@ -16,10 +16,22 @@ _HOME = {
     "samm": "epir.datasets.samm:load",
     "smic": "epir.datasets.smic:load",
     "casme3": "epir.datasets.casme3:load",
+    "casme": "epir.datasets.casme:load",
+    "mmew": "epir.datasets.mmew:load",
+    "dfme": "epir.datasets.dfme:load",
+    "4dme": "epir.datasets.fourdme:load",
+    "casme-sq": "epir.datasets.casme_sq:load",
+    "samm-lv": "epir.datasets.samm_lv:load",
+    "casme3-lv": "epir.datasets.casme3_lv:load",
+    "smic-e": "epir.datasets.smic:load_e",
     "synthetic": "epir.datasets.manifest:load_synthetic",
     "manifest": "epir.datasets.manifest:load",
 }
 _LONG = {
+    "casme-sq": "epir.datasets.casme_sq:long_videos",
+    "samm-lv": "epir.datasets.samm_lv:long_videos",
+    "casme3-lv": "epir.datasets.casme3_lv:long_videos",
+    "smic-e": "epir.datasets.smic:long_videos",
     "synthetic": "epir.datasets.manifest:long_synthetic",
     "manifest": "epir.datasets.manifest:long_videos",
 }
