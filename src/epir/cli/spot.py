@@ -10,7 +10,7 @@ def spot(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            help="CORPUS ROOT (casme-sq, samm-lv, casme3-lv, synthetic or manifest), or videos and folders of frames.",
+            help="CORPUS ROOT (casme-sq, samm-lv, casme3-lv, smic-e, synthetic, manifest), or videos and frame folders.",
             metavar="CORPUS ROOT | VIDEO...",
         ),
     ],
@@ -28,6 +28,9 @@ def spot(
     fps: Annotated[
         float | None, typer.Option(help="Frames a second.", show_default="as the corpus or the file says")
     ] = None,
+    sheet: Annotated[Path | None, typer.Option(help="The annotation sheet, if there are several.")] = None,
+    tree: Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")] = None,
+    part: Annotated[str | None, typer.Option(help="smic-e: hs, vis or nir.")] = None,
     workers: Annotated[int | None, typer.Option(help="Videos at once.", show_default="one per core")] = None,
     force: Annotated[bool, typer.Option("--force", help="Start over and discard finished videos.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -42,7 +45,8 @@ def spot(
     from epir.recognition.spot import find_videos, spot_videos
     from epir.recognition.spotted import INTERVALS, read_record, record_path
 
-    videos = find_videos(inputs, fps)
+    given = {"sheet": sheet, "tree": tree, "part": part}
+    videos = find_videos(inputs, fps, **{name: value for name, value in given.items() if value is not None})
     with showing_progress(quiet=as_json) as progress:
         result = spot_videos(
             videos,

@@ -36,6 +36,20 @@ _LONG = {
     "manifest": "epir.datasets.manifest:long_videos",
 }
 
+_ABOUT = {
+    "casme2": "CASME II: 255 clips of 26 people at 200 frames a second; licence from its authors",
+    "samm": "SAMM: 159 clips of 29 people at 200 frames a second; licence from its authors",
+    "smic": "SMIC: 164 clips of 16 people at 100 frames a second (HS), also VIS and NIR; licence from its authors",
+    "casme3": "CAS(ME)^3 Part A: 30 frames a second; licence from its authors",
+    "synthetic": "what epir synth drew; no licence needed",
+    "manifest": "clips of your own: a CSV with one row per clip",
+}
+
+
+def describe_corpora() -> dict[str, str]:
+    """One line about each corpus."""
+    return {name: _ABOUT[name] for name in _HOME}
+
 
 def list_corpora() -> tuple[str, ...]:
     """The names that `load_corpus` knows."""

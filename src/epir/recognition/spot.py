@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from epir.core.config import refuse_unknown
 from epir.core.errors import EpirError, FrameError
@@ -55,15 +56,20 @@ class Job:
     settings: SpotSettings
 
 
-def find_videos(inputs: Sequence[str], fps: float | None = None) -> list[LongVideo]:
-    """`CORPUS ROOT` -> the videos of that corpus; anything else -> videos and folders of frames as they are."""
+def find_videos(inputs: Sequence[str], fps: float | None = None, **options: Any) -> list[LongVideo]:
+    """`CORPUS ROOT` -> the videos of that corpus; anything else -> videos and folders of frames as they are.
+
+    Options are those of the corpus, such as `sheet` and `tree`.
+    """
     if inputs and inputs[0].casefold() in list_long_corpora() and not Path(inputs[0]).exists():
         if len(inputs) != 2:
             raise EpirError(
                 f"{inputs[0]} is a corpus, and needs the one folder that holds it",
                 fix=f"for example: epir spot {inputs[0]} data/{inputs[0]} --out spotted/{inputs[0]}",
             )
-        return load_long_videos(inputs[0], inputs[1])
+        return load_long_videos(inputs[0], inputs[1], **options)
+    if options:
+        raise EpirError(f"--{next(iter(options))} is for corpora", fix="leave it out, or give CORPUS ROOT")
     videos: list[LongVideo] = []
     for given in gather_inputs(inputs):
         if isinstance(given, FailedInput):

@@ -240,13 +240,12 @@ def to_submit(folder: str | Path) -> Iterator[SubmittedInterval]:
     folder = Path(folder)
     failed = {each.key for each in read_failed(folder)}
     for video in _finished(folder):
-        is_plain = video.corpus == PLAIN
-        names = name_video(video.name, "" if is_plain else video.subject, "" if is_plain else video.corpus)
+        names = name_video(video.name) if video.corpus == PLAIN else name_video(video.name, video.subject, video.corpus)
         if video.key in failed:
             continue
+        shift = 1 if video.first == 0 else 0  # the files of some copies are counted from 0
         for each in read_record(record_path(folder, video.key)).intervals:
-            onset, offset = each.onset - video.first + 1, each.offset - video.first + 1
-            yield SubmittedInterval(*names, each.kind, onset, offset, each.emotion)
+            yield SubmittedInterval(*names, each.kind, each.onset + shift, each.offset + shift, each.emotion)
 
 
 def _finished(folder: Path) -> list[LongVideo]:

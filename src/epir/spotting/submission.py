@@ -7,7 +7,8 @@
 | `2024-str`, `2025` (spot, then recognise) | subject,video,onset,offset,emotion | micro-expressions of three classes |
 
 Each takes one file per corpus, `cas_pred.csv` and `samm_pred.csv`, with frames counted from 1. The organisers published
-the order of the columns of the last format, not the spelling of its header.
+the order of the columns of the last format, not the spelling of its header. In 2024 it was run on CAS(ME)^2 and SAMM-LV
+with subjects as plain numbers (1 to 22 as in the sheet of CAS(ME)^2, 6 for SAMM's 006), in 2025 on unseen videos.
 """
 
 import csv
@@ -21,6 +22,8 @@ from typing import Literal
 from epir.core.config import refuse_unknown
 from epir.core.errors import EpirError
 from epir.core.files import write_text
+from epir.datasets.casme_sq import SUBJECTS
+from epir.datasets.spelling import subject_number
 
 Corpus = Literal["cas", "samm"]
 Kind = Literal["micro", "macro"]
@@ -79,7 +82,7 @@ def name_video(name: str, subject: str = "", corpus: str = "") -> tuple[Corpus, 
     if is_samm:
         return "samm", subject or own, name
     video = name.removeprefix(f"{subject}_") if subject else rest
-    return "cas", subject or own, video
+    return "cas", _sheet_subject(subject) if known == "casme-sq" else subject or own, video
 
 
 def submission_files(challenge: str, intervals: Iterable[SubmittedInterval]) -> dict[str, str]:
@@ -95,7 +98,7 @@ def submission_files(challenge: str, intervals: Iterable[SubmittedInterval]) -> 
         if challenge in RECOGNITION:
             named = [replace(each, emotion=each.emotion.strip().casefold()) for each in own if each.kind == "micro"]
             kept = [each for each in named if each.emotion in CLASSES]
-            files[name] = _csv(RECOGNITION_HEADER, [_recognised(each) for each in kept])
+            files[name] = _csv(RECOGNITION_HEADER, [_recognised(each, plain=challenge == "2024-str") for each in kept])
         else:
             files[name] = _csv(SPOTTING_HEADERS[challenge], [_spotted(each) for each in own])
     return files
@@ -113,8 +116,15 @@ def _spotted(each: SubmittedInterval) -> tuple[object, ...]:
     return each.vid, each.onset, each.offset, TYPES[each.kind]
 
 
-def _recognised(each: SubmittedInterval) -> tuple[object, ...]:
-    return each.subject, each.video, each.onset, each.offset, each.emotion
+def _recognised(each: SubmittedInterval, *, plain: bool) -> tuple[object, ...]:
+    subject = str(int(each.subject)) if plain and each.subject.isdecimal() else each.subject
+    return subject, each.video, each.onset, each.offset, each.emotion
+
+
+def _sheet_subject(folder: str) -> str:
+    """The number that the sheet of CAS(ME)^2 gives to the person of a folder: 1 for `s15`."""
+    number = subject_number(folder)
+    return str(SUBJECTS.index(number) + 1) if number in SUBJECTS else folder
 
 
 def _csv(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
