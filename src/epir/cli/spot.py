@@ -10,7 +10,7 @@ def spot(
     inputs: Annotated[
         list[str],
         typer.Argument(
-            help="CORPUS ROOT (casme-sq, samm-lv, casme3-lv, smic-e, synthetic, manifest), or videos and frame folders.",
+            help="CORPUS ROOT (casme-sq, samm-lv, casme3-lv, smic-e, synthetic, manifest), or videos, folders.",
             metavar="CORPUS ROOT | VIDEO...",
         ),
     ],
