@@ -1,5 +1,6 @@
 import csv
 import pickle
+import re
 from importlib.resources import files
 from pathlib import Path
 
@@ -63,11 +64,25 @@ def test_a_sheet_that_is_right_already_is_left_alone():
 
 
 @pytest.mark.parametrize("one", all_corrections(), ids=lambda one: f"{one.clip}-{one.field}")
-def test_every_correction_changes_a_frame_number_and_gives_a_reason(one):
-    assert one.field in ("onset", "apex", "offset")
-    assert one.old.isdecimal() and one.new.isdecimal() and one.old != one.new
-    assert len(one.reason) > 20
-    assert one.clip.count("/") == 2
+def test_every_correction_changes_a_value_and_gives_a_reason(one):
+    by_row = re.fullmatch(r"\w+/row \d+", one.clip)
+    assert (one.old == "*") == bool(by_row)
+    assert one.old != one.new
+    if one.field in ("onset", "apex", "offset"):
+        assert one.new.isdecimal() and (by_row or one.old.isdecimal())
+    else:
+        assert one.field in ("action_units", "self_report")
+    assert len(one.reason) > 15
+
+
+def test_a_correction_may_go_by_row_or_by_pattern():
+    rows = [{"action_units": "4"}] * 144 + [{"action_units": "12"}, {"action_units": "1+2"}]
+    cells, (applied,) = correct("4dme/01/a", rows[144], rows, 144)
+    assert cells["action_units"] == "1+2"
+    assert (applied.clip, applied.old, applied.new) == ("4dme/01/a", "12", "1+2")
+    assert correct("4dme/01/a", rows[144])[1] == ()  # not a complete sheet
+    assert correct("casme-sq/s15/anger1_1", {"self_report": "happyiness"})[0]["self_report"] == "happiness"
+    assert correct("mmew/S01/x", {"apex": "40.0", "offset": "75"}, rows, 33)[1] == ()  # right already
 
 
 def test_no_value_is_corrected_twice():

@@ -12,7 +12,7 @@ def test_cells_of_text_and_every_broken_row(tmp_path, release):
     corpus = load_corpus("casme3", tmp_path)
     clips = by_key(corpus)
     assert (len(corpus), corpus.sheet) == (860, "v2")
-    assert clips["casme3/spNO.149/d_112"].apex == 167
+    assert clips["casme3/spNO.149/d_112"].apex == 160
     assert clips["casme3/spNO.214/c_5"].offset == 34
     assert clips["casme3/spNO.216/d_3647"].onset == 2647
     assert clips["casme3/spNO.216/e_0"].onset == 1

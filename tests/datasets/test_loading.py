@@ -22,7 +22,7 @@ FORM = SheetFormat(
     },
     further={"weather": ("Weather",)},
     passed_on=("weather",),
-    subject="s{:04d}",
+    subject="s{:04d}".format,
     words=frozenset({"joy"}),
     layouts=Layouts({"{subject}/{clip}": "frames"}, {}),
 )
@@ -66,7 +66,11 @@ def test_a_clip_without_a_name(tmp_path):
 
 def test_a_row_may_tell_of_several_clips(tmp_path):
     sheet(tmp_path, "1,a,46,90,joy,")
-    form = replace(
-        FORM, events=lambda row: [replace(row, cells={**row.cells, "clip": name}) for name in (row.cells["clip"], "b")]
-    )
+
+    def twice(disk, table):
+        rows = [replace(row, cells={**row.cells, "clip": name}) for row in table.rows for name in ("a", "b")]
+        return rows, ["every row is two clips"]
+
+    form = replace(FORM, events=twice)
+    assert load_sheet(form, tmp_path).notes[-1] == "every row is two clips"
     assert [clip.clip for clip in load_sheet(form, tmp_path).clips] == ["a", "b"]

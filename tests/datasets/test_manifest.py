@@ -2,6 +2,7 @@ import pytest
 
 from epir.core.errors import DatasetError
 from epir.datasets.manifest import read_manifest
+from epir.datasets.protocols import get_protocol
 from epir.datasets.registry import load_corpus
 
 HEADER = "clip,subject,emotion,frames,onset,apex,offset,fps"
@@ -120,3 +121,53 @@ def test_of_several_csv_files_the_one_called_manifest_is_taken(tmp_path, release
         load_corpus("manifest", tmp_path)
     manifest(tmp_path / "manifest.csv", "c1,anna,joy,one,0,1,2,25")
     assert len(load_corpus("manifest", tmp_path)) == 1
+
+
+def own(folder, release, *words):
+    release.frames(folder / "one", range(5))
+    lines = "".join(f"c{n},anna,{word},one\n" for n, word in enumerate(words))
+    (folder / "manifest.csv").write_text("clip,subject,emotion,frames\n" + lines)
+    return folder
+
+
+@pytest.mark.parametrize("header", ["", "word,class\n", "Word;Class\n"])
+def test_a_label_map_gives_words_a_class(tmp_path, release, header):
+    own(tmp_path, release, "Joy", "anger", "startle", "bored")
+    separator = ";" if ";" in header else ","
+    pairs = [("joy", "positive"), ("Anger", "negative"), ("startle", "surprise"), ("bored", "")]
+    labels = tmp_path / "map.txt"
+    labels.write_text(header + "".join(f"{word}{separator}{name}\n" for word, name in pairs))
+    corpus = load_corpus("manifest", tmp_path, labels=labels)
+    assert [(one.emotion, one.extra["word"]) for one in corpus.clips] == [
+        ("positive", "Joy"),
+        ("negative", "anger"),
+        ("surprise", "startle"),
+    ]
+    assert corpus.notes == ("classes from map.txt; 1 clips are left out by it",)
+    cde = get_protocol("cde")
+    assert [cde.label(one) for one in corpus.clips] == ["positive", "negative", "surprise"]
+
+
+def test_a_word_that_the_map_does_not_list(tmp_path, release):
+    own(tmp_path, release, "joy", "rage")
+    (tmp_path / "labels.txt").write_text("joy,positive\n")
+    with pytest.raises(DatasetError, match=r"manifest/anna/c1 is labelled 'rage', which .* does not list\n  fix: add"):
+        load_corpus("manifest", tmp_path, labels=tmp_path / "labels.txt")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("joy\n", "row 1: 'joy' is not a word and its class"),
+        ("joy,positive\nJoy,negative\n", "row 2: 'Joy' has two classes"),
+        ("word,class\n", "gives no word a class"),
+    ],
+)
+def test_a_map_that_cannot_be(tmp_path, release, text, problem):
+    own(tmp_path, release, "joy")
+    (tmp_path / "labels.txt").write_text(text)
+    with pytest.raises(DatasetError) as error:
+        load_corpus("manifest", tmp_path, labels=tmp_path / "labels.txt")
+    assert problem in str(error.value)
+    with pytest.raises(DatasetError, match=r"there is no file .*gone"):
+        load_corpus("manifest", tmp_path, labels=tmp_path / "gone")

@@ -13,7 +13,8 @@ def clip(corpus, emotion, subject="s", name="c"):
 
 def test_the_names():
     assert list_protocols() == (
-        "cde", "sde-casme2", "sde-samm", "sde-smic", "sde-casme3", "sde-casme3-4", "sde-casme3-7", "sde",
+        "cde", "sde-casme2", "sde-samm", "sde-smic", "sde-casme3", "sde-casme3-4", "sde-casme3-7",
+        "sde-mmew", "sde-mmew-4", "sde-mmew-6", "sde-dfme", "sde-4dme", "sde-casme", "cde-all", "cd6me", "sde",
     )  # fmt: skip
     for name in list_protocols()[:-1]:
         assert get_protocol(name).name == name
@@ -143,3 +144,37 @@ def test_protocols_can_be_sent_to_a_worker_and_kept_in_a_set():
     protocol = get_protocol("cde")
     assert pickle.loads(pickle.dumps(protocol)) == protocol
     assert len({protocol, get_protocol("cde"), get_protocol("sde-smic")}) == 2
+
+
+@pytest.mark.parametrize(
+    ("protocol", "corpus", "word", "label"),
+    [
+        ("sde-mmew", "mmew", "anger", "negative"),
+        ("sde-mmew", "mmew", "others", None),
+        ("sde-mmew-4", "mmew", "others", "others"),
+        ("sde-mmew-4", "mmew", "fear", None),
+        ("sde-mmew-6", "mmew", "fear", "fear"),
+        ("sde-dfme", "dfme", "contempt", "contempt"),
+        ("sde-4dme", "4dme", "repression", "repression"),
+        ("sde-4dme", "4dme", "positive+surprise", None),
+        ("sde-casme", "casme", "tense", "tense"),
+        ("sde-casme", "casme", "fear", None),
+        ("cde-all", "dfme", "contempt", "negative"),
+        ("cde-all", "casme", "tense", None),
+        ("cde-all", "casme-sq", "others", None),
+        ("cde-all", "4dme", "Repression", "negative"),
+        ("cde", "mmew", "disgust", None),
+    ],
+)
+def test_the_classes_of_the_newer_corpora(protocol, corpus, word, label):
+    assert get_protocol(protocol).label(clip(corpus, word)) == label
+
+
+def test_the_same_clips_from_cde_and_from_cde_all():
+    left_out = clip("casme2", "disgust", subject="sub04", name="EP12_01f")
+    for name in ("cde", "cde-all"):
+        assert get_protocol(name).label(left_out) is None
+
+
+def test_who_is_held_out_by_default():
+    assert [get_protocol(name).folds for name in ("cde", "sde-dfme", "cd6me")] == ["loso", "split", "loco"]

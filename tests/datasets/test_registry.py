@@ -4,16 +4,20 @@ import sys
 import pytest
 
 from epir.core.errors import DatasetError
-from epir.datasets.registry import list_corpora, load_corpus
+from epir.datasets.registry import list_corpora, list_long_corpora, load_corpus, load_long_videos
 
 
 def test_the_names():
-    assert list_corpora() == ("casme2", "samm", "smic", "casme3", "synthetic", "manifest")
+    assert list_corpora() == (
+        *("casme2", "samm", "smic", "casme3", "casme", "mmew", "dfme", "4dme"),
+        *("casme-sq", "samm-lv", "casme3-lv", "smic-e", "synthetic", "manifest"),
+    )
+    assert list_long_corpora() == ("casme-sq", "samm-lv", "casme3-lv", "smic-e", "synthetic", "manifest")
 
 
 def test_the_nearest_corpus_is_proposed(tmp_path):
-    with pytest.raises(DatasetError, match=r"there is no corpus 'casme'\n  fix: did you mean 'casme2' or 'casme3'\?"):
-        load_corpus("casme", tmp_path)
+    with pytest.raises(DatasetError, match=r"there is no corpus 'casme_2'\n  fix: did you mean 'casme' or 'casme2'\?"):
+        load_corpus("casme_2", tmp_path)
     with pytest.raises(DatasetError, match=r"there is no corpus 'xyz'\n  fix: use one of: casme2, samm, smic"):
         load_corpus("xyz", tmp_path)
 
@@ -57,3 +61,11 @@ def test_reading_annotations_needs_neither_pixels_nor_tensors(tmp_path, release)
         "assert not {'cv2', 'torch', 'pandas', 'matplotlib'} & set(sys.modules), sorted(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_long_videos_of_a_list_and_of_a_corpus_that_has_none(tmp_path):
+    (tmp_path / "intervals.csv").write_text("subject,video,path,fps,kind,onset,offset\nanna,a,a.mp4,30,micro,9,20\n")
+    assert [video.key for video in load_long_videos("manifest", tmp_path)] == ["manifest/anna/a"]
+    assert [video.key for video in load_long_videos("synthetic", tmp_path)] == ["synthetic/anna/a"]
+    with pytest.raises(DatasetError, match=r"casme2 has no long videos\n  fix: use one of: .*synthetic, manifest"):
+        load_long_videos("casme2", tmp_path)

@@ -112,3 +112,39 @@ def test_one_corpus_cannot_be_left_out():
     clips = [Clip("casme2", str(person), "c", "negative") for person in range(3)]
     with pytest.raises(ProtocolError, match="loco needs at least two corpora, but all clips are of casme2"):
         make_folds(clips, {}, "loco")
+
+
+def parted(*lines):
+    return [Clip("dfme", subject, name, "fear", extra={"split": part}) for subject, name, part in lines]
+
+
+def test_a_corpus_with_a_split_of_its_own():
+    clips = parted(("1", "a", "train"), ("2", "b", "test-b"), ("3", "c", "test-a"), ("1", "d", "train"))
+    first, second = make_folds(clips, {}, "split")
+    assert (first.name, second.name) == ("test-a", "test-b")
+    for fold in (first, second):
+        assert [clip.clip for clip in fold.train] == ["a", "d"]  # the other test part is not trained on
+    assert [clip.clip for clip in (*first.test, *second.test)] == ["c", "b"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ([("1", "a", "train"), ("2", "b", "")], "dfme/2/b belongs to no part of a split"),
+        ([("1", "a", "train"), ("2", "b", "train")], "all clips are of train"),
+        ([("1", "a", "test-a"), ("2", "b", "test-a")], "all clips are of test-a"),
+        ([("1", "a", "train"), ("1", "b", "test-a"), ("2", "c", "train")], "dfme/1 is in training and in a test part"),
+    ],
+)
+def test_a_split_that_cannot_be(lines, problem):
+    with pytest.raises(ProtocolError, match=problem):
+        make_folds(parted(*lines), {}, "split")
+
+
+def test_one_corpus_out_of_nine():
+    names = ("casme", "casme2", "casme3", "4dme", "mmew", "samm", "smic", "dfme", "casme-sq")
+    clips = [Clip(name, f"{n}", "a", "x") for name in names for n in range(2)]
+    folds = make_folds(clips, {}, "loco")
+    assert [fold.name for fold in folds] == sorted(names)
+    for fold in folds:
+        assert {clip.corpus for clip in fold.train} == set(names) - {fold.name}

@@ -17,7 +17,8 @@ from epir.evaluation.engines import Engine
 from epir.evaluation.experiment import BASELINE, SCRATCH
 from epir.evaluation.run import evaluate, provenance
 from epir.evaluation.store import locked
-from epir.maps.mapset import MapSet, load_maps
+from epir.evaluation.table import score_table
+from epir.maps.mapset import MapSet, load_maps, save_maps
 
 ONE = Engine(workers=1)
 
@@ -186,7 +187,7 @@ def test_errors_of_a_fold_name_what_is_wrong(make_maps, tmp_path):
     ("choices", "words"),
     [
         ({"folds": 10}, "10 folds need at least 10 people, but there are 4"),
-        ({"folds": "lsoo"}, "--folds cannot be 'lsoo'\n  fix: use loso, loco or a number"),
+        ({"folds": "lsoo"}, "--folds cannot be 'lsoo'\n  fix: use loso, loco, split or a number"),
         ({"folds": "1"}, "--folds cannot be '1'"),
         ({"seeds": 0}, "--seeds must be at least 1, not 0\n  fix: for example --seeds 3"),
         ({"model": "epirr"}, "there is no model 'epirr'\n  fix: did you mean 'epir'"),
@@ -216,3 +217,48 @@ def test_no_map_set_is_refused():
 
 def test_the_default_folder_has_protocol_and_model():
     assert str(module.default_out("cde", "vit+dtsm")) == "runs/cde-vit+dtsm"
+
+
+def labelled(folder, rows):
+    """A run's map set of clips of any corpus: (corpus, subject, emotion, split)."""
+    rng = np.random.default_rng(0)
+    clips = [
+        Clip(corpus, subject, f"c{number}", word, extra={"split": part} if part else {})
+        for number, (corpus, subject, word, part) in enumerate(rows)
+    ]
+    return save_maps(folder, rng.normal(size=(len(clips), 3, 12, 12)).astype("float32"), clips, recipe={}).folder
+
+
+def test_the_split_of_dfme_is_used_unless_other_folds_are_asked_for(tmp_path, quick):
+    words = ["anger", "contempt", "disgust", "fear", "happiness", "sadness", "surprise"]
+    parts = {"train": ("1", "2"), "test-a": ("3",), "test-b": ("4",)}
+    rows = [("dfme", subject, word, part) for part, people in parts.items() for subject in people for word in words]
+    maps = labelled(tmp_path / "maps", rows)
+    options = {"protocol": "sde-dfme", "model": "ststnet", "changes": quick, "engine": ONE}
+    run = evaluate(maps, out=tmp_path / "run", **options)
+    assert run.experiment.folds == "split"
+    assert {each.fold for each in run.predictions} == {"test-a", "test-b"}
+    assert {each.subject for each in run.predictions} == {"3", "4"}
+    assert set(run.scores["strict"]["parts"]) == {"test-a", "test-b"}
+    assert "test A" in score_table([run]).text()
+
+
+def test_one_corpus_out_across_corpora(tmp_path, quick):
+    words = {
+        "dfme": ("contempt", "happiness", "surprise"),
+        "mmew": ("anger", "happiness", "surprise"),
+        "casme3": ("sad", "happy", "surprise"),
+    }
+    rows = [(corpus, subject, word, "") for corpus, three in words.items() for subject in "12" for word in three]
+    maps = labelled(tmp_path / "maps", rows)
+    run = evaluate(
+        maps,
+        protocol="cde-all",
+        model="ststnet",
+        folds="loco",
+        changes=quick,
+        engine=ONE,
+        out=tmp_path / "run",
+    )
+    assert [record.fold for record in run.folds] == sorted(words)
+    assert run.experiment.classes == ("negative", "positive", "surprise")

@@ -140,3 +140,18 @@ def test_counts_know_seed_and_person():
     counts = counts_by_person(predictions, CLASSES, "strict")
     assert counts.shape == (2, 2, 3, 3) and counts.sum() == 2
     assert counts[1, 1, 0, 1] == 1 and counts[0, 0, 2, 2] == 1
+
+
+def test_a_fixed_split_is_scored_by_its_test_parts():
+    def one(clip, fold, truth, guess):
+        return Prediction("dfme", clip, clip, truth, guess, guess, 0, fold, (1.0, 0.0))
+
+    predictions = [
+        one("1", "test-a", "x", "x"),
+        one("2", "test-a", "y", "y"),
+        one("3", "test-b", "x", "y"),
+        one("4", "test-b", "y", "y"),
+    ]
+    parts = score(predictions, ("x", "y"), "strict")["parts"]
+    assert parts["test-a"] == {"uf1": 1.0, "uar": 1.0}
+    assert parts["test-b"] == {"uf1": pytest.approx(1 / 3, abs=1e-5), "uar": 0.5}

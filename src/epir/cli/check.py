@@ -17,11 +17,20 @@ LINES = 20  # of each kind of finding in the terminal; --json has them all
 
 
 def check(
-    corpus: Annotated[str, typer.Argument(help="casme2, samm, smic, casme3, synthetic or manifest.")],
+    corpus: Annotated[
+        str,
+        typer.Argument(
+            help="casme, casme2, casme3, samm, smic, mmew, dfme, 4dme, synthetic, manifest; long videos: casme-sq, "
+            "samm-lv, casme3-lv, smic-e."
+        ),
+    ],
     root: Annotated[Path, typer.Argument(help="The folder into which the corpus was unpacked; for manifest the CSV.")],
     deep: Annotated[bool, typer.Option("--deep", help="Decode every frame too: minutes instead of seconds.")] = False,
     sheet: Annotated[Path | None, typer.Option(help="The annotation sheet, where it lies elsewhere.")] = None,
-    part: Annotated[str | None, typer.Option(help="SMIC: hs (default), vis, nir; hs-e, vis-e, nir-e.")] = None,
+    part: Annotated[str | None, typer.Option(help="smic, smic-e: hs (default), vis, nir.")] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="manifest: a CSV that gives each emotion word a class: word,class.")
+    ] = None,
     tree: Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -35,7 +44,7 @@ def check(
     from epir.datasets.registry import load_corpus
     from epir.datasets.survey import survey
 
-    given = {"sheet": sheet, "part": part, "tree": tree}
+    given = {"sheet": sheet, "part": part, "tree": tree, "labels": labels}
     loaded = load_corpus(corpus, root, **{name: value for name, value in given.items() if value is not None})
     with showing_progress(quiet=not deep) as progress:
         result = survey(loaded, opener=_open_frames if deep else None, progress=progress)
@@ -115,7 +124,7 @@ def _show_counts(result: "Survey") -> None:
     from epir.cli.console import stdout
 
     blocks = {"all": (result.counts, result.expected), **result.protocols}
-    compared = any(expected for _, expected in blocks.values())
+    compared = any(expected for _, expected in blocks.values()) or any(wanted for _, wanted in result.further.values())
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("")
     for heading in ("clips", "expected", "people", "expected") if compared else ("clips", "people"):
@@ -125,6 +134,10 @@ def _show_counts(result: "Survey") -> None:
             table.add_row()
         for label, *pairs in _rows(name, found, expected):
             table.add_row(label, *(cell for pair in pairs for cell in (pair if compared else pair[:1])))
+        if name == "all" and result.further:
+            table.add_row()
+            for what, (number, wanted) in result.further.items():
+                table.add_row(what, *(_pair(number, wanted) if compared else (str(number),)))
     stdout.print()
     stdout.print(table)
 

@@ -9,12 +9,15 @@ from epir.training.recipe import RECIPES
 
 Maps = Annotated[list[Path], typer.Argument(help="Map sets of one size, written by epir prepare.", show_default=False)]
 Protocol = Annotated[
-    str, typer.Option(help="cde, sde-casme2, sde-samm, sde-smic, sde-casme3 or sde.", show_default=False)
+    str, typer.Option(help="cde, cde-all, sde-CORPUS (sde-casme2, sde-mmew-4, ...), cd6me or sde.", show_default=False)
 ]
 Out = Annotated[Path | None, typer.Option(help="The run folder.", show_default="runs/PROTOCOL-MODEL")]
 Folds = Annotated[
     str,
-    typer.Option(help="loso (leave one subject out), loco (one corpus), or a number of folds grouped by subject."),
+    typer.Option(
+        help="loso (leave one subject out; or the protocol's own), loco (one corpus), split, or a number of folds "
+        "grouped by subject."
+    ),
 ]
 Seeds = Annotated[int, typer.Option(help="Number of seeds; scores are means over them.")]
 Training = Annotated[

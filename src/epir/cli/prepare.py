@@ -7,7 +7,13 @@ import typer
 
 
 def prepare(
-    corpus: Annotated[str, typer.Argument(help="casme2, samm, smic, casme3, synthetic or manifest.")],
+    corpus: Annotated[
+        str,
+        typer.Argument(
+            help="casme, casme2, casme3, samm, smic, mmew, dfme, 4dme, synthetic, manifest; long videos: casme-sq, "
+            "samm-lv, casme3-lv, smic-e."
+        ),
+    ],
     root: Annotated[Path, typer.Argument(help="The folder into which it was unpacked; for manifest, the CSV file.")],
     out: Annotated[Path, typer.Option(help="The map set to write.")],
     size: Annotated[int, typer.Option(help="Width and height of a map, in pixels.")] = 28,
@@ -20,7 +26,10 @@ def prepare(
     apex: Annotated[str | None, typer.Option(help="Apex of clips without one: spotted or middle.")] = None,
     sheet: Annotated[Path | None, typer.Option(help="The annotation sheet, if there are several.")] = None,
     tree: Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")] = None,
-    part: Annotated[str | None, typer.Option(help="smic: hs, vis or nir.")] = None,
+    part: Annotated[str | None, typer.Option(help="smic, smic-e: hs (default), vis, nir.")] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="manifest: a CSV that gives each emotion word a class: word,class.")
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="A clip that cannot be prepared is an error.")] = False,
     contact_sheet: Annotated[bool, typer.Option("--contact-sheet", help="Draw one picture per person.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a map set made in another way.")] = False,
@@ -37,7 +46,7 @@ def prepare(
     from epir.maps.resume import read_left_out
 
     chosen = chosen_recipe(flow_recipe(recipe, changes or ()), detector, apex)
-    given: dict[str, Any] = {"sheet": sheet, "tree": tree, "part": part}
+    given: dict[str, Any] = {"sheet": sheet, "tree": tree, "part": part, "labels": labels}
     with showing_progress() as progress:
         maps = prepare_maps(
             corpus,

@@ -8,7 +8,9 @@ import typer
 
 def train(
     maps: Annotated[list[Path], typer.Argument(help="Map sets of one size, as epir prepare writes them.")],
-    protocol: Annotated[str, typer.Option(help="cde, sde-casme2, sde-samm, sde-smic, sde-casme3 or sde.")],
+    protocol: Annotated[
+        str, typer.Option(help="cde, cde-all, sde-CORPUS (sde-casme2, sde-mmew-4, ...), cd6me or sde.")
+    ],
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     model: Annotated[str, typer.Option(help="The model to train.")] = "epir",
     start: Annotated[

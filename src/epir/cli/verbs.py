@@ -14,7 +14,9 @@ from epir.cli.listing import list_
 from epir.cli.predict import predict
 from epir.cli.prepare import prepare
 from epir.cli.report import report
+from epir.cli.score import score
 from epir.cli.serve import serve
+from epir.cli.spot import spot
 from epir.cli.synth import synth
 from epir.cli.train import train
 
@@ -22,9 +24,9 @@ Verb = Callable[..., Any]
 
 PANELS: Mapping[str, tuple[Verb, ...]] = {
     "First steps": (demo, list_),
-    "Your video": (predict, serve, export),
+    "Your video": (predict, spot, serve, export),
     "Your corpus": (check, prepare, evaluate, ablate, train, synth),
-    "Your results": (report, compare, bench),
+    "Your results": (report, score, compare, bench),
 }
 VERBS: tuple[Verb, ...] = tuple(verb for verbs in PANELS.values() for verb in verbs)
 

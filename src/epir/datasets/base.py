@@ -6,14 +6,15 @@
 import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 from epir.core.records import Clip
-from epir.datasets.spelling import plain
+from epir.datasets.intervals import LongVideo
+from epir.datasets.spelling import plain, whole
 
 NO_FRAMES = ("no folder", "no frames")  # kinds of defects: this copy does not have the clip
 
@@ -55,6 +56,7 @@ class Corpus:
     tree: str = ""  # which kind of frames was found: `cropped`, `raw`, ...
     notes: tuple[str, ...] = ()  # choices made while reading, such as which of two sheets was taken
     layout: str = ""  # where no clip has frames: the layout that is expected, and what is there instead
+    videos: tuple[LongVideo, ...] = ()  # of a corpus of long videos; `clips` are its micro-expressions
 
     def __len__(self) -> int:
         return len(self.clips)
@@ -96,17 +98,34 @@ def all_corrections() -> tuple[Correction, ...]:
     return tuple(Correction(**row) for row in _rows("corrections.csv"))
 
 
-def correct(key: str, cells: Mapping[str, str]) -> tuple[dict[str, str], tuple[Correction, ...]]:
+def correct(
+    key: str, cells: Mapping[str, str], rows: Sequence[Mapping[str, str]] = (), row: int | None = None
+) -> tuple[dict[str, str], tuple[Correction, ...]]:
     """The cells of the clip `key` put right, and the corrections that did it.
 
-    A correction counts only where the sheet has the old value: another version of the sheet may be right already.
+    A correction counts only where the sheet has the old value: another version of the sheet may be right already. Its
+    clip may be a pattern, or `corpus/row 33` where only the row is published (counted from 0, in a complete sheet:
+    `rows` and `row`); then any old value will do (`*`), and `row 145` means the value in that row.
     """
-    applied = tuple(
-        correction
-        for correction in all_corrections()
-        if correction.clip.casefold() == key.casefold() and plain(cells.get(correction.field)) == correction.old
-    )
-    return {**cells, **{correction.field: correction.new for correction in applied}}, applied
+    corpus = key.partition("/")[0]
+    names = [key.casefold()]
+    if row is not None:
+        names.append(f"{corpus}/row {row}")
+    applied = []
+    for one in _corrections_of(corpus):
+        if not any(fnmatchcase(name, one.clip.casefold()) for name in names):
+            continue
+        old, new = plain(cells.get(one.field)), one.new
+        if new.startswith("row ") and rows:
+            new = rows[int(new.removeprefix("row "))].get(one.field, "")
+        if one.old in ("*", old) and whole(old) != whole(new):
+            applied.append(replace(one, clip=key, old=old, new=new))
+    return {**cells, **{one.field: one.new for one in applied}}, tuple(applied)
+
+
+@cache
+def _corrections_of(corpus: str) -> tuple[Correction, ...]:
+    return tuple(one for one in all_corrections() if one.clip.partition("/")[0] == corpus)
 
 
 def known_reason(key: str, problem: str, tree: str) -> str | None:
@@ -131,10 +150,14 @@ def _rows(name: str) -> tuple[dict[str, str], ...]:
 Problem = tuple[str, str]  # its kind, as known.csv names it, and a sentence
 
 
-def defects(clip: Clip, problems: Iterable[Problem], *, tree: str) -> Iterator[Defect]:
-    """The problems of a clip as defects, each with the reason if every copy of the release has it."""
+def defects(clip: Clip, problems: Iterable[Problem], *, tree: str, corpus: str = "") -> Iterator[Defect]:
+    """The problems of a clip as defects, each with the reason if every copy of the release has it.
+
+    known.csv names a clip after the `corpus` it was read from, where that is not the clip's own.
+    """
+    name = f"{corpus or clip.corpus}/{clip.subject}/{clip.clip}"
     for kind, sentence in problems:
-        reason = known_reason(clip.key, kind, tree)
+        reason = known_reason(name, kind, tree)
         yield Defect(clip.key, f"{sentence} ({reason})" if reason else sentence, known=reason is not None, kind=kind)
 
 

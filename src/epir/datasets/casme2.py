@@ -60,7 +60,7 @@ FORMAT = SheetFormat(
         "emotion": ("Estimated Emotion", "Emotion"),
     },
     further={"action_units": ("Action Units",), "objective_class": ("Objective Classes",)},
-    subject="sub{:02d}",
+    subject="sub{:02d}".format,
     words=WORDS,
     layouts=Layouts(
         {"{subject}/{clip}": "frames", "{subject}/{clip}.avi": "video"},

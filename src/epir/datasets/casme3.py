@@ -38,7 +38,7 @@ FORMAT = SheetFormat(
         "emotion": ("emotion",),
     },
     further={"action_units": ("AU",), "objective_class": ("Objective class",)},
-    subject="spNO.{:d}",
+    subject="spNO.{:d}".format,
     clip="{clip}_{onset}",
     clip_case=str.lower,
     words=WORDS,

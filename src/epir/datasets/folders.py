@@ -137,7 +137,7 @@ class Layouts:
     names: Mapping[str, str]  # kind of tree -> pattern of the name of a folder above it
     example: str = ""  # the path of one frame, for messages
     ignored: tuple[str, ...] = ()  # folders that never lead to frames
-    clip_name: Callable[[str], str] = str.casefold  # one spelling for a clip's folder
+    clip_name: Callable[[str], str] = str.casefold  # one spelling for the folder of a clip or a long video
 
     @property
     def order(self) -> list[str]:
@@ -149,7 +149,7 @@ class Layouts:
         if part == "{subject}":
             number = subject_number(name)
             return name if number is None else number
-        return self.clip_name(name) if part == "{clip}" else name.casefold()
+        return self.clip_name(name) if part in ("{clip}", "{video}") else name.casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ def match_folders(tree: Tree, places: Sequence[Place], layouts: Layouts, *, want
 def frame_notes(disk: Tree, homes: Sequence[Path], other_kinds: Sequence[str]) -> Iterator[str]:
     """Where the frames were found, and what else could have been taken."""
     if homes:
-        yield f"frames from {', '.join(map(disk.relative, homes))}"
+        yield f"frames from {_examples([disk.relative(home) for home in homes], most=4)}"
     if other_kinds:
         yield f"other frames there: {', '.join(other_kinds)} (choose with --tree)"
 

@@ -12,19 +12,63 @@ from epir.core.errors import DatasetError
 from epir.core.records import Clip
 from epir.datasets.base import Corpus, Defect, Problem, defects, frame_problems, order_problems
 from epir.datasets.folders import Tree, refuse_archive
-from epir.datasets.sheet import Row, read_table
-from epir.datasets.spelling import MISSING, PICTURES, frame_number, is_archive
+from epir.datasets.intervals import LongVideo, find_intervals, read_intervals
+from epir.datasets.sheet import Row, read_cells, read_table
+from epir.datasets.spelling import MISSING, PICTURES, column, frame_number, is_archive
 
 COLUMNS = ("clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps", "corpus")
 OPTIONAL = ("onset", "apex", "offset", "fps", "corpus")
 NAME = "manifest.csv"
+LABELS = "write one row for each word: disgust,negative"
 SYNTHETIC_NAME = "annotations.csv"
 NO_EXPRESSION = "none"  # the emotion of synthetic clips without one; their column `kind` says what happens instead
 
 
-def load(root: Path, *, sheet: str | Path | None = None) -> Corpus:
-    """The clips that a CSV lists; `root` is the CSV, or a folder that holds it."""
-    return read_manifest(Path(sheet) if sheet else find_manifest(root), root=root)
+def load(root: Path, *, sheet: str | Path | None = None, labels: str | Path | None = None) -> Corpus:
+    """The clips that a CSV lists; `root` is the CSV, or a folder that holds it.
+
+    `labels` is a CSV that gives each emotion word a class, or an empty one for clips that are to be left out.
+    """
+    corpus = read_manifest(Path(sheet) if sheet else find_manifest(root), root=root)
+    return corpus if labels is None else relabelled(corpus, Path(labels))
+
+
+def read_labels(path: Path) -> dict[str, str]:
+    """The class of each word, by the word in lower case; a header `word,class` is passed over."""
+    found: dict[str, str] = {}
+    for number, cells in enumerate(read_cells(path), start=1):
+        if not any(cells) or (number == 1 and [column(cell) for cell in cells[:2]] == ["word", "class"]):
+            continue
+        if len(cells) < 2 or not cells[0] or any(cells[2:]):
+            raise DatasetError(f"{path}, row {number}: {','.join(cells)!r} is not a word and its class", fix=LABELS)
+        if found.setdefault(cells[0].casefold(), cells[1]) != cells[1]:
+            raise DatasetError(f"{path}, row {number}: {cells[0]!r} has two classes", fix="delete one of the two rows")
+    if not found:
+        raise DatasetError(f"{path} gives no word a class", fix=LABELS)
+    return found
+
+
+def relabelled(corpus: Corpus, labels: Path) -> Corpus:
+    """The corpus with classes for emotion words; each clip keeps its word in the column `word`."""
+    classes = read_labels(labels)
+    clips = []
+    for clip in corpus.clips:
+        word = clip.emotion.casefold()
+        if word not in classes:
+            raise DatasetError(
+                f"the clip {clip.key} is labelled {clip.emotion!r}, which {labels} does not list",
+                fix=f"add a row for it: {clip.emotion},negative (or with an empty class, to leave such clips out)",
+            )
+        if classes[word]:
+            clips.append(replace(clip, emotion=classes[word], extra={**clip.extra, "word": clip.emotion}))
+    left_out = len(corpus.clips) - len(clips)
+    keys = {clip.key for clip in clips}
+    return replace(
+        corpus,
+        clips=tuple(clips),
+        defects=tuple(defect for defect in corpus.defects if defect.clip in keys),
+        notes=(*corpus.notes, f"classes from {labels.name}; {left_out} clips are left out by it"),
+    )
 
 
 def load_synthetic(root: Path, *, sheet: str | Path | None = None) -> Corpus:
@@ -34,6 +78,16 @@ def load_synthetic(root: Path, *, sheet: str | Path | None = None) -> Corpus:
     if not path.is_file():
         raise DatasetError(f"there is no {SYNTHETIC_NAME} in {root}", fix=f"write a corpus there: epir synth {root}")
     return read_manifest(path, root=root, corpus="synthetic")
+
+
+def long_videos(root: Path) -> list[LongVideo]:
+    """The long videos that an `intervals.csv` lists; `root` is the CSV, or a folder that holds it."""
+    return read_intervals(find_intervals(root))
+
+
+def long_synthetic(root: Path) -> list[LongVideo]:
+    """The long videos that `epir synth --long` wrote."""
+    return read_intervals(find_intervals(root), corpus="synthetic")
 
 
 def find_manifest(root: Path, name: str = NAME) -> Path:

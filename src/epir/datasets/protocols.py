@@ -2,6 +2,8 @@
 
 `cde` is the composite of the 2019 challenge (MEGC 2019, combined_3class_gt.csv: 442 clips, 68 people). Its list is
 reached by rule from either version of the CASME II sheet; the clips that the rule alone would add are named here.
+`cde-all` are the same three classes in every corpus that has them. `cd6me` takes every clip of six corpora, for the
+evaluation of action units (see cd6me.py); its classes are only what training learns besides.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +13,7 @@ from fnmatch import fnmatchcase
 
 from epir.core.errors import ProtocolError
 from epir.core.records import Clip
-from epir.datasets import casme2, casme3, manifest, samm, smic
+from epir.datasets import casme, casme2, casme3, casme_sq, cd6me, dfme, fourdme, manifest, mmew, samm, smic
 from epir.datasets.spelling import synonyms
 
 OWN_WORDS: Mapping[str, frozenset[str]] = {
@@ -19,9 +21,26 @@ OWN_WORDS: Mapping[str, frozenset[str]] = {
     "samm": samm.WORDS,
     "smic": smic.WORDS,
     "casme3": casme3.WORDS,
+    "casme": casme.WORDS,
+    "mmew": mmew.WORDS,
+    "dfme": dfme.WORDS,
+    "4dme": fourdme.WORDS,
+    "casme-sq": casme_sq.WORDS,
+}
+COMPOSITE: Mapping[str, Mapping[str, str]] = {
+    "casme2": casme2.COMPOSITE,
+    "samm": samm.COMPOSITE,
+    "smic": smic.COMPOSITE,
+    "casme3": casme3.THREE,
+    "casme": casme.COMPOSITE,
+    "mmew": mmew.THREE,
+    "dfme": dfme.THREE,
+    "4dme": fourdme.COMPOSITE,
+    "casme-sq": casme_sq.COMPOSITE,
 }
 NO_CLASS = {("synthetic", manifest.NO_EXPRESSION)}  # words that are no class under any protocol
 THREE = ("negative", "positive", "surprise")
+ACROSS = ("cde-all", "cd6me")  # protocols for many corpora at once
 
 
 @dataclass(frozen=True)
@@ -32,6 +51,7 @@ class Protocol:
     classes: tuple[str, ...]
     maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False, repr=False)  # corpus: word: class
     left_out: tuple[str, ...] = ()  # patterns of clip keys
+    folds: str = "loso"  # who is held out unless the user says otherwise
 
     def label(self, clip: Clip) -> str | None:
         """The class of a clip, or `None` if it is not part of this protocol.
@@ -94,7 +114,7 @@ _PROTOCOLS = (
     Protocol(
         "cde",
         THREE,
-        {"casme2": casme2.COMPOSITE, "samm": samm.COMPOSITE, "smic": smic.COMPOSITE},
+        {name: COMPOSITE[name] for name in ("casme2", "samm", "smic")},
         left_out=(*casme2.NOT_COMPOSITE, *smic.NOT_COMPOSITE),
     ),
     Protocol("sde-casme2", casme2.FIVE, {"casme2": {word: word for word in casme2.FIVE}}),
@@ -103,6 +123,19 @@ _PROTOCOLS = (
     Protocol("sde-casme3", THREE, {"casme3": casme3.THREE}),
     Protocol("sde-casme3-4", (*THREE, "others"), {"casme3": casme3.THREE | {"others": "others"}}),
     Protocol("sde-casme3-7", casme3.SEVEN, {"casme3": {word: word for word in casme3.SEVEN}}),
+    Protocol("sde-mmew", THREE, {"mmew": mmew.THREE}),
+    Protocol("sde-mmew-4", mmew.FOUR, {"mmew": {word: word for word in mmew.FOUR}}),
+    Protocol("sde-mmew-6", mmew.SIX, {"mmew": {word: word for word in mmew.SIX}}),
+    Protocol("sde-dfme", dfme.SEVEN, {"dfme": {word: word for word in dfme.SEVEN}}, folds="split"),
+    Protocol("sde-4dme", fourdme.FIVE, {"4dme": {word: word for word in fourdme.FIVE}}),
+    Protocol("sde-casme", casme.FOUR, {"casme": {word: word for word in casme.FOUR}}),
+    Protocol("cde-all", THREE, COMPOSITE, left_out=(*casme2.NOT_COMPOSITE, *smic.NOT_COMPOSITE)),
+    Protocol(
+        "cd6me",
+        (*THREE, "others"),
+        {name: {word: COMPOSITE[name].get(word, "others") for word in OWN_WORDS[name]} for name in cd6me.corpora()},
+        folds="loco",
+    ),
 )
 
 

@@ -1,5 +1,6 @@
 """Every corpus by name; the file of a corpus is imported when it is asked for."""
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from inspect import signature
@@ -8,14 +9,31 @@ from typing import Any
 
 from epir.core.errors import DatasetError
 from epir.datasets.base import Corpus
+from epir.datasets.intervals import LongVideo
 
 _HOME = {
     "casme2": "epir.datasets.casme2:load",
     "samm": "epir.datasets.samm:load",
     "smic": "epir.datasets.smic:load",
     "casme3": "epir.datasets.casme3:load",
+    "casme": "epir.datasets.casme:load",
+    "mmew": "epir.datasets.mmew:load",
+    "dfme": "epir.datasets.dfme:load",
+    "4dme": "epir.datasets.fourdme:load",
+    "casme-sq": "epir.datasets.casme_sq:load",
+    "samm-lv": "epir.datasets.samm_lv:load",
+    "casme3-lv": "epir.datasets.casme3_lv:load",
+    "smic-e": "epir.datasets.smic:load_e",
     "synthetic": "epir.datasets.manifest:load_synthetic",
     "manifest": "epir.datasets.manifest:load",
+}
+_LONG = {
+    "casme-sq": "epir.datasets.casme_sq:long_videos",
+    "samm-lv": "epir.datasets.samm_lv:long_videos",
+    "casme3-lv": "epir.datasets.casme3_lv:long_videos",
+    "smic-e": "epir.datasets.smic:long_videos",
+    "synthetic": "epir.datasets.manifest:long_synthetic",
+    "manifest": "epir.datasets.manifest:long_videos",
 }
 
 _ABOUT = {
@@ -23,6 +41,14 @@ _ABOUT = {
     "samm": "SAMM: 159 clips of 29 people at 200 frames a second; licence from its authors",
     "smic": "SMIC: 164 clips of 16 people at 100 frames a second (HS), also VIS and NIR; licence from its authors",
     "casme3": "CAS(ME)^3 Part A: 30 frames a second; licence from its authors",
+    "casme": "CASME: 189 clips at 60 frames a second; licence from its authors",
+    "mmew": "MMEW: 300 clips at 90 frames a second; licence from its authors",
+    "dfme": "DFME: 2,629 clips of the challenge's fixed split, at 200 to 500 frames a second; licence from its authors",
+    "4dme": "4DME: 267 clips, the grey videos; licence from its authors",
+    "casme-sq": "CAS(ME)^2: long videos at 30 frames a second, micro- and macro-expressions; licence from its authors",
+    "samm-lv": "SAMM Long Videos: long videos at 200 frames a second, micro and macro; licence from its authors",
+    "casme3-lv": "CAS(ME)^3 Part A as long videos at 30 frames a second, micro and macro; licence from its authors",
+    "smic-e": "SMIC-E: SMIC with frames before and after (HS, VIS, NIR), as long videos; licence from its authors",
     "synthetic": "what epir synth drew; no licence needed",
     "manifest": "clips of your own: a CSV with one row per clip",
 }
@@ -44,17 +70,38 @@ def load_corpus(name: str, root: str | Path, **options: Any) -> Corpus:
     Options depend on the corpus: `sheet` (path of the annotation sheet), `tree` (`cropped`, `raw`, ...), and for SMIC
     `part` (`hs`, `vis`, `nir`).
     """
+    corpus: Corpus = _call(name, root, _HOME, options)
+    return corpus
+
+
+def list_long_corpora() -> tuple[str, ...]:
+    """The names that `load_long_videos` knows."""
+    return tuple(_LONG)
+
+
+def load_long_videos(name: str, root: str | Path, **options: Any) -> list[LongVideo]:
+    """The long videos of the corpus `name` as found under `root`, with the movements annotated in them.
+
+    Videos whose frames are not there are listed too: their movements count as missed, not as absent.
+    """
+    videos: list[LongVideo] = _call(name, root, _LONG, options)
+    return videos
+
+
+def _call(name: str, root: str | Path, homes: Mapping[str, str], options: Mapping[str, Any]) -> Any:
     wanted = name.strip().casefold()
-    if wanted not in _HOME:
-        near = get_close_matches(wanted, _HOME, n=2)
+    if wanted in _HOME and wanted not in homes:
+        raise DatasetError(f"{wanted} has no long videos", fix=f"use one of: {', '.join(homes)}")
+    if wanted not in homes:
+        near = get_close_matches(wanted, homes, n=2)
         raise DatasetError(
             f"there is no corpus {name!r}",
-            fix=f"did you mean {' or '.join(map(repr, sorted(near)))}?" if near else f"use one of: {', '.join(_HOME)}",
+            fix=f"did you mean {' or '.join(map(repr, sorted(near)))}?" if near else f"use one of: {', '.join(homes)}",
         )
     folder = Path(root).expanduser()
     if not folder.exists():
         raise DatasetError(f"there is no folder {folder}", fix=f"give the folder into which {wanted} was unpacked")
-    module, _, function = _HOME[wanted].partition(":")
+    module, _, function = homes[wanted].partition(":")
     load = getattr(import_module(module), function)
     known = [name for name in signature(load).parameters if name != "root"]
     for option in options:
@@ -63,5 +110,4 @@ def load_corpus(name: str, root: str | Path, **options: Any) -> Corpus:
                 f"{wanted} has no option {option!r}",
                 fix=f"its options are: {', '.join(known)}" if known else f"{wanted} takes no options",
             )
-    corpus: Corpus = load(folder, **options)
-    return corpus
+    return load(folder, **options)

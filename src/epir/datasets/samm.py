@@ -36,7 +36,7 @@ FORMAT = SheetFormat(
         "emotion": ("Estimated Emotion", "Emotion"),
     },
     further={"action_units": ("Action Units",), "objective_class": ("Objective Classes",)},
-    subject="{:03d}",
+    subject="{:03d}".format,
     words=WORDS,
     layouts=Layouts({"{subject}/{clip}": "frames"}, {"cropped": "*crop*"}, example="006/006_1_2/006_05562.jpg"),
 )

@@ -66,10 +66,12 @@ def read_table(
     *,
     page: str = "",
     optional: Iterable[str] = (),
+    names: Sequence[str] = (),
 ) -> Table:
     """The rows of a sheet, .xlsx, .xls or .csv; `fields` gives the names that each field's column may have.
 
     The header is the first row that names the columns of `subject` and `clip`; the page called `page` is tried first.
+    `names` are the columns of a sheet that is delivered without a header, on its first page.
     """
     if not path.is_file():
         raise DatasetError(f"there is no file {path}", fix="check the path of the sheet")
@@ -77,13 +79,26 @@ def read_table(
     order = sorted(grids, key=lambda name: name.casefold() != page.casefold())
     headers = {name: start for name in order if (start := _header_row(grids[name], fields)) is not None}
     chosen = next(iter(headers), None)
+    if chosen is None and names and grids:
+        first = next(iter(grids))
+        return _table(path, [list(names), *grids[first]], 0, fields, frozenset(optional), above=1)
     if chosen is None:
         shown = next((row for grid in grids.values() for row in grid if any(row)), [])
         _refuse(path, fields["subject"], [cell for cell in shown if cell])
     return _table(path, grids[chosen], headers[chosen], fields, frozenset(optional))
 
 
-def _table(path: Path, grid: Grid, start: int, fields: Mapping[str, Sequence[str]], optional: frozenset[str]) -> Table:
+def read_cells(path: Path) -> Grid:
+    """Every row of the first page of a sheet, as texts."""
+    if not path.is_file():
+        raise DatasetError(f"there is no file {path}", fix="check its path")
+    return next(iter(dict(_pages(path)).values()), [])
+
+
+def _table(
+    path: Path, grid: Grid, start: int, fields: Mapping[str, Sequence[str]], optional: frozenset[str], above: int = 0
+) -> Table:
+    """The rows below the header in row `start`; `above` rows were put there that the file does not have."""
     names = grid[start]
     reduced = [column(name) for name in names]
     places: dict[str, int] = {}
@@ -95,7 +110,7 @@ def _table(path: Path, grid: Grid, start: int, fields: Mapping[str, Sequence[str
             _refuse(path, spellings, [name for name in names if name])
     left = {name: place for place, name in enumerate(names) if name and place not in places.values()}
     rows = []
-    for number, cells in enumerate(grid[start + 1 :], start=start + 2):
+    for number, cells in enumerate(grid[start + 1 :], start=start + 2 - above):
         cells = cells + [""] * (len(names) - len(cells))
         if any(cells):
             picked = {field: cells[place] for field, place in places.items()}

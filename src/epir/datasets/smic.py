@@ -16,7 +16,8 @@ from epir.core.errors import DatasetError
 from epir.core.records import Clip
 from epir.datasets.base import Corpus, Defect, Problem, defects, frame_problems
 from epir.datasets.folders import DEEPEST, Layouts, Tree, frame_notes
-from epir.datasets.loading import SheetFormat, load_sheet
+from epir.datasets.intervals import LongVideo
+from epir.datasets.loading import Events, SheetFormat, load_sheet
 from epir.datasets.sheet import Row, Table
 
 WORDS = frozenset({"negative", "positive", "surprise"})
@@ -56,21 +57,43 @@ def load(root: Path, *, part: str = "hs", tree: str | None = None, sheet: str | 
     return load_folders(part, root, tree=tree)
 
 
+def load_e(root: Path, *, part: str = "hs", sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
+    """One part of SMIC-E as found under `root`: the clips of SMIC in longer recordings."""
+    return load(root, part=f"{part.casefold().removesuffix('-e')}-e", sheet=sheet, tree=tree)
+
+
+def long_videos(
+    root: Path, *, part: str = "hs", sheet: str | Path | None = None, tree: str | None = None
+) -> list[LongVideo]:
+    """The recordings of SMIC-E with their micro-expressions; frames have the numbers of their files."""
+    return list(load_e(root, part=part, sheet=sheet, tree=tree).videos)
+
+
 def long_format(part: str) -> SheetFormat:
     """The long clips of SMIC-E, one row for each: up to three micro-expressions between neutral frames."""
     prefix = "" if part == "hs" else f"{part}_"
 
-    def events(row: Row) -> Sequence[Row]:
+    def several(row: Row) -> list[Row]:
         name = _CLIP.fullmatch(row.cells["clip"])
         if name is None:  # remarks stand below the table
-            return ()
+            return []
         found = []
         for number in ("", "2", "3"):
             onset, offset = row.cells.get(f"onset{number}", ""), row.cells.get(f"offset{number}", "")
-            event = {"name": "_".join([prefix + clip_name(name[0]), *number]), "onset": onset, "offset": offset}
+            full = prefix + clip_name(name[0])
+            event = {"name": "_".join([full, *number]), "video": full, "onset": onset, "offset": offset}
             if not number or onset not in ("", "0"):
                 found.append(replace(row, cells={**row.cells, **event, "emotion": TOKENS[name[2].lower()]}))
         return found
+
+    def events(disk: Tree, table: Table) -> Events:
+        apexes = "the column ApexF is not part of the release and is not read"
+        notes = [apexes] if "ApexF" in table.columns else []
+        return [event for row in table.rows for event in several(row)], notes
+
+    def video(path: Path) -> tuple[int, str] | None:
+        name = _CLIP.fullmatch(path.name)
+        return (int(name[1]), prefix + clip_name(path.name)) if name else None
 
     def version(clips: Sequence[Clip], table: Table) -> str:
         return f"{part}-e"
@@ -83,7 +106,7 @@ def long_format(part: str) -> SheetFormat:
         columns={"subject": ("Subject",), "clip": ("Filename",), "onset": ("OnsetF",), "offset": ("OffsetF",)},
         further={f"{field}{n}": (f"{field}{n}F",) for n in (2, 3) for field in ("onset", "offset")},
         passed_on=(),
-        subject="s{:02d}",
+        subject="s{:02d}".format,
         clip="{name}",
         words=WORDS,
         layouts=Layouts(
@@ -94,6 +117,8 @@ def long_format(part: str) -> SheetFormat:
         ),
         version=version,
         events=events,
+        name="smic-e",
+        video=video,
     )
 
 

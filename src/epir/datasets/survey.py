@@ -12,7 +12,8 @@ from epir.core.errors import ProtocolError
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
 from epir.datasets.base import Corpus, Defect
-from epir.datasets.protocols import Protocol, get_protocol, list_protocols
+from epir.datasets.intervals import KINDS
+from epir.datasets.protocols import ACROSS, Protocol, get_protocol, list_protocols
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +56,13 @@ def count_protocol(protocol: Protocol, clips: Iterable[Clip]) -> Counts:
 
 def protocols_for(corpus: Corpus) -> tuple[Protocol, ...]:
     """The protocols that a corpus can be evaluated under: those made for it, or else those that know all its labels."""
-    known = [get_protocol(name) for name in list_protocols() if name != "sde"]
-    own = tuple(protocol for protocol in known if corpus.name in protocol.maps)
+    names = {clip.corpus for clip in corpus.clips}
+    known = [get_protocol(name) for name in list_protocols() if name not in ("sde", *ACROSS)]
+    own = tuple(protocol for protocol in known if names & set(protocol.maps))
     if own:
         return own
+    if names & set(get_protocol(ACROSS[0]).maps):
+        return (get_protocol(ACROSS[0]),)
     try:
         anything = get_protocol("sde", corpus.clips)
     except ProtocolError:
@@ -83,6 +87,24 @@ def expected_protocol(protocol: str, name: str, sheet: str) -> Counts | None:
 def expected_composite(protocol: str = "cde") -> Counts:
     """What the composite holds when all its corpora are complete."""
     return _counts(_expected()["composite"][protocol], "classes")
+
+
+def further_counts(corpus: Corpus) -> dict[str, int]:
+    """Long videos that are there and the movements in them, or the parts of a fixed split."""
+    videos = [video for video in corpus.videos if video.path.exists()]
+    if corpus.videos:
+        return {
+            "videos": len(videos),
+            "videos with movements": sum(bool(video.intervals) for video in videos),
+            **{kind: sum(len(video.of_kind(kind)) for video in videos) for kind in KINDS},
+            "people in videos": len({video.person for video in videos if video.intervals}),
+        }
+    return dict(Counter(clip.extra["split"] for clip in corpus.present if "split" in clip.extra))
+
+
+def expected_further(name: str, sheet: str) -> dict[str, int]:
+    """What `further_counts` gives for a complete copy; what is not published is not listed."""
+    return dict(_version(name, sheet).get("further", {}))
 
 
 def _version(name: str, sheet: str) -> dict[str, Any]:
@@ -114,6 +136,7 @@ class Survey:
     expected: Counts | None
     protocols: Mapping[str, tuple[Counts, Counts | None]]  # found, expected
     departures: tuple[str, ...]
+    further: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)  # movements, parts: found, expected
 
     @property
     def is_clean(self) -> bool:
@@ -133,6 +156,7 @@ class Survey:
             "people": self.counts.people,
             "emotions": dict(self.counts.classes),
             "protocols": {name: asdict(found) for name, (found, _) in self.protocols.items()},
+            "further": {name: found for name, (found, _) in self.further.items()},
             "expected": _plain(self.expected),
             "defects": shortfalls
             + [{"clip": one.clip, "problem": one.problem, "known": one.known} for one in corpus.defects],
@@ -163,7 +187,13 @@ def survey(corpus: Corpus, *, opener: Opener | None = None, progress: Progress |
     departures += tuple(
         f"{name}: {text}" for name, (found, wanted) in protocols.items() if wanted for text in found.departures(wanted)
     )
-    return Survey(corpus, counts, expected, protocols, departures)
+    wanted = expected_further(corpus.name, corpus.sheet)
+    further = {name: (number, wanted.get(name)) for name, number in further_counts(corpus).items()}
+    further |= {name: (0, number) for name, number in wanted.items() if name not in further}
+    departures += tuple(
+        f"{found} {name}, expected {n}" for name, (found, n) in further.items() if n not in (None, found)
+    )
+    return Survey(corpus, counts, expected, protocols, departures, further)
 
 
 def _open_all(corpus: Corpus, opener: Opener, progress: Progress) -> Iterator[Defect]:

@@ -29,7 +29,7 @@ class Experiment:
     classes: tuple[str, ...]
     model: Any  # the settings of the model; their class depends on `model.name`
     training: TrainingSettings = field(default_factory=TrainingSettings)
-    folds: str = "loso"  # loso, loco, the number of grouped folds, or zero-shot
+    folds: str = "loso"  # loso, loco, split, the number of grouped folds, or zero-shot
     seeds: int = 1  # the seeds are 0, 1, ...
     maps: tuple[str, ...] = ()  # digests of the map sets
     clips: str = ""  # digest of the clips that take part and their labels
@@ -38,9 +38,12 @@ class Experiment:
     def __post_init__(self) -> None:
         if self.seeds < 1:
             raise ConfigError(f"--seeds must be at least 1, not {self.seeds}", fix="for example --seeds 3")
-        if self.folds not in ("loso", "loco", ZERO_SHOT) and not (self.folds.isdecimal() and int(self.folds) >= 2):
+        if self.folds not in ("loso", "loco", "split", ZERO_SHOT) and not (
+            self.folds.isdecimal() and int(self.folds) >= 2
+        ):
             raise ConfigError(
-                f"--folds cannot be {self.folds!r}", fix="use loso, loco or a number from 2, for example --folds 10"
+                f"--folds cannot be {self.folds!r}",
+                fix="use loso, loco, split or a number from 2, for example --folds 10",
             )
 
     @property

@@ -1,6 +1,7 @@
 """Clips -> folds: who is held out, independent of any model.
 
-Every clip is held out exactly once, and a person is never on both sides of a fold.
+Every clip is held out exactly once, and a person is never on both sides of a fold; only a corpus with a split of its
+own has clips that are never held out.
 
 Axes: K folds, C classes
 """
@@ -12,9 +13,12 @@ import numpy as np
 from epir.core.errors import ProtocolError
 from epir.core.records import Clip, Fold
 
+SPLIT = "split"  # the corpus says who is held out
+TEST = "test-"  # how the parts of such a split that are held out begin
+
 
 def make_folds(clips: Sequence[Clip], labels: Mapping[str, str], scheme: str) -> tuple[Fold, ...]:
-    """The folds of `loso` (leave one person out), `loco` (leave one corpus out) or a number of grouped folds.
+    """The folds of `loso` (leave one person out), `loco` (leave one corpus out), `split` or a number of grouped folds.
 
     `labels` are the classes of the clips by `Clip.key`; only grouped folds use them, to spread the classes evenly.
     """
@@ -26,7 +30,31 @@ def make_folds(clips: Sequence[Clip], labels: Mapping[str, str], scheme: str) ->
         return _hold_out(clips, {person: person for person in people}, _person)
     if scheme == "loco":
         return _leave_one_corpus_out(clips)
+    if scheme == SPLIT:
+        return _own_split(clips)
     return _grouped(clips, labels, int(scheme))
+
+
+def _own_split(clips: Sequence[Clip]) -> tuple[Fold, ...]:
+    """One fold for each test part of the corpus's own split; all of them train on the part called `train`."""
+    parts = {clip.key: clip.extra.get("split", "") for clip in clips}
+    missing = next((key for key, part in parts.items() if part != "train" and not part.startswith(TEST)), None)
+    if missing is not None:
+        raise ProtocolError(
+            f"the clip {missing} belongs to no part of a split (its column split is {parts[missing]!r})",
+            fix=f"use --folds loso, or write train, {TEST}a, ... into the column split of clips.csv",
+        )
+    train = tuple(clip for clip in clips if parts[clip.key] == "train")
+    tests = sorted(set(parts.values()) - {"train"})
+    if not train or not tests:
+        raise ProtocolError(
+            f"a split needs clips to train on and to test, but all clips are of {next(iter(parts.values()))}",
+            fix="give the map sets of all parts",
+        )
+    both = {clip.person for clip in train} & {clip.person for clip in clips if parts[clip.key] != "train"}
+    if both:
+        raise ProtocolError(f"{min(both)} is in training and in a test part", fix="correct the column split")
+    return tuple(Fold(name, train, tuple(clip for clip in clips if parts[clip.key] == name)) for name in tests)
 
 
 def _person(clip: Clip) -> str:

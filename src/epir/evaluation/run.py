@@ -150,7 +150,7 @@ def _experiment(clips: EvaluationSet, settings: Resolved, *, folds: str, seeds: 
         classes=clips.classes,
         model=settings.model,
         training=settings.training,
-        folds=folds,
+        folds=clips.folds if folds == "loso" else folds,
         seeds=seeds,
         maps=clips.maps,
         clips=clips.digest,

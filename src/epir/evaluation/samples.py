@@ -38,6 +38,7 @@ class EvaluationSet:
     size: int
     maps: tuple[str, ...]  # digests of the map sets
     left_out: int = 0  # clips that are not part of the protocol
+    folds: str = "loso"  # who is held out under this protocol unless the user says otherwise
 
     @property
     def clips(self) -> tuple[Clip, ...]:
@@ -74,6 +75,7 @@ def gather(sets: Sequence[MapSet], protocol: str) -> EvaluationSet:
         size=sets[0].size,
         maps=tuple(mapset.digest for mapset in sets),
         left_out=len(everything) - len(samples),
+        folds=rule.folds,
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from epir.core.records import Prediction
 from epir.core.seeds import generator
+from epir.evaluation.folds import TEST
 
 Column = Literal["strict", "best_epoch"]
 COLUMNS: tuple[Column, ...] = ("strict", "best_epoch")
@@ -75,7 +76,6 @@ def score(predictions: Sequence[Prediction], classes: Sequence[str], column: Col
     """UF1, UAR, accuracy, interval, confusion and parts of one column; means over seeds."""
     counts = counts_by_person(predictions, classes, column)
     pooled = counts.sum(1)  # (K, C, C)
-    corpora = sorted({each.corpus for each in predictions})
     low, high = uf1_interval(counts)
     return {
         "uf1": _mean(uf1(pooled)),
@@ -83,7 +83,7 @@ def score(predictions: Sequence[Prediction], classes: Sequence[str], column: Col
         "accuracy": _mean(accuracy(pooled)),
         "uf1_interval": [round(low, 6), round(high, 6)],
         "confusion": _plain(pooled.mean(0)),
-        "parts": {corpus: _part(predictions, classes, column, corpus) for corpus in corpora},
+        "parts": {name: _part(part, classes, column) for name, part in _parts(predictions).items()},
     }
 
 
@@ -97,8 +97,14 @@ def all_scores(predictions: Sequence[Prediction], classes: Sequence[str]) -> dic
     }
 
 
-def _part(predictions: Sequence[Prediction], classes: Sequence[str], column: Column, corpus: str) -> dict[str, float]:
-    pooled = counts_by_person([each for each in predictions if each.corpus == corpus], classes, column).sum(1)
+def _parts(predictions: Sequence[Prediction]) -> dict[str, list[Prediction]]:
+    """The predictions by corpus, or by test part where a corpus has a split of its own."""
+    name_of = {each: each.fold if each.fold.startswith(TEST) else each.corpus for each in predictions}
+    return {name: [each for each in predictions if name_of[each] == name] for name in sorted(set(name_of.values()))}
+
+
+def _part(predictions: Sequence[Prediction], classes: Sequence[str], column: Column) -> dict[str, float]:
+    pooled = counts_by_person(predictions, classes, column).sum(1)
     return {"uf1": _mean(uf1(pooled)), "uar": _mean(uar(pooled))}
 
 

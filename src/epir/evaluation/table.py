@@ -17,9 +17,16 @@ CORPORA: Final = {
     "samm": "SAMM",
     "smic": "SMIC",
     "casme3": "CAS(ME)³",
+    "casme": "CASME",
+    "mmew": "MMEW",
+    "dfme": "DFME",
+    "4dme": "4DME",
+    "casme-sq": "CAS(ME)²",
+    "test-a": "test A",
+    "test-b": "test B",
     "synthetic": "synthetic",
 }
-FOLDS: Final = {"loso": "leave one person out", "loco": "leave one corpus out"}
+FOLDS: Final = {"loso": "leave one person out", "loco": "leave one corpus out", "split": "the corpus's own split"}
 TRAINING_COLUMNS: Final = (Column("training"), Column("first weights"))
 EVALUATION: Final = Column("evaluation", tag=True)
 

@@ -36,6 +36,14 @@ PROTOCOLS: Final = {
     "sde-casme3": "CAS(ME)³ alone, 3 classes",
     "sde-casme3-4": "CAS(ME)³ alone, 4 classes",
     "sde-casme3-7": "CAS(ME)³ alone, 7 classes",
+    "sde-mmew": "MMEW alone, 3 classes",
+    "sde-mmew-4": "MMEW alone, 4 classes",
+    "sde-mmew-6": "MMEW alone, 6 classes",
+    "sde-dfme": "DFME alone, 7 classes, its own split",
+    "sde-4dme": "4DME alone, clips of one class",
+    "sde-casme": "CASME alone, 4 classes",
+    "cde-all": "three classes of every corpus given",
+    "cd6me": "six corpora, one left out at a time",
     "sde": "the classes of the map set",
 }
 GLOSSARY: Final = (

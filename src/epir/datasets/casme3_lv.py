@@ -1,0 +1,125 @@
+"""CAS(ME)^3 Part A as long videos: the sheet that lists macro-expressions beside the micro-expressions.
+
+Its micro-expressions are the clips of `casme3`. The sheet has no emotions: they are taken from the label sheet of the
+micro-expressions, if it lies beside; the two list the same movements in the same order.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from epir.core.errors import DatasetError
+from epir.core.records import Clip
+from epir.datasets import casme3
+from epir.datasets.base import Corpus
+from epir.datasets.folders import Layouts, Tree
+from epir.datasets.intervals import LongVideo
+from epir.datasets.loading import FRAMES, Events, SheetFormat, kind_of, load_sheet
+from epir.datasets.sheet import Row, Table, find_sheet, read_table
+from epir.datasets.spelling import subject_number, whole
+
+MICRO = {860: "v2", 921: "v1"}  # how many micro-expressions each version of the sheet lists
+
+_VIDEO = re.compile(r"spno\.?(\d+)/([a-m])(?:/color)?", re.IGNORECASE)
+
+
+def video(path: Path) -> tuple[int, str] | None:
+    """Subject and name of the video that a folder holds."""
+    parts = path.parts[-3:] if path.name.casefold() == "color" else path.parts[-2:]
+    found = _VIDEO.fullmatch("/".join(parts))
+    return (int(found[1]), found[2].lower()) if found else None
+
+
+def events(disk: Tree, table: Table) -> Events:
+    """The rows with names for their videos, and the emotions of the micro-expressions."""
+    rows = [_event(row) for row in table.rows if row.cells["kind"]]
+    micro = [row for row in rows if row.cells["kind"] == "micro"]
+    emotions, note = _emotions(disk, micro)
+    return [replace(row, cells={**row.cells, "emotion": emotions.get(row.number, "")}) for row in rows], (note,)
+
+
+def _event(row: Row) -> Row:
+    kind, name = kind_of(row.cells["kind"]), row.cells["clip"].lower()
+    onset, offset = whole(row.cells["onset"]), whole(row.cells["offset"])
+    full = f"{name}_{onset}" if kind == "micro" else f"{name}_{onset}-{offset}"
+    return replace(row, cells={**row.cells, "kind": kind, "video": name, "name": full})
+
+
+def _emotions(disk: Tree, micro: Sequence[Row]) -> tuple[dict[int, str], str]:
+    """The emotion of each row by its number: by order where both sheets fit, else by subject, video and frames."""
+    form = casme3.FORMAT
+    try:
+        path, _ = find_sheet(disk, form.sheets, title=form.title)
+    except DatasetError:
+        return {}, f"no emotions: put {form.sheets[0]} beside the sheet"
+    labels = read_table(path, form.columns, page=form.page).rows
+    pairs = list(zip(micro, labels, strict=False))
+    if len(micro) == len(labels) and all(_alike(*pair) for pair in pairs):
+        found = {row.number: label.cells["emotion"] for row, label in pairs}
+        return found, f"emotions from {disk.relative(path)}, row by row"
+    by_frames = {_frames(label): label.cells["emotion"] for label in labels}
+    found = {row.number: by_frames[_frames(row)] for row in micro if _frames(row) in by_frames}
+    missing = len(micro) - len(found)
+    return found, f"emotions from {disk.relative(path)}, by frames; {missing} micro-expressions have none"
+
+
+def _alike(row: Row, label: Row) -> bool:
+    """Whether two rows mean one movement: the same video, and at least one frame in common (four cells are broken)."""
+    return _video(row) == _video(label) and any(whole(row.cells[name]) == whole(label.cells[name]) for name in FRAMES)
+
+
+def _video(row: Row) -> tuple[int | None, str]:
+    return subject_number(row.cells["subject"]), row.cells["clip"].lower()
+
+
+def _frames(row: Row) -> tuple[object, ...]:
+    return (*_video(row), whole(row.cells["onset"]), whole(row.cells["offset"]))
+
+
+def version(clips: Sequence[Clip], table: Table) -> str:
+    """`v1` or `v2`, by the number of micro-expressions, or, in a part of the sheet, by its name."""
+    micro = sum(row.cells["kind"].casefold().startswith("micro") for row in table.rows)
+    named = re.search(r"v(\d)", table.path.stem, re.IGNORECASE)
+    return MICRO.get(micro, f"v{named[1]}" if named else "unknown")
+
+
+FORMAT = SheetFormat(
+    corpus="casme3",
+    name="casme3-lv",
+    title="CAS(ME)^3 Part A with macro-expressions",
+    fps=30.0,
+    sheets=("CAS(ME)3_part_A_v2.xls*", "CAS(ME)3_part_A_v[0-9]*.xls*", "CAS(ME)3_part_A_v[0-9]*.csv"),
+    page="AU+Emotion",
+    columns={
+        "subject": ("Subject",),
+        "clip": ("Filename",),
+        "onset": ("Onset",),
+        "apex": ("Apex",),
+        "offset": ("Offset",),
+        "kind": ("Expression type",),
+    },
+    further={"action_units": ("AU",), "objective_class": ("Objective class",)},
+    subject="spNO.{:d}".format,
+    clip="{name}",
+    words=casme3.WORDS,
+    layouts=Layouts(
+        {"{subject}/{video}/color": "full", "{subject}/{video}": "full"},
+        {},
+        example="part_A/spNO.1/a/color/123.jpg",
+        ignored=("depth", "video"),
+    ),
+    events=events,
+    version=version,
+    video=video,
+)
+
+
+def load(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
+    """Part A as found under `root`: its micro-expressions as clips of `casme3`, everything as long videos."""
+    return load_sheet(FORMAT, root, sheet=sheet, tree=tree)
+
+
+def long_videos(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> list[LongVideo]:
+    """The long videos with their micro- and macro-expressions."""
+    return list(load(root, sheet=sheet, tree=tree).videos)

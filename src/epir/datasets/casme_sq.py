@@ -1,0 +1,144 @@
+"""CAS(ME)^2 [1]: long videos with micro- and macro-expressions. Columns, spellings, and what the sheet leaves out.
+
+The sheet has no header, numbers subjects from 1 where folders are called `s15`, and names videos `anger1` where folders
+carry a code: `15_0401girlcrashing`. Of 300 macro-expressions 44 have no offset; they end at their apex, as the
+organisers of MEGC 2020 score them. Whether a movement is micro or macro stands in the sheet and does not follow from
+its length.
+
+[1] Qu et al. 2018, CAS(ME)^2: A Database for Spontaneous Macro-expression and Micro-expression Spotting and
+    Recognition, IEEE Transactions on Affective Computing
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from epir.core.errors import DatasetError
+from epir.core.records import Clip
+from epir.datasets.base import Corpus
+from epir.datasets.folders import Layouts, Tree
+from epir.datasets.intervals import LongVideo
+from epir.datasets.loading import Events, SheetFormat, kind_of, load_sheet
+from epir.datasets.sheet import Row, Table
+from epir.datasets.spelling import frame_number, subject_number
+
+WORDS = frozenset({"negative", "positive", "surprise", "others"})
+COMPOSITE = {"negative": "negative", "positive": "positive", "surprise": "surprise"}
+SUBJECTS = (15, 16, 19, 20, 21, 22, 23, 24, 25, 26, 27, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 40)  # sheet 1, 2, ...
+VIDEOS = {
+    "0101": "disgust1",
+    "0102": "disgust2",
+    "0401": "anger1",
+    "0402": "anger2",
+    "0502": "happy1",
+    "0503": "happy2",
+    "0505": "happy3",
+    "0507": "happy4",
+    "0508": "happy5",
+}
+HEADER = ("Subject", "Filename", "Onset", "Apex", "Offset", "AU", "Valence", "Type", "Self-report")
+RICH_UNITS = "4+10+14+15"  # the units of the first row in the later version of the column
+
+_FOLDER = re.compile(r"(\d+)_(\d{4}).*")
+
+
+def video_name(text: str) -> str:
+    """The name of a video: `anger1` for the folder `15_0401girlcrashing`; any other text in lower case.
+
+    Only the code counts: one of the names behind it is misspelt in the release.
+    """
+    found = _FOLDER.fullmatch(text)
+    return VIDEOS.get(found[2], text) if found else text.casefold()
+
+
+def video(path: Path) -> tuple[int, str] | None:
+    """Subject and name of the video that a folder or file holds."""
+    found = _FOLDER.fullmatch(path.stem if path.suffix else path.name)
+    return (int(found[1]), VIDEOS[found[2]]) if found and found[2] in VIDEOS else None
+
+
+def events(disk: Tree, table: Table) -> Events:
+    """The rows with the subjects of the folders, the videos, and an end for each movement."""
+    open_ended = [row for row in table.rows if _end(row) is None]
+    note = (
+        f"{len(open_ended)} macro-expressions without an offset end at their apex, as in the organisers' ground truth"
+    )
+    return [_event(row, table) for row in table.rows], (note,) if open_ended else ()
+
+
+def _event(row: Row, table: Table) -> Row:
+    number = subject_number(row.cells["subject"])
+    if number is None or not 1 <= number <= len(SUBJECTS):
+        raise DatasetError(
+            f"{table.path}, row {row.number}: the subject is {row.cells['subject']!r}, not a number from 1 to 22",
+            fix="correct that cell of the sheet",
+        )
+    name = row.cells["clip"].rpartition("_")[0].casefold()
+    if name not in VIDEOS.values():
+        raise DatasetError(
+            f"{table.path}, row {row.number}: there is no video {name!r}",
+            fix=f"use one of: {', '.join(VIDEOS.values())}, then _ and a number",
+        )
+    changed = {"subject": f"s{SUBJECTS[number - 1]}", "video": name, "kind": kind_of(row.cells["kind"])}
+    return replace(row, cells={**row.cells, **changed, "offset": _end(row) or row.cells["apex"]})
+
+
+def _end(row: Row) -> str | None:
+    try:
+        return row.cells["offset"] if frame_number(row.cells["offset"]) is not None else None
+    except ValueError:
+        return row.cells["offset"]  # the loader says what is wrong with it
+
+
+def version(clips: Sequence[Clip], table: Table) -> str:
+    """`updated`, with more action units in 216 rows, or `final`: by the first row, else by the name of the file."""
+    first = next((row.cells.get("action_units", "") for row in table.rows if row.cells["clip"] == "anger1_1"), "")
+    return "updated" if first == RICH_UNITS or "updated" in table.path.name.casefold() else "final"
+
+
+FORMAT = SheetFormat(
+    corpus="casme-sq",
+    title="CAS(ME)^2",
+    fps=30.0,
+    sheets=(
+        "CAS(ME)^2code_final*.xls*",
+        "CAS*ME*2*code*final*.xls*",
+        "CAS*ME*2*code*final*.csv",
+        "code_final.xls*",
+    ),
+    header=HEADER,
+    columns={
+        "subject": ("Subject",),
+        "clip": ("Filename",),
+        "onset": ("Onset",),
+        "apex": ("Apex",),
+        "offset": ("Offset",),
+        "emotion": ("Valence",),
+        "kind": ("Type",),
+    },
+    further={"action_units": ("AU",), "self_report": ("Self-report",)},
+    passed_on=("action_units", "self_report"),
+    subject="s{:d}".format,
+    words=WORDS,
+    layouts=Layouts(
+        {"{subject}/{video}": "frames", "{subject}/{video}.avi": "video"},
+        {"raw": "*raw*", "cropped": "*crop*"},
+        example="rawpic/s15/15_0401girlcrashing/img001.jpg",
+        ignored=("selectedpic",),
+        clip_name=video_name,
+    ),
+    events=events,
+    version=version,
+    video=video,
+)
+
+
+def load(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
+    """CAS(ME)^2 as found under `root`: its micro-expressions as clips, everything as long videos."""
+    return load_sheet(FORMAT, root, sheet=sheet, tree=tree)
+
+
+def long_videos(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> list[LongVideo]:
+    """The long videos of CAS(ME)^2 with their micro- and macro-expressions."""
+    return list(load(root, sheet=sheet, tree=tree).videos)

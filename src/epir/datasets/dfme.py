@@ -1,0 +1,107 @@
+"""DFME [1] as the CCAC challenge delivered it: three sheets, for training, test A and test B; the split is fixed.
+
+Frames are counted from 0, and each clip has a frame rate of its own (200, 300 or 500).
+
+[1] Zhao et al. 2023, DFME: A New Benchmark for Dynamic Facial Micro-expression Recognition, IEEE Transactions on
+    Affective Computing
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from epir.core.errors import DatasetError
+from epir.core.records import Clip
+from epir.datasets.base import Corpus
+from epir.datasets.folders import Layouts, Tree
+from epir.datasets.loading import Events, SheetFormat, load_sheet
+from epir.datasets.sheet import Row, Table, find_sheet, read_table
+
+SEVEN = ("anger", "contempt", "disgust", "fear", "happiness", "sadness", "surprise")  # EmotionId 0, 1, ...
+WORDS = frozenset(SEVEN)
+THREE = {word: "negative" for word in ("anger", "contempt", "disgust", "fear", "sadness")} | {
+    "happiness": "positive",
+    "surprise": "surprise",
+}
+SHEETS = ("*DFME*train*.xls*", "*DFME*test*.xls*", "*DFME*.xls*", "*train*.xls*", "*test*[ab]*.xls*")
+COLUMNS = {
+    "subject": ("Subject",),
+    "clip": ("Filename",),
+    "onset": ("OnsetFrame",),
+    "apex": ("ApexFrame",),
+    "offset": ("OffsetFrame",),
+    "fps": ("Fps",),
+}
+FURTHER = {"emotion": ("Emotion",), "action_units": ("AU",)}
+
+_NO_UNIT = re.compile(r"\s*(AD|M)\s*\d", re.IGNORECASE)
+_TEST = re.compile(r"test[\W_]*(?:data|set)?[\W_]*([ab])(?![a-z])|(?<![a-z])([ab])[\W_]*test", re.IGNORECASE)
+
+
+def split_of(name: str) -> str:
+    """The part of the challenge that a sheet lists, by the name of its file.
+
+    >>> split_of("DFME_train.xlsx"), split_of("DFME_test_A.xlsx"), split_of("test_data_B.xlsx")
+    ('train', 'test-a', 'test-b')
+    """
+    found = _TEST.search(Path(name).stem)
+    if found:
+        return f"test-{(found[1] or found[2]).lower()}"
+    if "train" in name.casefold():
+        return "train"
+    raise DatasetError(
+        f"the name of {name} does not say which part of the challenge it lists",
+        fix="call the three sheets DFME_train.xlsx, DFME_test_A.xlsx and DFME_test_B.xlsx",
+    )
+
+
+def action_units(text: str) -> str:
+    """The action units of a cell, without action descriptors (AD31) and head movements (M57).
+
+    >>> action_units("4+AD38+L12+M57")
+    '4+L12'
+    """
+    return "+".join(unit.strip() for unit in text.split("+") if not _NO_UNIT.match(unit))
+
+
+def events(disk: Tree, table: Table) -> Events:
+    """The rows of all sheets that lie in the folder of the first, each with its part of the split."""
+    path, others = find_sheet(disk, SHEETS, title="DFME") if table.path.is_relative_to(disk.root) else (table.path, ())
+    beside = [one for one in (path, *others) if one.parent == table.path.parent and one != table.path]
+    tables = [table, *(read_table(one, COLUMNS | FURTHER, optional=FURTHER) for one in beside)]
+    parts = {split_of(one.path.name): one for one in reversed(tables)}
+    rows: list[Row] = []
+    for part in ("train", "test-a", "test-b"):
+        if part in parts:
+            for row in parts[part].rows:
+                units = action_units(row.cells.get("action_units", ""))
+                rows.append(replace(row, cells={**row.cells, "split": part, "action_units": units}))
+    return rows, [f"{part}: {len(one.rows)} clips in {disk.relative(one.path)}" for part, one in sorted(parts.items())]
+
+
+def version(clips: Sequence[Clip], table: Table) -> str:
+    """The only sheets in circulation are those of the challenge."""
+    return "challenge"
+
+
+FORMAT = SheetFormat(
+    corpus="dfme",
+    title="DFME",
+    fps=200.0,
+    sheets=SHEETS,
+    columns=COLUMNS,
+    further=FURTHER,
+    passed_on=("action_units", "split"),
+    subject="sub{:04d}".format,
+    words=WORDS,
+    layouts=Layouts({"{clip}": "frames"}, {}, example="test_data_B/sub0001_01/00020.png"),
+    events=events,
+    version=version,
+    first_frame=0,
+)
+
+
+def load(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
+    """DFME as found under `root`; with `sheet`, the sheets in the folder of that one."""
+    return load_sheet(FORMAT, root, sheet=sheet, tree=tree)

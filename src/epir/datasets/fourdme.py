@@ -1,0 +1,88 @@
+"""4DME [1], its grey videos: column names, spellings and label maps.
+
+A clip may have several of the five classes: its label is then `negative+surprise`, which protocols of one class per
+clip leave out.
+
+[1] Li et al. 2022, 4DME: A Spontaneous 4D Micro-Expression Dataset with Multimodalities, IEEE Transactions on Affective
+    Computing
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+from epir.core.records import Clip
+from epir.datasets.base import Corpus
+from epir.datasets.folders import Layouts, Tree
+from epir.datasets.loading import Events, SheetFormat, load_sheet
+from epir.datasets.sheet import Row, Table
+
+FIVE = ("positive", "negative", "surprise", "repression", "others")
+WORDS = frozenset("+".join(words) for size in range(1, 6) for words in combinations(FIVE, size))
+COMPOSITE = {"negative": "negative", "repression": "negative", "positive": "positive", "surprise": "surprise"}
+
+_STATIC = re.compile(r"\s*\(k\)", re.IGNORECASE)  # a unit that is there, but does not move
+
+
+def moving_units(text: str) -> str:
+    """The action units without those that are marked as static.
+
+    >>> moving_units("4+7(k)+L12")
+    '4+L12'
+    """
+    return "+".join(unit.strip() for unit in text.split("+") if unit.strip() and not _STATIC.search(unit))
+
+
+def events(disk: Tree, table: Table) -> Events:
+    """The rows with one label, made from the columns of the classes, and without static units."""
+    rows = [_event(row) for row in table.rows]
+    several = sum("+" in row.cells["emotion"] for row in rows)
+    static = sum(bool(_STATIC.search(row.cells.get("action_units", ""))) for row in table.rows)
+    notes = [f"{several} clips have more than one class"] if several else []
+    return rows, [*notes, f"static action units, marked (k), are dropped in {static} clips"] if static else notes
+
+
+def _event(row: Row) -> Row:
+    marked = [name for name in FIVE if row.cells.get(name, "") not in ("", "0")]
+    words = "+".join(marked) or row.cells.get("emotion", "")
+    units = moving_units(row.cells.get("action_units", ""))
+    return replace(row, cells={**row.cells, "emotion": words, "action_units": units})
+
+
+def version(clips: Sequence[Clip], table: Table) -> str:
+    """The release names its sheet v1."""
+    return "v1"
+
+
+FORMAT = SheetFormat(
+    corpus="4dme",
+    title="4DME",
+    fps=60.0,
+    sheets=("4DME_Labelling_Micro_release*.xls*", "4DME*Micro*release*.xls*", "4DME*.xls*", "4DME*.csv"),
+    columns={
+        "subject": ("sub_ID", "Subject"),
+        "clip": ("fold_name", "Filename"),
+        "onset": ("Onset",),
+        "apex": ("Apex",),
+        "offset": ("Offset",),
+    },
+    further={"emotion": ("Emotion",), "action_units": ("AUs",), **{name: (name.capitalize(),) for name in FIVE}},
+    passed_on=("action_units",),
+    subject="{:02d}".format,
+    words=WORDS,
+    layouts=Layouts(
+        {"{subject}/{clip}": "gray"},
+        {"cropped": "*crop*"},
+        example="gray_micro/1/clip_name/1.jpg",
+    ),
+    events=events,
+    version=version,
+    rows=267,
+)
+
+
+def load(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
+    """4DME as found under `root`."""
+    return load_sheet(FORMAT, root, sheet=sheet, tree=tree)

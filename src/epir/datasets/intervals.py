@@ -1,0 +1,200 @@
+"""Long videos and the movements annotated in them, and the CSV that lists them: what spotting is scored against.
+
+Frames are counted as the corpus counts them, and both ends belong to the interval: the onset is its first frame, the
+offset its last. The number of a frame is the last integer of its file's name; a corpus of long videos starts at 1
+(`LongVideo.first` says where else). Frame n of a sheet is index n - first in a video file.
+
+`intervals.csv` has one row per movement, and a row with an empty `kind` for a video without any.
+"""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NoReturn, get_args
+
+from epir.core.errors import DatasetError
+from epir.core.files import write_text
+from epir.datasets.folders import refuse_archive
+from epir.datasets.sheet import Row, read_table
+from epir.datasets.spelling import frame_number, frame_of_file, plain
+
+Kind = Literal["micro", "macro"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+COLUMNS = (
+    "corpus", "subject", "video", "path", "fps", "kind", "onset", "apex", "offset", "emotion", "first", "frames"
+)  # fmt: skip
+OPTIONAL = ("corpus", "apex", "emotion", "first", "frames")
+NAME = "intervals.csv"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """One annotated movement; `apex` is `None` where the corpus gives none."""
+
+    video: str
+    subject: str
+    kind: Kind
+    onset: int
+    apex: int | None
+    offset: int
+    emotion: str = ""
+
+    def __post_init__(self) -> None:
+        if self.offset < self.onset:
+            raise DatasetError(
+                f"a movement in the video {self.video} of {self.subject} ends at {self.offset}, "
+                f"before its onset {self.onset}",
+                fix="correct its onset or offset",
+            )
+
+    def __len__(self) -> int:
+        return self.offset - self.onset + 1
+
+
+@dataclass(frozen=True, slots=True)
+class LongVideo:
+    """One recording with everything that is annotated in it; `intervals` are in the order of their onsets."""
+
+    corpus: str
+    subject: str
+    name: str
+    path: Path  # a folder of pictures or a video file; where this copy lacks it, the place it was looked for
+    fps: float
+    frames: int | None  # from the first frame to the last, gaps included; `None` where only decoding would tell
+    intervals: tuple[Interval, ...] = ()
+    first: int = 1  # the number of the first frame
+
+    @property
+    def person(self) -> str:
+        """Corpus and subject, as in `Clip.person`."""
+        return f"{self.corpus}/{self.subject}"
+
+    @property
+    def key(self) -> str:
+        """The video's name among all corpora."""
+        return f"{self.corpus}/{self.subject}/{self.name}"
+
+    def of_kind(self, kind: Kind) -> tuple[Interval, ...]:
+        """The micro- or the macro-movements."""
+        return tuple(interval for interval in self.intervals if interval.kind == kind)
+
+
+def in_order(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
+    """Sorted by onset, then offset, then kind."""
+    return tuple(sorted(intervals, key=lambda one: (one.onset, one.offset, one.kind)))
+
+
+def find_intervals(root: Path) -> Path:
+    """The list of intervals: the file itself, or `intervals.csv` in a folder."""
+    refuse_archive(root)
+    path = root if root.is_file() else root / NAME
+    if not path.is_file():
+        raise DatasetError(
+            f"there is no {NAME} in {root}",
+            fix=f"write one row per movement with the columns {','.join(COLUMNS[:10])}, or: epir synth {root} --long",
+        )
+    return path
+
+
+def read_intervals(path: Path, *, corpus: str = "manifest") -> list[LongVideo]:
+    """The videos of one CSV, in its order; paths are relative to it."""
+    fields = {name: (name,) for name in COLUMNS}
+    table = read_table(path, {**fields, "clip": ("video",)}, optional=(*OPTIONAL, "video"))
+    videos: dict[tuple[str, str, str], LongVideo] = {}
+    movements: dict[tuple[str, str, str], list[Interval]] = {}
+    for row in table.rows:
+        video = _video(path, row, corpus)
+        key = (video.corpus, video.subject, video.name)
+        known = videos.setdefault(key, video)
+        if (known.path, known.fps) != (video.path, video.fps):
+            _refuse(path, row, f"{video.key} has another path or fps than in an earlier row", "one video, one path")
+        movements.setdefault(key, [])
+        if row.cells["kind"]:
+            movements[key].append(_interval(path, row, video))
+    if not videos:
+        raise DatasetError(f"{path} lists no videos", fix="write one row per movement below the header")
+    return [
+        LongVideo(one.corpus, one.subject, one.name, one.path, one.fps, one.frames, in_order(movements[key]), one.first)
+        for key, one in videos.items()
+    ]
+
+
+def write_intervals(path: Path, videos: Iterable[LongVideo]) -> None:
+    """The CSV of these videos, with paths relative to it where they lie below its folder."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for video in videos:
+        place = video.path.relative_to(path.parent) if path.parent in video.path.parents else video.path
+        start = (video.corpus, video.subject, video.name, place.as_posix(), f"{video.fps:.10g}")
+        end = (video.first, "" if video.frames is None else video.frames)
+        for one in video.intervals:
+            apex = "" if one.apex is None else one.apex
+            writer.writerow((*start, one.kind, one.onset, apex, one.offset, one.emotion, *end))
+        if not video.intervals:
+            writer.writerow((*start, "", "", "", "", "", *end))
+    write_text(path, text.getvalue())
+
+
+def span(numbers: Iterable[int]) -> tuple[int, int] | None:
+    """The first frame, and how many frames it is from there to the last; `None` without frames."""
+    found = list(numbers)
+    return (min(found), max(found) - min(found) + 1) if found else None
+
+
+def _video(path: Path, row: Row, corpus: str) -> LongVideo:
+    cells = row.cells
+    for name in ("subject", "clip", "path"):
+        if not cells[name]:
+            _refuse(path, row, f"the {'video' if name == 'clip' else name} is empty", "fill in that cell")
+    try:
+        fps = float(cells["fps"])
+    except ValueError:
+        fps = 0.0
+    if not 0 < fps < float("inf"):
+        _refuse(path, row, f"the fps is {cells['fps']!r}, which is not a frame rate", "for example 30")
+    place = path.parent / cells["path"]
+    there = span(_numbers(place)) or (1, None)
+    first, frames = _number(path, row, "first"), _number(path, row, "frames")
+    return LongVideo(
+        corpus=cells.get("corpus") or corpus,
+        subject=cells["subject"],
+        name=cells["clip"],
+        path=place,
+        fps=fps,
+        frames=there[1] if frames is None else frames,
+        first=there[0] if first is None else first,
+    )
+
+
+def _numbers(place: Path) -> Iterator[int]:
+    """The frames of a folder of pictures; of a video nothing."""
+    if place.is_dir():
+        yield from (number for one in place.iterdir() if (number := frame_of_file(one.name)) is not None)
+
+
+def _interval(path: Path, row: Row, video: LongVideo) -> Interval:
+    kind = row.cells["kind"].casefold()
+    if kind not in KINDS:
+        _refuse(path, row, f"the kind is {row.cells['kind']!r}", f"use one of: {', '.join(KINDS)}")
+    onset, offset = _number(path, row, "onset"), _number(path, row, "offset")
+    if onset is None or offset is None:
+        _refuse(path, row, f"the {'onset' if onset is None else 'offset'} is empty", "give both ends of a movement")
+    if offset < onset:
+        _refuse(path, row, f"the offset {offset} is before the onset {onset}", "correct one of the two")
+    apex = _number(path, row, "apex")
+    return Interval(video.name, video.subject, kind, onset, apex, offset, plain(row.cells.get("emotion")).casefold())
+
+
+def _number(path: Path, row: Row, name: str) -> int | None:
+    cells: Mapping[str, str] = row.cells
+    try:
+        return frame_number(cells.get(name), zero=True)
+    except ValueError:
+        _refuse(path, row, f"the {name} is {cells[name]!r}, which is not a frame number", "correct that cell")
+
+
+def _refuse(path: Path, row: Row, problem: str, fix: str) -> NoReturn:
+    raise DatasetError(f"{path}, row {row.number}: {problem}", fix=fix)

@@ -1,0 +1,68 @@
+"""MMEW [1]: column names, spellings and label maps. Macro-expressions of this corpus are still pictures.
+
+Clip folders hold the clip alone. The frames of the sheet are numbers of files; where a folder does not hold them, they
+are counted from its first picture instead.
+
+[1] Ben et al. 2021, Video-based Facial Micro-Expression Analysis: A Survey of Datasets, Features and Algorithms,
+    IEEE Transactions on Pattern Analysis and Machine Intelligence
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from epir.core.records import Clip
+from epir.datasets.base import Corpus
+from epir.datasets.folders import Layouts
+from epir.datasets.loading import SheetFormat, load_sheet
+from epir.datasets.sheet import Table
+
+SIX = ("happiness", "surprise", "anger", "disgust", "fear", "sadness")
+FOUR = ("happiness", "surprise", "disgust", "others")
+WORDS = frozenset({*SIX, "others"})
+THREE = {
+    "anger": "negative",
+    "disgust": "negative",
+    "fear": "negative",
+    "sadness": "negative",
+    "happiness": "positive",
+    "surprise": "surprise",
+}
+
+
+def version(clips: Sequence[Clip], table: Table) -> str:
+    """`v2` where the name of the file says so, else `v1`; their counts are the same."""
+    return "v2" if "_v2" in table.path.stem.casefold() else "v1"
+
+
+FORMAT = SheetFormat(
+    corpus="mmew",
+    title="MMEW",
+    fps=90.0,
+    sheets=("MMEW_Micro_Exp_v2.xlsx", "MMEW_Micro_Exp*.xls*", "MMEW*Micro*.csv"),
+    columns={
+        "subject": ("Subject",),
+        "clip": ("Filename",),
+        "onset": ("OnsetFrame", "Onset"),
+        "apex": ("ApexFrame", "Apex"),
+        "offset": ("OffsetFrame", "Offset"),
+        "emotion": ("Estimated Emotion", "Emotion"),
+    },
+    further={"action_units": ("Action Units",)},
+    passed_on=("action_units",),
+    subject="S{:02d}".format,
+    words=WORDS,
+    layouts=Layouts(  # below a subject and an emotion, or below an emotion (called repression for others) alone
+        {"{clip}": "frames"},
+        {},
+        example="Micro_Expression/happiness/S03-01-002/1.jpg",
+        ignored=("macro_expression",),
+    ),
+    version=version,
+    rows=300,
+    trimmed=True,
+)
+
+
+def load(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
+    """The micro-expressions of MMEW as found under `root`."""
+    return load_sheet(FORMAT, root, sheet=sheet, tree=tree)

@@ -1,0 +1,117 @@
+"""SAMM Long Videos [1]: micro- and macro-movements of the people of SAMM, in whole recordings.
+
+Its micro-movements are those of SAMM under the same names, in the frame numbers of the long videos, which differ from
+SAMM's in 82 of 159 clips. The sheet has no emotions: they are taken from the sheet of SAMM, if it lies beside.
+
+[1] Yap et al. 2020, SAMM Long Videos: A Spontaneous Facial Micro- and Macro-Expressions Dataset, FG
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from epir.core.errors import DatasetError
+from epir.core.records import Clip
+from epir.datasets import samm
+from epir.datasets.base import Corpus
+from epir.datasets.folders import Layouts, Tree
+from epir.datasets.intervals import LongVideo
+from epir.datasets.loading import FRAMES, Events, SheetFormat, kind_of, load_sheet
+from epir.datasets.sheet import Table, find_sheet, read_table
+
+_VIDEO = re.compile(r"(\d{3})_(\d+)")
+_FRACTION = re.compile(r"\d+\.\d*[1-9]\d*")
+
+
+def video(path: Path) -> tuple[int, str] | None:
+    """Subject and name of the video that a folder holds."""
+    found = _VIDEO.fullmatch(path.name)
+    return (int(found[1]), path.name) if found else None
+
+
+def rounded(text: str) -> str:
+    """A frame number of the first version of the sheet, some of which are fractions, as the organisers round it.
+
+    >>> rounded("1487.5"), rounded("1605.0"), rounded("-1")
+    ('1488', '1605.0', '-1')
+    """
+    return str(int(float(text) + 0.5)) if _FRACTION.fullmatch(text) else text
+
+
+def events(disk: Tree, table: Table) -> Events:
+    """The rows with whole frame numbers, the names of their videos, and the emotions of SAMM."""
+    emotions, found = _emotions(disk)
+    rows = []
+    fractions = 0
+    for row in table.rows:
+        numbers = {name: rounded(row.cells[name]) for name in FRAMES}
+        fractions += any(numbers[name] != row.cells[name] for name in FRAMES)
+        kind = kind_of(row.cells["kind"]) if row.cells["clip"] else ""
+        micro = kind == "micro"
+        changed = {
+            "video": row.cells["clip"].rpartition("_")[0],
+            "kind": kind,
+            "name": row.cells["clip"] if micro else f"{row.cells['clip']}_macro",  # one name is used for both kinds
+            "emotion": emotions.get(row.cells["clip"], "") if micro else "",
+        }
+        rows.append(replace(row, cells={**row.cells, **numbers, **changed}))
+    notes = [f"fractions of frames in {fractions} rows are rounded, as the organisers do"] if fractions else []
+    return rows, (*notes, found)
+
+
+def _emotions(disk: Tree) -> tuple[dict[str, str], str]:
+    """The emotion of each micro-movement by its file name, and a note on where they come from."""
+    form = samm.FORMAT
+    try:
+        path, _ = find_sheet(disk, form.sheets, title=form.title)
+    except DatasetError:
+        return {}, f"no emotions: put the sheet of SAMM ({form.sheets[0]}) beside that of the long videos"
+    table = read_table(path, form.columns, page=form.page)
+    return {row.cells["clip"]: row.cells["emotion"] for row in table.rows}, f"emotions from {disk.relative(path)}"
+
+
+def version(clips: Sequence[Clip], table: Table) -> str:
+    """`v1`, with fractions of frames or an onset 0, or `later`."""
+    for row in table.rows:
+        cells = [row.cells[name] for name in FRAMES]
+        if any(map(_FRACTION.fullmatch, cells)) or (row.cells["clip"] and cells[0] == "0"):
+            return "v1"
+    return "later"
+
+
+FORMAT = SheetFormat(
+    corpus="samm",
+    name="samm-lv",
+    title="SAMM Long Videos",
+    fps=200.0,
+    sheets=("SAMM_LongVideos_V3*.xls*", "SAMM*Long*Videos*.xls*", "SAMM*Long*Videos*.csv", "SAMM*LV*.xls*"),
+    page="FACS_Movement_Only",
+    columns={
+        "subject": ("Subject",),
+        "clip": ("Filename",),
+        "onset": ("Onset", "Onset Frame"),
+        "apex": ("Apex", "Apex Frame"),
+        "offset": ("Offset", "Offset Frame"),
+        "kind": ("Type",),
+    },
+    further={"action_units": ("Action Units",)},
+    passed_on=("action_units",),
+    subject="{:03d}".format,
+    clip="{name}",
+    words=samm.WORDS,
+    layouts=Layouts({"{video}": "frames"}, {}, example="SAMM_longvideos/006_1/006_1_0001.jpg"),
+    events=events,
+    version=version,
+    video=video,
+)
+
+
+def load(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
+    """SAMM Long Videos as found under `root`: its micro-movements as clips of SAMM, everything as long videos."""
+    return load_sheet(FORMAT, root, sheet=sheet, tree=tree)
+
+
+def long_videos(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> list[LongVideo]:
+    """The long videos with their micro- and macro-movements."""
+    return list(load(root, sheet=sheet, tree=tree).videos)
