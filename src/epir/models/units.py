@@ -1,0 +1,58 @@
+"""The head for action units: which moved, and on which side of the person; it lies beside the classifier of a network.
+
+It scores two things for each unit: that it is there at all, and that, if so, the person's left side takes part. The
+right side is the left side of the mirrored map, scored by the same weights, so that an answer and that of the mirror
+image agree by construction.
+
+Axes: B clips, F features, U action units, V views of a map
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from torch import Tensor, nn
+from torch.nn import functional
+
+from epir.core.facs import UNITS
+
+PRESENT, LEFT, RIGHT = 0, 1, 2  # columns of the truth; the head has the first two
+SIDES_SHARE = 0.5  # weight of the sides in the loss, against 1 for what is present
+
+
+class UnitHead(nn.Module):
+    """Logits of action units by the features of a network, and how wrong they are."""
+
+    def __init__(self, features: int, units: Sequence[int] = UNITS) -> None:
+        super().__init__()
+        self.units = tuple(units)
+        self.norm = nn.LayerNorm(features)
+        self.layer = nn.Linear(features, 2 * len(self.units))
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Logits (B, 2, U) of features (B, F): present, and left side if present."""
+        return self.layer(self.norm(features)).unflatten(1, (2, len(self.units)))
+
+    def loss(self, features: Tensor, truth: Tensor) -> Tensor:
+        """Binary cross-entropy with the truth (B, U, 3), for features (B, F); what is not known (NaN) says nothing."""
+        logits = self(features).transpose(1, 2)  # (B, U, 2)
+        present = _masked(logits[..., PRESENT], truth[..., PRESENT])
+        return present + SIDES_SHARE * _masked(logits[..., LEFT], truth[..., LEFT])
+
+
+def _masked(logits: Tensor, truth: Tensor) -> Tensor:
+    """The mean binary cross-entropy where the truth is known, 0 where it is nowhere."""
+    known = ~truth.isnan()
+    if not known.any():
+        return logits.sum() * 0
+    return functional.binary_cross_entropy_with_logits(logits[known], truth[known])
+
+
+def over_views(logits: np.ndarray) -> np.ndarray:
+    """Logits (B, 3, U) of present, left and right, from those (V, B, 2, U) of views: maps first, their mirrors after.
+
+    The mean does not depend on the order of the views, so that the answer for a mirrored map is the mirrored answer.
+    """
+    half = len(logits) // 2
+    plain, mirrored = logits[:half], logits[half:]
+    parts = (logits[:, :, PRESENT], plain[:, :, LEFT], mirrored[:, :, LEFT])  # each (views, B, U)
+    return np.stack([np.sort(part, axis=0).mean(0) for part in parts], axis=1)
