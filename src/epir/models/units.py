@@ -7,9 +7,12 @@ image agree by construction.
 Axes: B clips, F features, U action units, V views of a map
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -56,3 +59,44 @@ def over_views(logits: np.ndarray) -> np.ndarray:
     plain, mirrored = logits[:half], logits[half:]
     parts = (logits[:, :, PRESENT], plain[:, :, LEFT], mirrored[:, :, LEFT])  # each (views, B, U)
     return np.stack([np.sort(part, axis=0).mean(0) for part in parts], axis=1)
+
+
+@dataclass(frozen=True)
+class UnitCalibration:
+    """How logits become probabilities, and from which probability on a unit counts as found.
+
+    Two pairs of a factor and an addend [P], one for what is present and one for the sides, and a threshold per unit.
+
+    [P] Platt 1999, Probabilistic outputs for support vector machines
+    """
+
+    present: tuple[float, float] = (1.0, 0.0)
+    side: tuple[float, float] = (1.0, 0.0)
+    thresholds: Mapping[int, float] | None = None  # by unit; 0.5 where there is none
+
+    def probabilities(self, logits: np.ndarray) -> np.ndarray:
+        """Probabilities (n, 3, U) of present, present on the left and on the right, for logits (n, 3, U)."""
+        factor, addend = np.array([self.present, self.side, self.side]).T  # each (3,)
+        plain = expit(factor[:, None] * logits + addend[:, None])
+        present = plain[:, :1]
+        return np.concatenate([present, present * plain[:, 1:]], axis=1)
+
+    def threshold(self, unit: int) -> float:
+        """The probability from which on the unit counts as found."""
+        return (self.thresholds or {}).get(unit, 0.5)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for the notes of a model folder."""
+        thresholds = {str(unit): value for unit, value in (self.thresholds or {}).items()}
+        return {"present": list(self.present), "side": list(self.side), "thresholds": thresholds}
+
+    @classmethod
+    def of_notes(cls, notes: Mapping[str, Any]) -> "UnitCalibration":
+        """That of a model folder by its notes; that of nobody where they do not say."""
+        values = notes.get("units") or {}
+        thresholds = {int(unit): float(value) for unit, value in values.get("thresholds", {}).items()}
+        return cls(_pair(values.get("present")), _pair(values.get("side")), thresholds or None)
+
+
+def _pair(values: Sequence[float] | None) -> tuple[float, float]:
+    return (1.0, 0.0) if values is None else (float(values[0]), float(values[1]))
