@@ -123,7 +123,19 @@ class HeldOut:
 
 def calibrate_by_folds(run: Any, classes: Sequence[str], folds: int) -> HeldOut:
     """What a finished run of grouped folds says."""
-    return HeldOut(run.scores["strict"], calibrate(run.predictions, classes), folds=folds)
+    from epir.models.folder import find_folder, read_config
+    from epir.models.units import UnitCalibration
+    from epir.recognition.unit_calibration import calibrate_units_by_folds
+
+    start = run.experiment.training.start
+    before = UnitCalibration.of_notes(read_config(find_folder(start)).notes if start is not None else {})
+    fitted = calibrate_units_by_folds(run.folds, before)
+    return HeldOut(
+        run.scores["strict"],
+        calibrate(run.predictions, classes),
+        folds=folds,
+        units=None if fitted is None else fitted.to_notes(),
+    )
 
 
 def calibrate_on_others(network: Any, others: EvaluationSet, *, mirror: bool, shift: int) -> HeldOut:

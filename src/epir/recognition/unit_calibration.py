@@ -6,19 +6,21 @@ Axes: n clips, U action units
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from epir.core.facs import UNITS
+from epir.evaluation.record import FoldRecord
 from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
 from epir.recognition.calibration import BINS
 from epir.training.action_units import read_units
 
 FEWEST = 10  # clips with and without a unit that a threshold is fitted on
+SMALLEST = 1e-4  # records of folds have four decimals
 STEPS = np.linspace(0.05, 0.95, 91)  # thresholds that are tried
 
 
@@ -61,6 +63,23 @@ def calibrate_units(logits: np.ndarray, annotations: Sequence[str], people: Sequ
         error_before=binary_calibration_error(expit(logits[:, PRESENT]), there),
         error_after=binary_calibration_error(after[:, PRESENT], there),
     )
+
+
+def calibrate_units_by_folds(records: Sequence[FoldRecord], before: UnitCalibration) -> CalibratedUnits | None:
+    """The calibration that fits the held-out clips of folds, whose records hold probabilities under that of `before`.
+
+    Sides are too few in a corpus to fit anew: they keep the pair that they have.
+    """
+    clips = [clip for record in records for clip in record.clips if clip.units is not None]
+    if not clips:
+        return None
+    own = np.array([[clip.units["present"][str(unit)] for unit in UNITS] for clip in clips if clip.units])  # (n, U)
+    factor, addend = before.present
+    present = (logit(np.clip(own, SMALLEST, 1 - SMALLEST)) - addend) / factor
+    nothing = np.zeros_like(present)
+    annotations = [str(clip.units["annotation"]) for clip in clips if clip.units]
+    found = calibrate_units(np.stack([present, nothing, nothing], axis=1), annotations, [clip.person for clip in clips])
+    return None if found is None else replace(found, calibration=replace(found.calibration, side=before.side))
 
 
 def _fit(logits: np.ndarray, truth: np.ndarray) -> UnitCalibration:
