@@ -5,6 +5,7 @@ from scipy.special import expit
 from epir.core.facs import UNITS
 from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
 from epir.recognition.unit_calibration import (
+    best_margin,
     best_threshold,
     binary_calibration_error,
     calibrate_units,
@@ -33,6 +34,17 @@ def test_the_threshold_is_that_of_the_best_f1():
     assert 0.4 < best_threshold(probabilities, np.array([True, True, False, False, False])) <= 0.62
 
 
+def test_the_margin_tells_sides_best():
+    """Both sides within 0.5 of each other, one-sided ones 2 or more apart: any margin between is perfect."""
+    random = np.random.default_rng(3)
+    side = random.choice([-1, 0, 0, 0, 1], (200, 1))
+    difference = np.where(side == 0, random.uniform(-0.5, 0.5, side.shape), side * random.uniform(2, 3, side.shape))
+    truth = np.stack([np.ones_like(side), side >= 0, side <= 0], axis=-1).astype(float)
+    assert 0.4 < best_margin(difference, truth) < 2
+    truth[..., 1:] = np.nan
+    assert best_margin(difference, truth) == UnitCalibration.side_margin
+
+
 def test_the_calibration_error_by_hand():
     probabilities, there = np.array([0.95, 0.95, 0.15, 0.15]), np.array([True, False, False, False])
     assert binary_calibration_error(probabilities, there) == pytest.approx(0.5 * 0.45 + 0.5 * 0.15)
@@ -47,7 +59,7 @@ def test_a_side_is_never_more_probable_than_the_unit():
 
 
 def test_the_notes_of_a_folder_give_the_calibration_again():
-    calibration = UnitCalibration((0.7, -0.2), (2.0, 0.1), {4: 0.4, 12: 0.31})
+    calibration = UnitCalibration((0.7, -0.2), (2.0, 0.1), {4: 0.4, 12: 0.31}, 0.9)
     assert UnitCalibration.of_notes({"units": calibration.to_dict()}) == calibration
     plain = UnitCalibration.of_notes({})
     assert plain == UnitCalibration() and plain.threshold(12) == 0.5 and calibration.threshold(12) == 0.31

@@ -12,11 +12,10 @@ from epir.evaluation.units import unit_records
 from epir.maps.mapset import load_maps
 from epir.models.folder import read_config
 from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
-from epir.recognition.answer import ActionUnit
 from epir.recognition.backend import OnnxBackend, TorchBackend
 from epir.recognition.export import export_onnx
 from epir.recognition.final import train
-from epir.recognition.recognizer import Recognizer, read_units
+from epir.recognition.recognizer import Recognizer
 from epir.recognition.unit_calibration import calibrate_units_by_folds
 from epir.training.augment import mirrored
 
@@ -44,13 +43,15 @@ def test_the_units_of_a_mirrored_map_are_the_mirrored_units(with_units, maps):
     assert other == pytest.approx(logits[:, [PRESENT, RIGHT, LEFT]], abs=1e-5)
 
 
-def test_a_side_is_named_where_only_one_takes_part():
-    probabilities = np.zeros((3, len(UNITS)))
-    probabilities[:, 0] = 0.8, 0.7, 0.1
-    probabilities[:, 1] = 0.6, 0.1, 0.5
-    probabilities[:, 2] = 0.9, 0.8, 0.8
-    units = read_units(probabilities, UNITS)
-    assert units[:3] == (ActionUnit(4, "both", 0.9), ActionUnit(1, "left", 0.8), ActionUnit(2, "right", 0.6))
+def test_a_side_is_named_where_the_sides_differ_by_more_than_the_margin(with_units, smile, monkeypatch):
+    logits = np.full((1, 3, len(UNITS)), -3.0)
+    logits[0, :, :3] = np.array([[2.0, 3.0, 0.0], [1.5, 0.3, 2.2], [4.0, 3.0, 3.0]]).T
+    recognizer = Recognizer.from_pretrained(with_units)
+    monkeypatch.setattr(recognizer, "unit_calibration", UnitCalibration(side_margin=1.0))
+    monkeypatch.setattr(recognizer.backend, "scores_and_units", lambda maps: (np.full((1, 3), 1 / 3), logits))
+    units = recognizer.predict((smile[12], smile[20])).units
+    named = [(unit.number, unit.side) for unit in units[:3]]
+    assert named == [(4, "both"), (1, "left"), (2, "right")] and units[0].probability == pytest.approx(0.982)
 
 
 def test_a_model_without_a_head_answers_as_before(recognizer, smile):
@@ -100,7 +101,7 @@ def test_records_of_folds_give_their_logits_again():
     there = random.random(strength.shape) < 1 / (1 + np.exp(-strength))
     annotations = ["+".join(str(unit) for unit, each in zip(UNITS, row, strict=True) if each) for row in there]
     logits = np.stack([strength, strength, strength], axis=1)
-    before = UnitCalibration((0.5, 0.4), (2.0, 1.0))
+    before = UnitCalibration((0.5, 0.4), (2.0, 1.0), side_margin=0.7)
     units = unit_records(logits, before, annotations)
     clips = [
         ClipRecord("c", str(number // 5), str(number), "a", "a", "a", (1.0,), units=each)
@@ -108,4 +109,5 @@ def test_records_of_folds_give_their_logits_again():
     ]
     found = calibrate_units_by_folds([FoldRecord("f", 0, "", tuple(clips))], before)
     assert found.calibration.present == pytest.approx((1.0, 0.0), abs=0.08) and found.calibration.side == (2.0, 1.0)
+    assert found.calibration.side_margin == 0.7
     assert calibrate_units_by_folds([], before) is None

@@ -65,7 +65,9 @@ def over_views(logits: np.ndarray) -> np.ndarray:
 class UnitCalibration:
     """How logits become probabilities, and from which probability on a unit counts as found.
 
-    Two pairs of a factor and an addend [P], one for what is present and one for the sides, and a threshold per unit.
+    Two pairs of a factor and an addend [P], one for what is present and one for the sides, and a threshold per unit. A
+    unit is one-sided where the logits of the sides differ by more than a margin: most are on both sides, and the
+    difference of the two is free of what they have in common.
 
     [P] Platt 1999, Probabilistic outputs for support vector machines
     """
@@ -73,6 +75,7 @@ class UnitCalibration:
     present: tuple[float, float] = (1.0, 0.0)
     side: tuple[float, float] = (1.0, 0.0)
     thresholds: Mapping[int, float] | None = None  # by unit; 0.5 where there is none
+    side_margin: float = 1.0
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:
         """Probabilities (n, 3, U) of present, present on the left and on the right, for logits (n, 3, U)."""
@@ -81,6 +84,12 @@ class UnitCalibration:
         present = plain[:, :1]
         return np.concatenate([present, present * plain[:, 1:]], axis=1)
 
+    def sides(self, logits: np.ndarray) -> np.ndarray:
+        """The side (n, U) of each unit, if it is present, for logits (n, 3, U): `both`, `left` or `right`."""
+        difference = logits[:, LEFT] - logits[:, RIGHT]
+        one_sided = np.where(difference > 0, "left", "right")
+        return np.where(np.abs(difference) > self.side_margin, one_sided, "both")
+
     def threshold(self, unit: int) -> float:
         """The probability from which on the unit counts as found."""
         return (self.thresholds or {}).get(unit, 0.5)
@@ -88,14 +97,20 @@ class UnitCalibration:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for the notes of a model folder."""
         thresholds = {str(unit): value for unit, value in (self.thresholds or {}).items()}
-        return {"present": list(self.present), "side": list(self.side), "thresholds": thresholds}
+        return {
+            "present": list(self.present),
+            "side": list(self.side),
+            "side_margin": self.side_margin,
+            "thresholds": thresholds,
+        }
 
     @classmethod
     def of_notes(cls, notes: Mapping[str, Any]) -> "UnitCalibration":
         """That of a model folder by its notes; that of nobody where they do not say."""
         values = notes.get("units") or {}
         thresholds = {int(unit): float(value) for unit, value in values.get("thresholds", {}).items()}
-        return cls(_pair(values.get("present")), _pair(values.get("side")), thresholds or None)
+        margin = float(values.get("side_margin", cls.side_margin))
+        return cls(_pair(values.get("present")), _pair(values.get("side")), thresholds or None, margin)
 
 
 def _pair(values: Sequence[float] | None) -> tuple[float, float]:

@@ -29,7 +29,7 @@ from epir.frames.reader import ASSUMED_RATE, Frame, Frames
 from epir.frames.video import VideoFrames
 from epir.maps.workers import one_thread
 from epir.models.folder import find_folder
-from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
+from epir.models.units import PRESENT, UnitCalibration
 from epir.recognition import caution
 from epir.recognition.answer import NOT_FOUND, UNCERTAIN, ActionUnit, Answer, Evidence
 from epir.recognition.backend import Backend, open_backend, read_recipe
@@ -393,20 +393,12 @@ class Recognizer:
         if logits is None:
             return [()] * count
         probabilities = self.unit_calibration.probabilities(logits)  # (n, 3, U)
-        return [read_units(row, self.backend.config.units) for row in probabilities]
-
-
-def read_units(probabilities: np.ndarray, numbers: Sequence[int]) -> tuple[ActionUnit, ...]:
-    """Probabilities (3, U) of present, left and right as action units, the most probable first.
-
-    A unit is one-sided where only one side is more likely than not to take part, if the unit is there at all.
-    """
-    units = []
-    for number, column in zip(numbers, probabilities.T, strict=True):
-        left, right = column[LEFT] >= column[PRESENT] / 2, column[RIGHT] >= column[PRESENT] / 2
-        side: Literal["both", "left", "right"] = "both" if left == right else "left" if left else "right"
-        units.append(ActionUnit(number, side, round(float(column[PRESENT]), 4)))
-    return tuple(sorted(units, key=lambda unit: -unit.probability))
+        sides, numbers = self.unit_calibration.sides(logits), self.backend.config.units
+        answers = []
+        for row, sided in zip(probabilities[:, PRESENT], sides.tolist(), strict=True):
+            units = [ActionUnit(*each[:2], round(float(each[2]), 4)) for each in zip(numbers, sided, row, strict=True)]
+            answers.append(tuple(sorted(units, key=lambda unit: -unit.probability)))
+        return answers
 
 
 def _chosen(frames: Frames, apex: int | None, times: tuple[float | None, float | None], near: float) -> Iterator[Frame]:

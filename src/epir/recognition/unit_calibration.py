@@ -15,12 +15,14 @@ from scipy.special import expit, logit
 
 from epir.core.facs import UNITS
 from epir.evaluation.record import FoldRecord
+from epir.evaluation.scores import uf1
 from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
 from epir.recognition.calibration import BINS
 from epir.training.action_units import read_units
 
 FEWEST = 10  # clips with and without a unit that a threshold is fitted on
 SMALLEST = 1e-4  # records of folds have four decimals
+MARGINS = np.linspace(0.3, 0.99, 70)  # quantiles of the differences that are tried
 STEPS = np.linspace(0.05, 0.95, 91)  # thresholds that are tried
 
 
@@ -79,7 +81,8 @@ def calibrate_units_by_folds(records: Sequence[FoldRecord], before: UnitCalibrat
     nothing = np.zeros_like(present)
     annotations = [str(clip.units["annotation"]) for clip in clips if clip.units]
     found = calibrate_units(np.stack([present, nothing, nothing], axis=1), annotations, [clip.person for clip in clips])
-    return None if found is None else replace(found, calibration=replace(found.calibration, side=before.side))
+    kept = {"side": before.side, "side_margin": before.side_margin}
+    return None if found is None else replace(found, calibration=replace(found.calibration, **kept))
 
 
 def _fit(logits: np.ndarray, truth: np.ndarray) -> UnitCalibration:
@@ -91,7 +94,29 @@ def _fit(logits: np.ndarray, truth: np.ndarray) -> UnitCalibration:
         for column, unit in enumerate(UNITS)
         if FEWEST <= (there := truth[:, column, PRESENT] == 1).sum() <= len(there) - FEWEST
     }
-    return UnitCalibration(present, sides, found or None)
+    return UnitCalibration(present, sides, found or None, best_margin(logits[:, LEFT] - logits[:, RIGHT], truth))
+
+
+def best_margin(difference: np.ndarray, truth: np.ndarray) -> float:
+    """The margin under which left, right and both are told best (mean F1 of the three), by differences (n, U).
+
+    The usual margin where the truth (n, U, 3) names no side.
+    """
+    side = truth[..., LEFT] - truth[..., RIGHT]  # 1 left, -1 right, 0 both, NaN not known
+    known = ~np.isnan(side)
+    if len(np.unique(side[known])) < 3:
+        return UnitCalibration.side_margin
+    difference, side = difference[known], side[known]
+    tried = np.unique(np.quantile(np.abs(difference), MARGINS).round(3))
+    scores = [uf1(_confusion(side, np.sign(difference) * (np.abs(difference) > margin))) for margin in tried]
+    return float(tried[int(np.argmax(scores))])
+
+
+def _confusion(truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
+    """Counts (3, 3) of right, both and left (-1, 0, 1)."""
+    counts = np.zeros((3, 3), dtype=np.int64)
+    np.add.at(counts, (truth.astype(int) + 1, guess.astype(int) + 1), 1)
+    return counts
 
 
 def fit_platt(logits: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
