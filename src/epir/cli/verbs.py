@@ -5,6 +5,7 @@ from typing import Any
 
 from epir.cli.ablate import ablate
 from epir.cli.bench import bench
+from epir.cli.calibrate import calibrate
 from epir.cli.check import check
 from epir.cli.compare import compare
 from epir.cli.demo import demo
@@ -27,6 +28,7 @@ VERBS: tuple[Callable[..., Any], ...] = (
     compare,
     report,
     train,
+    calibrate,
     predict,
     export,
     serve,
