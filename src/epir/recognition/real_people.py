@@ -116,13 +116,16 @@ def reliability(scores: np.ndarray, truth: np.ndarray) -> tuple[Bin, ...]:
     )
 
 
+def quotable(notes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The ranges of scores of which enough answers on real people are known, by the notes of a model folder."""
+    return [dict(values) for values in (notes.get(NOTES) or {}).get("reliability", ()) if values["clips"] >= FEWEST]
+
+
 def right_at(score: float, notes: Mapping[str, Any]) -> Bin | None:
     """What was right on real people at such a score, by the notes of a model folder; None where too few say so."""
-    for values in (notes.get(NOTES) or {}).get("reliability", ()):
-        own = Bin(**values)
-        if own.low <= score < own.high or score >= own.high == EDGES[-1]:
-            return own if own.clips >= FEWEST else None
-    return None
+    ranges = [Bin(**values) for values in quotable(notes)]
+    fitting = (own for own in ranges if own.low <= score < own.high or score >= own.high == EDGES[-1])
+    return next(fitting, None)
 
 
 def reliability_sentence(score: float, notes: Mapping[str, Any]) -> str:
