@@ -42,3 +42,19 @@ def test_a_missing_model_is_told(tmp_path):
     result = CliRunner().invoke(app, [str(tmp_path / "none"), "--out", str(tmp_path / "m.onnx")])
     assert isinstance(result.exception, CheckpointError)
     assert "there is no model folder" in str(result.exception)
+
+
+def test_without_a_model_the_shipped_one_is_exported(tmp_path, monkeypatch):
+    from epir.models.folder import shipped_folder
+    from epir.recognition import export as module
+
+    asked = []
+
+    def remember(folder, out, **options):
+        asked.append((folder, out))
+        return module.Exported(out, 0.0, 0.0, 0.0, 1, 1, 0.0, 1.0)
+
+    monkeypatch.setattr(module, "export_onnx", remember)
+    result = CliRunner().invoke(app, ["--out", str(tmp_path / "m.onnx")])
+    assert result.exit_code == 0, result.output
+    assert asked == [(shipped_folder(), tmp_path / "m.onnx")]
