@@ -143,7 +143,7 @@ def filmed(onset: np.ndarray, apex: np.ndarray) -> Pair:
             container.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")))
         container.mux(stream.encode(None))
     content.seek(0)
-    with av.open(content) as container:
+    with av.open(content, "r") as container:
         frames = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
     back = [cv2.resize(frames[place], onset.shape[:2]) if side != onset.shape[0] else frames[place] for place in (1, 2)]
     return back[0], back[1]
