@@ -32,11 +32,11 @@ docs: $(VENV)/.docs  ## the documentation as a site that works from disk: build/
 bench: $(VENV)/.base ## speed of this machine, as ratios
 	$(ONE) $(BIN)/epir bench
 
-# The shipped weights: synthetic faces only, seen through several flow recipes, emotions as often as in the composite.
-PEOPLE  := --shares 250,109,83 --workers 2 $(foreach recipe,direct epir:flow.size=112$(,)flow.context=0 \
+# The shipped weights: synthetic faces only, seen through several flow recipes and crops, emotions as often as in the composite.
+PEOPLE  := --shares 250,109,83 --workers 2 --set variation.crop=0.4 --set variation.apex=0.2 --set variation.jpeg=0.25 $(foreach recipe,direct epir:flow.size=112$(,)flow.context=0 \
              direct:strain=tensor epir:flow.size=112$(,)flow.window=9 epir direct:strain=magnitude \
              epir:flow.method=dis htnet-like:flow.size=112,--recipe $(recipe))
-weights: build/weights/maps/meta.json build/weights/calibration/meta.json ## train the shipped weights anew (about a quarter of an hour on 2 cores); a second call goes on
+weights: build/weights/maps/meta.json build/weights/calibration/meta.json ## train the shipped weights anew (about half an hour on 2 cores); a second call goes on
 	$(ONE) $(BIN)/epir train build/weights/maps --protocol sde --training scratch --set model.normalise=squash \
 	  $(foreach setting,epochs=5 batch=64 lr=4e-4 warmup=0.05 action_units=2 turn=3 zoom=0.05 blur=0.3 noise=0.1 \
 	    smoothing=0.05 decay=0.995 shift_at_prediction=1,--set training.$(setting)) \
@@ -44,7 +44,7 @@ weights: build/weights/maps/meta.json build/weights/calibration/meta.json ## tra
 	  --half --force --out src/epir/weights
 
 build/weights/maps/meta.json: | $(VENV)/.base
-	$(ONE) $(BIN)/epir synth $(@D) --maps 20000 --seed 11 $(PEOPLE)
+	$(ONE) $(BIN)/epir synth $(@D) --maps 24000 --seed 11 $(PEOPLE)
 
 build/weights/calibration/meta.json: | $(VENV)/.base
 	$(ONE) $(BIN)/epir synth $(@D) --maps 2400 --seed 12 $(PEOPLE)

@@ -2,7 +2,6 @@ import pytest
 import torch
 
 from epir.bench.robustness import UNCHANGED, measure, perturbations, scores, standardised, stretched, there_and_back
-from epir.core.errors import ConfigError
 from epir.maps.mapset import save_maps
 from epir.models.registry import create_model
 from epir.synthetic.maps import synthetic_maps
@@ -62,6 +61,9 @@ def test_the_area_gives_scores_and_how_much_they_drop(maps, weights):
     assert blurred.detail == f"{blurred.value:.3f} ({blurred.value - lines[0].value:+.3f})"
 
 
-def test_without_map_sets_the_area_says_how_to_name_them():
-    with pytest.raises(ConfigError, match=r"robustness needs map sets\n  fix: name them: epir bench --only robustness"):
-        measure()
+def test_without_map_sets_synthetic_clips_are_made_into_maps_in_twelve_other_ways(weights):
+    lines = measure(changes=["clips=3", f"weights={weights}"])
+    assert len(lines) == 13
+    best = max(line.value for line in lines)
+    for line in lines:
+        assert line.detail == f"{line.value:.3f} ({line.value - best:+.3f})"

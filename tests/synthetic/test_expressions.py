@@ -62,6 +62,24 @@ def test_combinations_come_as_often_as_the_table_says():
     assert both_brows == pytest.approx(expected, abs=4 * (expected * (1 - expected) / 800) ** 0.5)
 
 
+@pytest.mark.parametrize(
+    ("emotion", "units", "share"),
+    [
+        ("surprise", {5}, 0.445),
+        ("surprise", {1, 2, 5}, 0.325),
+        ("positive", {6}, 0.373),
+        ("negative", {9}, 0.060),
+        ("negative", {12}, 0.039),
+    ],
+)
+def test_units_occur_half_way_between_the_composite_and_other_peoples_annotations(emotion, units, share):
+    random = generator(1, "priors", emotion, len(units))
+    drawn = [{action.unit for action in draw_expression(3, emotion, random).actions} for _ in range(1500)]
+    extra = 0.1 / 20  # the chance that the further weak unit is this one
+    bound = 4 * (share * (1 - share) / 1500) ** 0.5
+    assert share - bound < np.mean([units <= each for each in drawn]) < share + extra + bound
+
+
 def test_one_sided_expressions_are_written_with_their_side():
     assert Expression("x", (Action(4, 0.9, 0.9), Action(14, 0.8, 0.1))).units == "4+R14"
     assert Expression("x", (Action(12, 0.1, 0.8),)).units == "L12"

@@ -146,3 +146,18 @@ def test_lids_close_more_often_than_they_open():
     closing = np.mean([after.closure > before.closure for before, after in pairs])
     assert 0.65 < closing < 0.85
     assert all(0 < max(before.closure, after.closure) < 0.95 for before, after in pairs)
+
+
+@pytest.mark.parametrize("recipe", ["direct", "epir:flow.size=84"])
+def test_the_letter_of_a_one_sided_unit_is_the_side_of_the_person(recipe):
+    """The person's left is on the right of the picture, in the field as in drawn pictures."""
+    settings = MapSettings(240 if recipe == "direct" else 104, (recipe,), seed=2)
+    made = make_maps(settings)
+    moved = {"L": [], "R": []}  # motion on the right of the picture against all
+    for each, clip in zip(made.maps, made.clips, strict=True):
+        if clip.extra["action_units"] in ("L12", "R12", "L14", "R14"):
+            u, v = (channel - np.median(channel) for channel in each[:2])
+            mouth = np.hypot(u, v)[14:24] ** 2
+            moved[clip.extra["action_units"][0]].append(mouth[:, 14:].sum() / mouth.sum())
+    assert min(map(len, moved.values())) >= 3
+    assert np.mean(moved["L"]) > 0.6 and np.mean(moved["R"]) < 0.4

@@ -79,3 +79,54 @@ def test_points_keep_their_order_on_every_face():
         placed = [place(geometry, 5.0, float(y))[1] for y in heights]
         assert (np.diff(placed) > 0).all()
     assert place(Geometry(), 6.2, 18.8) == pytest.approx((6.2, 18.8))
+
+
+def test_unit_7_raises_the_lower_lid_more_than_it_lowers_the_upper_one():
+    lower, upper = means_around(7, [lambda g: (g.eye_x, g.eye_y + 1.4), lambda g: (g.eye_x, g.eye_y - 1.2)])
+    assert lower[1] < -0.4 and upper[1] > 0
+    assert abs(lower[1]) > 2 * abs(upper[1])
+
+
+def test_unit_14_draws_the_mouth_corners_out_more_than_up_and_unit_12_does_not():
+    corner = [lambda g: (g.mouth_half + 0.8, g.mouth_y)]
+    dimple, smile = means_around(14, corner)[0], means_around(12, corner)[0]
+    assert dimple[0] > 0.4 and dimple[0] > 1.3 * abs(dimple[1])
+    assert smile[0] < 1.2 * abs(smile[1])
+
+
+def test_unit_6_raises_the_cheeks_and_unit_25_lowers_lip_and_chin():
+    cheek, lid = means_around(6, [lambda g: (8.2, 11.5), lambda g: (g.eye_x, g.eye_y + 1.6)])
+    assert cheek[1] < -0.4 and lid[1] < -0.2
+    lip, chin = means_around(25, [lambda g: (0, g.mouth_y + 1.8), lambda g: (0, g.mouth_y + 5)])
+    assert lip[1] > 0.6 and 0.3 < chin[1] < lip[1]
+
+
+def test_unit_23_narrows_the_lips():
+    left, right, lower = means_around(
+        23, [lambda g: (-g.mouth_half, g.mouth_y), lambda g: (g.mouth_half, g.mouth_y), lambda g: (0, g.mouth_y + 1.4)]
+    )
+    assert left[0] > 0.2 and right[0] < -0.2 and lower[1] < -0.2
+
+
+@pytest.mark.parametrize("unit", [4, 6, 7, 10, 12, 14, 15, 20, 23, 25])
+def test_a_unit_on_both_sides_is_its_own_mirror_image_on_average(unit):
+    fields = [
+        draw_movement((Action(unit, 1, 1),), Geometry(), generator(2, "s", n)).displacement(X, Y) for n in range(60)
+    ]
+    mean = np.mean(fields, axis=0)
+    mirrored = mean[:, ::-1] * np.float32([-1, 1])
+    assert np.abs(mean - mirrored).mean() < 0.3 * np.abs(mean).mean()
+
+
+def test_the_lower_face_moves_over_a_wider_area_than_the_lids():
+    def area(unit):  # above half of the peak, in square face units
+        lengths = [
+            np.linalg.norm(
+                draw_movement((Action(unit, 1, 1),), Geometry(), generator(3, "a", n)).displacement(X, Y), axis=-1
+            )
+            for n in range(20)
+        ]
+        return np.mean([(length > 0.5 * length.max()).sum() for length in lengths])
+
+    lids = area(5)
+    assert all(area(unit) > 1.5 * lids for unit in (6, 12, 20, 25, 26))

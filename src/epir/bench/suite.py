@@ -24,7 +24,7 @@ ON_REQUEST = {  # accuracy, what needs an extra, or takes long: measured only wh
     "spotting": "micro-expressions found in videos with known movements, and false alarms per minute",
     "rejector": "trains the rejector of spotting on synthetic scenes, and measures it on others",
     "synthetic": "faces found, error of the flow and maps per second of the synthetic corpus",
-    "robustness": "score of given weights on perturbed maps",
+    "robustness": "score of given weights on perturbed maps, or on synthetic clips made into maps in twelve other ways",
     "web": "the web server with many clients at once",
 }
 TAKES_INPUTS = ("flow", "spotting", "rejector", "synthetic", "robustness")  # and settings

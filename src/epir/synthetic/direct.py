@@ -15,6 +15,7 @@ from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP
 from epir.synthetic.expressions import BLINK, Action
 from epir.synthetic.identity import Geometry
 from epir.synthetic.movement import Movement, draw_movement
+from epir.synthetic.variation import USUAL, Way
 
 MIDDLE = (0.0, 14.0)  # the crop varies about this point, face units
 
@@ -41,16 +42,21 @@ def direct_flow(
     intensity: float,
     random: np.random.Generator,
     settings: DirectSettings | None = None,
+    way: Way = USUAL,
+    share: float = 1.0,
 ) -> np.ndarray:
-    """The field of one expression in pixels of a map of this size."""  # (S, S, 2)
+    """The field of one expression in pixels of a map of this size, (S, S, 2).
+
+    Of the expression only `share` shows, so that disturbances weigh more; the crop is that of `way`.
+    """
     settings = settings or DirectSettings()
-    x, y, turn = _crop(size, random)
+    x, y, turn = _crop(size, random, way)
     gain = np.exp(random.uniform(*settings.patchy) * _smooth(size, random, 0.8, 1.6))[..., None]
     field = movement.displacement(x, y) * gain
     if random.random() < blink:
         field += _blink(x, y, geometry, random)
     peak = float(np.linalg.norm(field, axis=-1).max())
-    field /= max(peak, 1e-6)
+    field /= max(peak, 1e-6) / share
     if random.random() < settings.gaze:
         field += _gaze(x, y, geometry, random)
     field = _turned(field, turn).astype(np.float32)
@@ -65,14 +71,14 @@ def direct_flow(
     return field * np.float32(intensity * size / CROP_SIDE)
 
 
-def _crop(size: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
+def _crop(size: int, random: np.random.Generator, way: Way) -> tuple[np.ndarray, np.ndarray, float]:
     """Where the pixels of a crop that is not quite straight lie on the face, and by how much it is turned."""
     step = CROP_SIDE / size
     x = -CROP_SIDE / 2 + (np.arange(size, dtype=np.float32)[None, :] + 0.5) * step
     y = CROP_TOP + (np.arange(size, dtype=np.float32)[:, None] + 0.5) * step
-    scale = random.normal(1, 0.05)
+    scale = way.zoom * random.normal(1, 0.05)
     stretch = scale * random.normal(1, 0.035)
-    shift = random.normal((0.0, -0.3), (0.5, 1.1))
+    shift = way.zoom * np.array(way.shift) + random.normal((0.0, -0.3), (0.5, 1.1))
     turn = float(random.normal(0, 0.04))
     dx, dy = x - np.float32(MIDDLE[0] + shift[0]), y - np.float32(MIDDLE[1] + shift[1])
     c, s = np.float32(np.cos(turn)), np.float32(np.sin(turn))

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from epir.core.config import digest
+from epir.core.config import digest, to_dict
 from epir.core.errors import ConfigError
 from epir.core.files import whole_folder
 from epir.core.progress import Progress, Silent
@@ -35,6 +35,7 @@ from epir.synthetic.expressions import Expression, draw_expression, emotions
 from epir.synthetic.identity import Geometry, Identity, draw_identity
 from epir.synthetic.movement import Movement, draw_movement
 from epir.synthetic.moving import MovingFace, State
+from epir.synthetic.variation import USUAL, Variation, Way, compressed, draw_share, draw_way
 
 DIRECT = "direct"
 PER_PERSON = 8  # maps of one person
@@ -57,6 +58,7 @@ class MapSettings:
     seed: int = 0
     shares: tuple[float, ...] = ()  # how often each emotion occurs, in the order of their list; none given: equally
     direct: DirectSettings = field(default_factory=DirectSettings)
+    variation: Variation = field(default_factory=Variation)
 
     def __post_init__(self) -> None:
         if self.count < 1:
@@ -158,7 +160,8 @@ def recipe_meta(settings: MapSettings) -> dict[str, Any]:
     recipes = [find_recipe(name).to_meta() for name in settings.recipes]
     recipe = recipes[0] if len(recipes) == 1 else {"name": "mixed", "recipes": recipes, "digest": digest(recipes)}
     shares = {"shares": list(settings.shares)} if settings.shares else {}
-    return {**recipe, "corpus": "synthetic", "seed": settings.seed, "classes": settings.classes, **shares}
+    varied = {"variation": to_dict(settings.variation)} if settings.variation != Variation() else {}
+    return {**recipe, "corpus": "synthetic", "seed": settings.seed, "classes": settings.classes, **shares, **varied}
 
 
 def make_chunk(people: Iterable[int], settings: MapSettings) -> list[tuple[np.ndarray, Clip]]:
@@ -172,7 +175,8 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
     name = settings.recipes[person % len(settings.recipes)]
     recipe = find_recipe(name)
     identity = draw_identity(settings.seed, subject)
-    portrait = None if recipe.name == DIRECT else draw_crop(identity, recipe)
+    way = draw_way(settings.variation, settings.seed, subject)
+    portrait = None if recipe.name == DIRECT else draw_crop(identity, recipe, way)
     words = emotions(settings.classes)
     first = person * PER_PERSON
     for number in range(first, min(first + PER_PERSON, settings.count)):
@@ -184,6 +188,7 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
         movement = draw_movement(expression.actions, identity.geometry, random)
         intensity = float(np.exp(random.uniform(*np.log(INTENSITY))))
         blink = BLINK_SURPRISE if emotion == "surprise" else BLINK
+        share = draw_share(settings.variation, settings.seed, number)
         if portrait is None:
             flow = direct_flow(
                 settings.size,
@@ -193,11 +198,15 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
                 intensity=intensity,
                 random=random,
                 settings=settings.direct,
+                way=way,
+                share=share,
             )
             made = flow_to_map(flow, recipe, settings.size)
         else:
-            intensity = min(intensity, STEEPEST / movement.steepness())
-            onset, apex = photograph_pair(portrait, identity.geometry, movement, intensity, blink, recipe, random)
+            intensity = share * min(intensity, STEEPEST / movement.steepness())
+            onset, apex = photograph_pair(
+                portrait, identity.geometry, movement, intensity, blink, recipe, random, quality=way.quality
+            )
             made = face_map(onset, apex, recipe, settings.size)
         yield made, _clip(subject, number, expression, intensity, name, random)
 
@@ -224,10 +233,10 @@ def _clip(
     )
 
 
-def draw_crop(identity: Identity, recipe: FlowRecipe) -> Portrait:
+def draw_crop(identity: Identity, recipe: FlowRecipe, way: Way = USUAL) -> Portrait:
     """The person as a recipe cuts the face out, with room to move."""
     border = recipe.flow.border + round(ROOM * recipe.flow.size)
-    return draw_portrait(identity, Canvas.crop(recipe.flow.size, border))
+    return draw_portrait(identity, Canvas.crop(recipe.flow.size, border, zoom=way.zoom, shift=way.shift))
 
 
 def photograph_pair(
@@ -238,6 +247,8 @@ def photograph_pair(
     blink: float,
     recipe: FlowRecipe,
     random: np.random.Generator,
+    *,
+    quality: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The crops of onset and apex as `face_map` takes them, (h, h, 3) uint8."""
     face = MovingFace(portrait, geometry, movement)
@@ -250,7 +261,8 @@ def photograph_pair(
         expose(face.render(state), light, noise, portrait.canvas, random)[room:-room, room:-room]
         for state, light in zip((before, after), lights, strict=True)
     ]
-    return np.ascontiguousarray(pair[0]), np.ascontiguousarray(pair[1])
+    onset, apex = (compressed(np.ascontiguousarray(picture), quality) for picture in pair)
+    return onset, apex
 
 
 def draw_states(intensity: float, blink: float, random: np.random.Generator) -> tuple[State, State]:

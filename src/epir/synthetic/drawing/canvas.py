@@ -36,11 +36,17 @@ class Canvas:
         return cls(size, size, size / FRAME_SIDE, -FRAME_SIDE / 2, FRAME_TOP)
 
     @classmethod
-    def crop(cls, size: int, margin: int = 0) -> "Canvas":
-        """The canvas of a face crop of `size` pixels, with `margin` further pixels on every side."""
-        scale = size / CROP_SIDE
+    def crop(
+        cls, size: int, margin: int = 0, *, zoom: float = 1.0, shift: tuple[float, float] = (0.0, 0.0)
+    ) -> "Canvas":
+        """The canvas of a face crop of `size` pixels, with `margin` further pixels on every side.
+
+        The face is `zoom` times as large in it as usual, about the crop's centre, and moved by `shift` face units.
+        """
+        scale = size * zoom / CROP_SIDE
         side = size + 2 * margin
-        return cls(side, side, scale, -CROP_SIDE / 2 - margin / scale, CROP_TOP - margin / scale)
+        left, top = -CROP_SIDE / 2 / zoom - shift[0], CROP_TOP + CROP_SIDE / 2 * (1 - 1 / zoom) - shift[1]
+        return cls(side, side, scale, left - margin / scale, top - margin / scale)
 
     @cached_property
     def x(self) -> np.ndarray:
