@@ -33,7 +33,7 @@ bench: $(VENV)/.base ## speed of this machine, as ratios
 	$(ONE) $(BIN)/epir bench
 
 # The shipped weights: synthetic faces only, seen through several flow recipes and crops, emotions as often as in the composite.
-PEOPLE  := --shares 250,109,83 --workers 2 --set variation.crop=0.4 --set variation.apex=0.2 --set variation.jpeg=0.25 $(foreach recipe,direct epir:flow.size=112$(,)flow.context=0 \
+PEOPLE  := --shares 250,109,83 --workers 2 --set variation.crop=0.3 --set variation.apex=0.2 --set variation.jpeg=0.25 $(foreach recipe,direct epir:flow.size=112$(,)flow.context=0 \
              direct:strain=tensor epir:flow.size=112$(,)flow.window=9 epir direct:strain=magnitude \
              epir:flow.method=dis htnet-like:flow.size=112,--recipe $(recipe))
 weights: build/weights/maps/meta.json build/weights/calibration/meta.json ## train the shipped weights anew (about half an hour on 2 cores); a second call goes on
