@@ -24,7 +24,10 @@ THREE = {word: "negative" for word in ("anger", "contempt", "disgust", "fear", "
     "happiness": "positive",
     "surprise": "surprise",
 }
-SHEETS = ("*DFME*train*.xls*", "*DFME*test*.xls*", "*DFME*.xls*", "*train*.xls*", "*test*[ab]*.xls*")
+SHEETS = (
+    *("*DFME*train*.xls*", "*DFME*test*.xls*", "*DFME*.xls*", "*train*.xls*", "*test*[ab]*.xls*"),
+    *("*DFME*train*.csv", "*DFME*test*.csv"),
+)
 COLUMNS = {
     "subject": ("Subject",),
     "clip": ("Filename",),
