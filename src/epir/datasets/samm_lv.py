@@ -47,7 +47,7 @@ def events(disk: Tree, table: Table) -> Events:
     for row in table.rows:
         numbers = {name: rounded(row.cells[name]) for name in FRAMES}
         fractions += any(numbers[name] != row.cells[name] for name in FRAMES)
-        kind = kind_of(row.cells["kind"]) if row.cells["clip"] else ""
+        kind = kind_of(row, table) if row.cells["clip"] else ""
         micro = kind == "micro"
         changed = {
             "video": row.cells["clip"].rpartition("_")[0],
