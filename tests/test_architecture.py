@@ -35,7 +35,7 @@ AT_HOME = {
     "cv2": "frames faces flow maps synthetic spotting recognition bench",
     "torch": "models training evaluation reports recognition bench",
     "matplotlib": "reports",
-    "pandas": "datasets reports recognition",
+    "pandas": "datasets maps reports recognition",
     "openpyxl": "datasets",
     "sklearn": "models evaluation bench",
     "ray": "evaluation",

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from epir import __version__
 from epir.cli import main
 from epir.cli.main import app
-from epir.cli.verbs import VERBS
+from epir.cli.verbs import PANELS, VERBS, command_name
 from epir.core.errors import EpirWarning
 
 
@@ -18,16 +18,18 @@ def test_help_lists_every_verb():
     answer = CliRunner().invoke(app, ["--help"])
     assert answer.exit_code == 0
     for verb in VERBS:
-        assert verb.__name__ in answer.stdout
+        assert command_name(verb) in answer.stdout
+    for panel in PANELS:
+        assert panel in answer.stdout
 
 
-@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.__name__)
+@pytest.mark.parametrize("verb", VERBS, ids=command_name)
 def test_every_verb_explains_itself_with_an_example(verb):
-    assert f"epir {verb.__name__}" in verb.__doc__
+    assert f"epir {command_name(verb)}" in verb.__doc__
 
 
 def test_the_program_prints_its_version():
-    command = [sys.executable, "-m", "epir.cli.main", "--version"]
+    command = [sys.executable, "-m", "epir", "--version"]
     assert subprocess.run(command, capture_output=True, text=True).stdout.strip() == f"epir {__version__}"
 
 

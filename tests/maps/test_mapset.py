@@ -103,3 +103,57 @@ def test_clips_saved_in_another_encoding_give_two_lines(tmp_path):
     path.write_text(path.read_text(encoding="utf-8"), encoding="utf-16")
     with pytest.raises(MapSetError, match=r"clips.csv is not UTF-8\n  fix: save it as CSV with commas, in UTF-8"):
         load_maps(tmp_path / "maps", verify=False)
+
+
+@pytest.fixture
+def four():
+    people = (("a", "01"), ("a", "02"), ("b", "01"), ("b", "01"))
+    clips = tuple(
+        Clip(corpus, subject, f"c{row}", "happy", onset=row, extra={"action_units": "12"} if row == 2 else {})
+        for row, (corpus, subject) in enumerate(people)
+    )
+    maps = np.arange(4, dtype=np.float32)[:, None, None, None] * np.ones((4, 3, 7, 7), np.float32)
+    return MapSet(maps=maps, clips=clips, meta={"digest": "x", "recipe": {}})
+
+
+def test_a_number_gives_a_map_and_its_clip(four):
+    map_, clip = four[-1]
+    assert map_[0, 0, 0] == 3
+    assert clip.key == "b/01/c3"
+    assert [clip.clip for _, clip in four] == ["c0", "c1", "c2", "c3"]
+
+
+@pytest.mark.parametrize(
+    "which", [slice(1, 3), [1, 2], np.array([1, 2]), [False, True, True, False], np.array([0, 1, 1, 0], bool)]
+)
+def test_slices_numbers_and_masks_give_a_map_set_whose_maps_and_clips_still_match(four, which):
+    part = four[which]
+    assert [clip.clip for clip in part.clips] == ["c1", "c2"]
+    assert part.maps[:, 0, 0, 0].tolist() == [1, 2]
+    assert "digest" not in part.meta  # it is no longer what the file held
+
+
+def test_nothing_can_be_taken_too(four):
+    assert len(four[[]]) == len(four[0:0]) == 0
+    assert repr(four[[]]) == "MapSet(0 maps of 7 px, 0 people, empty)"
+
+
+def test_filters_by_corpus_and_person(four):
+    assert [clip.clip for clip in four.filter(corpus="b").clips] == ["c2", "c3"]
+    assert [clip.clip for clip in four.filter(person="a/01").clips] == ["c0"]
+    with pytest.raises(MapSetError, match="no person '01'") as caught:
+        four.filter(person="01")
+    assert caught.value.fix == "it has: a/01, a/02, b/01"
+
+
+def test_a_table_has_a_row_per_map_and_every_further_column(four):
+    table = four.to_frame()
+    assert table["onset"].tolist() == [0, 1, 2, 3]
+    assert table["action_units"].fillna("").tolist() == ["", "", "12", ""]
+    assert len(four[[]].to_frame()) == 0
+    assert repr(four) == "MapSet(4 maps of 7 px, 3 people, a, b)"
+
+
+def test_a_part_of_a_set_can_be_saved_as_one(four, tmp_path):
+    save_maps(tmp_path / "part", four[1:3].maps, four[1:3].clips, recipe={})
+    assert [clip.clip for clip in load_maps(tmp_path / "part").clips] == ["c1", "c2"]

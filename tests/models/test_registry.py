@@ -2,6 +2,7 @@ import tomllib
 
 import pytest
 import tomli_w
+import torch
 
 from epir.core.config import digest, override, to_dict
 from epir.core.errors import ConfigError
@@ -80,3 +81,27 @@ def test_wrong_types_are_refused():
 def test_the_classifier_is_called_head(name):
     three, four = (create_model(name, classes=classes).state_dict() for classes in (3, 4))
     assert {key.split(".")[0] for key in three if three[key].shape != four[key].shape} == {HEAD}
+
+
+def test_a_pretrained_model_gives_the_answers_of_the_shipped_one():
+    maps = torch.randn(2, 3, 28, 28)
+    shipped = Network.from_pretrained()
+    model = create_model("epir", pretrained=True).eval()
+    assert model.settings == shipped.settings
+    with torch.no_grad():
+        torch.testing.assert_close(model(maps), shipped(maps))
+
+
+def test_a_pretrained_model_of_other_classes_has_a_new_head_on_the_same_features():
+    model = create_model("epir", pretrained=True, classes=5).eval()
+    with torch.no_grad():
+        maps = torch.randn(2, 3, 28, 28)
+        torch.testing.assert_close(model.forward_features(maps), Network.from_pretrained().forward_features(maps))
+        assert model(maps).shape == (2, 5)
+
+
+@pytest.mark.parametrize(("name", "changes"), [("ststnet", {}), ("vit", {}), ("epir", {"width": 192})])
+def test_without_weights_that_fit_nothing_is_called_pretrained(name, changes):
+    with pytest.raises(ConfigError, match="no shipped weights") as caught:
+        create_model(name, pretrained=True, **changes)
+    assert "epir" in caught.value.fix

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from epir import __version__
-from epir.cli.verbs import VERBS
+from epir.cli.verbs import PANELS, command_name
 from epir.core.errors import EpirError, EpirWarning
 
 INTERRUPTED = 130
@@ -43,8 +43,9 @@ def options(
     """Recognise micro-expressions: from a corpus or a video to an answer with a picture of why."""
 
 
-for verb in VERBS:
-    app.command(verb.__name__)(verb)
+for panel, verbs in PANELS.items():
+    for verb in verbs:
+        app.command(command_name(verb), rich_help_panel=panel)(verb)
 
 
 def main() -> None:

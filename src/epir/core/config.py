@@ -8,7 +8,9 @@ and `--set` takes it with a warning.
 
 import dataclasses
 import hashlib
+import inspect
 import json
+import re
 import tomllib
 import types
 import typing
@@ -16,7 +18,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 import tomli_w
 
@@ -58,6 +60,37 @@ def from_dict(kind: type[Settings], values: Mapping[str, Any], *, section: str =
 def setting_names(kind: type) -> list[str]:
     """The settings of a class, by name."""
     return [field.name for field in dataclasses.fields(kind) if field.init]
+
+
+class Described(NamedTuple):
+    """One setting as a list shows it; `about` is the comment beside it in the source."""
+
+    name: str
+    kind: str
+    default: Any
+    about: str
+
+
+def describe(kind: type) -> list[Described]:
+    """Every setting of a class: its name, type and default, and what the source says beside it."""
+    source = inspect.getsource(kind)
+    comments = {
+        name: comment.strip() for name, comment in re.findall(r"^    (\w+): [^#\n]*#[ ](.*)$", source, re.MULTILINE)
+    }
+    hints = typing.get_type_hints(kind)
+    found = []
+    for field in dataclasses.fields(kind):
+        if field.init:
+            has_factory = field.default_factory is not dataclasses.MISSING
+            default = field.default_factory() if has_factory else field.default  # type: ignore[misc]
+            found.append(Described(field.name, _type_words(hints[field.name]), default, comments.get(field.name, "")))
+    return found
+
+
+def _type_words(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return " | ".join(map(str, get_args(hint)))
+    return hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint).replace("pathlib.", "")
 
 
 def current_name(name: str, kind: type, *, section: str = "") -> str:

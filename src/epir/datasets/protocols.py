@@ -144,6 +144,15 @@ def list_protocols() -> tuple[str, ...]:
     return (*(protocol.name for protocol in _PROTOCOLS), "sde")
 
 
+def describe_protocols() -> dict[str, str]:
+    """One line about each protocol: its classes and the corpora it is about."""
+    lines = {
+        protocol.name: f"{len(protocol.classes)} classes ({', '.join(protocol.classes)}); {', '.join(protocol.maps)}"
+        for protocol in _PROTOCOLS
+    }
+    return lines | {"sde": "the labels of the clips are the classes; any corpus"}
+
+
 def get_protocol(name: str, clips: Sequence[Clip] = ()) -> Protocol:
     """The protocol called `name`; `sde` needs the clips, to know their classes."""
     wanted = name.strip().casefold()

@@ -36,6 +36,28 @@ _LONG = {
     "manifest": "epir.datasets.manifest:long_videos",
 }
 
+_ABOUT = {
+    "casme2": "CASME II: 255 clips of 26 people at 200 frames a second; licence from its authors",
+    "samm": "SAMM: 159 clips of 29 people at 200 frames a second; licence from its authors",
+    "smic": "SMIC: 164 clips of 16 people at 100 frames a second (HS), also VIS and NIR; licence from its authors",
+    "casme3": "CAS(ME)^3 Part A: 30 frames a second; licence from its authors",
+    "casme": "CASME: 189 clips at 60 frames a second; licence from its authors",
+    "mmew": "MMEW: 300 clips at 90 frames a second; licence from its authors",
+    "dfme": "DFME: 2,629 clips of the challenge's fixed split, at 200 to 500 frames a second; licence from its authors",
+    "4dme": "4DME: 267 clips, the grey videos; licence from its authors",
+    "casme-sq": "CAS(ME)^2: long videos at 30 frames a second, micro- and macro-expressions; licence from its authors",
+    "samm-lv": "SAMM Long Videos: long videos at 200 frames a second, micro and macro; licence from its authors",
+    "casme3-lv": "CAS(ME)^3 Part A as long videos at 30 frames a second, micro and macro; licence from its authors",
+    "smic-e": "SMIC-E: SMIC with frames before and after (HS, VIS, NIR), as long videos; licence from its authors",
+    "synthetic": "what epir synth drew; no licence needed",
+    "manifest": "clips of your own: a CSV with one row per clip",
+}
+
+
+def describe_corpora() -> dict[str, str]:
+    """One line about each corpus."""
+    return {name: _ABOUT[name] for name in _HOME}
+
 
 def list_corpora() -> tuple[str, ...]:
     """The names that `load_corpus` knows."""

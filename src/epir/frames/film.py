@@ -13,15 +13,21 @@ CODECS = {
     ".webm": ("libvpx", {"crf": "10", "b": "4M", "deadline": "realtime", "cpu-used": "4"}),
     ".mp4": ("libx264", {"crf": "18", "preset": "veryfast"}),
 }
+# Where B-frames and macroblock trees are decided, x264 gives now and then other bytes for the same frames.
+EXACT = {"crf": "20", "x264-params": "mbtree=0:bframes=0"}
 
 
-def write_film(path: Path, frames: Iterable[np.ndarray], fps: float) -> Path:
-    """Write (H, W, 3) uint8 RGB frames of one size as a webm or mp4, in one step; odd sides lose their last row."""
+def write_film(path: Path, frames: Iterable[np.ndarray], fps: float, *, exact: bool = False) -> Path:
+    """Write (H, W, 3) uint8 RGB frames of one size as a webm or mp4, in one step; odd sides lose their last row.
+
+    With `exact` the same frames give the same mp4, to the byte.
+    """
     import av
 
     if path.suffix not in CODECS:
         raise FrameError(f"{path} cannot be written as a video", fix=f"let its name end in {' or '.join(CODECS)}")
     codec, options = CODECS[path.suffix]
+    options = {**options, **(EXACT if exact and codec == "libx264" else {})}
     with whole_file(path) as temporary:
         stream: av.VideoStream | None = None
         try:

@@ -8,10 +8,10 @@ Axes: n clips, S map size; channels are always u, v, strain
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -19,12 +19,15 @@ from epir.core.errors import MapSetError
 from epir.core.files import file_digest, whole_folder
 from epir.core.records import Clip
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 FORMAT = "epir-maps/1"
 CHANNELS = ("u", "v", "strain")
 COLUMNS = ("corpus", "subject", "clip", "emotion", "onset", "apex", "offset", "fps")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MapSet:
     """Maps and the clips they belong to."""
 
@@ -35,6 +38,58 @@ class MapSet:
 
     def __len__(self) -> int:
         return len(self.clips)
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, Clip]]:
+        return zip(self.maps, self.clips, strict=True)
+
+    @overload
+    def __getitem__(self, which: int) -> tuple[np.ndarray, Clip]: ...
+
+    @overload
+    def __getitem__(self, which: slice | Sequence[int] | Sequence[bool] | np.ndarray) -> "MapSet": ...
+
+    def __getitem__(self, which: Any) -> Any:
+        """One map (3, S, S) with its clip by number; a smaller map set by a slice, numbers or a mask.
+
+        `maps[0]`, `maps[:10]`, `maps[[3, 5]]` and `maps[[clip.emotion == "surprise" for clip in maps.clips]]` work.
+        """
+        if isinstance(which, int | np.integer):
+            return self.maps[which], self.clips[which]
+        if not isinstance(which, slice) and len(which) == 0:
+            return self._take(np.zeros(0, np.int64))
+        return self._take(np.arange(len(self))[which if isinstance(which, slice) else np.asarray(which)])
+
+    def filter(self, *, corpus: str | None = None, person: str | None = None) -> "MapSet":
+        """The clips of one corpus, or of one person: `maps.filter(person="casme2/01")`."""
+        for wanted, there, what in (
+            (corpus, {clip.corpus for clip in self.clips}, "corpus"),
+            (person, {clip.person for clip in self.clips}, "person"),
+        ):
+            if wanted is not None and wanted not in there:
+                raise MapSetError(
+                    f"this map set has no {what} {wanted!r}", fix=f"it has: {', '.join(sorted(there)) or 'no clips'}"
+                )
+        return self[[corpus in (None, clip.corpus) and person in (None, clip.person) for clip in self.clips]]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """The clips as a DataFrame, one row each in the order of the maps, with every further column of `clips.csv`."""
+        import pandas as pd
+
+        rows = [{name: getattr(clip, name) for name in COLUMNS} | dict(clip.extra) for clip in self.clips]
+        return pd.DataFrame(rows, columns=None if rows else list(COLUMNS))
+
+    def __repr__(self) -> str:
+        people = len({clip.person for clip in self.clips})
+        corpora = ", ".join(sorted({clip.corpus for clip in self.clips}))
+        return f"MapSet({len(self)} maps of {self.size} px, {people} people, {corpora or 'empty'})"
+
+    def _take(self, rows: np.ndarray) -> "MapSet":
+        """Some of the maps, in memory; as a set without a folder it has no digest of a file."""
+        return MapSet(
+            maps=np.ascontiguousarray(self.maps[rows]),
+            clips=tuple(self.clips[row] for row in rows),
+            meta={name: value for name, value in self.meta.items() if "digest" not in name},
+        )
 
     @property
     def size(self) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from epir.core.config import from_dict, refuse_unknown, to_dict
 from epir.core.errors import ConfigError
 from epir.models.baselines.base import BaselineSettings
-from epir.models.settings import PRESETS, ModelSettings, preset
+from epir.models.settings import ABOUT, PRESETS, SHIPPED, ModelSettings, preset
 
 if TYPE_CHECKING:
     from epir.models.baselines.pipeline import Pipeline
@@ -51,6 +51,12 @@ def list_models() -> tuple[str, ...]:
     return (*PRESETS, *_BASELINES)
 
 
+def about_models() -> dict[str, tuple[str, str]]:
+    """Of each model the module that has it, and a line about it; an empty line: the module's own first line is one."""
+    presets = {name: ("epir.models.epir", ABOUT[name]) for name in PRESETS}
+    return presets | {name: (f"epir.models.baselines.{each.module}", "") for name, each in _BASELINES.items()}
+
+
 def is_pipeline(name: str) -> bool:
     """Whether `name` is a classical pipeline (features and a linear SVM) and not a network."""
     refuse_unknown(name, list_models(), what="model")
@@ -87,14 +93,39 @@ def build(settings: AnySettings) -> "Network | Pipeline":
     return baseline.load(baseline.model)(settings)
 
 
-def create_model(name: str = "epir", **changes: Any) -> "Network":
-    """A new network by name, with random weights: `create_model("ststnet", classes=5)`."""
+def create_model(name: str = "epir", *, pretrained: bool = False, **changes: Any) -> "Network":
+    """A new network by name, with random weights: `create_model("ststnet", classes=5)`.
+
+    With `pretrained` it has the weights that ship with epir, which fit `epir`; another number of classes gets a new,
+    random head: `create_model("epir", pretrained=True, classes=5)`.
+    """
     from epir.models.network import Network
 
+    if pretrained:
+        return _pretrained(name, changes)
     model = build(model_settings(name, **changes))
     if not isinstance(model, Network):
         raise ConfigError(
             f"{name!r} is a pipeline of features and a linear SVM, not a network",
             fix=f"evaluate it with epir evaluate MAPS --model {name}",
         )
+    return model
+
+
+def _pretrained(name: str, changes: Mapping[str, Any]) -> "Network":
+    """A network with the shipped weights; it normalises maps as it did when they were trained."""
+    from epir.models import folder
+    from epir.models.network import Network
+
+    shipped = folder.read_config(folder.shipped_folder())
+    settings = model_settings(name, **{"normalise": shipped.settings["normalise"], **changes})
+    if not folder.can_start(settings, folder.shipped_folder()):
+        raise ConfigError(
+            f"there are no shipped weights for {name} with these settings",
+            fix='use "epir" with its own sizes, or leave out pretrained=True',
+        )
+    model = build(settings)
+    assert isinstance(model, Network)
+    same = settings.classes == len(shipped.classes)
+    folder.start_from(model, SHIPPED, shipped.classes if same else ["new"] * settings.classes)
     return model

@@ -143,6 +143,14 @@ def _ladder() -> dict[str, ModelSettings]:
 
 
 PRESETS: dict[str, ModelSettings] = _ladder()  # from the plain Vision Transformer up to EPIR
+ABOUT = {  # one line each, for lists
+    "vit": "the plain Vision Transformer, first rung of the ladder",
+    "vit+dtsm": "with discriminative token selection",
+    "vit+dtsm+itals": "and inter-token attention with learned temperatures",
+    "vit+dtsm+itals+spt": "and shifted patch tokenization",
+    "vit+dtsm+itals+dnspt": "and dual norm shifted patch tokenization",
+    "epir": "the paper's model: all of them, and token integration",
+}
 
 
 def preset(name: str, **changes: Any) -> ModelSettings:

@@ -17,6 +17,12 @@ from epir.core.errors import ConfigError, EpirWarning
 from epir.models.settings import SHIPPED
 
 FINETUNE, SCRATCH, BASELINE, PAPER = "finetune", "scratch", "baseline", "paper"
+ABOUT = {  # one line each, for lists
+    FINETUNE: "from the shipped weights, with small teachers; the default of epir",
+    SCRATCH: "from random weights, 20 epochs; the default of the ladder's other rungs",
+    BASELINE: "from random weights, 60 epochs at a higher rate; the default of the small convolutional networks",
+    PAPER: "as the paper prints it: Adam, 5e-5, 300 epochs, batch 256",
+}
 RENAMED_RECIPES = {"strict": FINETUNE, "peer": BASELINE}  # names of version 0.1, which go on working for one release
 
 

@@ -1,0 +1,62 @@
+import json
+import sys
+from typing import get_args
+
+import pytest
+from typer.testing import CliRunner
+
+from epir.cli.listing import What
+from epir.cli.main import app
+from epir.core.config import override
+from epir.datasets.protocols import list_protocols
+from epir.datasets.registry import list_corpora
+from epir.evaluation.experiment import resolve_settings
+from epir.models.registry import list_models
+from epir.training.recipe import RECIPES, TrainingSettings
+
+
+def listed(what):
+    answer = CliRunner().invoke(app, ["list", what, "--json"])
+    assert answer.exit_code == 0
+    return {each["name"]: each["about"] for each in json.loads(answer.stdout)[what]}
+
+
+@pytest.mark.parametrize(
+    "what, names",
+    [("models", list_models()), ("protocols", list_protocols()), ("recipes", RECIPES), ("corpora", list_corpora())],
+)
+def test_every_name_is_listed_with_a_line_about_it(what, names):
+    found = listed(what)
+    assert list(found) == list(names)
+    assert all(about and "\n" not in about for about in found.values())
+
+
+def test_every_listed_setting_can_be_set_to_its_default():
+    found = listed("settings")
+    assert "rises" in found["training.warmup"]  # the comment beside it in the source
+    for name, about in found.items():
+        section, _, setting = name.partition(".")
+        default = about.split("default ")[1].split(":")[0]
+        if section == "training":
+            assert override(TrainingSettings(), [f"{setting}={default}"]) == TrainingSettings()
+        elif section == "model" and setting != "map_size":
+            resolve_settings("epir", training="scratch", changes=[f"{name}={default}"], classes=3, map_size=28)
+
+
+def test_the_lines_are_aligned_text():
+    lines = CliRunner().invoke(app, ["list", "recipes"]).stdout.splitlines()
+    widest = max(map(len, RECIPES))
+    assert [line[:widest].strip() for line in lines] == list(RECIPES)
+    assert all(line[widest : widest + 2] == "  " and line[widest + 2] != " " for line in lines)
+
+
+def test_lists_are_quick_because_they_do_not_import_torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for what in get_args(What):
+        assert listed(what)
+
+
+def test_another_word_is_refused_with_the_ones_there_are():
+    answer = CliRunner().invoke(app, ["list", "weights"])
+    assert answer.exit_code == 2
+    assert "protocols" in answer.output

@@ -1,0 +1,252 @@
+"""`spot_videos` and its folder: what is done, what is resumed, and how frames are counted."""
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from fake_spotting import FakeRecognizer
+
+from epir.core.errors import EpirError
+from epir.datasets.intervals import Interval, LongVideo, read_intervals, write_intervals
+from epir.recognition import spot as spot_file
+from epir.recognition.spot import find_videos, spot_videos
+from epir.recognition.spotted import read_failed, read_record, read_spotted, record_path, refuse_twice, to_submit
+
+
+@pytest.fixture
+def fake(monkeypatch):
+    recognizer = FakeRecognizer()
+    monkeypatch.setattr(spot_file, "_recognizer", lambda *_: recognizer)
+    monkeypatch.setattr(spot_file, "model_digest", lambda _: "0" * 64)
+    return recognizer
+
+
+class Counted:
+    """Progress that is counted."""
+
+    def __init__(self):
+        self.total, self.done, self.notes = 0, 0, []
+
+    def start(self, task, total):
+        self.total = total
+
+    def advance(self, steps=1, note=""):
+        self.done += steps
+        self.notes.append(note)
+
+    def finish(self):
+        pass
+
+
+def corpus_of(folder, names=("a", "b"), labels=((11, 15), (21, 41)), first=1):
+    """Annotated videos: files that only have to exist."""
+    folder.mkdir(exist_ok=True)
+    videos = []
+    for name in names:
+        path = folder / f"{name}.mp4"
+        path.write_bytes(b"")
+        micro, macro = labels
+        own = (
+            Interval(name, "s1", "micro", *_with_apex(micro), "surprise"),
+            Interval(name, "s1", "macro", *_with_apex(macro)),
+        )
+        videos.append(LongVideo("synthetic", "s1", name, path, 10.0, 50, own, first=first))
+    return videos
+
+
+def _with_apex(pair):
+    return pair[0], None, pair[1]
+
+
+def test_every_video_gets_a_file_and_all_intervals_one_list(tmp_path, fake):
+    videos, progress = corpus_of(tmp_path / "c", ("a", "quiet")), Counted()
+    result = spot_videos(videos, tmp_path / "s", workers=1, progress=progress)
+    assert (result.videos, result.spotted, result.failed) == (2, 2, ())
+    assert progress.done == progress.total == 100 and progress.notes == ["a", "quiet"]
+    record = read_record(record_path(tmp_path / "s", "synthetic/s1/a"))
+    micro, macro = record.intervals
+    assert (micro.onset, micro.apex, micro.offset) == (11, 13, 15)  # frame 0 of a file is frame 1 of the corpus
+    assert (micro.emotion, micro.score, micro.probability, micro.strength) == ("surprise", 0.5, 0.9, 0.01)
+    assert (macro.kind, macro.onset, macro.offset, macro.emotion, macro.probability) == ("macro", 21, 41, "", None)
+    assert (micro.onset_s, micro.apex_s, micro.offset_s) == (1.0, 1.2, 1.4) and record.warnings == ("dark",)
+    with (tmp_path / "s" / "intervals.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["video"], row["kind"], row["onset"]) for row in rows] == [
+        ("a", "micro", "11"),
+        ("a", "macro", "21"),
+        ("quiet", "", ""),
+    ]
+    again = read_intervals(tmp_path / "s" / "intervals.csv")  # it can be read as an annotation
+    assert [len(video.intervals) for video in again] == [2, 0]
+
+
+def test_folders_keep_the_numbers_and_the_rate_of_the_corpus(tmp_path, fake):
+    folder = tmp_path / "frames"
+    folder.mkdir()
+    video = LongVideo("samm-lv", "006", "006_1", folder, 200.0, 50, (), first=1)
+    spot_videos([video], tmp_path / "s", workers=1)
+    assert read_record(record_path(tmp_path / "s", video.key)).intervals[0].onset == 10
+    assert fake.rates == [200.0]
+    spot_videos(corpus_of(tmp_path / "c"), tmp_path / "t", workers=1)
+    assert fake.rates[1:] == [None, None]  # a file says its times itself
+
+
+def test_a_second_call_spots_what_is_missing_and_nothing_else(tmp_path, fake):
+    videos = corpus_of(tmp_path / "c", ("a", "b", "c"))
+    spot_videos(videos[:1], tmp_path / "s", workers=1)
+    before = record_path(tmp_path / "s", videos[0].key).stat().st_mtime_ns
+    result = spot_videos(videos, tmp_path / "s", workers=1)
+    assert (result.videos, result.spotted) == (3, 2) and fake.seen == ["a.mp4", "b.mp4", "c.mp4"]
+    assert record_path(tmp_path / "s", videos[0].key).stat().st_mtime_ns == before
+    moved = replace(videos[0], path=corpus_of(tmp_path / "d", ("a",))[0].path)
+    spot_videos([moved], tmp_path / "s", workers=1)  # the same name, another file
+    assert fake.seen[3:] == ["a.mp4"]
+    assert len(read_spotted(tmp_path / "s")[0]) == 3
+
+
+def test_a_video_that_fails_fails_alone_counts_as_empty_and_is_tried_again(tmp_path, fake):
+    videos = corpus_of(tmp_path / "c")
+    videos[0].path.unlink()
+    result = spot_videos(videos, tmp_path / "s", workers=1)
+    assert [each.key for each in result.failed] == ["synthetic/s1/a"] and result.spotted == 1
+    assert "there is no folder or video" in read_failed(tmp_path / "s")[0].problem
+    found, words = read_spotted(tmp_path / "s")
+    assert [len(video.found) for video in found] == [0, 2] and "1 of 2 videos" in words[0]
+    corpus_of(tmp_path / "c")
+    assert spot_videos(videos, tmp_path / "s", workers=1).failed == ()
+    assert read_failed(tmp_path / "s") == () and read_spotted(tmp_path / "s")[1] == []
+
+
+def test_workers_write_the_same_files(tmp_path, fake, bytes_in, monkeypatch):
+    videos = corpus_of(tmp_path / "c", tuple("abcd"))
+
+    def run_here(work, jobs, *arguments, workers, in_order):
+        assert workers == 2 and not in_order
+        return (work(job, *arguments) for job in reversed(jobs))  # workers finish in any order
+
+    monkeypatch.setattr(spot_file, "run", run_here)
+    progress = Counted()
+    spot_videos(videos, tmp_path / "two", workers=2, progress=progress)
+    spot_videos(videos, tmp_path / "one", workers=1)
+    assert progress.done == progress.total == 200
+    assert bytes_in(tmp_path / "two") == bytes_in(tmp_path / "one")
+
+
+def test_other_settings_and_other_folders_are_refused(tmp_path, fake):
+    videos = corpus_of(tmp_path / "c")
+    spot_videos(videos, tmp_path / "s", workers=1)
+    with pytest.raises(EpirError, match=r"(?s)other settings \(sensitivity: normal -> high\).*--force"):
+        spot_videos(videos, tmp_path / "s", sensitivity="high", workers=1)
+    assert spot_videos(videos, tmp_path / "s", sensitivity="high", workers=1, force=True).spotted == 2
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "thesis.tex").write_text("mine")
+    for force in (False, True):
+        with pytest.raises(EpirError, match=r"(?s)is not empty and holds no spotted videos.*--out"):
+            spot_videos(videos, tmp_path / "home", workers=1, force=force)
+    assert (tmp_path / "home" / "thesis.tex").exists()
+    with pytest.raises(EpirError, match=r"--workers must be at least 1"):
+        spot_videos(videos, tmp_path / "t", workers=0)
+    with pytest.raises(EpirError, match=r"(?s)'hgh'.*high"):
+        spot_videos(videos, tmp_path / "t", sensitivity="hgh", workers=1)
+
+
+def test_a_folder_of_another_kind_with_a_config_is_never_cleared(tmp_path, fake):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "config.toml").write_text("protocol = 'cde'\n")
+    for force in (False, True):
+        with pytest.raises(EpirError, match="is no folder of spotted videos"):
+            spot_videos(corpus_of(tmp_path / "c"), tmp_path / "run", workers=1, force=force)
+    assert (tmp_path / "run" / "config.toml").exists()
+
+
+def test_what_cannot_be_scored_says_why(tmp_path, fake):
+    with pytest.raises(EpirError, match=r"(?s)holds no spotted videos.*epir spot"):
+        read_spotted(tmp_path / "nothing")
+    bare = [replace(video, intervals=()) for video in corpus_of(tmp_path / "c")]
+    spot_videos(bare, tmp_path / "s", workers=1)
+    with pytest.raises(EpirError, match=r"(?s)no annotation to compare with.*--annotation"):
+        read_spotted(tmp_path / "s")
+    write_intervals(tmp_path / "own.csv", corpus_of(tmp_path / "c"))
+    found, _ = read_spotted(tmp_path / "s", tmp_path / "own.csv")
+    assert [len(video.labels) for video in found] == [2, 2]
+    write_intervals(tmp_path / "other.csv", corpus_of(tmp_path / "c", ("z",)))
+    with pytest.raises(EpirError, match=r"(?s)no video in common.*for example a"):
+        read_spotted(tmp_path / "s", tmp_path / "other.csv")
+    with pytest.raises(EpirError, match="give each video once"):
+        refuse_twice([tmp_path / "s", tmp_path / "s" / ".." / "s"])
+    record_path(tmp_path / "s", bare[0].key).write_text("{")
+    with pytest.raises(EpirError, match=r"(?s)is damaged.*delete that file, then run the same command"):
+        read_spotted(tmp_path / "s", tmp_path / "own.csv")
+    record_path(tmp_path / "s", bare[0].key).unlink()
+    with pytest.raises(EpirError, match=r"(?s)not finished: 1 of 2 videos are done.*to resume"):
+        read_spotted(tmp_path / "s", tmp_path / "own.csv")
+
+
+def test_submissions_count_frames_from_1_whatever_the_corpus_does(tmp_path, fake):
+    videos = [replace(each, corpus="casme3-lv", subject="dzw") for each in corpus_of(tmp_path / "c", ("a1",), first=0)]
+    spot_videos(videos, tmp_path / "s", workers=1)
+    micro, macro = to_submit(tmp_path / "s")
+    assert (micro.corpus, micro.vid, micro.onset, micro.offset, micro.emotion) == ("cas", "dzw_a1", 11, 15, "surprise")
+    assert (macro.kind, macro.onset, macro.offset) == ("macro", 21, 41)
+
+
+def test_inputs_are_a_corpus_or_videos(tmp_path, head):
+    from epir.frames.film import write_film
+
+    for place in ("x", "y"):
+        (tmp_path / place).mkdir()
+        write_film(tmp_path / place / "004_3.mp4", [head] * 3, 50)
+    videos = find_videos([str(tmp_path / "*" / "*.mp4")])
+    assert [video.name for video in videos] == ["004_3", "004_3-2"]
+    assert {(video.corpus, video.fps, video.intervals) for video in videos} == {("videos", 50.0, ())}
+    write_intervals(tmp_path / "intervals.csv", corpus_of(tmp_path / "c"))
+    assert [video.name for video in find_videos(["synthetic", str(tmp_path)])] == ["a", "b"]
+    with pytest.raises(EpirError, match=r"(?s)is a corpus, and needs the one folder.*epir spot synthetic"):
+        find_videos(["synthetic"])
+    with pytest.raises(EpirError, match=r"(?s)no folder or video casme-s.*corpora of long videos are:.*synthetic"):
+        find_videos(["casme-s", str(tmp_path)])
+    with pytest.raises(EpirError, match=r"nothing matches"):
+        find_videos([str(tmp_path / "*.avi")])
+
+
+KILLED = """
+import sys
+sys.path.insert(0, {tests!r})
+from fake_spotting import FakeRecognizer
+from epir.datasets.intervals import read_intervals
+from epir.recognition import spot
+recognizer = FakeRecognizer(seconds=1.0)
+spot._recognizer = lambda *_: recognizer
+spot.model_digest = lambda _: "0" * 64
+spot.spot_videos(read_intervals({list!r}, corpus="synthetic"), {out!r}, workers=1)
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_process_is_resumed_with_what_it_had_done(tmp_path, fake):
+    videos, out = corpus_of(tmp_path / "c", tuple("abcd")), tmp_path / "s"
+    write_intervals(tmp_path / "list.csv", videos)
+    code = KILLED.format(tests=str(Path(__file__).parent), list="LIST", out=str(out))
+    code = code.replace("'LIST'", f"__import__('pathlib').Path({str(tmp_path / 'list.csv')!r})")
+    process = subprocess.Popen([sys.executable, "-c", code], env=os.environ)
+    deadline = time.monotonic() + 120
+    while not list(out.glob("videos/[!.]*.json")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    done = {path.name: path.stat().st_mtime_ns for path in out.glob("videos/[!.]*.json")}
+    assert 1 <= len(done) < 4
+    (out / "videos" / ".half-written.json").write_text("{")
+    with pytest.raises(EpirError, match="is not finished"):
+        read_spotted(out)
+    assert spot_videos(videos, out, workers=1).spotted == 4 - len(done)
+    assert {name: (out / "videos" / name).stat().st_mtime_ns for name in done} == done
+    assert not list(out.glob("videos/.*")) and len(read_spotted(out)[0]) == 4
