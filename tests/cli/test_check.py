@@ -257,3 +257,33 @@ def casme2_copy(tmp_path):
         for number in (46, 47, 48):
             (tmp_path / "Cropped" / clip / f"reg_img{number}.jpg").touch()
     return tmp_path
+
+
+def test_movements_of_long_videos_are_counted(run, tmp_path):
+    rows = ["1,anger1_1,5,9,0,4,negative,macro-expression,pain", "1,anger1_2,5,7,9,4,negative,micro-expression,pain"]
+    (tmp_path / "CAS(ME)^2code_final.csv").write_text("\n".join(rows) + "\n")
+    folder = tmp_path / "rawpic" / "s15" / "15_0401girlcrashing"
+    folder.mkdir(parents=True)
+    for number in range(1, 12):
+        (folder / f"img{number:03d}.jpg").touch()
+    result = run("casme-sq", tmp_path, "--json")
+    values = json.loads(result.stdout)
+    assert result.exit_code == 1  # not a complete copy
+    assert values["further"] == {
+        "videos": 1,
+        "videos with movements": 1,
+        "micro": 1,
+        "macro": 1,
+        "people in videos": 1,
+    }
+    assert {"clip": "casme-sq", "problem": "1 macro, expected 300", "known": False} in values["defects"]
+    assert "videos with movements" in run("casme-sq", tmp_path).stdout
+
+
+def test_a_label_map(run, mine, tmp_path):
+    labels = tmp_path / "map.txt"
+    labels.write_text("negative,down\nsurprise,up\n")
+    values = json.loads(run("manifest", mine, "--labels", labels, "--json").stdout)
+    assert values["emotions"] == {"down": 1, "up": 1}
+    with pytest.raises(DatasetError, match="casme2 has no option 'labels'"):
+        run("casme2", tmp_path, "--labels", labels)

@@ -135,7 +135,10 @@ def test_a_subject_and_a_video_that_cannot_be(tmp_path, release):
     for line, problem in (
         ("23,anger1_1,1,2,3,4,negative,micro-expression,pain", "the subject is '23', not a number from 1 to 22"),
         ("1,anger7_1,1,2,3,4,negative,micro-expression,pain", "there is no video 'anger7'"),
-        ("1,anger1_1,1,2,3,4,negative,expression,pain", "'expression' is neither a micro- nor a macro-expression"),
+        (
+            "1,anger1_1,1,2,3,4,negative,expression,pain",
+            "row 1: 'expression' is neither a micro- nor a macro-expression",
+        ),
     ):
         path.write_text(line + "\n")
         with pytest.raises(DatasetError) as error:

@@ -45,7 +45,7 @@ def test_one_class_or_several(tmp_path, release):
 def test_static_units_are_dropped(tmp_path, release):
     written(tmp_path, release, [row(1, "a", "negative", units="4+7(k)"), row(1, "b", "others", units="45 (k)")])
     corpus = load_corpus("4dme", tmp_path)
-    assert [clip.extra.get("action_units") for clip in corpus.clips] == ["4", None]
+    assert [clip.extra.get("action_units") for clip in corpus.clips] == ["4", "0"]
     assert "static action units, marked (k), are dropped in 2 clips" in corpus.notes
 
 

@@ -100,6 +100,7 @@ def test_emotions_come_from_the_sheet_of_samm(tmp_path, release):
     (clip,) = corpus.clips
     assert (clip.key, clip.emotion, clip.onset) == ("samm/006/006_1_2", "happiness", 462)  # its own frame numbers
     assert corpus.videos[0].intervals[0].emotion == "happiness"
+    assert corpus.notes[-1] == "emotions from SAMM_Micro_FACS_Codes_v2.xlsx, for 1 of 1 micro-movements"
     assert survey(corpus).protocols.keys() == {"cde", "sde-samm"}
 
 

@@ -36,7 +36,7 @@ def test_folds_that_exist(folds):
 
 @pytest.mark.parametrize("folds", ["0", "1", "-3", "ten", ""])
 def test_folds_that_do_not_exist(folds):
-    with pytest.raises(ConfigError, match=r"--folds cannot be .*\n  fix: use loso, loco or a number from 2"):
+    with pytest.raises(ConfigError, match=r"--folds cannot be .*\n  fix: use loso, loco, split or a number from 2"):
         replace(EXPERIMENT, folds=folds)
 
 

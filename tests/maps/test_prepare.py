@@ -390,3 +390,46 @@ def test_a_layout_without_frames_is_refused_before_any_work(tmp_path):
         DatasetError, match=r"expected as a/b; found instead: c.zip\n  fix: arrange .*epir check casme2"
     ):
         prepare(corpus, None, tmp_path / "maps")
+
+
+SHEETS = {
+    "samm-lv": (
+        "SAMM_LongVideos_V3_Release.csv",
+        "Subject,Filename,Onset,Apex,Offset,Type,Action Units\n"
+        "006,006_1_2,1,6,6,Micro - 1/2,12\n006,006_1_3,1,6,6,Macro,4\n",
+        "SAMM_longvideos/006_1",
+        "samm/006/006_1_2",
+    ),
+    "casme-sq": (
+        "CAS(ME)^2code_final.csv",
+        "1,anger1_1,1,6,6,4+15,negative,micro-expression,disgust\n1,anger1_2,1,6,0,4,negative,macro-expression,pain\n",
+        "rawpic/s15/15_0401girlcrashing",
+        "casme-sq/s15/anger1_1",
+    ),
+    "dfme": (
+        "DFME_train.csv",
+        "Subject,Filename,OnsetFrame,ApexFrame,OffsetFrame,Emotion,Fps,AU\nsub0003,sub0003_01,1,6,6,fear,300,4+AD38\n",
+        "train_data/sub0003_01",
+        "dfme/sub0003/sub0003_01",
+    ),
+}
+
+
+@pytest.mark.parametrize("corpus", SHEETS)
+def test_micro_clips_of_the_newer_corpora_become_maps(tmp_path, face_clips, corpus):
+    name, text, place, key = SHEETS[corpus]
+    (clip,) = face_clips(1, 1)
+    root = tmp_path / "root"
+    (root / place).parent.mkdir(parents=True)
+    clip.frames.rename(root / place)
+    (root / name).write_text(text)
+    maps = prepare(corpus, root, tmp_path / "maps", workers=1)
+    assert [one.key for one in maps.clips] == [key]
+    assert float(np.abs(maps.maps[0]).max()) > 0.1
+    assert maps.meta["recipe"]["corpus"] == corpus
+    if corpus == "dfme":
+        assert (maps.clips[0].extra["split"], maps.clips[0].fps, maps.clips[0].extra["action_units"]) == (
+            "train",
+            300.0,
+            "4",
+        )

@@ -33,14 +33,14 @@ def video(path: Path) -> tuple[int, str] | None:
 
 def events(disk: Tree, table: Table) -> Events:
     """The rows with names for their videos, and the emotions of the micro-expressions."""
-    rows = [_event(row) for row in table.rows if row.cells["kind"]]
+    rows = [_event(row, table) for row in table.rows if row.cells["kind"]]
     micro = [row for row in rows if row.cells["kind"] == "micro"]
     emotions, note = _emotions(disk, micro)
     return [replace(row, cells={**row.cells, "emotion": emotions.get(row.number, "")}) for row in rows], (note,)
 
 
-def _event(row: Row) -> Row:
-    kind, name = kind_of(row.cells["kind"]), row.cells["clip"].lower()
+def _event(row: Row, table: Table) -> Row:
+    kind, name = kind_of(row, table), row.cells["clip"].lower()
     onset, offset = whole(row.cells["onset"]), whole(row.cells["offset"])
     full = f"{name}_{onset}" if kind == "micro" else f"{name}_{onset}-{offset}"
     return replace(row, cells={**row.cells, "kind": kind, "video": name, "name": full})

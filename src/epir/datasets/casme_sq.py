@@ -80,7 +80,7 @@ def _event(row: Row, table: Table) -> Row:
             f"{table.path}, row {row.number}: there is no video {name!r}",
             fix=f"use one of: {', '.join(VIDEOS.values())}, then _ and a number",
         )
-    changed = {"subject": f"s{SUBJECTS[number - 1]}", "video": name, "kind": kind_of(row.cells["kind"])}
+    changed = {"subject": f"s{SUBJECTS[number - 1]}", "video": name, "kind": kind_of(row, table)}
     return replace(row, cells={**row.cells, **changed, "offset": _end(row) or row.cells["apex"]})
 
 

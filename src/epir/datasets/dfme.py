@@ -24,7 +24,10 @@ THREE = {word: "negative" for word in ("anger", "contempt", "disgust", "fear", "
     "happiness": "positive",
     "surprise": "surprise",
 }
-SHEETS = ("*DFME*train*.xls*", "*DFME*test*.xls*", "*DFME*.xls*", "*train*.xls*", "*test*[ab]*.xls*")
+SHEETS = (
+    *("*DFME*train*.xls*", "*DFME*test*.xls*", "*DFME*.xls*", "*train*.xls*", "*test*[ab]*.xls*"),
+    *("*DFME*train*.csv", "*DFME*test*.csv"),
+)
 COLUMNS = {
     "subject": ("Subject",),
     "clip": ("Filename",),
@@ -57,12 +60,13 @@ def split_of(name: str) -> str:
 
 
 def action_units(text: str) -> str:
-    """The action units of a cell, without action descriptors (AD31) and head movements (M57).
+    """The action units of a cell, without action descriptors (AD31) and head movements (M57); 0 if that is all.
 
-    >>> action_units("4+AD38+L12+M57")
-    '4+L12'
+    >>> action_units("4+AD38+L12+M57"), action_units("AD31"), action_units("")
+    ('4+L12', '0', '')
     """
-    return "+".join(unit.strip() for unit in text.split("+") if not _NO_UNIT.match(unit))
+    left = "+".join(unit.strip() for unit in text.split("+") if not _NO_UNIT.match(unit))
+    return left or ("0" if text else "")
 
 
 def events(disk: Tree, table: Table) -> Events:

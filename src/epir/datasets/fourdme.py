@@ -27,12 +27,13 @@ _STATIC = re.compile(r"\s*\(k\)", re.IGNORECASE)  # a unit that is there, but do
 
 
 def moving_units(text: str) -> str:
-    """The action units without those that are marked as static.
+    """The action units without those that are marked as static; 0, neutral, where nothing else is annotated.
 
-    >>> moving_units("4+7(k)+L12")
-    '4+L12'
+    >>> moving_units("4+7(k)+L12"), moving_units("7(k)"), moving_units("")
+    ('4+L12', '0', '')
     """
-    return "+".join(unit.strip() for unit in text.split("+") if unit.strip() and not _STATIC.search(unit))
+    left = "+".join(unit.strip() for unit in text.split("+") if unit.strip() and not _STATIC.search(unit))
+    return left or ("0" if text else "")
 
 
 def events(disk: Tree, table: Table) -> Events:

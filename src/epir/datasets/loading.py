@@ -238,12 +238,16 @@ def _fps(form: SheetFormat, cells: Mapping[str, str], problems: list[Problem]) -
         return form.fps
 
 
-def kind_of(text: str) -> Kind:
-    """`micro` or `macro`, from `Micro - 1/2`, `macro-expression` and the like."""
+def kind_of(row: Row, table: Table) -> Kind:
+    """`micro` or `macro`, from a cell such as `Micro - 1/2` or `macro-expression`."""
+    text = row.cells["kind"]
     for kind in KINDS:
-        if text.strip().casefold().startswith(kind):
+        if text.casefold().startswith(kind):
             return kind
-    raise DatasetError(f"{text!r} is neither a micro- nor a macro-expression", fix="correct that cell of the sheet")
+    raise DatasetError(
+        f"{table.path}, row {row.number}: {text!r} is neither a micro- nor a macro-expression",
+        fix="correct that cell of the sheet",
+    )
 
 
 def _long_videos(

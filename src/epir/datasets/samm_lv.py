@@ -47,7 +47,7 @@ def events(disk: Tree, table: Table) -> Events:
     for row in table.rows:
         numbers = {name: rounded(row.cells[name]) for name in FRAMES}
         fractions += any(numbers[name] != row.cells[name] for name in FRAMES)
-        kind = kind_of(row.cells["kind"]) if row.cells["clip"] else ""
+        kind = kind_of(row, table) if row.cells["clip"] else ""
         micro = kind == "micro"
         changed = {
             "video": row.cells["clip"].rpartition("_")[0],
@@ -56,6 +56,10 @@ def events(disk: Tree, table: Table) -> Events:
             "emotion": emotions.get(row.cells["clip"], "") if micro else "",
         }
         rows.append(replace(row, cells={**row.cells, **numbers, **changed}))
+    if emotions:
+        micro_rows = [row for row in rows if row.cells["kind"] == "micro"]
+        known = sum(bool(row.cells["emotion"]) for row in micro_rows)
+        found += f", for {known} of {len(micro_rows)} micro-movements"
     notes = [f"fractions of frames in {fractions} rows are rounded, as the organisers do"] if fractions else []
     return rows, (*notes, found)
 
