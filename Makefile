@@ -9,7 +9,7 @@ ONE    := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 ,      := ,
 
-.PHONY: help demo test check bench weights format clean
+.PHONY: help demo test check docs bench weights format clean
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -25,6 +25,9 @@ check: $(VENV)/.dev  ## lint, types, and the rule that imports go one way
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_architecture.py
+
+docs: $(VENV)/.docs  ## the documentation as a site that works from disk: build/site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 bench: $(VENV)/.base ## speed of this machine, as ratios
 	$(ONE) $(BIN)/epir bench
@@ -64,3 +67,7 @@ $(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -e '.[dev,ray,onnx,web]'
 	@touch $@ $(VENV)/.base
+
+$(VENV)/.docs: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) '.[docs]'
+	@touch $@
