@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from epir import __version__
 from epir.core.errors import ConfigError
+from epir.core.files import scratch_folder
 from epir.core.processes import cores, processor
 from epir.core.progress import Progress, Silent
 from epir.evaluation.engines import Engine
@@ -66,7 +66,8 @@ def evaluate(
             experiment, notes = _experiment(clips, settings, folds=str(folds), seeds=seeds), settings.notes
         out = Path(out) if out is not None else default_out(clips.protocol, model, zero_shot=zero_shot)
         tasks = fold_tasks(clips, experiment, folder)
-        with open_store(out, experiment, force=force) as store:
+        inputs = [each.folder for each in sets if each.folder is not None]
+        with open_store(out, experiment, force=force, inputs=[*inputs, *([folder] if folder else [])]) as store:
             device = str(find_device(experiment.training.device))
             environment = provenance(sets, out, engine=engine.name, workers=engine.processes, device=device)
             environment["clips_left_out"] = clips.left_out
@@ -98,7 +99,7 @@ def opened(maps: Maps | Sequence[Maps]) -> Iterator[tuple[MapSet, ...]]:
         for each in given:
             mapset = each if isinstance(each, MapSet) else load_maps(Path(each).resolve())
             if mapset.folder is None:
-                folder = Path(stack.enter_context(TemporaryDirectory(prefix="epir-maps-")))
+                folder = stack.enter_context(scratch_folder("maps")) / "maps"
                 mapset = save_maps(folder, mapset.maps, mapset.clips, recipe=mapset.meta.get("recipe", {}))
             sets.append(mapset)
         yield tuple(sets)
