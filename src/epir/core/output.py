@@ -5,10 +5,12 @@
         with new_folder(path, "map set", force=force) as folder:    # fill it; it becomes `path` when the block ends
             ...
 
-A folder that epir made carries the file `.epir`, which names its kind. Only such a folder is ever replaced, and only by
-one of its kind, with `--force` too. Around `path` lie, while it is being written, `.NAME.lock`, `.NAME.tmp-*` (the new
-one) and `.NAME.old-*` (the one that it replaces). Whoever holds the lock removes what a killed process left of them; a
-folder that was moved aside when its replacement had not arrived yet is moved back.
+A folder that epir made is known by its index file (`meta.json`, `config.json`, ...) or by the file `.epir`, which names
+its kind. Only such a folder is ever replaced, and only by one of its kind, with `--force` too.
+
+Around `path` lie, while it is being written, `.NAME.lock`, `.NAME.tmp-*` (the new one) and `.NAME.old-*` (the one that
+it replaces). Whoever holds the lock removes what a killed process left of them; a folder that was moved aside when its
+replacement had not arrived yet is moved back.
 """
 
 import json
@@ -136,11 +138,8 @@ def mark(folder: Path, kind: str) -> None:
 
 
 def kind_of(folder: Path) -> str | None:
-    """Which kind of folder of epir this is; `None` for anything else.
-
-    Folders of version 0.1 have no mark: their own index files tell.
-    """
-    return _marked(folder) or next((kind for kind, is_kind in _UNMARKED.items() if is_kind(folder)), None)
+    """Which kind of folder of epir this is; `None` for anything else."""
+    return _marked(folder) or next((kind for kind, is_kind in _KINDS.items() if is_kind(folder)), None)
 
 
 def _marked(folder: Path) -> str | None:
@@ -175,7 +174,7 @@ def _is_answer(folder: Path) -> bool:
     return "answers" in _json(folder / "answer.json") and not others
 
 
-_UNMARKED: dict[str, Callable[[Path], bool]] = {
+_KINDS: dict[str, Callable[[Path], bool]] = {
     MAP_SET: _is_map_set,
     MODEL: _is_model,
     RUN: _is_run,
@@ -290,7 +289,8 @@ def new_folder(
 
 def put_in_place(new: Path, path: Path, kind: str) -> None:
     """Let the complete folder `new` become `path`; what is there is moved aside first and removed last."""
-    mark(new, kind)
+    if kind_of(new) != kind:
+        mark(new, kind)
     open_up(new)
     save_to_disk(new)
     old = None

@@ -33,7 +33,7 @@ def evaluate(
     maps: Maps | Sequence[Maps],
     *,
     protocol: str,
-    model: str = "epir",
+    model: str | None = None,
     out: str | Path | None = None,
     folds: str | int = "loso",
     seeds: int = 1,
@@ -47,16 +47,18 @@ def evaluate(
 ) -> Run:
     """Train and predict every fold of `model` under `protocol`, and return the run; finished folds are not repeated.
 
-    `training` names a recipe, `changes` are texts like `training.epochs=30`. With `zero_shot` nothing is trained: the
+    `model` is epir by default, `training` names a recipe, `changes` are texts like `training.epochs=30`. With `zero_shot` nothing is trained: the
     `weights` of a model folder (or the shipped ones) predict every clip once.
     """
     engine, changes = engine or Engine(), tuple(changes)
+    named, model = model, model or "epir"
     _refuse_contradictions(zero_shot=zero_shot, weights=weights, trains=bool(changes or training or seeds != 1))
     with opened(maps) as sets:
         clips = gather(sets, protocol)
         notes: tuple[str, ...] = ()
         if zero_shot:
             folder = find_folder(weights).resolve()
+            _refuse_other_model(named, folder)
             experiment = _zero_shot_experiment(clips, folder)
         else:
             folder = None
@@ -81,6 +83,15 @@ def _refuse_contradictions(*, zero_shot: bool, weights: str | Path | None, train
         raise ConfigError("--weights needs --zero-shot", fix="to train from weights use --set training.start=MODEL")
     if zero_shot and trains:
         raise ConfigError("--zero-shot does not train", fix="leave out --set, --training and --seeds")
+
+
+def _refuse_other_model(named: str | None, weights: Path) -> None:
+    own = read_settings(weights).name
+    if named not in (None, own):
+        raise ConfigError(
+            f"--zero-shot uses the weights as they are, which are of {own!r} and not of {named!r}",
+            fix=f"leave out --model, or give the weights of {named} with --weights",
+        )
 
 
 def default_out(protocol: str, model: str, *, zero_shot: bool = False) -> Path:
