@@ -55,11 +55,14 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names of files that are not UTF-8 are printed as they are
             stream.reconfigure(errors="surrogateescape")
-    signal.signal(signal.SIGTERM, terminate)
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", EpirWarning)
-        warnings.showwarning = _notes(warnings.showwarning)
-        _run()
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", EpirWarning)
+            warnings.showwarning = _notes(warnings.showwarning)
+            _run()
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def terminate(number: int, frame: FrameType | None) -> None:

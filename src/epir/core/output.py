@@ -28,7 +28,7 @@ from epir.core.errors import OutputError, machine_fault
 from epir.core.files import hidden_name, open_up, save_to_disk, write_text
 
 MARK, LOCK = ".epir", ".lock"
-MAP_SET, MODEL, RUN, CORPUS, ANSWER = "map set", "model folder", "run", "synthetic corpus", "answer"
+MAP_SET, MODEL, RUN, CORPUS, ANSWER, DEMO = "map set", "model folder", "run", "synthetic corpus", "answer", "demo"
 ANOTHER = "choose another name for --out"
 
 _held: ContextVar[frozenset[Path]] = ContextVar("locks held", default=frozenset())
@@ -180,6 +180,7 @@ _KINDS: dict[str, Callable[[Path], bool]] = {
     RUN: _is_run,
     CORPUS: _is_corpus,
     ANSWER: _is_answer,
+    DEMO: lambda folder: _is_corpus(folder / "corpus"),
 }
 
 
@@ -307,7 +308,8 @@ def put_in_place(new: Path, path: Path, kind: str) -> None:
 
 def _is_empty(path: Path) -> bool:
     """Whether a folder holds nothing, or no more than a process that was killed at once has left."""
-    return path.is_dir() and all(name == LOCK or name.startswith(MARK) for name in os.listdir(path))
+    half = hidden_name(path / MARK, "")
+    return path.is_dir() and all(name in (LOCK, MARK) or name.startswith(half) for name in os.listdir(path))
 
 
 def _size(count: int) -> str:

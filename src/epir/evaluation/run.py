@@ -47,8 +47,8 @@ def evaluate(
 ) -> Run:
     """Train and predict every fold of `model` under `protocol`, and return the run; finished folds are not repeated.
 
-    `model` is epir by default, `training` names a recipe, `changes` are texts like `training.epochs=30`. With `zero_shot` nothing is trained: the
-    `weights` of a model folder (or the shipped ones) predict every clip once.
+    `model` is epir by default, `training` names a recipe, `changes` are texts like `training.epochs=30`. With
+    `zero_shot` nothing is trained: the `weights` of a model folder (or the shipped ones) predict every clip once.
     """
     engine, changes = engine or Engine(), tuple(changes)
     named, model = model, model or "epir"

@@ -11,7 +11,7 @@ from typing import Any
 
 from epir.core.config import digest, to_dict
 from epir.core.errors import ConfigError, ProtocolError
-from epir.core.output import MODEL, claimed
+from epir.core.output import MODEL, check_folder, claimed, real
 from epir.core.progress import Progress, Silent
 from epir.evaluation.engines import Engine
 from epir.evaluation.experiment import resolve_settings
@@ -79,7 +79,9 @@ def train(
     changes = [*changes, *([f"training.start={_resolved(Path(start))}"] if start is not None else [])]
     with ExitStack() as stack:
         sources = [each for each in _listed(maps) + _listed(calibrate_on) if not isinstance(each, MapSet)]
-        stack.enter_context(claimed(out, MODEL, force=force, inputs=sources))
+        stack.enter_context(claimed(out, MODEL, force=True, inputs=sources))
+        _remove_states(out, complete=True)
+        check_folder(real(out), MODEL, force=force)
         sets = stack.enter_context(opened(maps))
         clips = gather(sets, protocol)
         _refuse_pipelines(model)
@@ -159,10 +161,13 @@ def _state_folder(
     return out.parent / f"{STATE.format(out.name)}{digest(request)}"
 
 
-def _remove_states(out: Path) -> None:
-    """Remove the states of this training, and those that other settings of it left behind."""
+def _remove_states(out: Path, *, complete: bool = False) -> None:
+    """Remove the states of this training and of others into the same folder; with `complete`, those older than it."""
     for folder in out.parent.iterdir():
-        if folder.name.startswith(STATE.format(out.name)):
+        if not folder.name.startswith(STATE.format(out.name)):
+            continue
+        last = max((path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()), default=0)
+        if not complete or (out.exists() and out.stat().st_mtime_ns > last):
             shutil.rmtree(folder, ignore_errors=True)
 
 
