@@ -149,7 +149,7 @@ def test_other_settings_and_other_folders_are_refused(tmp_path, fake):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "thesis.tex").write_text("mine")
     for force in (False, True):
-        with pytest.raises(EpirError, match=r"(?s)is not empty and holds no spotted videos.*--out"):
+        with pytest.raises(EpirError, match=r"(?s)exists already and was not made by epir.*--out"):
             spot_videos(videos, tmp_path / "home", workers=1, force=force)
     assert (tmp_path / "home" / "thesis.tex").exists()
     with pytest.raises(EpirError, match=r"--workers must be at least 1"):
@@ -160,9 +160,9 @@ def test_other_settings_and_other_folders_are_refused(tmp_path, fake):
 
 def test_a_folder_of_another_kind_with_a_config_is_never_cleared(tmp_path, fake):
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "config.toml").write_text("protocol = 'cde'\n")
+    (tmp_path / "run" / "config.toml").write_text("protocol = 'cde'\nmodel = {}\ntraining = {}\n")
     for force in (False, True):
-        with pytest.raises(EpirError, match="is no folder of spotted videos"):
+        with pytest.raises(EpirError, match="is a run, not a folder of spotted videos"):
             spot_videos(corpus_of(tmp_path / "c"), tmp_path / "run", workers=1, force=force)
     assert (tmp_path / "run" / "config.toml").exists()
 

@@ -42,7 +42,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print the scores as one JSON
 def evaluate(
     maps: Maps,
     protocol: Protocol,
-    model: Annotated[str, typer.Option(help="A model, or several separated by commas.")] = "epir",
+    model: Annotated[
+        str | None, typer.Option(help="A model, or several separated by commas.", show_default="epir")
+    ] = None,
     out: Out = None,
     folds: Folds = "loso",
     seeds: Seeds = 1,
@@ -74,7 +76,7 @@ def evaluate(
     from epir.evaluation.table import score_table
 
     chosen = Engine(engine, workers, address, gpus)
-    names = parse_models(model)
+    names = parse_models(model or "epir")
     with showing_progress(quiet=json) as progress:
         if len(names) > 1 and not zero_shot:
             series = evaluate_models(
@@ -95,7 +97,7 @@ def evaluate(
             run = single.evaluate(
                 maps,
                 protocol=protocol,
-                model=names[0],
+                model=model if zero_shot or model is None else names[0],
                 out=out,
                 folds=folds,
                 seeds=seeds,
