@@ -11,6 +11,7 @@ from epir.core.files import hidden_name
 from epir.core.output import real
 
 CORPUS = ["--people", "1", "--clips", "3", "--idle", "0", "--size", "96", "--fps", "10"]
+LONG = ["--people", "1", "--seconds", "5", "--size", "96", "--fps", "8"]
 QUICK = ["--workers", "1", "--set", "training.epochs=1"]
 TINY = ["--set", "model.width=8", "--set", "model.blocks=3", "--set", "model.heads=1"]
 
@@ -35,6 +36,15 @@ def given(tmp_path_factory):
 COMMANDS = {  # verb: (its input, the name of its output, the words of its command)
     "synth": (None, "out", lambda home, out: ["synth", out, *CORPUS]),
     "synth --maps": (None, "out", lambda home, out: ["synth", out, "--maps", "64", "--recipe", "direct"]),
+    "synth --long": (None, "out", lambda home, out: ["synth", out, "--long", *LONG]),
+    "spot": (
+        "corpus/001/001_01",
+        "out",
+        lambda home, out: [
+            *("spot", home / "corpus" / "001" / "001_01", "--out", out, "--workers", "1"),
+            *("--detector", "none", "--fps", "30", "--model", home / "model"),
+        ],
+    ),
     "prepare": ("corpus", "out", lambda home, out: ["prepare", "synthetic", home / "corpus", "--out", out]),
     "evaluate": (
         "maps",
@@ -177,7 +187,7 @@ def another_process(path):
 @verbs
 def test_two_at_once(refused, verb, tmp_path):
     out = tmp_path / COMMANDS[verb][1]
-    lock = out / ".lock" if verb == "evaluate" else real(out).with_name(hidden_name(out, "lock"))
+    lock = out / ".lock" if verb in ("evaluate", "spot") else real(out).with_name(hidden_name(out, "lock"))
     if verb in ("ablate", "evaluate, two models"):
         lock = out / ".table.csv.lock"
     with another_process(lock):
