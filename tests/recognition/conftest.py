@@ -49,6 +49,15 @@ def recognizer(trained):
 
 
 @pytest.fixture(scope="session")
+def with_units(maps, tmp_path_factory):
+    """The folder of a tiny model with a head for action units, calibrated on other people."""
+    out = tmp_path_factory.mktemp("models") / "units"
+    changes = [*TINY, *QUICK, "training.action_units=1", "training.shift_at_prediction=1"]
+    others = synthetic_maps(96, "direct", seed=8)
+    return train(maps, protocol="sde", out=out, changes=changes, calibrate_on=[others]).folder
+
+
+@pytest.fixture(scope="session")
 def smile():
     """A face that smiles for a quarter of a second, (T, H, W, 3) uint8."""
     return film(lambda number: SMILE.intensity(number))

@@ -35,6 +35,8 @@ def test_the_card_says_what_it_is_made_of_and_what_it_must_not_be_used_for(train
         "Do not use it to detect lies",
     ):
         assert words in card
+    assert card.startswith("---\nlicense: apache-2.0\nlanguage: en\nlibrary_name: epir\n")
+    assert "pipeline_tag: video-classification\n" in card and "datasets:\n- synthetic\n" in card
     assert "nan" not in card.casefold().replace("nance", "")
 
 

@@ -63,8 +63,8 @@ def test_combinations_come_as_often_as_the_table_says():
 
 
 def test_one_sided_expressions_are_written_with_their_side():
-    assert Expression("x", (Action(4, 0.9, 0.9), Action(14, 0.8, 0.1))).units == "4+L14"
-    assert Expression("x", (Action(12, 0.1, 0.8),)).units == "R12"
+    assert Expression("x", (Action(4, 0.9, 0.9), Action(14, 0.8, 0.1))).units == "4+R14"
+    assert Expression("x", (Action(12, 0.1, 0.8),)).units == "L12"
     assert Expression("x", (Action(12, 0.1, 0.8),)).amplitudes == "0.80"
 
 

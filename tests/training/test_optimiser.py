@@ -3,6 +3,7 @@ import torch
 from torch import nn
 
 from epir.models.registry import create_model
+from epir.models.units import UnitHead
 from epir.training.optimiser import AveragedModel, learning_rate, make_optimiser, take_step
 from epir.training.recipe import TrainingSettings
 
@@ -25,17 +26,15 @@ def test_a_constant_rate_stays():
 def test_only_weight_matrices_decay():
     """Not biases, norms, the class token, positions and temperatures, though the last three have several axes."""
     model = create_model("epir", width=24, feed_forward=32)
-    optimiser = make_optimiser(model, TrainingSettings(weight_decay=0.1), nn.Linear(24, 5))
+    model.unit_head = UnitHead(24)
+    optimiser = make_optimiser(model, TrainingSettings(weight_decay=0.1))
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     decays = {
-        names.get(id(parameter), "other module"): group["weight_decay"]
-        for group in optimiser.param_groups
-        for parameter in group["params"]
-        if id(parameter) in names or parameter.ndim == 2
+        names[id(parameter)]: group["weight_decay"] for group in optimiser.param_groups for parameter in group["params"]
     }
     layers = {f"{name}.weight" for name, part in model.named_modules() if isinstance(part, nn.Linear)}
-    assert {name for name, decay in decays.items() if decay} == {*layers, "other module"}
-    assert decays.keys() - {"other module"} == set(names.values())  # nothing is left out
+    assert {name for name, decay in decays.items() if decay} == layers
+    assert decays.keys() == set(names.values())  # nothing is left out
 
 
 def test_temperatures_have_a_rate_of_their_own():

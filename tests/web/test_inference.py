@@ -87,6 +87,7 @@ def test_a_video_that_is_too_long_or_too_large_is_refused(tmp_path, frames, fps,
 
 
 def test_a_calibration_on_synthetic_faces_is_marked_as_such():
-    assert calibrated_on({"data": {"corpora": {"synthetic": 20000}}}) == "invented people"
+    assert calibrated_on({"data": {"corpora": {"synthetic": 20000}}}) == "synthetic faces"
+    assert calibrated_on({"data": {"corpora": {"synthetic": 20000}}, "real_people": {}}) == "people"
     assert calibrated_on({"data": {"corpora": {"casme2": 145, "synthetic": 10}}}) == "people"
     assert calibrated_on({}) == "people"

@@ -56,6 +56,10 @@ def evaluate(
     weights: Annotated[
         Path | None, typer.Option(help="The model folder for --zero-shot.", show_default="the shipped weights")
     ] = None,
+    target: Annotated[
+        str,
+        typer.Option(help="What is scored: classes, or units (action units, on the clips where they are annotated)."),
+    ] = "classes",
     engine: EngineName = "local",
     workers: Workers = None,
     address: Address = "",
@@ -68,15 +72,20 @@ def evaluate(
     Example: epir evaluate maps --protocol cde --folds 10 --seeds 3 --out runs/first
     """
     from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.core.config import refuse_unknown
+    from epir.core.errors import ConfigError
     from epir.evaluation import run as single
     from epir.evaluation.comparison import scores_with_training
     from epir.evaluation.engines import Engine
     from epir.evaluation.published import comparisons
     from epir.evaluation.series import evaluate_models, parse_models
-    from epir.evaluation.table import score_table
+    from epir.evaluation.table import score_table, units_table
 
     chosen = Engine(engine, workers, address, gpus)
     names = parse_models(model or "epir")
+    refuse_unknown(target, ("classes", "units"), what="target")
+    if target == "units" and len(names) > 1:
+        raise ConfigError("--target units evaluates one model at a time", fix=f"for example --model {names[0]}")
     with showing_progress(quiet=json) as progress:
         if len(names) > 1 and not zero_shot:
             series = evaluate_models(
@@ -105,11 +114,14 @@ def evaluate(
                 changes=changes or (),
                 zero_shot=zero_shot,
                 weights=weights,
+                target="units" if target == "units" else "classes",
                 engine=chosen,
                 force=force,
                 progress=progress,
             )
             runs, table = (run,), score_table([run], comparisons(run.experiment.protocol))
+            if target == "units":
+                table = units_table(run) or table
     if json:
         found = {
             name: {"run": str(run.folder), **scores_with_training(run)} for name, run in zip(names, runs, strict=False)

@@ -9,8 +9,11 @@ MOST_MAPS = 512  # of a map set that are compared
 
 
 def export(
-    model: Annotated[Path, typer.Argument(help="A model folder, as epir train writes it.")],
     out: Annotated[Path, typer.Option(help="The ONNX file to write.")],
+    model: Annotated[
+        Path | None,
+        typer.Argument(help="A model folder, as epir train writes it.", show_default="that which comes with epir"),
+    ] = None,
     maps: Annotated[
         Path | None, typer.Option(help="A map set to compare on, besides random maps.", show_default="synthetic maps")
     ] = None,
@@ -26,16 +29,17 @@ def export(
     """
     from epir.cli.console import emit_json, stdout
     from epir.maps.mapset import load_maps
-    from epir.models.folder import read_config
+    from epir.models.folder import find_folder, read_config
     from epir.recognition.export import export_onnx
     from epir.synthetic.maps import synthetic_maps
 
+    folder = find_folder(model)
     if maps is not None:
         compared = load_maps(maps).maps[:MOST_MAPS]
     else:
-        size = int(read_config(model).settings.get("map_size", 28))
+        size = int(read_config(folder).settings.get("map_size", 28))
         compared = synthetic_maps(24, "direct", size=size).maps
-    done = export_onnx(model, out, maps=compared, int8=int8, force=force)
+    done = export_onnx(folder, out, maps=compared, int8=int8, force=force)
     if json:
         emit_json(
             {

@@ -5,6 +5,7 @@ from typing import Any
 
 from epir.cli.ablate import ablate
 from epir.cli.bench import bench
+from epir.cli.calibrate import calibrate
 from epir.cli.check import check
 from epir.cli.compare import compare
 from epir.cli.demo import demo
@@ -25,7 +26,7 @@ Verb = Callable[..., Any]
 PANELS: Mapping[str, tuple[Verb, ...]] = {
     "First steps": (demo, list_),
     "Your video": (predict, spot, serve, export),
-    "Your corpus": (check, prepare, evaluate, ablate, train, synth),
+    "Your corpus": (check, prepare, evaluate, ablate, train, calibrate, synth),
     "Your results": (report, score, compare, bench),
 }
 VERBS: tuple[Verb, ...] = tuple(verb for verbs in PANELS.values() for verb in verbs)

@@ -44,6 +44,7 @@ class _Outcome:
     loss: tuple[float, ...] = ()
     training_seconds: float = 0.0
     tokens: list[dict[str, Any]] = field(default_factory=list)
+    units: list[dict[str, Any]] = field(default_factory=list)
 
 
 def run_fold(task: FoldTask, read: Reader = read_maps) -> FoldRecord:
@@ -70,7 +71,7 @@ def best_epoch(by_epoch: np.ndarray, truth: np.ndarray) -> int:
 def _network(task: FoldTask, read: Reader) -> _Outcome:
     from epir.models.network import Network
     from epir.training.data import LabelledMaps
-    from epir.training.fit import predict
+    from epir.training.fit import predict, predict_with_units
     from epir.training.train import train
 
     recipe, classes = task.experiment.training, task.experiment.classes
@@ -85,15 +86,16 @@ def _network(task: FoldTask, read: Reader) -> _Outcome:
         by_epoch.append(predict(network, held_out, **views).argmax(1))
         predicting += time.perf_counter() - began
 
-    units = [sample.clip.extra.get("action_units", "") for sample in task.train]
-    clips = LabelledMaps.of(read(task.train), [sample.label for sample in task.train], classes, units)
+    labels = [sample.label for sample in task.train]
+    clips = LabelledMaps.of(read(task.train), labels, classes, _annotations(task.train))
     began = time.perf_counter()
     seed = stream_seed(task.seed, task.fold)
     trained = train(task.experiment.model, clips, recipe, seed=seed, after_epoch=predict_held_out)
     seconds = time.perf_counter() - began - predicting
-    scores = predict(trained.model, held_out, **views)
+    scores, logits = predict_with_units(trained.model, held_out, **views)
+    units = _unit_records(task.test, logits, recipe.start)
     tokens = token_records(trained.model, held_out)
-    return _Outcome(scores, np.stack(by_epoch), trained.losses, seconds, tokens)
+    return _Outcome(scores, np.stack(by_epoch), trained.losses, seconds, tokens, units)
 
 
 def _pipeline(task: FoldTask, read: Reader) -> _Outcome:
@@ -115,14 +117,36 @@ def _pipeline(task: FoldTask, read: Reader) -> _Outcome:
 
 def _zero_shot(task: FoldTask, read: Reader) -> _Outcome:
     from epir.models.folder import load_network
-    from epir.training.fit import predict
+    from epir.training.fit import predict_with_units
 
     assert task.weights is not None
     model = load_network(task.weights)
     held_out = read(task.test)
     recipe = task.experiment.training
-    scores = predict(model, held_out, mirror=recipe.mirror_at_prediction, shift=recipe.shift_at_prediction)
-    return _Outcome(scores, scores.argmax(1)[None], tokens=token_records(model, held_out))
+    scores, logits = predict_with_units(
+        model, held_out, mirror=recipe.mirror_at_prediction, shift=recipe.shift_at_prediction
+    )
+    units = _unit_records(task.test, logits, task.weights)
+    return _Outcome(scores, scores.argmax(1)[None], tokens=token_records(model, held_out), units=units)
+
+
+def _annotations(samples: Sequence[Sample]) -> list[str]:
+    return [sample.clip.extra.get("action_units", "") for sample in samples]
+
+
+def _unit_records(samples: Sequence[Sample], logits: np.ndarray | None, folder: Path | None) -> list[dict[str, Any]]:
+    """Action units of the held-out clips under the calibration of the weights that training started from, or of none.
+
+    It was fixed together with those weights, so the held-out people have no part in it.
+    """
+    from epir.evaluation.units import unit_records
+    from epir.models.folder import find_folder, read_config
+    from epir.models.units import UnitCalibration
+
+    if logits is None:
+        return []
+    notes = read_config(find_folder(folder)).notes if folder is not None else {}
+    return unit_records(logits, UnitCalibration.of_notes(notes), _annotations(samples))
 
 
 def token_records(model: Any, maps: np.ndarray) -> list[dict[str, Any]]:
@@ -160,6 +184,7 @@ def _record(task: FoldTask, outcome: _Outcome, seconds: float) -> FoldRecord:
             scores=tuple(round(float(value), 6) for value in outcome.scores[number]),
             by_epoch=tuple(outcome.by_epoch[:, number].tolist()) if outcome.loss else (),
             tokens=outcome.tokens[number] if outcome.tokens else None,
+            units=outcome.units[number] if outcome.units else None,
         )
         for number, sample in enumerate(task.test)
     )

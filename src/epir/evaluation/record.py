@@ -27,6 +27,17 @@ class ClipRecord:
     scores: tuple[float, ...]  # after the last epoch, in the order of the classes
     by_epoch: tuple[int, ...] = ()  # the class's number after each epoch
     tokens: Mapping[str, Any] | None = None  # groups, selected, rollout (models with `explain`)
+    units: Mapping[str, Any] | None = None  # action units: annotation, found, present, left, right (models with a head)
+
+    @property
+    def person(self) -> str:
+        """Corpus and subject, as in `Clip.person`."""
+        return f"{self.corpus}/{self.subject}"
+
+    @property
+    def key(self) -> str:
+        """The clip's name, as in `Clip.key`."""
+        return f"{self.corpus}/{self.subject}/{self.clip}"
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from epir import __version__
-from epir.core.errors import ConfigError
+from epir.core.config import refuse_unknown
+from epir.core.errors import CheckpointError, ConfigError
 from epir.core.files import scratch_folder
 from epir.core.processes import cores, processor
 from epir.core.progress import Progress, Silent
@@ -17,14 +18,16 @@ from epir.evaluation.engines import Engine
 from epir.evaluation.experiment import ZERO_SHOT, Experiment, Resolved, resolve_settings
 from epir.evaluation.fold import FoldTask
 from epir.evaluation.folds import make_folds
-from epir.evaluation.samples import EvaluationSet, gather
+from epir.evaluation.samples import EvaluationSet, gather, with_units
 from epir.evaluation.store import Run, Store, open_store
 from epir.maps.mapset import MapSet, load_maps, save_maps
 from epir.models.folder import check_fits, find_folder, read_config, read_settings, weights_digest
 from epir.training.fit import find_device
-from epir.training.recipe import TrainingSettings
+from epir.training.recipe import TrainingSettings, training_recipe
 
 Maps = str | Path | MapSet
+Target = Literal["classes", "units"]
+UNITS_WEIGHT = 1.0  # of the action units in training, where neither the recipe nor the user gives one
 
 PACKAGES = ("torch", "numpy", "scikit-learn", "joblib", "ray")
 
@@ -41,6 +44,7 @@ def evaluate(
     changes: Iterable[str] = (),
     zero_shot: bool = False,
     weights: str | Path | None = None,
+    target: Target = "classes",
     engine: Engine | None = None,
     force: bool = False,
     progress: Progress | None = None,
@@ -48,34 +52,68 @@ def evaluate(
     """Train and predict every fold of `model` under `protocol`, and return the run; finished folds are not repeated.
 
     `model` is epir by default, `training` names a recipe, `changes` are texts like `training.epochs=30`. With
-    `zero_shot` nothing is trained: the `weights` of a model folder (or the shipped ones) predict every clip once.
+    `zero_shot` nothing is trained: the `weights` of a model folder (or the shipped ones) predict every clip once. With
+    the `target` units, clips without annotated action units are left out, and training learns units besides the classes.
     """
     engine, changes = engine or Engine(), tuple(changes)
     named, model = model, model or "epir"
+    refuse_unknown(target, ("classes", "units"), what="target")
     _refuse_contradictions(zero_shot=zero_shot, weights=weights, trains=bool(changes or training or seeds != 1))
     with opened(maps) as sets:
         clips = gather(sets, protocol)
+        without_units = 0
+        if target == "units":
+            whole, clips = clips, with_units(clips)
+            without_units = len(whole.samples) - len(clips.samples)
+            changes = _learning_units(model, training, changes, zero_shot=zero_shot)
         notes: tuple[str, ...] = ()
         if zero_shot:
             folder = find_folder(weights).resolve()
             _refuse_other_model(named, folder)
             experiment = _zero_shot_experiment(clips, folder)
+            if target == "units":
+                _refuse_without_head(folder)
         else:
             folder = None
             settings = resolve_settings(
                 model, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
             )
             experiment, notes = _experiment(clips, settings, folds=str(folds), seeds=seeds), settings.notes
-        out = Path(out) if out is not None else default_out(clips.protocol, model, zero_shot=zero_shot)
+        ending = "-units" if target == "units" else ""
+        out = Path(out) if out is not None else default_out(clips.protocol, f"{model}{ending}", zero_shot=zero_shot)
         tasks = fold_tasks(clips, experiment, folder)
         inputs = [each.folder for each in sets if each.folder is not None]
         with open_store(out, experiment, force=force, inputs=[*inputs, *([folder] if folder else [])]) as store:
             device = str(find_device(experiment.training.device))
             environment = provenance(sets, out, engine=engine.name, workers=engine.processes, device=device)
             environment["clips_left_out"] = clips.left_out
+            if target == "units":
+                environment["clips_without_units"] = without_units
             store.describe(environment | ({"notes": list(notes)} if notes else {}))
             _run_missing(store, tasks, engine, progress or Silent())
             return store.finish(sorted({task.fold for task in tasks}))
+
+
+def _learning_units(model: str, training: str | None, changes: tuple[str, ...], *, zero_shot: bool) -> tuple[str, ...]:
+    """The changes, and the weight of the annotated units where neither they nor the recipe give one."""
+    from epir.models.registry import is_pipeline
+
+    if is_pipeline(model):
+        raise ConfigError(
+            f"{model!r} is a pipeline, which knows no action units", fix="evaluate a network, such as epir"
+        )
+    given = any(each.partition("=")[0].strip() == "training.action_units" for each in changes)
+    if zero_shot or given or (training is not None and training_recipe(training).action_units):
+        return changes
+    return (*changes, f"training.action_units={UNITS_WEIGHT:g}")
+
+
+def _refuse_without_head(folder: Path) -> None:
+    if not read_config(folder).units:
+        raise CheckpointError(
+            f"the weights in {folder} have no head for action units",
+            fix="train them with annotated clips and --set training.action_units=1, or take others",
+        )
 
 
 def _refuse_contradictions(*, zero_shot: bool, weights: str | Path | None, trains: bool) -> None:

@@ -5,7 +5,7 @@ Axes: n clips, S map size
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from epir.core.config import digest
 from epir.core.errors import ProtocolError
+from epir.core.facs import parse_units
 from epir.core.records import Clip
 from epir.datasets.protocols import Protocol, get_protocol
 from epir.maps.mapset import MapSet, load_maps, refuse_mixed_sizes
@@ -77,6 +78,17 @@ def gather(sets: Sequence[MapSet], protocol: str) -> EvaluationSet:
         left_out=len(everything) - len(samples),
         folds=rule.folds,
     )
+
+
+def with_units(clips: EvaluationSet) -> EvaluationSet:
+    """The clips whose action units are annotated; the others are left out."""
+    annotated = tuple(each for each in clips.samples if parse_units(each.clip.extra.get("action_units", "")))
+    if not annotated:
+        raise ProtocolError(
+            f"none of the {len(clips.samples)} clips has annotated action units",
+            fix="give a map set whose clips.csv has a column action_units, for example of CASME II or SAMM",
+        )
+    return replace(clips, samples=annotated, left_out=clips.left_out + len(clips.samples) - len(annotated))
 
 
 def read_maps(samples: Sequence[Sample]) -> np.ndarray:

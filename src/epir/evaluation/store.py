@@ -26,6 +26,7 @@ from epir.core.records import Prediction
 from epir.evaluation.experiment import Experiment, read_experiment
 from epir.evaluation.record import FoldRecord, from_json, to_json
 from epir.evaluation.scores import all_scores
+from epir.evaluation.units import unit_scores
 
 CONFIG, FOLDS, PREDICTIONS = "config.toml", "folds", "predictions.csv"
 SCORES, ENVIRONMENT, LOCK = "scores.json", "environment.json", ".lock"
@@ -165,6 +166,7 @@ def file_name(fold: str) -> str:
 
 
 def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: Sequence[Prediction]) -> dict[str, Any]:
+    units = unit_scores(records)
     return {
         "protocol": experiment.protocol,
         "model": experiment.model.name,
@@ -174,6 +176,7 @@ def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: 
         "folds": len({record.fold for record in records}),
         "seeds": experiment.seeds,
         **all_scores(predictions, experiment.classes),
+        **({"units": units} if units else {}),
         "seconds": round(sum(record.seconds for record in records), 1),
     }
 

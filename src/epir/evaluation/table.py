@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from epir.core.facs import CD6ME_UNITS
 from epir.core.table import MISSING, Column, Row, Table
 from epir.evaluation import scores
 from epir.evaluation.comparison import SWAPS, Comparison, Training, score_columns, training_of
@@ -94,6 +95,39 @@ def comparison_table(comparisons: Sequence[Comparison], *, names: Mapping[str, s
     note = f"p: paired permutation test over people ({swaps}). Only strict is a result."
     caption = f"Difference to {names.get(first, first)} ({comparisons[0].first_training})"
     return Table("comparison", caption, columns, rows, (note,))
+
+
+def units_table(run: Run) -> Table | None:
+    """The F1 of every action unit and their means, beside always answering yes; None for a run without units."""
+    values = run.scores.get("units")
+    if not values:
+        return None
+    parts = values["parts"] if len(values["parts"]) > 1 else {}
+    titles = ("clips with it", "found", "F1", f"{LEVEL} interval", "always yes")
+    columns = [Column("unit"), EVALUATION, *(Column(title, "all clips", numeric=True) for title in titles)]
+    columns += [Column(title, corpus_title(part), numeric=True) for part in parts for title in ("clips with it", "F1")]
+    rows = []
+    for unit, own in values["units"].items():
+        cells = [f"{own['there']}", f"{own['found']:g}", score_text(own["f1"]), interval_text(own["interval"])]
+        cells.append(score_text(own["always"]))
+        for part in parts.values():
+            cells += [f"{part['units'][unit]['there']}", score_text(part["units"][unit]["f1"])]
+        rows.append(Row((f"AU {unit}", COLUMN_NAMES["strict"], *cells), kind="strict"))
+    for name, title in (("all", "mean of all that occur"), ("cd6me", "mean of those of CD6ME")):
+        own = values["mean"][name]
+        cells = ["", "", score_text(own["f1"]), interval_text(own["interval"])]
+        cells.append(score_text(values["always_positive"][name]))
+        for part in parts.values():
+            cells += ["", score_text(part["mean"][name]["f1"])]
+        rows.append(Row((f"{title} ({own['units']})", COLUMN_NAMES["strict"], *cells), kind="strict", strong=True))
+    left_out = run.environment.get("clips_without_units", 0) + values["without_annotation"]
+    caption = f"Action units, {run.name}: {values['clips']} annotated clips of {values['people']} people"
+    notes = (
+        f"Binary F1, the thresholds fixed with the weights. {left_out} clips without annotated units are left out. A "
+        f"dash: no annotation names the unit, so it has no part in means. {INTERVAL_NOTE}",
+        f"Always yes: the unit found in every clip. The benchmark CD6ME has {' '.join(map(str, CD6ME_UNITS))}.",
+    )
+    return Table("units", caption, tuple(columns), tuple(rows), notes)
 
 
 def score_row(

@@ -23,6 +23,7 @@ from epir.core.files import file_digest, write_bytes
 from epir.core.output import MODEL, new_folder
 from epir.models.registry import AnySettings, build, settings_from_dict
 from epir.models.settings import SHIPPED
+from epir.models.units import UnitHead
 
 if TYPE_CHECKING:
     from epir.models.network import Network
@@ -32,6 +33,7 @@ VERSIONS = {"epir-model/1": 1, FORMAT: 2}  # version 1 stored the linear layers 
 WEIGHTS = "model.safetensors"
 PICKLES = ("pytorch_model.bin", "model.pt", "model.pth", "model.pkl")
 HEAD = "head"  # what every network calls its classifier
+UNIT_HEAD = "unit_head."  # how the weights of the head for action units begin
 FREE = ("classes", "normalise", "dropout", "margin", "contrastive")  # a model may differ in these and start from there
 HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")  # owner/name
 
@@ -44,6 +46,7 @@ class ModelConfig:
     labels: tuple[str, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)  # flow recipe, calibration, scores, ...
     version: int = VERSIONS[FORMAT]
+    units: tuple[int, ...] = ()  # the action units that the model knows; none without a head for them
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -109,6 +112,8 @@ def save_model(
 ) -> Path:
     """Write a model folder in one step; `half` stores the weights in half precision."""
     config = {"format": FORMAT, "model": to_dict(network.settings), "labels": list(labels), "notes": dict(notes or {})}
+    if network.unit_head is not None:
+        config["units"] = list(network.unit_head.units)
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
     if half:
         weights = {name: tensor.half() if tensor.is_floating_point() else tensor for name, tensor in weights.items()}
@@ -156,7 +161,13 @@ def read_config(folder: str | Path) -> ModelConfig:
         )
     if not isinstance(config.get("model"), dict):
         raise CheckpointError(f"{path} has no settings of the model", fix="restore it from a copy, or train again")
-    return ModelConfig(config["model"], tuple(config.get("labels", ())), config.get("notes", {}), VERSIONS[found])
+    return ModelConfig(
+        settings=config["model"],
+        labels=tuple(config.get("labels", ())),
+        notes=config.get("notes", {}),
+        version=VERSIONS[found],
+        units=tuple(config.get("units", ())),
+    )
 
 
 def read_settings(folder: str | Path) -> AnySettings:
@@ -177,9 +188,16 @@ def load_network(folder: str | Path) -> "Network":
     network = build(read_settings(folder))
     assert isinstance(network, Network), "pipelines have no model folder"
     weights = _read_weights(network, Path(folder))
+    network.unit_head = _empty_unit_head(weights, read_config(folder).units)
     _check_shapes(network.state_dict(), weights, Path(folder) / WEIGHTS)
     network.load_state_dict(weights)
     return network.eval()
+
+
+def _empty_unit_head(weights: Mapping[str, Tensor], units: tuple[int, ...]) -> UnitHead | None:
+    """A head for action units of the size that the weights have; none where there are no weights for one."""
+    width = weights.get(f"{UNIT_HEAD}norm.weight")
+    return UnitHead(len(width), units) if units and width is not None else None
 
 
 def weights_digest(folder: Path) -> str:
@@ -246,11 +264,14 @@ def can_start(settings: AnySettings, folder: Path) -> bool:
 def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> bool:
     """Copy the weights of a model folder into the model, and say whether the head was copied too.
 
-    It is where it was trained for the same `classes`, in the same order; for others it keeps its random start.
+    It is where it was trained for the same `classes`, in the same order; for others it keeps its random start. The
+    head for action units comes along where there is one.
     """
     folder = find_folder(start)
-    path, own = folder / WEIGHTS, model.state_dict()
+    path = folder / WEIGHTS
     weights = _read_weights(model, folder)
+    model.unit_head = _empty_unit_head(weights, read_config(folder).units)
+    own = model.state_dict()
     mismatched_keys = sorted(own.keys() ^ weights.keys())
     if mismatched_keys:
         raise CheckpointError(

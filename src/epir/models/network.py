@@ -16,6 +16,7 @@ from torch.nn import functional
 from epir.core.errors import CheckpointError, ShapeError
 from epir.models import folder as model_folder
 from epir.models.settings import Normalisation
+from epir.models.units import UnitHead
 
 AuxiliaryLoss = Callable[[Tensor], Tensor]  # of features (B, F)
 SMALLEST_DEVIATION = 1e-6  # a channel that does not vary stays at zero
@@ -24,12 +25,16 @@ SMALLEST_DEVIATION = 1e-6  # a channel that does not vary stays at zero
 class Network(nn.Module):
     """A model that classifies maps; children give `forward_features` and `forward_head`.
 
-    `settings` is a frozen dataclass with at least `name`, `map_size`, `classes` and `normalise`.
+    `settings` is a frozen dataclass with at least `name`, `map_size`, `classes` and `normalise`. Training with
+    annotated action units adds a `unit_head` on the same features.
     """
+
+    unit_head: UnitHead | None
 
     def __init__(self, settings: Any) -> None:
         super().__init__()
         self.settings = settings
+        self.unit_head = None
         self.normalise = InputNormalisation(settings.normalise)
 
     def forward_features(self, maps: Tensor) -> Tensor:
@@ -44,6 +49,13 @@ class Network(nn.Module):
         """Logits (B, C) of maps (B, 3, S, S)."""
         self.check(maps)
         return self.forward_head(self.forward_features(self.normalise(maps)))
+
+    def forward_with_units(self, maps: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits (B, C) of maps (B, 3, S, S), and those of their action units (B, 2, U); it needs a `unit_head`."""
+        assert self.unit_head is not None, "a network without a head for action units"
+        self.check(maps)
+        features = self.forward_features(self.normalise(maps))
+        return self.forward_head(features), self.unit_head(features)
 
     def loss(
         self,

@@ -1,6 +1,6 @@
 """Maps -> scores, by torch or by ONNX Runtime; both give the same answers.
 
-Axes: n maps, S map size, C classes
+Axes: n maps, S map size, C classes, U action units
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,6 +15,7 @@ from epir.core.config import from_dict
 from epir.core.errors import CheckpointError, ConfigError, MissingExtra
 from epir.flow.recipe import FlowRecipe
 from epir.models.folder import ModelConfig, load_network, read_config
+from epir.models.units import over_views
 from epir.reports.tokens import Tokens
 
 
@@ -29,6 +30,9 @@ class Backend(Protocol):
 
     def scores(self, maps: np.ndarray) -> np.ndarray:
         """Uncalibrated scores (n, C) of maps (n, 3, S, S)."""
+
+    def scores_and_units(self, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Uncalibrated scores (n, C), and logits (n, 3, U) of the action units where the model has a head for them."""
 
     def tokens(self, maps: np.ndarray) -> Sequence[Tokens | None]:
         """What was merged and selected in each map, where the model can tell."""
@@ -51,6 +55,12 @@ class TorchBackend:
         from epir.training.fit import predict
 
         return predict(self.network, maps, **self.config.views)
+
+    def scores_and_units(self, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Uncalibrated scores (n, C), and logits (n, 3, U) of the action units where the model has a head for them."""
+        from epir.training.fit import predict_with_units
+
+        return predict_with_units(self.network, maps, **self.config.views)
 
     def tokens(self, maps: np.ndarray) -> Sequence[Tokens | None]:
         """What was merged and selected in each map; None for models without tokens."""
@@ -84,22 +94,41 @@ class OnnxBackend:
         """The size of its maps."""
         return int(self.config.settings["map_size"])
 
+    def run(self, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Logits (n, C) of maps (n, 3, S, S), and those of their action units (n, 2, U) where the graph has them."""
+        logits, *units = self.session.run(None, {"maps": np.ascontiguousarray(maps, np.float32)})
+        return logits, units[0] if units else None
+
     def logits(self, maps: np.ndarray) -> np.ndarray:
         """Logits (n, C) of maps (n, 3, S, S)."""
-        return self.session.run(None, {"maps": np.ascontiguousarray(maps, np.float32)})[0]
+        return self.run(maps)[0]
 
     def scores(self, maps: np.ndarray) -> np.ndarray:
         """Uncalibrated scores (n, C) of maps (n, 3, S, S)."""
-        import torch
+        return np.mean([softmax(self.logits(each), axis=-1) for each in _views(maps, **self.config.views)], axis=0)
 
-        from epir.training.augment import views
-
-        seen = views(torch.from_numpy(np.array(maps, np.float32)), **self.config.views)
-        return np.mean([softmax(self.logits(each.numpy()), axis=-1) for each in seen], axis=0)
+    def scores_and_units(self, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Uncalibrated scores (n, C), and logits (n, 3, U) of the action units where the graph has them."""
+        if not self.config.units:
+            return self.scores(maps), None
+        wanted = self.config.views
+        found = [self.run(each) for each in _views(maps, mirror=True, shift=wanted["shift"])]
+        counted = found if wanted["mirror"] else found[: len(found) // 2]
+        scores = np.mean([softmax(logits, axis=-1) for logits, _ in counted], axis=0)
+        return scores, over_views(np.stack([units for _, units in found if units is not None]))
 
     def tokens(self, maps: np.ndarray) -> Sequence[Tokens | None]:
         """Nothing: the exported graph gives logits alone."""
         return [None] * len(maps)
+
+
+def _views(maps: np.ndarray, *, mirror: bool, shift: int) -> list[np.ndarray]:
+    """The maps (n, 3, S, S) as one may also see them; mirror images come last."""
+    import torch
+
+    from epir.training.augment import views
+
+    return [each.numpy() for each in views(torch.from_numpy(np.array(maps, np.float32)), mirror=mirror, shift=shift)]
 
 
 def onnx_runtime() -> Any:

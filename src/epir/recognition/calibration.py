@@ -114,6 +114,7 @@ class HeldOut:
     folds: int = 0  # 0: other people
     clips: int = 0  # of the other people
     people: int = 0
+    units: dict[str, Any] | None = None  # notes on the calibration of action units, where the model has a head for them
 
     def to_notes(self) -> dict[str, Any]:
         """Who was held out, for the notes of a model folder."""
@@ -122,14 +123,32 @@ class HeldOut:
 
 def calibrate_by_folds(run: Any, classes: Sequence[str], folds: int) -> HeldOut:
     """What a finished run of grouped folds says."""
-    return HeldOut(run.scores["strict"], calibrate(run.predictions, classes), folds=folds)
+    from epir.models.folder import find_folder, read_config
+    from epir.models.units import UnitCalibration
+    from epir.recognition.unit_calibration import calibrate_units_by_folds
+
+    start = run.experiment.training.start
+    before = UnitCalibration.of_notes(read_config(find_folder(start)).notes if start is not None else {})
+    fitted = calibrate_units_by_folds(run.folds, before)
+    return HeldOut(
+        run.scores["strict"],
+        calibrate(run.predictions, classes),
+        folds=folds,
+        units=None if fitted is None else fitted.to_notes(),
+    )
 
 
 def calibrate_on_others(network: Any, others: EvaluationSet, *, mirror: bool, shift: int) -> HeldOut:
     """Scores and calibration on other people; each half of them is scored under the temperature of the other half."""
-    from epir.training.fit import predict
+    from epir.recognition.unit_calibration import calibrate_units
+    from epir.training.fit import predict_with_units
 
-    scores = predict(network, read_maps(others.samples), mirror=mirror, shift=shift)  # (n, C)
+    scores, logits = predict_with_units(network, read_maps(others.samples), mirror=mirror, shift=shift)  # (n, C)
+    fitted = None
+    if logits is not None:
+        clips = others.clips
+        annotations = [clip.extra.get("action_units", "") for clip in clips]
+        fitted = calibrate_units(logits, annotations, [clip.person for clip in clips])
     people = sorted({sample.clip.person for sample in others.samples})
     half = {person: str(number % 2) for number, person in enumerate(people)}
     predictions = []
@@ -154,6 +173,7 @@ def calibrate_on_others(network: Any, others: EvaluationSet, *, mirror: bool, sh
         calibrate(predictions, others.classes),
         clips=len(predictions),
         people=len(people),
+        units=None if fitted is None else fitted.to_notes(),
     )
 
 

@@ -1,7 +1,10 @@
 """The model card: what a model was made of, how well it does, and what it must not be used for."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from epir.core.facs import UNITS
 
 RESPONSIBLE_USE = "docs/responsible-use.md"
 START_NOTE = " Strict as far as the weights that training started from have never seen these people."
@@ -9,16 +12,12 @@ START_NOTE = " Strict as far as the weights that training started from have neve
 
 def model_card(settings: Any, classes: Sequence[str], notes: Mapping[str, Any], *, note: str = "") -> str:
     """The README.md of a model folder, for `notes` as `epir train` writes them, with a `note` of the user's own."""
-    data, strict, calibration = notes["data"], notes["strict"], notes["calibration"]
+    data, strict = notes["data"], notes["strict"]
     low, high = strict["uf1_interval"]
     corpora = ", ".join(f"{name} ({count} clips)" for name, count in data["corpora"].items())
     words = ", ".join(f"{name} ({data['classes'].get(name, 0)})" for name in classes)
     started = notes["training"].get("start")
-    return f"""---
-library_name: epir
-tags: [micro-expression, facial-expression, optical-flow]
----
-
+    return f"""{header(data["corpora"], notes.get("license"))}
 # {settings.name}: micro-expressions from the motion between onset and apex
 
 Classes: {", ".join(classes)}. Input: maps of u, v and strain, {settings.map_size} x {settings.map_size}.
@@ -45,15 +44,8 @@ Confusion, strict (rows are the truth):
 
 {_whose(notes)}
 
-## Calibration
-
-Temperature {calibration["temperature"]:g}, fitted on the held-out people. Expected calibration error: \
-{_number(calibration["error_before"])} without a temperature, {_number(calibration["error_after"])} with one (each \
-{"fold" if "folds" in calibration else "half of them"} under the temperature that fits the others). Answers whose \
-best score is below {calibration["threshold"]:g} are given as `uncertain`: {_share(calibration["answered"])} of the \
-held-out clips get an answer, and {_share(calibration["right"])} of these answers are right (strict).
-
-{_section(note)}## Limits
+{_calibration(notes)}
+{_units(notes)}{_section(note)}## Limits
 
 - It knows {data["people"]} people. On other ages, skin colours, cameras, light and ways to show a feeling it may do \
 worse; measure it on yours.
@@ -66,6 +58,92 @@ worse; measure it on yours.
 Ask the people you film. Do not use it to detect lies, or to infer emotions at work or at school. Read \
 `{RESPONSIBLE_USE}` of epir before you use it on anybody.
 """
+
+
+def header(corpora: Mapping[str, int], license_name: str | None = None) -> str:
+    """The fields that the Hugging Face hub reads.
+
+    Weights that have seen synthetic faces only are under epir's own licence; for others their maker has to choose one.
+    """
+    own = license_name or ("apache-2.0" if set(corpora) == {"synthetic"} else "other")
+    return f"""---
+license: {own}
+language: en
+library_name: epir
+pipeline_tag: video-classification
+tags:
+- micro-expression
+- facial-expression
+- facial-action-units
+- optical-flow
+- vision-transformer
+datasets:
+{chr(10).join(f"- {name}" for name in sorted(corpora))}
+metrics:
+- f1
+- recall
+- accuracy
+---
+"""
+
+
+def _calibration(notes: Mapping[str, Any]) -> str:
+    """The section on what scores mean; that of real people first, where the temperature comes from them."""
+    own = notes["calibration"]
+    real = notes.get("real_people")
+    fitted = f"{own['temperature']:g}"
+    about = f"Temperature {fitted}, fitted on the held-out people"
+    about = f"On the held-out people above, {fitted} fits" if real else about
+    return f"""## Calibration
+
+{_real_people(real, notes) if real else ""}{about}. Expected calibration error: \
+{_number(own["error_before"])} without a temperature, {_number(own["error_after"])} with one (each \
+{"fold" if "folds" in own else "half of them"} under the temperature that fits the others). Answers whose \
+best score is below {own["threshold"]:g} are given as `uncertain`: {_share(own["answered"])} of the \
+held-out clips get an answer, and {_share(own["right"])} of these answers are right (strict).
+"""
+
+
+def _real_people(real: Mapping[str, Any], notes: Mapping[str, Any]) -> str:
+    synthetic = set(notes["data"]["corpora"]) == {"synthetic"}
+    rows = "\n".join(
+        f"| {each['low']:g} to {each['high']:g} | {each['clips']} | {_share(each['right'])} |"
+        for each in real["reliability"]
+    )
+    corpora = ", ".join(f"{name}: {count} clips" for name, count in real["corpora"].items())
+    return f"""{"Weights: synthetic faces only. " if synthetic else ""}Temperature: {real["temperature"]:g}, fitted on \
+maps of {real["people"]} real people ({corpora}). \
+Expected calibration error there: {_number(real["error_before"])} under the temperature before, \
+{_number(real["error_after"])} now (each corpus under the temperature that fits the others). Of all answers \
+{_share(real["right"])} are right; by best score:
+
+| best score | answers | right (strict) |
+|---|---|---|
+{rows}
+
+"""
+
+
+def _units(notes: Mapping[str, Any]) -> str:
+    """The section on action units, where the model has a head for them."""
+    units = notes.get("units")
+    if not units:
+        return ""
+    return f"""## Action units
+
+Units {", ".join(map(str, UNITS))}, each with its side: a probability that it is present, calibrated on \
+{units["clips"]} clips of people that training has not seen (expected calibration error \
+{_number(units["error_before"])} before, {_number(units["error_after"])} after). For binary decisions `config.json` \
+has a threshold per unit, that of the best F1 on the same people.
+
+"""
+
+
+def replace_calibration(card: str, notes: Mapping[str, Any]) -> str:
+    """The card with its section on calibration written anew; everything else stays, also what a person wrote."""
+    if "calibration" not in notes:
+        return card
+    return re.sub(r"## Calibration\n.*?(?=\n## |\Z)", lambda _: _calibration(notes), card, count=1, flags=re.S)
 
 
 def _section(note: str) -> str:

@@ -80,6 +80,7 @@ def _export(folder: Path, out: Path, *, maps: Sequence[np.ndarray] | np.ndarray,
         copy = OnnxBackend(temporary)
         expected, given = (np.concatenate(each) for each in zip(*_both(original, copy, noise, real), strict=True))
         off = np.abs(expected - given).max(axis=1)  # (n,)
+        expected, given = (each[:, : original.network.settings.classes] for each in (expected, given))
         scores = float(np.abs(softmax(expected, axis=1) - softmax(given, axis=1)).max(axis=1).mean())
         _refuse_misfit(off, scores, int8=int8)
     return Exported(
@@ -98,7 +99,8 @@ def read_metadata(metadata: Mapping[str, str], path: Path) -> ModelConfig:
     """The config of the model in an ONNX file."""
     try:
         config = json.loads(metadata[METADATA])
-        return ModelConfig(config["model"], tuple(config["labels"]), config["notes"])
+        units = tuple(config.get("units", ()))
+        return ModelConfig(config["model"], tuple(config["labels"]), config["notes"], units=units)
     except (KeyError, ValueError, TypeError):
         raise CheckpointError(
             f"{path} does not say which model it is", fix="write it with epir export MODEL --out FILE.onnx"
@@ -126,13 +128,14 @@ def _write(original: TorchBackend, path: Path, *, int8: bool) -> None:
     onnx = _onnx()
     size = original.map_size
     batch = torch.export.Dim("batch", min=1)
+    has_units = original.network.unit_head is not None
     with _quiet(), torch.no_grad():
         program = torch.onnx.export(
-            original.network,
+            _with_units(original.network) if has_units else original.network,
             (torch.zeros(2, 3, size, size),),
             dynamo=True,
             input_names=["maps"],
-            output_names=["logits"],
+            output_names=["logits", "units"] if has_units else ["logits"],
             dynamic_shapes={"maps": {0: batch}},
             opset_version=OPSET,
             verbose=False,
@@ -143,12 +146,29 @@ def _write(original: TorchBackend, path: Path, *, int8: bool) -> None:
         "model": dict(original.config.settings),
         "labels": list(original.config.labels),
         "notes": dict(original.config.notes),
+        "units": list(original.config.units),
     }
     onnx.helper.set_model_props(model, {METADATA: json.dumps(config)})
     if int8:
         _save_int8(model, path)
     else:
         onnx.save_model(model, str(path))
+
+
+def _with_units(network: Any) -> Any:
+    """A network that gives the logits of its action units besides those of the classes."""
+    from torch import Tensor, nn
+
+    class WithUnits(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = network
+
+        def forward(self, maps: Tensor) -> tuple[Tensor, Tensor]:
+            logits, units = self.network.forward_with_units(maps)
+            return logits, units
+
+    return WithUnits().eval()
 
 
 def _save_int8(model: Any, path: Path) -> None:
@@ -172,8 +192,11 @@ def _save_int8(model: Any, path: Path) -> None:
 
 
 def _both(original: TorchBackend, copy: OnnxBackend, *sets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Logits by the original and by its copy, over batches of several sizes."""
+    """Logits by the original and by its copy, those of action units beside them, over batches of several sizes."""
     import torch
+
+    def joined(logits: np.ndarray, units: np.ndarray | None) -> np.ndarray:
+        return logits if units is None else np.concatenate([logits, units.reshape(len(units), -1)], axis=1)
 
     for maps in sets:
         start = 0
@@ -182,8 +205,16 @@ def _both(original: TorchBackend, copy: OnnxBackend, *sets: np.ndarray) -> Itera
             if not len(part):
                 break
             with torch.no_grad():
-                yield original.network(torch.from_numpy(np.array(part))).numpy(), copy.logits(part)
+                yield joined(*_run(original.network, torch.from_numpy(np.array(part)))), joined(*copy.run(part))
             start += count
+
+
+def _run(network: Any, maps: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Logits (n, C) by torch, and those of the action units (n, 2, U) where the network has a head for them."""
+    if network.unit_head is None:
+        return network(maps).numpy(), None
+    logits, units = network.forward_with_units(maps)
+    return logits.numpy(), units.numpy()
 
 
 def _onnx() -> Any:

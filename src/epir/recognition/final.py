@@ -206,6 +206,7 @@ def _notes(sets: Sequence[MapSet], clips: EvaluationSet, training: Any, held_out
         "mirror": training.mirror_at_prediction,
         "shift": training.shift_at_prediction,
         "calibration": {**asdict(calibration), **held_out.to_notes()},
+        **({"units": held_out.units} if held_out.units else {}),
         "protocol": clips.protocol,
         "strict": {name: strict[name] for name in ("uf1", "uar", "accuracy", "uf1_interval", "confusion")},
         "data": {

@@ -29,8 +29,9 @@ from epir.frames.reader import ASSUMED_RATE, Frame, Frames
 from epir.frames.video import VideoFrames
 from epir.maps.workers import one_thread
 from epir.models.folder import find_folder
+from epir.models.units import PRESENT, UnitCalibration
 from epir.recognition import caution
-from epir.recognition.answer import NOT_FOUND, UNCERTAIN, Answer, Evidence
+from epir.recognition.answer import NOT_FOUND, UNCERTAIN, ActionUnit, Answer, Evidence
 from epir.recognition.backend import Backend, open_backend, read_recipe
 from epir.recognition.calibration import with_temperature
 from epir.recognition.onepass import OnePass, Seen
@@ -103,6 +104,7 @@ class Recognizer:
         if detector is not None:
             self.recipe = replace(self.recipe, face=replace(self.recipe.face, detector=detector))
         self.temperature = float(notes.get("temperature", 1.0))
+        self.unit_calibration = UnitCalibration.of_notes(notes)
         own = float(notes.get("threshold", self.settings.threshold))
         self.settings = replace(self.settings, threshold=own if threshold is None else threshold)
         self.spotting = SpottingSettings(face=self.recipe.face, sensitivity=sensitivity)
@@ -369,9 +371,11 @@ class Recognizer:
 
     def _answer_batch(self, looked: Sequence[Looked], name: str, fps: float | None) -> list[Answer]:
         maps = np.stack([each.map for each in looked])  # (n, 3, S, S)
-        scores = with_temperature(self.backend.scores(maps), self.temperature)  # (n, C)
+        plain, logits = self.backend.scores_and_units(maps)
+        scores = with_temperature(plain, self.temperature)  # (n, C)
+        units_of = self._units(logits, len(maps))
         answers = []
-        for each, row, tokens in zip(looked, scores, self.backend.tokens(maps), strict=True):
+        for each, row, tokens, units in zip(looked, scores, self.backend.tokens(maps), units_of, strict=True):
             sure = float(row.max()) >= self.threshold and each.moved[1] >= self.settings.hardly_moved
             sure = sure and (each.probability is None or each.probability >= self.settings.least_probability)
             onset, apex, offset = each.span.onset, each.span.apex, each.span.offset
@@ -390,11 +394,24 @@ class Recognizer:
                     track=each.span.track,
                     probability=None if each.probability is None else round(each.probability, 4),
                     warnings=tuple([*each.words, *caution.about_motion(*each.moved, self.settings)]),
+                    units=units,
                     map=each.map,
                     tokens=tokens,
                     evidence=each.evidence,
                 )
             )
+        return answers
+
+    def _units(self, logits: np.ndarray | None, count: int) -> list[tuple[ActionUnit, ...]]:
+        """The action units of each map from logits (n, 3, U), the most probable first; none without a head for them."""
+        if logits is None:
+            return [()] * count
+        probabilities = self.unit_calibration.probabilities(logits)  # (n, 3, U)
+        sides, numbers = self.unit_calibration.sides(logits), self.backend.config.units
+        answers = []
+        for row, sided in zip(probabilities[:, PRESENT], sides.tolist(), strict=True):
+            units = [ActionUnit(*each[:2], round(float(each[2]), 4)) for each in zip(numbers, sided, row, strict=True)]
+            answers.append(tuple(sorted(units, key=lambda unit: -unit.probability)))
         return answers
 
 

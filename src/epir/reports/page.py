@@ -16,7 +16,7 @@ from epir.core.table import latex_tables, markdown_tables
 from epir.evaluation.comparison import refuse_different, score_columns
 from epir.evaluation.scores import Column
 from epir.evaluation.store import CONFIG, Run, open_run
-from epir.evaluation.table import COLUMN_NAMES, score_text
+from epir.evaluation.table import COLUMN_NAMES, score_text, units_table
 from epir.reports import sections
 from epir.reports.charts import chart_figure
 from epir.reports.figures import draw_chart, draw_confusions, draw_examples, draw_integration, draw_people, save_figures
@@ -189,6 +189,8 @@ def run_parts(run: Run, sources: Sources, *, faces: bool, number: int) -> list[P
         (f"learning{end}", "Learning", sections.learning_part(run)),
         (f"hardest{end}", "Hardest clips", sections.hardest_part(run)),
     ]
+    units = units_table(run)
+    parts += [(f"units{end}", "Action units", html_table(units))] if units else []
     if number <= MOST_PICTURED:
         pictures = sections.tokens_part(run, sources, faces=faces, prefix=f"r{number}p")
     else:

@@ -19,6 +19,7 @@ from epir.evaluation.table import (
     score_row,
     score_table,
     score_text,
+    units_table,
 )
 from epir.reports.results import class_counts, confusions, hardest
 from epir.reports.series import is_ladder, run_titles, sweep_of
@@ -51,6 +52,7 @@ def all_tables(runs: Sequence[Run]) -> list[Table]:
     tables += [paired_table(runs)] if len(runs) > 1 else []
     tables.append(data_table(runs[0]))
     tables += [class_table(runs[0]), seed_table(runs[0]), hardest_table(runs[0])] if len(runs) == 1 else []
+    tables += [units_table(run) for run in runs]
     tables.append(cost_table(runs))
     return [table for table in tables if table is not None]
 

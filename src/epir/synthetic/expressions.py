@@ -97,7 +97,7 @@ class Expression:
 
     @property
     def units(self) -> str:
-        """The action units as annotators write them: `4+L14`."""
+        """The action units as annotators write them: `4+L14`, where left is the person's."""
         return "+".join(f"{_side(action)}{action.unit}" for action in self.actions)
 
     @property
@@ -107,9 +107,10 @@ class Expression:
 
 
 def _side(action: Action) -> str:
+    """The letter of a one-sided action: the person's left is on the right of the picture."""
     if action.left < 0.4 * action.right:
-        return "R"
-    return "L" if action.right < 0.4 * action.left else ""
+        return "L"
+    return "R" if action.right < 0.4 * action.left else ""
 
 
 @cache

@@ -1,41 +1,45 @@
-"""Action units as a second thing to learn: what moved, besides what it means.
+"""Annotated action units as a second thing to learn: what moved, besides what it means.
 
-An annotation such as `4+L14` names them. A linear layer on the features of a network tells which are there; it shapes
-the features and is thrown away with the end of training. A clip without an annotation says nothing about them.
+An annotation such as `4+L14` names them (`epir.core.facs`); the head that learns them (`epir.models.units`) stays with
+the network. A clip without an annotation says nothing about them, and a unit that is not there nothing about sides.
+A unit without a letter is on both sides, as [FACS] has it, if any annotation of the clips has a letter; if none has,
+the annotators did not write down sides, and nothing is learnt about them.
 
-Axes: n clips, U action units, F features
+Axes: n clips, U action units
 """
 
-import re
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
-UNITS = (1, 2, 4, 5, 6, 7, 9, 10, 12, 14, 15, 16, 17, 18, 20, 23, 24, 25, 26, 28, 38)
-NONE = [float("nan")] * len(UNITS)
+from epir.core.facs import UNITS, names_a_side, parse_units
+from epir.models.units import LEFT, PRESENT, RIGHT
+
+UNKNOWN = float("nan")
 
 
 def read_units(annotations: Sequence[str]) -> Tensor:
-    """Which units each annotation names, (n, U): 1 there, 0 not; rows of NaN where nothing is annotated."""
-    rows = [[float(unit in _numbers(text)) for unit in UNITS] if _numbers(text) else NONE for text in annotations]
-    return torch.tensor(rows).reshape(len(annotations), len(UNITS))
+    """What each annotation says of each unit, (n, U, 3): there, on the left, on the right; NaN where it does not say.
+
+    The sides are those of the person, and are given for units that are there alone.
+    """
+    sided = any(map(names_a_side, annotations))
+    truth = torch.full((len(annotations), len(UNITS), 3), UNKNOWN)
+    for row, annotation in zip(truth, annotations, strict=True):
+        found = parse_units(annotation)
+        if not found:
+            continue
+        row[:, PRESENT] = 0.0
+        for column, unit in enumerate(UNITS):
+            if unit in found:
+                side = found[unit]
+                row[column, PRESENT] = 1.0
+                if sided:
+                    row[column, LEFT], row[column, RIGHT] = float(side != "right"), float(side != "left")
+    return truth
 
 
-def _numbers(annotation: str) -> set[int]:
-    return {int(digits) for digits in re.findall(r"\d+", annotation)}
-
-
-class UnitHead(nn.Module):
-    """Tells action units by features, and says how wrong it was."""
-
-    def __init__(self, features: int) -> None:
-        super().__init__()
-        self.layer = nn.Linear(features, len(UNITS))
-
-    def loss(self, features: Tensor, truth: Tensor) -> Tensor:
-        """Binary cross-entropy over the annotated clips, for features (B, F) and units (B, U)."""
-        known = ~truth[:, 0].isnan()
-        logits = self.layer(features[known])
-        return functional.binary_cross_entropy_with_logits(logits, truth[known]) if known.any() else logits.sum()
+def in_mirror(truth: Tensor, mirrored: Tensor) -> Tensor:
+    """The truth (B, U, 3) of clips of which some (B,) are seen in a mirror: left and right change places there."""
+    return torch.where(mirrored.view(-1, 1, 1), truth[..., [PRESENT, RIGHT, LEFT]], truth)

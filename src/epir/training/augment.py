@@ -13,11 +13,20 @@ from epir.models.network import standardised
 from epir.training.recipe import TrainingSettings
 
 
-def augment(maps: Tensor, settings: TrainingSettings, generator: torch.Generator) -> Tensor:
-    """Randomly changed copies of maps (B, 3, S, S), as the recipe has it."""
+def draw_mirrored(count: int, settings: TrainingSettings, generator: torch.Generator) -> Tensor:
+    """Which of so many clips are seen in the mirror, (B,) of bool."""
+    if not settings.mirror:
+        return torch.zeros(count, dtype=torch.bool, device=generator.device)
+    return torch.rand(count, generator=generator, device=generator.device) < settings.mirror
+
+
+def augment(
+    maps: Tensor, settings: TrainingSettings, generator: torch.Generator, *, in_mirror: Tensor | None = None
+) -> Tensor:
+    """Randomly changed copies of maps (B, 3, S, S), as the recipe has it; who is `in_mirror` (B,) may be given."""
     if settings.mirror:
-        chosen = torch.rand(len(maps), 1, 1, 1, generator=generator, device=maps.device) < settings.mirror
-        maps = torch.where(chosen, mirrored(maps), maps)
+        chosen = draw_mirrored(len(maps), settings, generator) if in_mirror is None else in_mirror
+        maps = torch.where(chosen.view(-1, 1, 1, 1), mirrored(maps), maps)
     if settings.shift:
         span = 2 * settings.shift + 1
         steps = torch.randint(span, (2, len(maps)), generator=generator, device=maps.device) - settings.shift

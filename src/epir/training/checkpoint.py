@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from epir.core.config import digest, to_dict
 from epir.core.errors import CheckpointError
@@ -21,7 +21,7 @@ from epir.training.data import LabelledMaps
 from epir.training.optimiser import AveragedModel
 from epir.training.recipe import TrainingSettings
 
-FORMAT = "epir-training/1"
+FORMAT = "epir-training/2"  # 1 kept the head for action units apart from the network
 
 
 @dataclass
@@ -33,7 +33,6 @@ class Checkpoint:
     delivered: AveragedModel
     generator: torch.Generator  # of batches and augmentation
     losses: list[float]  # one per finished epoch
-    unit_head: nn.Module | None = None  # of the auxiliary loss
     step: int = 0
 
     def save(self, path: Path, name: str) -> None:
@@ -69,8 +68,6 @@ class Checkpoint:
         tensors = {f"model.{key}": tensor for key, tensor in self.model.state_dict().items()}
         if self.delivered.network is not self.model:
             tensors |= {f"average.{key}": tensor for key, tensor in self.delivered.network.state_dict().items()}
-        if self.unit_head is not None:
-            tensors |= {f"unit_head.{key}": tensor for key, tensor in self.unit_head.state_dict().items()}
         for number, parts in state.items():
             tensors |= {f"optimiser.{number}.{key}": tensor for key, tensor in parts.items()}
         tensors |= {"random.batches": self.generator.get_state(), "random.dropout": torch.get_rng_state()}
@@ -82,8 +79,6 @@ class Checkpoint:
         self.model.load_state_dict(_under(saved, "model."))
         if self.delivered.network is not self.model:
             self.delivered.network.load_state_dict(_under(saved, "average."))
-        if self.unit_head is not None:
-            self.unit_head.load_state_dict(_under(saved, "unit_head."))
         self.delivered.steps = self.step
         parts: dict[int, dict[str, Tensor]] = {}
         for key, tensor in _under(saved, "optimiser.").items():

@@ -1,6 +1,6 @@
 """Clips -> tensors: the maps and labels that training is given, and the order in which it sees them.
 
-Axes: n clips, S map size, C classes
+Axes: n clips, S map size, C classes, U action units
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ class LabelledMaps:
     maps: Tensor  # (n, 3, S, S) float32
     labels: Tensor  # (n,) int64, numbers of classes
     classes: tuple[str, ...]
-    units: Tensor | None = None  # (n, U) action units, where they are annotated
+    units: Tensor | None = None  # (n, U, 3) action units and their sides, NaN where they are not annotated
 
     def __post_init__(self) -> None:
         assert len(self.maps) == len(self.labels), "one label per map"

@@ -1,6 +1,6 @@
 """The training loop: it sees the clips that it is given and nothing else; `predict` predicts once.
 
-Axes: n clips, B clips of a batch, S map size, C classes
+Axes: n clips, B clips of a batch, S map size, C classes, U action units, V views of a map
 """
 
 import time
@@ -16,9 +16,11 @@ from torch import Tensor, nn
 from epir.core.errors import ConfigError, TrainingError
 from epir.core.progress import Progress, Silent
 from epir.core.seeds import stream_seed
+from epir.models.folder import UNIT_HEAD
 from epir.models.network import AuxiliaryLoss, Network
-from epir.training.action_units import UnitHead
-from epir.training.augment import augment, mixtures, views
+from epir.models.units import PRESENT, UnitHead, over_views
+from epir.training.action_units import in_mirror
+from epir.training.augment import augment, draw_mirrored, mixtures, views
 from epir.training.checkpoint import Checkpoint, training_digest
 from epir.training.data import LabelledMaps, shuffled, steps_per_epoch
 from epir.training.optimiser import AveragedModel, learning_rate, make_optimiser, take_step
@@ -78,15 +80,15 @@ def run_epochs(
     maps, labels = clips.maps.to(device), clips.labels.to(device)
     model.normalise.fit(maps)
     weights = clips.class_weights().to(device) if settings.class_weights else None
-    head = _unit_head(model, clips, settings, seed)
-    optimiser = make_optimiser(model, settings, head)
-    delivered = AveragedModel(model, settings, interpolate=inputs.interpolate)
+    new_head = _prepare_unit_head(model, clips, settings, seed)
+    optimiser = make_optimiser(model, settings)
+    delivered = AveragedModel(model, settings, interpolate=inputs.interpolate, new=UNIT_HEAD if new_head else None)
     steps = settings.epochs * steps_per_epoch(len(clips), settings.batch)
     losses: list[float] = []
     began = time.perf_counter()
     progress.start("training", settings.epochs)
     with repeatable(seed, device) as generator:
-        state = Checkpoint(model, optimiser, delivered, generator, losses, head)
+        state = Checkpoint(model, optimiser, delivered, generator, losses)
         name = training_digest(model, clips, settings, seed) if checkpoint is not None else ""
         if checkpoint is not None:
             state.restore(checkpoint, name)
@@ -96,12 +98,14 @@ def run_epochs(
             model.train()
             total = 0.0
             for number, rows in enumerate(shuffled(len(clips), settings.batch, generator)):
-                batch, truth = _with_replay(maps[rows], labels[rows], inputs.replay, generator)
-                seen = augment(batch, settings, generator)  # (B, 3, S, S)
+                own_units = None if clips.units is None else clips.units[rows.cpu()].to(device)
+                batch, truth, units = _with_replay(maps[rows], labels[rows], own_units, inputs.replay, generator)
+                mirrored = draw_mirrored(len(batch), settings, generator)
+                seen = augment(batch, settings, generator, in_mirror=mirrored)  # (B, 3, S, S)
                 if inputs.teacher is not None:
                     seen = torch.cat([seen, _mixed(maps, len(seen), settings, generator)])  # (2B, 3, S, S)
                     truth = inputs.teacher(seen)  # (2B, C)
-                auxiliary = _unit_loss(head, clips, rows, settings.action_units)
+                auxiliary = _unit_loss(model.unit_head, units, mirrored, settings.action_units)
                 loss = model.loss(seen, truth, smoothing=settings.smoothing, weights=weights, auxiliary=auxiliary)
                 value = float(loss.detach())
                 if not np.isfinite(value):
@@ -129,14 +133,16 @@ def run_epochs(
 
 
 def _with_replay(
-    maps: Tensor, labels: Tensor, replay: LabelledMaps | None, generator: torch.Generator
-) -> tuple[Tensor, Tensor]:
-    """A batch, and as many synthetic clips drawn at random after it."""
+    maps: Tensor, labels: Tensor, units: Tensor | None, replay: LabelledMaps | None, generator: torch.Generator
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """A batch (maps, labels, units where there are any), and as many synthetic clips drawn at random after it."""
     if replay is None:
-        return maps, labels
+        return maps, labels, units
     rows = torch.randint(len(replay), (len(labels),), generator=generator, device=generator.device).cpu()
     others, truth = replay.maps[rows].to(maps.device), replay.labels[rows].to(maps.device)
-    return torch.cat([maps, others]), torch.cat([labels, truth])
+    if units is not None and replay.units is not None:
+        units = torch.cat([units, replay.units[rows].to(maps.device)])
+    return torch.cat([maps, others]), torch.cat([labels, truth]), units
 
 
 def _mixed(maps: Tensor, count: int, settings: TrainingSettings, generator: torch.Generator) -> Tensor:
@@ -147,22 +153,30 @@ def _mixed(maps: Tensor, count: int, settings: TrainingSettings, generator: torc
 
 
 @torch.no_grad()
-def _unit_head(model: Network, clips: LabelledMaps, settings: TrainingSettings, seed: int) -> UnitHead | None:
-    """A head for action units, where the recipe wants them and the clips have them; its weights come from the seed."""
-    if not settings.action_units or clips.units is None:
-        return None
+def _prepare_unit_head(model: Network, clips: LabelledMaps, settings: TrainingSettings, seed: int) -> bool:
+    """Give the model a head for action units where the recipe and the clips have them, and say whether it is a new one.
+
+    A head that the model has already is trained on. Where no units are learnt the model loses it, for it would not fit
+    the features that move on without it. The first weights of a new head come from the seed.
+    """
+    if not settings.action_units or clips.units is None or clips.units[..., PRESENT].isnan().all():
+        model.unit_head = None
+        return False
+    if model.unit_head is not None:
+        return False
     model.eval()
     device = next(model.parameters()).device
     width = model.forward_features(model.normalise(clips.maps[:1].to(device))).shape[1]
     with repeatable(stream_seed(seed, "head for action units"), torch.device("cpu")):
-        return UnitHead(width).to(device)
+        model.unit_head = UnitHead(width).to(device)
+    return True
 
 
-def _unit_loss(head: UnitHead | None, clips: LabelledMaps, rows: Tensor, weight: float) -> AuxiliaryLoss | None:
-    """The loss of the action units of the clips `rows`, which come first in their batch."""
-    if head is None or clips.units is None:
+def _unit_loss(head: UnitHead | None, units: Tensor | None, mirrored: Tensor, weight: float) -> AuxiliaryLoss | None:
+    """The loss of the action units (B, U, 3) of the clips that come first in a batch, some (B,) seen in the mirror."""
+    if head is None or units is None:
         return None
-    truth = clips.units[rows.cpu()].to(rows.device)  # (B, U)
+    truth = in_mirror(units, mirrored[: len(units)])
     return lambda features: weight * head.loss(features[: len(truth)], truth)
 
 
@@ -181,6 +195,30 @@ def predict(model: Network, maps: Tensor | np.ndarray, *, mirror: bool = True, s
         answer = model(torch.cat(seen)).softmax(-1)
         parts.append(answer.unflatten(0, (len(seen), -1)).mean(0))  # (B, C)
     return torch.cat(parts).cpu().numpy()
+
+
+@torch.no_grad()
+def predict_with_units(
+    model: Network, maps: Tensor | np.ndarray, *, mirror: bool = True, shift: int = 0
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Probabilities (n, C) as `predict` gives them, and uncalibrated logits (n, 3, U) of the action units.
+
+    They are: present, and if so on the person's left and right (`epir.models.units`); None without a head for them.
+    """
+    if model.unit_head is None:
+        return predict(model, maps, mirror=mirror, shift=shift), None
+    device = next(model.parameters()).device
+    model.eval()
+    tensor = maps if isinstance(maps, Tensor) else torch.from_numpy(np.array(maps, dtype=np.float32))
+    scores = [np.zeros((0, model.settings.classes), np.float32)]
+    units = [np.zeros((0, 3, len(model.unit_head.units)), np.float32)]
+    for batch in tensor.split(PREDICTION_BATCH) if len(tensor) else ():
+        seen = views(batch.to(device), mirror=True, shift=shift)  # the sides need the mirror in any case
+        logits, own = model.forward_with_units(torch.cat(seen))  # (VB, C), (VB, 2, U)
+        answer = logits.softmax(-1).unflatten(0, (len(seen), -1))  # (V, B, C)
+        scores.append((answer if mirror else answer[: len(seen) // 2]).mean(0).cpu().numpy())
+        units.append(over_views(own.unflatten(0, (len(seen), -1)).cpu().numpy()))
+    return np.concatenate(scores), np.concatenate(units)
 
 
 def find_device(name: str) -> torch.device:

@@ -10,8 +10,8 @@ from epir.models.network import Network
 from epir.training.recipe import TrainingSettings
 
 
-def make_optimiser(model: Network, settings: TrainingSettings, *others: nn.Module | None) -> torch.optim.Optimizer:
-    """Adam or AdamW over the model and other modules, such as an auxiliary head.
+def make_optimiser(model: Network, settings: TrainingSettings) -> torch.optim.Optimizer:
+    """Adam or AdamW over the model.
 
     Only weight matrices decay: not biases, norms, positions, the class token and temperatures, which also have a
     learning rate of their own (`scale`, a factor on the schedule).
@@ -25,9 +25,6 @@ def make_optimiser(model: Network, settings: TrainingSettings, *others: nn.Modul
             plain.append(parameter)
         else:
             decaying.append(parameter)
-    for module in others:
-        for parameter in module.parameters() if module is not None else ():
-            (decaying if parameter.ndim >= 2 else plain).append(parameter)
     groups = [
         {"params": decaying, "weight_decay": settings.weight_decay, "scale": 1.0},
         {"params": plain, "weight_decay": 0.0, "scale": 1.0},
@@ -65,18 +62,22 @@ class AveragedModel:
 
     `ema`: a moving average over all steps, quick at first so that the random start is forgotten. `last`: the mean of
     the weights after each of the last epochs. Running statistics of a network are averaged like its weights. With
-    `interpolate`, the delivered weights are moved back towards the first ones by that share of the way.
+    `interpolate`, the delivered weights are moved back towards the first ones by that share of the way; those of a
+    `new` part, whose names begin so, are not, as it began with random ones.
 
     [WiSE-FT] Wortsman et al. 2022, Robust fine-tuning of zero-shot models, arXiv:2109.01903
     """
 
-    def __init__(self, model: Network, settings: TrainingSettings, *, interpolate: float = 0.0) -> None:
+    def __init__(
+        self, model: Network, settings: TrainingSettings, *, interpolate: float = 0.0, new: str | None = None
+    ) -> None:
         self.settings = settings
         self.network = model if settings.averaging == "none" else copy.deepcopy(model).requires_grad_(False)
         self.steps = 0
         self.interpolate = interpolate
         start = model.state_dict() if interpolate else {}
-        self._start = {name: tensor.detach().clone() for name, tensor in start.items()}
+        kept = [name for name in start if new is None or not name.startswith(new)]
+        self._start = {name: start[name].detach().clone() for name in kept}
 
     @torch.no_grad()
     def current(self) -> Network:
@@ -85,7 +86,7 @@ class AveragedModel:
             return self.network
         network = copy.deepcopy(self.network)
         for name, tensor in network.state_dict().items():
-            if tensor.is_floating_point():
+            if tensor.is_floating_point() and name in self._start:
                 tensor.lerp_(self._start[name].to(tensor.device), self.interpolate)
         return network
 

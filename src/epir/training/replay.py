@@ -33,7 +33,8 @@ def _make(count: int, number: int, classes: tuple[str, ...], size: int) -> Label
     from epir.synthetic.maps import DIRECT, synthetic_maps
 
     made = synthetic_maps(count, DIRECT, seed=SEED, classes=number, size=size)
-    return LabelledMaps.of(made.maps, [clip.emotion for clip in made.clips], classes)
+    units = [clip.extra["action_units"] for clip in made.clips]
+    return LabelledMaps.of(made.maps, [clip.emotion for clip in made.clips], classes, units)
 
 
 def _list_of(classes: tuple[str, ...]) -> int | None:

@@ -16,6 +16,8 @@ from epir.faces.tracking import NO_FACE, TOO_SMALL
 from epir.frames.picture import read_picture
 from epir.frames.reader import open_frames
 from epir.recognition.answer import Answer
+from epir.recognition.real_people import NOTES as REAL_PEOPLE
+from epir.recognition.real_people import quotable
 from epir.recognition.recognizer import Recognizer
 from epir.reports.pictures import jpeg
 from epir.reports.why import (
@@ -57,6 +59,7 @@ def infer_clip(
     result, pictures = answer_output(answer, frames, f"/api/results/{id}/", movements=config["movements"])
     result["model"] = str(recognizer.backend.config.settings.get("name", "epir"))
     result["judged_on"] = calibrated_on(recognizer.backend.config.notes)
+    result["reliability"] = quotable(recognizer.backend.config.notes)
     result["elapsed_s"] = round(time.monotonic() - began, 3)
     return result, pictures
 
@@ -102,9 +105,9 @@ TASKS = {"predict": infer_clip, "live": infer_live, "example": render_example}
 
 
 def calibrated_on(notes: Mapping[str, Any]) -> str:
-    """Whose scores the model was calibrated on: `people`, or `invented people` (synthetic faces only)."""
+    """Whose scores the model was calibrated on: `people`, or `synthetic faces` only."""
     corpora = notes.get("data", {}).get("corpora", {})
-    return "invented people" if set(corpora) == {"synthetic"} else "people"
+    return "synthetic faces" if set(corpora) == {"synthetic"} and REAL_PEOPLE not in notes else "people"
 
 
 def answer_output(answer: Answer, frames: int, url: str, *, movements: int) -> Output:

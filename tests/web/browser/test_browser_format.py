@@ -32,9 +32,15 @@ def test_how_certain_an_answer_is(call):
     assert sure("positive", negative=0.2, positive=0.8) == f"Score 0.80: about 80 of 100 {right}"
     assert sure("positive", negative=0.001, positive=0.999) == f"Score 1.00: nearly all {right}"
     synthetic = call(
-        "certainty", {"label": "positive", "scores": {"positive": 0.8, "negative": 0.2}}, "invented people"
+        "certainty", {"label": "positive", "scores": {"positive": 0.8, "negative": 0.2}}, "synthetic faces"
     )
     assert synthetic.endswith("correct on synthetic faces the model had not seen. Expect fewer on real faces.")
+    known = [{"low": 0.8, "high": 0.9, "clips": 40, "right": 0.775}]
+    answer = {"label": "positive", "scores": {"positive": 0.8, "negative": 0.2}}
+    assert call("certainty", answer, "people", known) == (
+        "Score 0.80: on real people the model had not seen, 78 % of 40 answers with a score from 0.8 to 0.9 were "
+        "correct."
+    )
     assert sure("uncertain", negative=0.45, positive=0.55) == "Most likely positive, but its score is only 0.55."
     assert sure("no micro-expression found") == "No movement was both short and strong enough."
 

@@ -21,7 +21,7 @@ export function showResult(section, id, result, { truth = null, onDelete }) {
     const movement = movements[number] ?? result;
     const rank = number === strongest ? "Strongest" : `Number ${number + 1}`;
     const which = movements.length > 1 ? `${rank} of ${movements.length} movements` : null;
-    head.replaceChildren(...answerHead(movement, which, truth, result.judged_on));
+    head.replaceChildren(...answerHead(movement, which, truth, result));
     head.classList.toggle("alone", head.childElementCount < 2);
     faces.replaceChildren(...(movements.length ? keyFrames(movement, eventOf(movement)) : []));
     curve?.choose(eventOf(movement));
@@ -47,7 +47,7 @@ export function showResult(section, id, result, { truth = null, onDelete }) {
   choose(strongest);
 }
 
-function answerHead(movement, which, truth, calibratedOn) {
+function answerHead(movement, which, truth, { judged_on: calibratedOn, reliability }) {
   const found = movement.label !== NOT_FOUND;
   const shown = truth === "none" ? "no micro-expression" : truth;
   const text = element(
@@ -55,7 +55,7 @@ function answerHead(movement, which, truth, calibratedOn) {
     { class: "answer-text" },
     which && element("p", { class: "which" }, which),
     element("h1", { class: `label ${labelClass(movement.label)}`, id: "result-title", tabindex: "-1" }, title(movement.label)),
-    element("p", { class: "certainty" }, certainty(movement, calibratedOn)),
+    element("p", { class: "certainty" }, certainty(movement, calibratedOn, reliability)),
     truth && element("p", { class: "truth" }, `Truth: this synthetic face shows ${shown}.`),
     warnings(movement.warnings ?? []),
   );

@@ -35,11 +35,16 @@ export function topClass(scores) {
 }
 
 /** One sentence on how certain an answer is. */
-export function certainty(answer, calibratedOn = "people") {
+export function certainty(answer, calibratedOn = "people", reliability = []) {
   const name = topClass(answer.scores);
   if (!name) return "No movement was both short and strong enough.";
   const value = score(answer.scores[name]);
   if (answer.label === UNCERTAIN) return `Most likely ${name}, but its score is only ${value}.`;
+  const known = reliability.find(({ low, high }) => low <= answer.scores[name] && (answer.scores[name] < high || high === 1));
+  if (known) {
+    const right = Math.round(100 * known.right);
+    return `Score ${value}: on real people the model had not seen, ${right} % of ${known.clips} answers with a score from ${known.low} to ${known.high} were correct.`;
+  }
   const percent = Math.round(100 * answer.scores[name]);
   const share = percent > 98 ? "nearly all" : `about ${percent} of 100`;
   const real = calibratedOn === "people";

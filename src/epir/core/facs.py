@@ -1,0 +1,44 @@
+"""Action units as annotators write them: which units an annotation names, and on which side of the person.
+
+[FACS] Ekman, Friesen and Hager 2002, Facial Action Coding System: a letter before the number is a side (L left, R
+right, A asymmetrical: both sides, one stronger; T and B are the upper and the lower lip alone), a letter from A to E
+after it an intensity.
+
+Units with a doubt about them (`R12 or R14`, `12?`, `ref(24)`, brackets) count as present, each with its own letter.
+"""
+
+import re
+from typing import Literal
+
+Side = Literal["both", "left", "right"]  # of the person, not of the picture
+
+UNITS = (1, 2, 4, 5, 6, 7, 9, 10, 12, 14, 15, 17, 20, 23, 24, 25, 26)  # those that models of epir know
+CD6ME_UNITS = (1, 2, 4, 5, 6, 7, 9, 10, 12, 14, 15, 17)  # those of the cross-corpus benchmark CD6ME
+
+_UNIT = re.compile(r"([A-Za-z]*(?:/[A-Za-z]+)?)(\d+)(?:[A-Ea-e](?:/[A-Ea-e])?(?![A-Za-z]))?")
+
+
+def parse_units(annotation: str) -> dict[int, Side]:
+    """The units that an annotation names, each with its side; empty where it names none.
+
+    >>> parse_units("4+L10")
+    {4: 'both', 10: 'left'}
+    >>> parse_units("(R6 or R12A)+7B")
+    {6: 'right', 12: 'right', 7: 'both'}
+    """
+    found: dict[int, Side] = {}
+    for letters, digits in _UNIT.findall(annotation):
+        side, number = _side(letters), int(digits)
+        found[number] = side if found.get(number, side) == side else "both"
+    return found
+
+
+def names_a_side(annotation: str) -> bool:
+    """Whether a unit of the annotation is one-sided: annotators who never write so do not say anything about sides."""
+    return any(side != "both" for side in parse_units(annotation).values())
+
+
+def _side(letters: str) -> Side:
+    """The side of the letters before a number: those of `R12`, `A/L12`, `AU12` and `AUL12`."""
+    letter = letters.upper().removeprefix("AU").rpartition("/")[2]
+    return "left" if letter == "L" else "right" if letter == "R" else "both"

@@ -1,0 +1,151 @@
+"""Action units against their annotations: the binary F1 of each unit, and the mean over units.
+
+A unit counts as found from a probability on that was fixed beforehand, with the weights. Units that no annotation names
+have no F1 and no part in means; neither have clips without an annotation. The floor is the predictor that finds every
+unit in every clip.
+
+Axes: n clips, U action units, K seeds, P people, R resamplings; the last axis of counts: there and found, there, found
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from epir.core.facs import CD6ME_UNITS, UNITS, parse_units
+from epir.core.seeds import generator
+from epir.evaluation.record import ClipRecord, FoldRecord
+from epir.evaluation.scores import LEVEL, RESAMPLINGS
+from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
+
+MEANS = {"all": UNITS, "cd6me": CD6ME_UNITS}
+
+
+def unit_records(logits: np.ndarray, calibration: UnitCalibration, annotations: Sequence[str]) -> list[dict[str, Any]]:
+    """What the record of a fold keeps of each clip: annotation, calibrated probabilities and the units found."""
+    probabilities = calibration.probabilities(logits)  # (n, 3, U)
+    thresholds = np.array([calibration.threshold(unit) for unit in UNITS])
+    return [
+        {
+            "annotation": annotation,
+            "found": [unit for unit, there in zip(UNITS, row[PRESENT] >= thresholds, strict=True) if there],
+            **{name: _by_unit(row[part]) for name, part in (("present", PRESENT), ("left", LEFT), ("right", RIGHT))},
+        }
+        for annotation, row in zip(annotations, probabilities, strict=True)
+    ]
+
+
+def _by_unit(values: np.ndarray) -> dict[str, float]:
+    return {str(unit): round(float(value), 4) for unit, value in zip(UNITS, values, strict=True)}
+
+
+def unit_scores(records: Sequence[FoldRecord]) -> dict[str, Any] | None:
+    """F1 of every unit and their means, pooled over folds, for all clips and by corpus; None without annotations."""
+    annotated = [(record.seed, clip) for record in records for clip in record.clips if _is_annotated(clip)]
+    if not annotated:
+        return None
+    corpora = sorted({clip.corpus for _, clip in annotated})
+    parts = {corpus: _score([each for each in annotated if each[1].corpus == corpus]) for corpus in corpora}
+    return {
+        **_score(annotated),
+        "without_annotation": len({clip.key for record in records for clip in record.clips if not _is_annotated(clip)}),
+        "parts": parts,
+    }
+
+
+def _is_annotated(clip: ClipRecord) -> bool:
+    return clip.units is not None and bool(parse_units(clip.units["annotation"]))
+
+
+def _score(clips: Sequence[tuple[int, ClipRecord]]) -> dict[str, Any]:
+    counts = counts_by_person(clips)  # (K, P, U, 3)
+    resampled = resample(counts)  # (R, K, U, 3)
+    number = len({clip.key for _, clip in clips})
+    there = counts[0].sum(0)[:, 1]  # (U,)
+    return {
+        "clips": number,
+        "people": counts.shape[1],
+        "units": {
+            str(unit): _unit_score(counts.sum(1)[:, column], resampled[:, :, column], number)
+            for column, unit in enumerate(UNITS)
+        },
+        "mean": {name: _mean_score(counts.sum(1), resampled, _columns(units)) for name, units in MEANS.items()},
+        "always_positive": {
+            name: _rounded(np.mean([_always(there[column], number) for column in _columns(units) if there[column]]))
+            if there[_columns(units)].any()
+            else None
+            for name, units in MEANS.items()
+        },
+    }
+
+
+def counts_by_person(clips: Sequence[tuple[int, ClipRecord]]) -> np.ndarray:
+    """Counts (K, P, U, 3) of units that are there and found, there, and found, for each seed and person."""
+    seeds = {seed: number for number, seed in enumerate(sorted({seed for seed, _ in clips}))}
+    people = {name: number for number, name in enumerate(sorted({clip.person for _, clip in clips}))}
+    counts = np.zeros((len(seeds), len(people), len(UNITS), 3), dtype=np.int64)
+    for seed, clip in clips:
+        assert clip.units is not None
+        named = parse_units(clip.units["annotation"])
+        there = np.array([unit in named for unit in UNITS])
+        found = np.isin(UNITS, clip.units["found"])
+        counts[seeds[seed], people[clip.person]] += np.stack([there & found, there, found], axis=1)
+    return counts
+
+
+def resample(counts: np.ndarray, *, resamplings: int = RESAMPLINGS) -> np.ndarray:
+    """Counts (R, K, U, 3) of people drawn with replacement from counts (K, P, U, 3)."""
+    people = counts.shape[1]
+    draws = generator(0, "bootstrap over people").multinomial(people, np.full(people, 1 / people), size=resamplings)
+    return np.einsum("rp,kpui->rkui", draws, counts)
+
+
+def unit_f1(counts: np.ndarray) -> np.ndarray:
+    """F1 of counts (..., 3); NaN where the unit is not there at all."""
+    both, there, found = np.moveaxis(counts, -1, 0)
+    return np.where(there > 0, 2 * both / np.maximum(1, there + found), np.nan)
+
+
+def _unit_score(counts: np.ndarray, resampled: np.ndarray, clips: int) -> dict[str, Any]:
+    """The score of one unit from counts (K, 3) and (R, K, 3)."""
+    there = int(counts[0, 1])
+    if not there:
+        return {"there": 0, "found": _rounded(counts[:, 2].mean()), "f1": None, "interval": None, "always": None}
+    return {
+        "there": there,
+        "found": _rounded(counts[:, 2].mean()),
+        "f1": _rounded(unit_f1(counts).mean()),
+        "interval": _interval(unit_f1(resampled).mean(-1)),
+        "always": _rounded(_always(there, clips)),
+    }
+
+
+def _mean_score(counts: np.ndarray, resampled: np.ndarray, columns: Sequence[int]) -> dict[str, Any]:
+    """The mean F1 over the units that occur, from counts (K, U, 3) and (R, K, U, 3)."""
+    occurring = [column for column in columns if counts[0, column, 1]]
+    if not occurring:
+        return {"units": 0, "f1": None, "interval": None}
+    values = np.ma.masked_invalid(unit_f1(resampled)[:, :, occurring])  # a unit may be missing among the people drawn
+    return {
+        "units": len(occurring),
+        "f1": _rounded(unit_f1(counts)[:, occurring].mean()),
+        "interval": _interval(values.mean(-1).mean(-1).filled(np.nan)),
+    }
+
+
+def _columns(units: Sequence[int]) -> list[int]:
+    return [UNITS.index(unit) for unit in units]
+
+
+def _always(there: int, clips: int) -> float:
+    """F1 of finding a unit in every clip."""
+    return 2 * there / (there + clips)
+
+
+def _interval(values: np.ndarray) -> list[float]:
+    low, high = np.nanquantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return [_rounded(low), _rounded(high)]
+
+
+def _rounded(value: Any) -> float:
+    return round(float(value), 6)
