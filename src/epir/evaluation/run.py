@@ -53,7 +53,7 @@ def evaluate(
 
     `model` is epir by default, `training` names a recipe, `changes` are texts like `training.epochs=30`. With
     `zero_shot` nothing is trained: the `weights` of a model folder (or the shipped ones) predict every clip once. With
-    the `target` units, clips without annotated action units are left out, and training learns units besides the classes.
+    the `target` units, clips without annotated action units are left out, and training learns units besides classes.
     """
     engine, changes = engine or Engine(), tuple(changes)
     named, model = model, model or "epir"
