@@ -1,7 +1,11 @@
 """What every test shares."""
 
+import builtins
+import io
 import os
+import shutil
 import signal
+import subprocess
 from pathlib import Path
 
 import hypothesis
@@ -127,3 +131,89 @@ def files_of(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="session")
 def bytes_in():
     return files_of
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Mounts a disk of so many bytes below tmp_path; skipped where that is not permitted."""
+    mounted = []
+
+    def mount(size, *, read_only=False):
+        place = tmp_path / f"disk{len(mounted)}"
+        place.mkdir()
+        options = f"size={size}" + (",ro" if read_only else "")
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
+        if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode:
+            pytest.skip("a small disk cannot be mounted here: that takes root")
+        mounted.append(place)
+        return place
+
+    yield mount
+    for place in mounted:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@pytest.fixture
+def full_disk(small_disk):
+    """A disk of 64 kB."""
+    return small_disk(65536)
+
+
+class Crash(BaseException):
+    """The process ends here, as if it was killed."""
+
+
+CHANGES = ("rename", "replace", "mkdir", "unlink", "remove", "rmdir", "fsync", "chmod", "truncate", "posix_fallocate")
+
+
+@pytest.fixture
+def crash_at(monkeypatch):
+    """Runs a function that is killed at its n-th operation on files, and says whether it came that far.
+
+    Nothing that happens afterwards reaches the disk: a killed process does not clean up. A file that is opened for
+    writing counts twice: before it is there, and when it is there but empty.
+    """
+
+    def run(number, work):
+        count = 0
+
+        def step():
+            nonlocal count
+            count += 1
+            if count >= number:
+                raise Crash
+
+        def counted(real):
+            def call(*arguments, **options):
+                step()
+                return real(*arguments, **options)
+
+            return call
+
+        def opened(real):
+            def call(file, mode="r", *arguments, **options):
+                if not set(mode) & set("wax+"):
+                    return real(file, mode, *arguments, **options)
+                step()
+                handle = real(file, mode, *arguments, **options)
+                try:
+                    step()
+                except Crash:
+                    handle.close()
+                    raise
+                return handle
+
+            return call
+
+        with monkeypatch.context() as patch:
+            for name in CHANGES:
+                patch.setattr(os, name, counted(getattr(os, name)))
+            for module in (io, builtins):
+                patch.setattr(module, "open", opened(module.open))
+            try:
+                work()
+            except Crash:
+                return True
+        return False
+
+    return run

@@ -136,7 +136,7 @@ def test_maps_that_cannot_be_evaluated_are_refused(epir, small_set, tmp_path, ch
 def test_an_unwritable_run_folder_is_reported(epir, small_set, tmp_path):
     (tmp_path / "run").write_text("a file is in the way")
     code, _, err = epir("evaluate", small_set(), "--protocol", "cde", "--out", tmp_path / "run", *QUICK)
-    assert code == 2 and "cannot write to the run folder" in err and "fix: choose another folder with --out" in err
+    assert code == 2 and "run is a file, not a folder" in err and "fix: choose another name for --out" in err
 
 
 def test_zero_shot_without_weights_is_reported(epir, small_set, tmp_path, monkeypatch):
@@ -214,5 +214,5 @@ def test_an_end_from_outside_leaves_finished_folds_and_no_workers(small_set, tmp
     assert len(workers) == 2 and [path.name for path in out.glob("folds/[!.]*")] == ["smic+0__seed0.json"]
     if way == signal.SIGINT:
         assert process.returncode == 130
-        assert "Interrupted. Run the same command to resume.\n" in printed
+        assert "Interrupted.\nRun the same command to resume.\n" in printed
         assert "Traceback" not in printed and "KeyboardInterrupt" not in printed

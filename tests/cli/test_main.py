@@ -58,5 +58,5 @@ def test_ctrl_c_exits_130_and_leaves_no_half_written_folder(tmp_path):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert said.endswith("Interrupted. Run the same command to resume.\n")
+    assert said.endswith("Interrupted.\nRun the same command to start again.\n")
     assert list(tmp_path.iterdir()) == []

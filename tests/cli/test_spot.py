@@ -89,7 +89,7 @@ def test_score_writes_submissions(corpus, tmp_path):
 def test_a_video_that_cannot_be_read_exits_2_with_its_remedy(corpus, tmp_path):
     (corpus / "001_1.mp4").unlink()
     result = run("spot", "synthetic", corpus, "--out", tmp_path / "s", "--workers", 1)
-    assert result.exit_code == 2 and "1 micro- and 1 macro-expressions in 1 videos" in result.stdout
+    assert result.exit_code == 2 and "1 micro- and 1 macro-expressions in 1 video;" in result.stdout
     problem, fix = result.stderr.strip().splitlines()[-2:]
     assert problem.startswith("synthetic/001/001_1: there is no folder or video") and fix == "fix: check the path"
     assert "1 of 2 videos could not be spotted" in run("score", tmp_path / "s").stdout

@@ -1,9 +1,11 @@
 import os
+import subprocess
+import sys
+import tempfile
 
 import pytest
 
-from epir.core.errors import EpirError
-from epir.core.files import whole_file, whole_folder, write_bytes, write_text
+from epir.core.files import allocate, hidden_name, scratch_folder, whole_file, write_bytes, write_text
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):
@@ -21,37 +23,39 @@ def test_files_get_the_permissions_that_the_user_asked_for(tmp_path):
     before = os.umask(0o027)
     try:
         write_text(tmp_path / "a.txt", "")
-        with whole_folder(tmp_path / "b"):
-            pass
     finally:
         os.umask(before)
     assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o640
-    assert (tmp_path / "b").stat().st_mode & 0o777 == 0o750
 
 
-def test_a_folder_is_written_whole_or_not_at_all(tmp_path):
-    with pytest.raises(RuntimeError), whole_folder(tmp_path / "out") as temporary:
-        (temporary / "a").write_text("half")
-        raise RuntimeError
-    assert os.listdir(tmp_path) == []
+def test_a_name_of_any_length_has_hidden_companions(tmp_path):
+    longest = "x" * 250 + ".txt"
+    write_text(tmp_path / longest, "1")
+    assert os.listdir(tmp_path) == [longest]
+    assert hidden_name(tmp_path / "maps", "lock") == ".maps.lock"
 
 
-def test_a_folder_is_replaced_only_with_force(tmp_path):
-    with whole_folder(tmp_path / "out") as temporary:
-        (temporary / "a").write_text("1")
-    with (
-        pytest.raises(EpirError, match=r"out exists already\n  fix: choose another name, or add --force"),
-        whole_folder(tmp_path / "out"),
-    ):
-        pass
-    with whole_folder(tmp_path / "out", force=True) as temporary:
-        (temporary / "b").write_text("2")
-    assert os.listdir(tmp_path / "out") == ["b"]
-    assert os.listdir(tmp_path) == ["out"]
+def test_allocated_bytes_are_taken_from_the_disk(tmp_path):
+    path = tmp_path / "large"
+    path.write_bytes(b"head")
+    allocate(path, 2**20)
+    content = path.read_bytes()
+    assert content[:4] == b"head" and content[4:] == bytes(2**20 - 4)
+    assert path.stat().st_blocks * 512 >= 2**20
 
 
-def test_an_empty_folder_may_be_filled(tmp_path):
-    (tmp_path / "out").mkdir()
-    with whole_folder(tmp_path / "out") as temporary:
-        (temporary / "a").write_text("1")
-    assert os.listdir(tmp_path / "out") == ["a"]
+def test_allocation_fails_before_anything_is_written(full_disk):
+    with pytest.raises(OSError, match="No space left"):
+        allocate(full_disk / "large", 2**30)
+
+
+def test_a_scratch_folder_goes_and_takes_those_of_dead_processes_along(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    dead, alive, other = (tmp_path / f"epir-maps-{owner}-abc" for owner in (process.pid, os.getpid(), "notes"))
+    for folder in (dead, alive, other):
+        folder.mkdir()
+    with scratch_folder("maps") as folder:
+        assert folder.is_dir() and not dead.exists()
+    assert sorted(tmp_path.iterdir()) == sorted([alive, other])

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from epir.core.errors import ConfigError, EpirWarning, ProtocolError, RunError
+from epir.core.errors import ConfigError, EpirError, EpirWarning, ProtocolError, RunError
 from epir.core.records import Clip
 from epir.evaluation import run as module
 from epir.evaluation.engines import Engine
@@ -110,7 +110,7 @@ def test_killed_while_it_writes_a_fold_it_resumes_with_the_same_predictions(fini
 
 def test_two_processes_cannot_use_one_run_folder(make_maps, tmp_path, quick):
     maps = make_maps()
-    with locked(tmp_path / "run"), pytest.raises(RunError, match="another process is using the run folder"):
+    with locked(tmp_path / "run"), pytest.raises(EpirError, match="another process is writing"):
         evaluate(maps, protocol="cde", model="ststnet", out=tmp_path / "run", changes=quick, engine=ONE)
 
 
@@ -133,7 +133,7 @@ def test_a_disk_that_fills_up_loses_nothing(finished, quick):
     )
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1500, hard))
-        with pytest.raises(RunError, match=r"cannot write .*File too large\n  fix: free .* to resume; finished folds"):
+        with pytest.raises(EpirError, match=r"the file is too large for this disk\n  fix: write to another disk"):
             evaluate(finished / "maps", **call)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -18,6 +18,7 @@ def test_every_corpus_and_kind_has_a_row_with_both_rules():
     micro = table.rows[0].cells
     assert micro[2:8] == ("2", "1", "2", "2.0000", "1.0000", "1.3333")  # a prediction that finds two labels
     assert micro[9:] == ("1", "0.6667")
+    assert table.rows[1].cells[2:] == ("0", "0", "0", "–", "–", "–", "–", "0", "–")  # nothing to score
     assert table.caption == "Spotting: 1 video of 1 person"
     assert "a prediction may find two" in table.notes[0]
 
@@ -33,6 +34,7 @@ def test_several_corpora_are_pooled_and_stand_beside_what_was_published():
     leaking = [row.cells for row in published.rows if row.cells[0] == "AUW-GCN"]
     assert len(leaking) == 3 and all("leaks" in cells[-1] for cells in leaking)
     assert any("not comparable" in note for note in published.notes)
+    assert any(note.startswith("Published numbers from: MEGC 2020") for note in published.notes)
 
 
 def test_other_weights_are_named_and_not_called_strict():
@@ -51,7 +53,7 @@ def test_published_numbers_are_consistent():
         spotting, analysis, strs = (float(each[name]) for name in ("f1_spotting", "f1_analysis", "strs"))
         assert spotting * analysis == pytest.approx(strs, abs=1e-4)
     for each in load("published_spotting.csv"):
-        assert each["obtained"] and each["corpus"] in ("casme-sq", "samm-lv", "casme3-lv", "pooled")
+        assert each["obtained"] and each["source"] and each["corpus"] in ("casme-sq", "samm-lv", "casme3-lv", "pooled")
         values = [float(each[name]) for name in ("micro", "macro", "overall") if each[name]]
         assert values and all(0 <= value < 1 for value in values)
         if len(values) == 3:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epir.core import config
-from epir.core.errors import RunError
+from epir.core.errors import EpirError, MachineError, RunError
 from epir.evaluation.experiment import Experiment, read_experiment
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.store import file_name, locked, open_run, open_store
@@ -43,6 +43,7 @@ def test_a_run_is_what_the_design_says(tmp_path):
     run = finished(tmp_path / "run")
     assert {path.name for path in (tmp_path / "run").iterdir()} == {
         ".lock",
+        ".epir",
         "config.toml",
         "folds",
         "predictions.csv",
@@ -187,7 +188,7 @@ def test_force_starts_over(tmp_path):
 def test_a_folder_of_something_else_is_left_alone(tmp_path, force):
     (tmp_path / "thesis.tex").write_text("precious")
     with (
-        pytest.raises(RunError, match="is not empty and not a run\n  fix: choose another"),
+        pytest.raises(EpirError, match="was not made by epir\n  fix: choose another"),
         open_store(tmp_path, EXPERIMENT, force=force),
     ):
         pass
@@ -233,7 +234,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
 
         monkeypatch.setattr(module, "write_text", no_room)
-        with pytest.raises(RunError, match=r"cannot write .*: No space left on device\n  fix: free .* to resume"):
+        with pytest.raises(MachineError, match=r"samm\+2__seed0.json: the disk is full\n  fix: free disk space"):
             store.add(record("samm/2"))
         monkeypatch.undo()
         assert store.has("casme2/1", 0) and not store.has("samm/2", 0)
@@ -286,8 +287,8 @@ def test_a_folder_in_use_is_refused_and_a_killed_process_leaves_no_lock(tmp_path
     command = [sys.executable, "-S", "-c", HOLD, str(tmp_path / ".lock")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout.readline() == "1\n"
-        words = r"another process is using the run folder .*\n  fix: wait for it, stop it"
-        with pytest.raises(RunError, match=words), locked(tmp_path):
+        words = r"another process is writing .*\n  fix: wait for it, stop it"
+        with pytest.raises(EpirError, match=words), locked(tmp_path):
             pass
         other.kill()
     for _ in range(2):  # and a process may lock it again and again
@@ -297,6 +298,6 @@ def test_a_folder_in_use_is_refused_and_a_killed_process_leaves_no_lock(tmp_path
 
 def test_an_unwritable_place_is_reported(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    words = r"cannot write to the run folder .*\n  fix: choose another folder"
-    with pytest.raises(RunError, match=words), locked(tmp_path / "file"):
+    words = r"file is a file, not a folder\n  fix: choose another name for --out"
+    with pytest.raises(EpirError, match=words), open_store(tmp_path / "file", EXPERIMENT):
         pass

@@ -317,17 +317,19 @@ def write_video(path: Path, frames) -> Path:
 
 
 def test_the_videos_of_casme2_give_the_maps_of_its_pictures(tmp_path, rise_and_fall):
-    sheet = tmp_path / "CASME2-coding-20140508.csv"
+    root = tmp_path / "corpus"
+    root.mkdir()
+    sheet = root / "CASME2-coding-20140508.csv"
     sheet.write_text(
         "Subject;Filename;OnsetFrame;ApexFrame;OffsetFrame;Estimated Emotion\n01;EP02_01f;2;6;9;disgust\n", "utf-16"
     )
-    write_video(tmp_path / "videos" / "sub01" / "EP02_01f.avi", rise_and_fall)
+    write_video(root / "videos" / "sub01" / "EP02_01f.avi", rise_and_fall)
     for number, frame in enumerate(rise_and_fall, start=1):
-        path = tmp_path / "raw" / "sub01" / "EP02_01f" / f"img{number}.png"
+        path = root / "raw" / "sub01" / "EP02_01f" / f"img{number}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         cv2.imwrite(str(path), cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
     found = {
-        tree: prepare("casme2", tmp_path, tmp_path / "maps" / tree, tree=tree, workers=1).maps[0, :2]
+        tree: prepare("casme2", root, tmp_path / "maps" / tree, tree=tree, workers=1).maps[0, :2]
         for tree in ("raw", "video")
     }
     wrong = np.sqrt(((found["video"] - found["raw"]) ** 2).sum() / (found["raw"] ** 2).sum())

@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from epir.core.errors import FrameError, MapSetError
+from epir.core.errors import EpirError, FrameError, MapSetError
 from epir.core.records import Clip
 from epir.flow.recipe import flow_recipe
 from epir.maps.mapset import save_maps
+from epir.maps.prepare import prepare
 from epir.maps.resume import FinishedClips, LeftOut, PreparedClip, existing_set, read_left_out, write_left_out
 
 
@@ -127,5 +128,5 @@ def test_a_folder_of_other_things_is_not_touched(tmp_path):
     (tmp_path / "thesis.txt").write_text("x")
     for place in (tmp_path, tmp_path / "thesis.txt"):
         for force in (False, True):
-            with pytest.raises(MapSetError, match=r"exists and is not a map set\n  fix: choose another name"):
-                existing_set(place, RECIPE, 28, "abc", force=force)
+            with pytest.raises(EpirError, match=r"(not made by epir|not a folder)\n  fix: choose another name"):
+                prepare([Clip("a", "b", "c", "surprise")], None, place, force=force)

@@ -65,9 +65,7 @@ def test_nothing_is_overwritten_without_force(model, folder):
 def test_force_never_replaces_a_folder_that_is_no_model(model, tmp_path):
     (tmp_path / "pictures").mkdir()
     (tmp_path / "pictures" / "a.jpg").write_bytes(b"")
-    with pytest.raises(
-        CheckpointError, match=r"pictures exists already and is not a model folder\n  fix: choose another"
-    ):
+    with pytest.raises(EpirError, match=r"pictures exists already and was not made by epir\n  fix: choose another"):
         model.save_pretrained(tmp_path / "pictures", force=True)
     assert (tmp_path / "pictures" / "a.jpg").exists()
 

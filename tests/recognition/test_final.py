@@ -47,7 +47,7 @@ def test_an_existing_folder_is_kept_unless_forced(trained, maps):
 
 def test_a_folder_that_is_no_model_is_kept_even_when_forced(maps, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(EpirError, match="exists already and is not a model folder"):
+    with pytest.raises(EpirError, match="exists already and was not made by epir"):
         train(maps, protocol="sde", out=tmp_path, force=True)
     assert (tmp_path / "mine.txt").read_text() == "mine"
 

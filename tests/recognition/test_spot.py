@@ -149,7 +149,7 @@ def test_other_settings_and_other_folders_are_refused(tmp_path, fake):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "thesis.tex").write_text("mine")
     for force in (False, True):
-        with pytest.raises(EpirError, match=r"(?s)is not empty and holds no spotted videos.*--out"):
+        with pytest.raises(EpirError, match=r"(?s)exists already and was not made by epir.*--out"):
             spot_videos(videos, tmp_path / "home", workers=1, force=force)
     assert (tmp_path / "home" / "thesis.tex").exists()
     with pytest.raises(EpirError, match=r"--workers must be at least 1"):
@@ -160,9 +160,9 @@ def test_other_settings_and_other_folders_are_refused(tmp_path, fake):
 
 def test_a_folder_of_another_kind_with_a_config_is_never_cleared(tmp_path, fake):
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "config.toml").write_text("protocol = 'cde'\n")
+    (tmp_path / "run" / "config.toml").write_text("protocol = 'cde'\nmodel = {}\ntraining = {}\n")
     for force in (False, True):
-        with pytest.raises(EpirError, match="is no folder of spotted videos"):
+        with pytest.raises(EpirError, match="is a run, not a folder of spotted videos"):
             spot_videos(corpus_of(tmp_path / "c"), tmp_path / "run", workers=1, force=force)
     assert (tmp_path / "run" / "config.toml").exists()
 
@@ -215,6 +215,35 @@ def test_inputs_are_a_corpus_or_videos(tmp_path, head):
         find_videos(["casme-s", str(tmp_path)])
     with pytest.raises(EpirError, match=r"nothing matches"):
         find_videos([str(tmp_path / "*.avi")])
+
+
+def test_from_the_release_of_a_corpus_to_scores(tmp_path, fake):
+    """CAS(ME)^2 as delivered: a sheet without a header, subjects 1 for s15, one macro-expression without an offset."""
+    from openpyxl import Workbook
+
+    from epir.evaluation.spotting import score_spotting
+
+    book = Workbook()
+    book.active.title = "CASFEcode_final"
+    for row in (
+        (1, "anger1_1", 10, 12, 14, 4, "surprise", "micro-expression", "surprise"),
+        (1, "anger1_2", 20, 40, 0, 12, "positive", "macro-expression", "happiness"),
+    ):
+        book.active.append(row)
+    book.save(tmp_path / "CAS(ME)^2code_final.xlsx")
+    folder = tmp_path / "rawpic" / "s15" / "15_0401girlcrashing"
+    folder.mkdir(parents=True)
+    for number in range(1, 51):
+        (folder / f"img{number:03d}.jpg").write_bytes(b"jpg")
+    videos = find_videos(["casme-sq", str(tmp_path)])
+    assert [(video.key, video.fps, video.frames) for video in videos] == [("casme-sq/s15/anger1", 30.0, 50)]
+    spot_videos(videos, tmp_path.parent / f"{tmp_path.name}-spotted", workers=1)
+    scores = score_spotting(read_spotted(tmp_path.parent / f"{tmp_path.name}-spotted")[0])["corpora"]["casme-sq"]
+    assert scores["micro"]["f1"] == scores["macro"]["f1"] == scores["all"]["f1"] == 1
+    assert scores["strs"]["strs"] == pytest.approx(1 / 3, abs=1e-6)  # one of three classes occurs, and is right
+    assert fake.rates == [30.0]
+    (micro, _) = to_submit(tmp_path.parent / f"{tmp_path.name}-spotted")
+    assert (micro.corpus, micro.subject, micro.video, micro.onset) == ("cas", "1", "anger1", 10)
 
 
 KILLED = """

@@ -151,7 +151,7 @@ def test_no_run_at_all_is_refused(tmp_path):
 def test_a_place_that_cannot_be_written_is_named(small, tmp_path):
     run = small(epochs=1)
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunError, match=r"cannot write .*file.*\n  fix: give a writable place"):
+    with pytest.raises(EpirError, match=r"r.html cannot be written: .*file is a file\n  fix: choose another name"):
         report(run, tmp_path / "file" / "r.html")
 
 

@@ -129,7 +129,7 @@ def test_nothing_is_replaced_unasked(corpus, tmp_path):
         write_corpus(corpus[0], SMALL)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("years of work")
-    with pytest.raises(EpirError, match=r"was not written by epir synth\n  fix: choose another name"):
+    with pytest.raises(EpirError, match=r"was not made by epir\n  fix: choose another name"):
         write_corpus(tmp_path / "mine", SMALL, force=True)
     assert (tmp_path / "mine" / "thesis.tex").exists()
 

@@ -29,6 +29,7 @@ def demo(
     """
     from epir.cli.console import emit_json, showing_progress, stderr, stdout
     from epir.core.errors import DatasetError
+    from epir.core.output import DEMO, claimed, mark
     from epir.core.processes import cores
     from epir.datasets.registry import load_corpus
     from epir.datasets.survey import survey
@@ -43,7 +44,9 @@ def demo(
     workers = workers or cores()
     corpus, maps, run_folder, page = out / "corpus", out / "maps", out / "run", out / "report.html"
     settings = CorpusSettings(people=PEOPLE, clips=CLIPS, idle=0, size=SIZE, fps=FPS, seed=SEED)
-    with showing_progress(quiet=json) as progress:
+    with claimed(out, DEMO, force=True), showing_progress(quiet=json) as progress:
+        out.mkdir(parents=True, exist_ok=True)
+        mark(out, DEMO)
 
         def announce(step: int, text: str) -> None:
             if not json:

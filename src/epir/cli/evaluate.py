@@ -42,7 +42,9 @@ Json = Annotated[bool, typer.Option("--json", help="Print the scores as one JSON
 def evaluate(
     maps: Maps,
     protocol: Protocol,
-    model: Annotated[str, typer.Option(help="A model, or several separated by commas.")] = "epir",
+    model: Annotated[
+        str | None, typer.Option(help="A model, or several separated by commas.", show_default="epir")
+    ] = None,
     out: Out = None,
     folds: Folds = "loso",
     seeds: Seeds = 1,
@@ -80,7 +82,7 @@ def evaluate(
     from epir.evaluation.table import score_table, units_table
 
     chosen = Engine(engine, workers, address, gpus)
-    names = parse_models(model)
+    names = parse_models(model or "epir")
     refuse_unknown(target, ("classes", "units"), what="target")
     if target == "units" and len(names) > 1:
         raise ConfigError("--target units evaluates one model at a time", fix=f"for example --model {names[0]}")
@@ -104,7 +106,7 @@ def evaluate(
             run = single.evaluate(
                 maps,
                 protocol=protocol,
-                model=names[0],
+                model=model if zero_shot or model is None else names[0],
                 out=out,
                 folds=folds,
                 seeds=seeds,

@@ -1,22 +1,25 @@
 """The command `epir`: its verbs and its exit codes.
 
-0 done, 1 `check` found defects, 2 something the user can correct, 130 interrupted.
+0 done, 1 `check` found defects, 2 something the user can correct, 130 interrupted, 143 terminated.
 Each verb is a file of its own and imports what is heavy inside its function, so that `--help` is fast.
 """
 
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Callable
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
 
 from epir import __version__
 from epir.cli.verbs import PANELS, command_name
-from epir.core.errors import EpirError, EpirWarning
+from epir.core.errors import EpirError, EpirWarning, machine_fault
 
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
+RESUMING = ("demo", "prepare", "evaluate", "ablate", "train", "spot")  # verbs that go on where they were stopped
 
 app = typer.Typer(
     name="epir",
@@ -50,25 +53,55 @@ for panel, verbs in PANELS.items():
 
 def main() -> None:
     """Run the command line; errors that the user can correct take two lines, bugs show their traceback."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", EpirWarning)
-        warnings.showwarning = _notes(warnings.showwarning)
-        _run()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # names of files that are not UTF-8 are printed as they are
+            stream.reconfigure(errors="surrogateescape")
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", EpirWarning)
+            warnings.showwarning = _notes(warnings.showwarning)
+            _run()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def terminate(number: int, frame: FrameType | None) -> None:
+    """End in good order: what is half written is removed on the way out."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
+    sys.exit(TERMINATED)
 
 
 def _run() -> None:
     try:
         app(standalone_mode=True)
     except EpirError as error:
-        sys.stderr.write(f"{error.problem}\nfix: {error.fix}\n")
-        sys.exit(2)
+        _fail(error)
     except SystemExit as stop:
-        if stop.code == INTERRUPTED:  # typer has caught the Ctrl-C already, and prints nothing
-            sys.stderr.write("Interrupted. Run the same command to resume.\n")
+        if stop.code in (INTERRUPTED, TERMINATED):  # typer has caught the Ctrl-C already, and prints nothing
+            word = "Interrupted" if stop.code == INTERRUPTED else "Terminated"
+            verb = next((name for name in sys.argv[1:] if not name.startswith("-")), "")
+            what = "to resume" if verb in RESUMING else "to start again"
+            sys.stderr.write(f"{word}.\nRun the same command {what}.\n")
+            _leave_quietly()
         raise
     except BrokenPipeError:  # `epir ... | head`: the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except MemoryError:
+        _fail(EpirError("memory ran out", fix="use fewer --workers, or smaller inputs"))
+    except OSError as error:
+        _fail(machine_fault(error))
+
+
+def _fail(error: EpirError) -> None:
+    sys.stderr.write(f"{error.problem}\nfix: {error.fix}\n")
+    sys.exit(2)
+
+
+def _leave_quietly() -> None:
+    """Say nothing more: worker processes that are ended in the middle of their work leave warnings behind."""
+    warnings.simplefilter("ignore")
 
 
 def _notes(show_others: Callable[..., None]) -> Callable[..., None]:

@@ -89,5 +89,7 @@ def predict(
     for name, error in batch.errors:
         head = f"{name}: " if len(batch.answers) + len(batch.errors) > 1 else ""
         stderr.print(f"{head}{error.problem}\nfix: {error.fix}", markup=False)
+    if batch.stopped is not None:
+        raise batch.stopped
     if batch.errors:
         raise typer.Exit(2)

@@ -83,12 +83,12 @@ def _table_files(scores: object, tables: "list[Table]") -> dict[str, str]:
 
 def _write(out: Path, files: dict[str, str], force: bool) -> list[str]:
     """Write these files into a folder; none of them is replaced without `force`."""
-    from epir.core.errors import EpirError
     from epir.core.files import write_text
+    from epir.core.output import check_file, check_place, real
 
-    there = [out / name for name in files if (out / name).exists()]
-    if there and not force:
-        raise EpirError(f"{there[0]} exists already", fix="choose another folder, or add --force to replace it")
+    check_place(real(out))
+    for name in files:
+        check_file(real(out / name), force=force)
     for name, text in files.items():
         write_text(out / name, text)
     return [str(out / name) for name in files]

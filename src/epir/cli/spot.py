@@ -75,7 +75,8 @@ def spot(
         )
     else:
         found = f"{kinds.count('micro')} micro- and {kinds.count('macro')} macro-expressions"
-        stdout.print(f"{out}: {found} in {len(done)} videos; {result.spotted} spotted now", markup=False)
+        videos_word = "video" if len(done) == 1 else "videos"
+        stdout.print(f"{out}: {found} in {len(done)} {videos_word}; {result.spotted} spotted now", markup=False)
         if any(video.intervals for video in videos):
             stdout.print(f"next: epir score {out}", markup=False)
     for each in result.failed:

@@ -1,5 +1,8 @@
 """The one exception family, which says what is wrong and what to do about it, and the warning."""
 
+import errno
+from pathlib import Path
+
 
 class EpirError(Exception):
     """Something the user can correct; `fix` says how."""
@@ -62,6 +65,14 @@ class RunError(EpirError):
     """A run folder that cannot be used or continued."""
 
 
+class OutputError(EpirError):
+    """A place that cannot or must not be written to."""
+
+
+class MachineError(EpirError):
+    """A fault of this machine and not of what it was given: a full disk, no permission, too many open files."""
+
+
 class MissingExtra(EpirError):
     """A part of the toolkit that is installed separately."""
 
@@ -72,3 +83,37 @@ class MissingExtra(EpirError):
     def named(cls, part: str, extra: str) -> "MissingExtra":
         """The error for `part`, which comes with `pip install "epir[extra]"`."""
         return cls(f"{part} is not installed", fix=f'pip install "epir[{extra}]"')
+
+
+_SPACE = "free disk space, then run the same command again"
+_PERMISSION = "choose a place that you may read and write, or change its permissions"
+_FILES = "raise the limit, for example with ulimit -n 4096, or use fewer --workers"
+FAULTS = {  # of the machine: nothing is wrong with the input
+    errno.ENOSPC: ("the disk is full", _SPACE),
+    errno.EDQUOT: ("the disk quota is used up", _SPACE),
+    errno.EFBIG: ("the file is too large for this disk", "write to another disk"),
+    errno.EACCES: ("no permission", _PERMISSION),
+    errno.EPERM: ("no permission", _PERMISSION),
+    errno.EROFS: ("the disk is read-only", "write to another place"),
+    errno.EMFILE: ("too many open files", _FILES),
+    errno.ENFILE: ("too many open files on this machine", _FILES),
+    errno.ENOMEM: ("memory ran out", "use fewer --workers, or close other programs"),
+    errno.EIO: ("the disk reports an error", "check the disk, then run the same command again"),
+    errno.ESTALE: ("the network disk has gone", "connect it again, then run the same command again"),
+}
+
+
+def is_machine_fault(error: BaseException) -> bool:
+    """Whether an error comes from the machine, and would strike any other input as well."""
+    return isinstance(error, MachineError | MemoryError) or (isinstance(error, OSError) and error.errno in FAULTS)
+
+
+def machine_fault(error: OSError, path: str | Path | None = None) -> MachineError:
+    """An error of the operating system in words, with `path` where the error names none."""
+    named = error.filename if error.filename is not None else path
+    words, fix = FAULTS.get(error.errno or 0, (error.strerror or str(error), "check the path and the disk"))
+    return MachineError(words if named is None else f"{_text(named)}: {words}", fix=fix)
+
+
+def _text(path: object) -> str:
+    return path.decode(errors="backslashreplace") if isinstance(path, bytes) else str(path)

@@ -8,20 +8,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from epir.core.errors import EpirError
+LONGEST_NAME = 150  # bytes of a name that temporary names repeat
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A temporary name beside `path` to write to; it becomes `path` when the block ends well."""
+    """A temporary name beside `path` to write to; it becomes `path`, on disk, when the block ends well."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=hidden_name(path, "tmp-"), suffix=path.suffix, dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())
+        open_up(temporary)
+        save_to_disk(temporary)
         temporary.replace(path)
+        save_to_disk(path.parent, inside=False)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -38,29 +40,68 @@ def write_bytes(path: Path, content: bytes) -> None:
         temporary.write_bytes(content)
 
 
-@contextmanager
-def whole_folder(path: Path, *, force: bool = False) -> Iterator[Path]:
-    """A temporary folder to fill; it becomes `path` when the block ends well."""
-    refuse_overwrite(path, force=force)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+def hidden_name(path: Path, purpose: str) -> str:
+    """The name of a hidden companion of `path`, such as `.maps.lock`."""
+    name = path.name
+    if len(os.fsencode(name)) > LONGEST_NAME:
+        name = hashlib.sha256(os.fsencode(name)).hexdigest()[:24]
+    return f".{name}.{purpose}"
+
+
+def save_to_disk(path: Path, *, inside: bool = True) -> None:
+    """Wait until a file, or a folder and (with `inside`) all that is in it, would survive a power cut."""
+    if inside and path.is_dir():
+        for folder, _, names in os.walk(path):
+            for name in names:
+                _flush(Path(folder) / name)
+            _flush(Path(folder))
+    else:
+        _flush(path)
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
     try:
-        yield temporary
-        temporary.chmod(0o777 & ~_umask())
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        elif path.exists():
-            path.unlink()
-        temporary.replace(path)
+        os.fsync(handle)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        os.close(handle)
 
 
-def refuse_overwrite(path: Path, *, force: bool) -> None:
-    """Raise if `path` exists already, unless the user gave `--force`."""
-    empty = path.is_dir() and not any(path.iterdir())
-    if path.exists() and not force and not empty:
-        raise EpirError(f"{path} exists already", fix="choose another name, or add --force to replace it")
+def allocate(path: Path, size: int) -> None:
+    """Make a file of `size` bytes whose place on the disk is really taken.
+
+    A file with holes, opened as a memory map, would kill the process with SIGBUS when the disk is full.
+    """
+    with path.open("r+b" if path.exists() else "w+b") as file:
+        present = file.seek(0, os.SEEK_END)
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, max(size, 1))
+        else:
+            for start in range(present, size, 2**20):
+                file.write(bytes(min(2**20, size - start)))
+        file.truncate(size)
+
+
+@contextmanager
+def scratch_folder(purpose: str) -> Iterator[Path]:
+    """A folder below the system's temporary one, removed at the end; those of killed processes are removed first."""
+    home = Path(tempfile.gettempdir())
+    for left in home.glob(f"epir-{purpose}-*-*"):
+        owner = left.name.split("-")[-2]
+        if owner.isdecimal() and not _is_alive(int(owner)):
+            shutil.rmtree(left, ignore_errors=True)  # another user's stays
+    with tempfile.TemporaryDirectory(prefix=f"epir-{purpose}-{os.getpid()}-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def file_digest(path: Path) -> str:
@@ -69,7 +110,8 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _umask() -> int:
+def open_up(path: Path) -> None:
+    """Give a temporary file or folder, which only its owner may read, the permissions that the user asked for."""
     mask = os.umask(0)
     os.umask(mask)
-    return mask
+    path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)

@@ -3,8 +3,12 @@
 import os
 import platform
 import signal
+import threading
+import time
 from pathlib import Path
 from typing import Any
+
+SECONDS_BETWEEN_LOOKS = 0.5  # of a worker at its parent
 
 
 def cores() -> int:
@@ -23,8 +27,8 @@ def processor() -> str:
 def process_pool(workers: int, *, in_order: bool, **options: Any) -> Any:
     """A `joblib.Parallel` of two or more workers, which yields results in order or as soon as they are ready.
 
-    A terminal sends Ctrl-C to the workers as well. They ignore it and are ended by their parent; otherwise each would
-    print a traceback.
+    Workers end with their parent, however that ends; Ctrl-C and SIGTERM, which a terminal and a service manager send to
+    all of them, are left to the parent.
     """
     from joblib import Parallel
 
@@ -33,11 +37,20 @@ def process_pool(workers: int, *, in_order: bool, **options: Any) -> Any:
         backend="loky",
         return_as="generator" if in_order else "generator_unordered",
         inner_max_num_threads=1,
-        initializer=ignore_ctrl_c,
+        initializer=start_worker,
+        initargs=(os.getpid(),),
         **options,
     )
 
 
-def ignore_ctrl_c() -> None:
-    """Ignore SIGINT in this process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def start_worker(parent: int) -> None:
+    """Leave signals to the parent, and end when it has ended."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+    os._exit(1)

@@ -5,18 +5,15 @@ An engine decides how long a run takes, never its predictions.
 
 import os
 import socket
-import tempfile
-import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from epir.core.errors import ConfigError, EpirError, MissingExtra, RunError
+from epir.core.files import scratch_folder
 from epir.core.processes import cores, process_pool
 from epir.evaluation.fold import FoldTask, run_fold
 from epir.evaluation.record import FoldRecord
@@ -43,6 +40,9 @@ class Engine:
             raise ConfigError(f"--workers must be at least 1, not {self.workers}", fix="leave it out for one per core")
         if self.gpus < 0:
             raise ConfigError(f"--gpus must not be negative: {self.gpus:g}", fix="for example --gpus 0.25")
+        if self.name != "ray" and (self.gpus or self.address):
+            option = "--gpus" if self.gpus else "--address"
+            raise ConfigError(f"{option} needs --engine ray", fix=f"add --engine ray, or leave out {option}")
 
     @property
     def processes(self) -> int:
@@ -68,29 +68,12 @@ def run_local(tasks: Sequence[FoldTask], *, workers: int) -> Iterator[FoldRecord
     # Tasks are dispatched one by one, so that an error or an interruption leaves none queued.
     pool = process_pool(workers, in_order=False, batch_size=1, pre_dispatch=workers)
     try:
-        yield from pool(delayed(_run_in_worker)(task, os.getpid()) for task in tasks)
+        yield from pool(delayed(run_fold)(task) for task in tasks)
     except TerminatedWorkerError:
         raise RunError(
             "a worker process died, possibly out of memory; finished folds are kept",
             fix=f"run the same command with fewer workers (--workers {max(1, workers - 1)}) to resume",
         ) from None
-
-
-def _run_in_worker(task: FoldTask, parent: int) -> FoldRecord:
-    _exit_with(parent)
-    return run_fold(task)
-
-
-@cache
-def _exit_with(parent: int) -> None:
-    """Let this worker exit when its parent does, even if that is killed."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def run_ray(tasks: Sequence[FoldTask], *, workers: int, address: str = "", gpus: float = 0.0) -> Iterator[FoldRecord]:
@@ -151,13 +134,13 @@ def _connected(ray: Any, *, workers: int, address: str, gpus: float, size: int) 
         finally:
             ray.shutdown()
         return
-    with tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder:
+    with scratch_folder("ray") as folder:
         ray.init(
             num_cpus=workers,
             num_gpus=None if gpus else 0,
             include_dashboard=False,
             object_store_memory=max(SMALLEST_STORE, 4 * size),
-            _temp_dir=folder,
+            _temp_dir=str(folder),
             **quiet,
         )
         try:

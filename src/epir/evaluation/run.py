@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from epir import __version__
 from epir.core.config import refuse_unknown
 from epir.core.errors import CheckpointError, ConfigError
+from epir.core.files import scratch_folder
 from epir.core.processes import cores, processor
 from epir.core.progress import Progress, Silent
 from epir.evaluation.engines import Engine
@@ -36,7 +36,7 @@ def evaluate(
     maps: Maps | Sequence[Maps],
     *,
     protocol: str,
-    model: str = "epir",
+    model: str | None = None,
     out: str | Path | None = None,
     folds: str | int = "loso",
     seeds: int = 1,
@@ -51,11 +51,12 @@ def evaluate(
 ) -> Run:
     """Train and predict every fold of `model` under `protocol`, and return the run; finished folds are not repeated.
 
-    `training` names a recipe, `changes` are texts like `training.epochs=30`. With `zero_shot` nothing is trained: the
-    `weights` of a model folder (or the shipped ones) predict every clip once. With the `target` units, clips without
-    annotated action units are left out, and training learns units besides the classes.
+    `model` is epir by default, `training` names a recipe, `changes` are texts like `training.epochs=30`. With
+    `zero_shot` nothing is trained: the `weights` of a model folder (or the shipped ones) predict every clip once. With
+    the `target` units, clips without annotated action units are left out, and training learns units besides classes.
     """
     engine, changes = engine or Engine(), tuple(changes)
+    named, model = model, model or "epir"
     refuse_unknown(target, ("classes", "units"), what="target")
     _refuse_contradictions(zero_shot=zero_shot, weights=weights, trains=bool(changes or training or seeds != 1))
     with opened(maps) as sets:
@@ -68,6 +69,7 @@ def evaluate(
         notes: tuple[str, ...] = ()
         if zero_shot:
             folder = find_folder(weights).resolve()
+            _refuse_other_model(named, folder)
             experiment = _zero_shot_experiment(clips, folder)
             if target == "units":
                 _refuse_without_head(folder)
@@ -80,7 +82,8 @@ def evaluate(
         ending = "-units" if target == "units" else ""
         out = Path(out) if out is not None else default_out(clips.protocol, f"{model}{ending}", zero_shot=zero_shot)
         tasks = fold_tasks(clips, experiment, folder)
-        with open_store(out, experiment, force=force) as store:
+        inputs = [each.folder for each in sets if each.folder is not None]
+        with open_store(out, experiment, force=force, inputs=[*inputs, *([folder] if folder else [])]) as store:
             device = str(find_device(experiment.training.device))
             environment = provenance(sets, out, engine=engine.name, workers=engine.processes, device=device)
             environment["clips_left_out"] = clips.left_out
@@ -120,6 +123,15 @@ def _refuse_contradictions(*, zero_shot: bool, weights: str | Path | None, train
         raise ConfigError("--zero-shot does not train", fix="leave out --set, --training and --seeds")
 
 
+def _refuse_other_model(named: str | None, weights: Path) -> None:
+    own = read_settings(weights).name
+    if named not in (None, own):
+        raise ConfigError(
+            f"--zero-shot uses the weights as they are, which are of {own!r} and not of {named!r}",
+            fix=f"leave out --model, or give the weights of {named} with --weights",
+        )
+
+
 def default_out(protocol: str, model: str, *, zero_shot: bool = False) -> Path:
     """The run folder where the user gave none."""
     return Path("runs") / f"{protocol}-{'zero-shot' if zero_shot else model}"
@@ -136,7 +148,7 @@ def opened(maps: Maps | Sequence[Maps]) -> Iterator[tuple[MapSet, ...]]:
         for each in given:
             mapset = each if isinstance(each, MapSet) else load_maps(Path(each).resolve())
             if mapset.folder is None:
-                folder = Path(stack.enter_context(TemporaryDirectory(prefix="epir-maps-")))
+                folder = stack.enter_context(scratch_folder("maps")) / "maps"
                 mapset = save_maps(folder, mapset.maps, mapset.clips, recipe=mapset.meta.get("recipe", {}))
             sets.append(mapset)
         yield tuple(sets)

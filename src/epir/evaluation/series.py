@@ -10,6 +10,7 @@ from pathlib import Path
 from epir.core.config import refuse_unknown
 from epir.core.errors import EpirWarning, RunError
 from epir.core.files import write_text
+from epir.core.output import check_place, locked, real
 from epir.core.progress import Progress
 from epir.core.table import Table
 from epir.evaluation.comparison import scores_with_training
@@ -18,7 +19,7 @@ from epir.evaluation.experiment import Resolved, first_weights, resolve_settings
 from epir.evaluation.published import RUNGS, PublishedScores, comparisons, ladder
 from epir.evaluation.run import Maps, default_out, evaluate, opened
 from epir.evaluation.samples import gather
-from epir.evaluation.store import CONFIG, Run
+from epir.evaluation.store import CONFIG, Run, check_run_folder
 from epir.evaluation.table import score_table
 from epir.models.registry import is_pipeline, list_models
 from epir.models.settings import PRESETS
@@ -167,6 +168,19 @@ def _evaluate_each(
     """The runs of all variants in subfolders of `out`, and `table.csv` and `table.json` beside them."""
     if (out / CONFIG).exists():
         raise RunError(f"{out} is a run of one model", fix="choose another folder with --out")
+    check_place(real(out) / "table.csv")
+    for variant in variants:
+        check_run_folder(out / _folder(variant.name))
+    with locked(real(out) / "table.csv"):
+        return _evaluate_all(evaluate_one, variants, published_for, out)
+
+
+def _evaluate_all(
+    evaluate_one: Callable[..., Run],
+    variants: Sequence[Variant],
+    published_for: Callable[[str], Sequence[PublishedScores]],
+    out: Path,
+) -> Series:
     runs = tuple(
         evaluate_one(model=variant.model, changes=variant.changes, out=out / _folder(variant.name))
         for variant in variants

@@ -1,6 +1,6 @@
 """Tables of spotting: hits and F1 by corpus and kind, STRS with its parts, and published scores beside them.
 
-The published scores are those printed in the repositories of AUW-GCN and MTSN (F1) and of MEAN and SFAMNet (STRS).
+The lists of published scores say for each number where it was read, and how it was obtained where that is known.
 """
 
 import csv
@@ -62,14 +62,15 @@ def found_table(scores: Mapping[str, Any], notes: Sequence[str] = ()) -> Table:
     for corpus, part in _parts(scores):
         for kind in (*KINDS, ALL):
             own = part[kind]
+            is_empty = not own["labels"] + own["predictions"]
             cells = (
                 corpus_name(corpus),
                 kind,
                 *(str(own[name]) for name in ("labels", "predictions", "hits")),
-                *(score_text(own[name]) for name in ("precision", "recall", "f1")),
-                interval_text(own["f1_interval"]),
+                *(MISSING if is_empty else score_text(own[name]) for name in ("precision", "recall", "f1")),
+                MISSING if is_empty else interval_text(own["f1_interval"]),
                 str(own["pairs"]),
-                score_text(own["f1_one_to_one"]),
+                MISSING if is_empty else score_text(own["f1_one_to_one"]),
             )
             rows.append(Row(cells, strong=kind == ALL))
     videos = f"{scores['videos']} video{'' if scores['videos'] == 1 else 's'}"
@@ -114,7 +115,7 @@ def strs_table(scores: Mapping[str, Any], weights: Sequence[str] = (SHIPPED,)) -
             *(each["f1_spotting"], "", "", "", "", each["f1_analysis"], each["strs"], "", each["obtained"]),
         )
         rows.append(Row(cells, kind="published"))
-    remarks = dict.fromkeys(f"{each['method']}, published: {each['note']}." for each in others if each["note"])
+    remarks = [*_sources(others), *_remarks(others)]
     return Table(
         "strs",
         "Spot, then recognise",
@@ -146,7 +147,7 @@ def published_table(corpora: Sequence[str]) -> Table:
         )
         for each in chosen
     )
-    remarks = dict.fromkeys(f"{each['method']}: {each['note']}." for each in chosen if each["note"])
+    remarks = [*_sources(chosen), *_remarks(chosen)]
     return Table("published-spotting", "Published F1 of spotting", columns, rows, (PUBLISHED_NOTE, *remarks))
 
 
@@ -155,6 +156,15 @@ def load(name: str) -> tuple[dict[str, str], ...]:
     """The rows of a list of published scores; the texts keep the digits of the page."""
     text = (files("epir.evaluation") / name).read_text(encoding="utf-8")
     return tuple(csv.DictReader(text.splitlines()))
+
+
+def _sources(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    sources = list(dict.fromkeys(each["source"] for each in rows))
+    return [f"Published numbers from: {'; '.join(sources)}."] if sources else []
+
+
+def _remarks(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    return list(dict.fromkeys(f"{each['method']}, published: {each['note']}." for each in rows if each["note"]))
 
 
 def corpus_name(name: str) -> str:

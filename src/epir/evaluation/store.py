@@ -8,7 +8,8 @@ import csv
 import io
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,8 +18,10 @@ from typing import Any
 from urllib.parse import quote
 
 from epir.core import config
-from epir.core.errors import RunError
+from epir.core.errors import RunError, machine_fault
 from epir.core.files import write_text
+from epir.core.output import RUN as RUN_FOLDER
+from epir.core.output import check_folder, check_place, hold, mark, real
 from epir.core.records import Prediction
 from epir.evaluation.experiment import Experiment, read_experiment
 from epir.evaluation.record import FoldRecord, from_json, to_json
@@ -28,6 +31,7 @@ from epir.evaluation.units import unit_scores
 CONFIG, FOLDS, PREDICTIONS = "config.toml", "folds", "predictions.csv"
 SCORES, ENVIRONMENT, LOCK = "scores.json", "environment.json", ".lock"
 LONGEST_NAME = 150
+GIVEN_UP = ".given-up-"  # what --force moved aside
 
 RESUME = "run the same command to resume"
 
@@ -66,49 +70,46 @@ def open_run(folder: str | Path) -> Run:
 
 
 @contextmanager
-def open_store(folder: str | Path, experiment: Experiment, *, force: bool = False) -> Iterator["Store"]:
+def open_store(
+    folder: str | Path, experiment: Experiment, *, force: bool = False, inputs: Iterable[str | Path] = ()
+) -> Iterator["Store"]:
     """The store of this experiment, locked for this process; a run of another experiment there is refused.
 
     A run of the same experiment with fewer seeds is continued: its folds are part of this one. One with more seeds is
     cut back, as long as it is not finished.
     """
     folder = Path(folder)
+    check_run_folder(folder, inputs)
     with locked(folder):
-        if force:
+        _remove_partial_files(folder)
+        if force or not (folder / CONFIG).exists():  # without settings, it is what a killed --force left
             _clear(folder)
         if (folder / CONFIG).exists():
             _update_seeds(folder, experiment)
             _refuse_changes(folder, experiment)
-        elif any(not path.name.startswith(".") for path in folder.iterdir()):
-            raise RunError(f"{folder} is not empty and not a run", fix="choose another folder with --out")
-        else:
-            with _writing(folder / CONFIG):
+        with _writing(folder / CONFIG):
+            mark(folder, RUN_FOLDER)
+            if not (folder / CONFIG).exists():
                 config.write_toml(experiment, folder / CONFIG)
-        _remove_partial_files(folder)
         yield Store(folder, experiment)
+
+
+def check_run_folder(folder: Path, inputs: Iterable[str | Path] = ()) -> None:
+    """Refuse a folder that holds something else than a run, or that an input is part of."""
+    check_folder(real(folder), RUN_FOLDER, force=True, inputs=inputs)
+    check_place(real(folder) / CONFIG)
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Make `folder` if need be and lock it for this process; the lock ends with the process, even if that is killed."""
-    import fcntl
-
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / LOCK).open("a")
     except OSError as error:
-        raise RunError(
-            f"cannot write to the run folder {folder}: {error.strerror}",
-            fix="choose another folder with --out, or check its permissions",
-        ) from None
+        raise machine_fault(error, folder) from None
     with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise RunError(
-                f"another process is using the run folder {folder}",
-                fix="wait for it, stop it, or choose another folder with --out",
-            ) from None
+        hold(file, folder)
         yield
 
 
@@ -259,18 +260,23 @@ def _refuse_changes(folder: Path, experiment: Experiment) -> None:
 
 def _remove_partial_files(folder: Path) -> None:
     """Remove what a process left behind that was killed while writing."""
-    patterns = [f".{Path(name).stem}-*" for name in (SCORES, PREDICTIONS, ENVIRONMENT, CONFIG)]
-    for pattern in (f"{FOLDS}/.*", *patterns):
+    patterns = [f".{Path(name).stem}-*" for name in (SCORES, PREDICTIONS, ENVIRONMENT, CONFIG)]  # of version 0.1
+    for pattern in (f"{FOLDS}/.*", ".*.tmp-*", *patterns):
         for left_over in folder.glob(pattern):
             left_over.unlink()
+    for given_up in folder.glob(f"{GIVEN_UP}*"):
+        shutil.rmtree(given_up)
 
 
 def _clear(folder: Path) -> None:
-    """Empty a run folder; anything that is not a run is left alone."""
-    if (folder / CONFIG).exists():
-        for name in (SCORES, PREDICTIONS, ENVIRONMENT, CONFIG):
-            (folder / name).unlink(missing_ok=True)
-        shutil.rmtree(folder / FOLDS, ignore_errors=True)
+    """Move a run aside, its settings last, and remove it; other files in the folder are left alone."""
+    mark(folder, RUN_FOLDER)  # it stays a run while its settings are gone
+    present = [name for name in (SCORES, PREDICTIONS, ENVIRONMENT, FOLDS, CONFIG) if (folder / name).exists()]
+    if present:
+        aside = Path(tempfile.mkdtemp(prefix=GIVEN_UP, dir=folder))
+        for name in present:
+            (folder / name).rename(aside / name)
+        shutil.rmtree(aside)
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -289,7 +295,4 @@ def _writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise RunError(
-            f"cannot write {path}: {error.strerror or error}",
-            fix="free disk space or check permissions, then run the same command to resume; finished folds are kept",
-        ) from None
+        raise machine_fault(error, path) from None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from epir.core.errors import FrameError
+from epir.core.errors import FrameError, is_machine_fault, machine_fault
 from epir.core.files import whole_file
 
 CODECS = {
@@ -47,6 +47,8 @@ def write_film(path: Path, frames: Iterable[np.ndarray], fps: float, *, exact: b
                     raise FrameError("there are no frames to write", fix="give at least one")
                 container.mux(stream.encode(None))
         except av.FFmpegError as error:
+            if is_machine_fault(error):
+                raise machine_fault(error, path) from None
             raise FrameError(
                 f"{path} cannot be written as a video: {error.strerror}",
                 fix="check that the folder can be written to, and that the frames are at least 16 px wide and high",

@@ -7,7 +7,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from epir.core.errors import FrameError
+from epir.core.errors import FrameError, is_machine_fault, machine_fault
 
 BY_OPENCV = frozenset({".jpg", ".jpeg", ".png", ".bmp"})
 BY_PILLOW = frozenset({".webp", ".avif"})
@@ -23,6 +23,8 @@ def read_picture(path: str | Path) -> np.ndarray:
     except FileNotFoundError:
         raise FrameError(f"there is no picture {path}", fix="check the path") from None
     except OSError as error:
+        if is_machine_fault(error):
+            raise machine_fault(error, path) from None
         raise FrameError(f"{path} cannot be read: {error.strerror}", fix="check the file and its permissions") from None
     if not content:
         raise FrameError(f"{path} is empty", fix="copy the file again")

@@ -17,7 +17,7 @@ import cv2
 import numpy as np
 from av.video.reformatter import VideoReformatter
 
-from epir.core.errors import FrameError
+from epir.core.errors import FrameError, is_machine_fault, machine_fault
 from epir.frames.reader import ASSUMED_RATE, Frame, missing_frame
 
 if TYPE_CHECKING:
@@ -202,7 +202,11 @@ def open_video(path: Path) -> tuple["InputContainer", "VideoStream"]:
     options = {"format_whitelist": CONTAINERS, "protocol_whitelist": "file"}
     try:
         container = av.open(f"file:{path}", options=options)
-    except (av.FFmpegError, ValueError):
+    except (av.FFmpegError, ValueError) as error:
+        if isinstance(error, OSError) and is_machine_fault(error):
+            raise machine_fault(error, path) from None
+        if isinstance(error, UnicodeError):
+            raise FrameError(f"the name of {path} is not UTF-8", fix="rename the video") from None
         if path.suffix.lower() not in VIDEOS:
             raise FrameError(
                 f"{path} is neither a folder of pictures nor a video",

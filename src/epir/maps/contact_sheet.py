@@ -39,7 +39,9 @@ def contact_sheets(mapset: MapSet, recipe: FlowRecipe, folder: Path, *, progress
     for person, clips in people.items():
         path = folder / f"{person.replace('/', '_')}.png"
         with whole_file(path) as temporary:
-            cv2.imwrite(str(temporary), cv2.cvtColor(contact_sheet(clips, recipe), cv2.COLOR_RGB2BGR))
+            done, content = cv2.imencode(".png", cv2.cvtColor(contact_sheet(clips, recipe), cv2.COLOR_RGB2BGR))
+            assert done, "OpenCV can write png"
+            temporary.write_bytes(content.tobytes())
         written.append(path)
         progress.advance(note=person)
     progress.finish()

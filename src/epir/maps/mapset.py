@@ -8,6 +8,7 @@ Axes: n clips, S map size; channels are always u, v, strain
 import csv
 import io
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from epir.core.errors import MapSetError
-from epir.core.files import file_digest, whole_folder
+from epir.core.files import allocate, file_digest
+from epir.core.output import MAP_SET, new_folder
 from epir.core.records import Clip
 
 if TYPE_CHECKING:
@@ -126,7 +128,7 @@ def save_maps(
     """Write a map set in one step and open it."""
     assert len(maps) == len(clips), "one map per clip"
     folder = Path(folder)
-    with whole_folder(folder, force=force) as temporary:
+    with new_folder(folder, MAP_SET, force=force, needs=maps.size * 4) as temporary:
         np.save(temporary / "maps.npy", np.ascontiguousarray(maps, dtype=np.float32))
         finish_maps(temporary, clips, recipe=recipe)
     return load_maps(folder, verify=False)
@@ -144,6 +146,16 @@ def finish_maps(folder: Path, clips: Sequence[Clip], *, recipe: Mapping[str, Any
         "clips_digest": file_digest(folder / "clips.csv"),
     }
     (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
+
+
+def new_maps(path: Path, shape: tuple[int, ...]) -> np.memmap:
+    """A memory map of zeros to fill, whose place on the disk is taken: no write into it can fail."""
+    with path.open("wb") as file:
+        header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        start = file.tell()
+    allocate(path, start + 4 * math.prod(shape))
+    return np.memmap(path, np.float32, "r+", start, shape)
 
 
 def refuse_mixed_sizes(sets: Iterable[MapSet]) -> None:

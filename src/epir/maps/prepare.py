@@ -10,7 +10,8 @@ import cv2
 import numpy as np
 
 from epir.core.config import digest
-from epir.core.errors import ConfigError, DatasetError, EpirError, FrameError, MissingExtra
+from epir.core.errors import ConfigError, DatasetError, EpirError, FrameError, MissingExtra, is_machine_fault
+from epir.core.output import MAP_SET, claimed, put_in_place, real
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
 from epir.datasets.base import Corpus
@@ -21,7 +22,7 @@ from epir.flow.map import cut_face, face_map
 from epir.flow.recipe import FlowRecipe, flow_recipe
 from epir.frames.reader import Frames, open_frames
 from epir.maps.contact_sheet import contact_sheets
-from epir.maps.mapset import MapSet, finish_maps, load_maps
+from epir.maps.mapset import MapSet, finish_maps, load_maps, new_maps
 from epir.maps.resume import FinishedClips, LeftOut, PreparedClip, existing_set, write_left_out
 from epir.maps.workers import check_workers, one_thread, run
 
@@ -65,6 +66,31 @@ def prepare(
         "request": request_digest(chosen, size, clips),
     }
 
+    sources = {clip.frames for clip in clips if clip.frames is not None}
+    needs = 4 * len(clips) * 3 * size**2
+    with claimed(out, MAP_SET, force=True, inputs=[*([root] if root is not None else []), *sources], needs=needs):
+        already = _make_set(
+            out, clips, chosen, size, meta, name, workers=workers, strict=strict, force=force, progress=progress
+        )
+        if contact_sheet:
+            contact_sheets(already, chosen, out / CONTACT_SHEETS, progress=progress)
+    return already
+
+
+def _make_set(
+    out: Path,
+    clips: Sequence[Clip],
+    chosen: FlowRecipe,
+    size: int,
+    meta: Mapping[str, Any],
+    name: str,
+    *,
+    workers: int | None,
+    strict: bool,
+    force: bool,
+    progress: Progress,
+) -> MapSet:
+    """Prepare what is missing, and put the set in its place."""
     already = existing_set(out, chosen, size, meta["request"], force=force)
     finished = FinishedClips(out, meta["request"])
     done = set() if already is None else {clip.key for clip in already.clips}
@@ -75,8 +101,6 @@ def prepare(
     if already is None or len(clips) - len(left_out) > len(done):
         already = write_set(out, clips, already, finished, left_out, meta)
     finished.remove()
-    if contact_sheet:
-        contact_sheets(already, chosen, out / CONTACT_SHEETS, progress=progress)
     return already
 
 
@@ -170,6 +194,8 @@ def prepare_one(clip: Clip, recipe: FlowRecipe, size: int, finished: FinishedCli
         except MissingExtra:  # the same for every clip
             raise
         except (EpirError, OSError, cv2.error) as error:
+            if is_machine_fault(error) or getattr(error, "code", 0) == cv2.Error.StsNoMem:
+                raise  # not the clip's fault, and the next clip would fail too
             return clip, LeftOut.because(clip, error)
     return clip, None
 
@@ -239,7 +265,7 @@ def write_set(
             done = PreparedClip(already.clips[earlier[key]], already.maps[earlier[key]])
         if maps is None:
             shape = (len(keys), *done.map.shape)
-            maps = np.lib.format.open_memmap(new / "maps.npy", mode="w+", dtype=np.float32, shape=shape)
+            maps = new_maps(new / "maps.npy", shape)
         maps[len(rows)] = done.map
         rows.append(done.clip)
     assert maps is not None, "a set without any map is refused before"
@@ -247,7 +273,5 @@ def write_set(
     del maps
     write_left_out(new, left_out)
     finish_maps(new, rows, recipe=meta)
-    if out.exists():  # the same set with fewer clips, or one that --force gives up
-        shutil.rmtree(out)
-    new.replace(out)
+    put_in_place(new, real(out), MAP_SET)  # of the same set with fewer clips, or of one that --force gives up
     return load_maps(out, verify=False)

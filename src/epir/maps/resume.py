@@ -113,8 +113,6 @@ def existing_set(out: Path, recipe: FlowRecipe, size: int, request: str, *, forc
     """
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return None
-    if not (out / "meta.json").is_file():  # not even with --force: it may be a home folder
-        raise MapSetError(f"{out} exists and is not a map set", fix="choose another name for --out")
     if force:
         return None
     try:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 from epir.core.config import to_dict
 from epir.core.errors import CheckpointError, ConfigError
-from epir.core.files import file_digest, whole_folder
+from epir.core.files import file_digest, write_bytes
+from epir.core.output import MODEL, new_folder
 from epir.models.registry import AnySettings, build, settings_from_dict
 from epir.models.settings import SHIPPED
 from epir.models.units import UnitHead
@@ -110,25 +111,17 @@ def save_model(
     force: bool = False,
 ) -> Path:
     """Write a model folder in one step; `half` stores the weights in half precision."""
-    check_replaceable(Path(folder))
     config = {"format": FORMAT, "model": to_dict(network.settings), "labels": list(labels), "notes": dict(notes or {})}
     if network.unit_head is not None:
         config["units"] = list(network.unit_head.units)
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
     if half:
         weights = {name: tensor.half() if tensor.is_floating_point() else tensor for name, tensor in weights.items()}
-    with whole_folder(Path(folder), force=force) as temporary:
+    with new_folder(folder, MODEL, force=force) as temporary:
         (temporary / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-        save_file(weights, temporary / WEIGHTS, metadata={"format": "pt"})
-        (temporary / WEIGHTS).chmod((temporary / "config.json").stat().st_mode)  # readable as the others
+        write_bytes(temporary / WEIGHTS, save(weights, metadata={"format": "pt"}))
         (temporary / "README.md").write_text(card or default_card(config), encoding="utf-8")
     return Path(folder)
-
-
-def check_replaceable(folder: Path) -> None:
-    """`force` replaces a model, never a folder that holds something else."""
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / "config.json").exists():
-        raise CheckpointError(f"{folder} exists already and is not a model folder", fix="choose another name")
 
 
 def default_card(config: Mapping[str, Any]) -> str:

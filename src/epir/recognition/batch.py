@@ -2,16 +2,18 @@
 
 import glob
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from epir.core.errors import EpirError, FrameError
+from epir.core.errors import EpirError, FrameError, machine_fault
+from epir.core.output import ANSWER, claimed
 from epir.core.progress import Progress, Silent
 from epir.recognition.answer import Answer
 from epir.recognition.outputs import write_outputs
 from epir.recognition.recognizer import Recognizer
-from epir.recognition.source import is_picture, source_name
+from epir.recognition.source import is_picture, source_name, source_paths
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,7 @@ class Batch:
     answers: tuple[Answer, ...]
     errors: tuple[tuple[str, EpirError], ...]  # name of the input, and why it failed
     written: tuple[Path, ...] = ()
+    stopped: BaseException | None = None  # by Ctrl-C or SIGTERM: inputs after these were not looked at
 
     def to_dict(self) -> dict[str, Any]:
         """Answers and errors as plain values for JSON; an answer holds every movement."""
@@ -28,6 +31,7 @@ class Batch:
             "answers": [answer.to_dict_of_all() for answer in self.answers],
             "errors": [{"input": name, "problem": error.problem, "fix": error.fix} for name, error in self.errors],
             "written": [str(path) for path in self.written],
+            **({"stopped": True} if self.stopped is not None else {}),
         }
 
 
@@ -45,24 +49,39 @@ def answer_all(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Batch:
-    """Answer for every input; patterns are spelt out, pictures are taken in pairs (onset, apex)."""
+    """Answer for every input; patterns are spelt out, pictures are taken in pairs (onset, apex).
+
+    A folder in `out` is claimed before its input is looked at. What stops the batch is kept in `stopped`, beside the
+    answers that were ready.
+    """
     progress = progress or Silent()
     answers, errors, written = [], [], []
     names: set[str] = set()
+    stopped: BaseException | None = None
     for given in gather_inputs(inputs):
         try:
             if isinstance(given, FailedInput):
                 raise given.error
-            answer = recognizer.predict(
-                given, onset=onset, apex=apex, fps=fps, start=start, end=end, faces=faces, progress=progress
-            )
-            if out is not None:
-                folder = Path(out) / _folder_name(given, names)
-                written += write_outputs(given, answer, folder, start=start, end=end, force=force, progress=progress)
+            with ExitStack() as claims:
+                if out is not None:
+                    folder = Path(out) / _folder_name(given, names)
+                    claims.enter_context(claimed(folder, ANSWER, force=force, inputs=source_paths(given)))
+                answer = recognizer.predict(
+                    given, onset=onset, apex=apex, fps=fps, start=start, end=end, faces=faces, progress=progress
+                )
+                if out is not None:
+                    written += write_outputs(
+                        given, answer, folder, start=start, end=end, force=force, progress=progress
+                    )
             answers.append(answer)
         except EpirError as error:
             errors.append((given.name if isinstance(given, FailedInput) else source_name(given), error))
-    return Batch(tuple(answers), tuple(errors), tuple(written))
+        except OSError as error:  # of the machine or the file: the next input may be spared
+            errors.append((source_name(given), machine_fault(error)))
+        except (KeyboardInterrupt, SystemExit) as stop:
+            stopped = stop
+            break
+    return Batch(tuple(answers), tuple(errors), tuple(written), stopped)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ import numpy as np
 from scipy.special import softmax
 
 from epir.core.errors import CheckpointError, MissingExtra
-from epir.core.files import refuse_overwrite, whole_file
+from epir.core.files import whole_file
+from epir.core.output import claimed_file
 from epir.models.folder import ModelConfig
 from epir.recognition.backend import OnnxBackend, TorchBackend, onnx_runtime
 
@@ -59,12 +60,16 @@ def export_onnx(
     With `int8` the weights are rounded to eight bits: a quarter of the size and faster, with answers that differ a
     little.
     """
-    import torch
-
     folder, out = Path(folder), Path(out)
     if out.suffix != ".onnx":
         raise CheckpointError(f"{out} does not end in .onnx", fix=f"name it {out.with_suffix('.onnx')}")
-    refuse_overwrite(out, force=force)
+    with claimed_file(out, force=force, inputs=[folder]):
+        return _export(folder, out, maps=maps, int8=int8)
+
+
+def _export(folder: Path, out: Path, *, maps: Sequence[np.ndarray] | np.ndarray, int8: bool) -> Exported:
+    import torch
+
     original = TorchBackend(folder)
     size = original.map_size
     noise = np.random.default_rng(0).standard_normal((sum(BATCHES), 3, size, size)).astype(np.float32)

@@ -1,17 +1,17 @@
 """Map sets -> one model for use: trained on all clips, calibrated on people that it has not seen."""
 
+import shutil
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from epir.core.config import to_dict
+from epir.core.config import digest, to_dict
 from epir.core.errors import ConfigError, ProtocolError
-from epir.core.files import refuse_overwrite
+from epir.core.output import MODEL, check_folder, claimed, real
 from epir.core.progress import Progress, Silent
 from epir.evaluation.engines import Engine
 from epir.evaluation.experiment import resolve_settings
@@ -19,7 +19,7 @@ from epir.evaluation.fold import one_thread
 from epir.evaluation.run import evaluate, opened
 from epir.evaluation.samples import EvaluationSet, gather, read_maps
 from epir.maps.mapset import MapSet
-from epir.models.folder import check_replaceable
+from epir.models.folder import find_folder, weights_digest
 from epir.models.settings import SHIPPED
 from epir.recognition.calibration import (
     Calibration,
@@ -31,6 +31,7 @@ from epir.recognition.calibration import (
 from epir.recognition.card import model_card
 
 FOLDS = 5
+STATE = ".{}-training-"  # a hidden folder beside the model to be
 
 
 @dataclass(frozen=True)
@@ -69,24 +70,28 @@ def train(
 
     The folds train the same recipe on some of the people and predict the others: their scores are strict, and the
     temperature comes from them. `run` keeps them as a run folder. With `calibrate_on`, map sets of other people, there
-    are no folds: the model itself predicts those people. `start` is a model folder to start from, `checkpoint` a file
-    from which a second call resumes, `note` a text that the model card takes over, and `half` stores the weights in
-    half precision.
+    are no folds: the model itself predicts those people. `start` is a model folder to start from, `note` a text that
+    the model card takes over, and `half` stores the weights in half precision. A second call resumes what was stopped:
+    folds and checkpoint lie in a hidden folder beside `out` until the model is complete, or where `run` and
+    `checkpoint` say.
     """
     out, progress = Path(out), progress or Silent()
-    refuse_overwrite(out, force=force)
-    check_replaceable(out)
     changes = [*changes, *([f"training.start={_resolved(Path(start))}"] if start is not None else [])]
     with ExitStack() as stack:
+        sources = [each for each in _listed(maps) + _listed(calibrate_on) if not isinstance(each, MapSet)]
+        stack.enter_context(claimed(out, MODEL, force=True, inputs=sources))
+        _remove_states(out, complete=True)
+        check_folder(real(out), MODEL, force=force)
         sets = stack.enter_context(opened(maps))
         clips = gather(sets, protocol)
         _refuse_pipelines(model)
         settings, recipe, _ = resolve_settings(
             model, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
         )
-        saved = Path(checkpoint) if checkpoint is not None else None
-        if calibrate_on:
-            others = gather(stack.enter_context(opened(list(calibrate_on))), protocol)
+        others = gather(stack.enter_context(opened(list(calibrate_on))), protocol) if calibrate_on else None
+        state = _state_folder(out, clips, others, settings, recipe, folds, seed)
+        saved = Path(checkpoint) if checkpoint is not None else state / "checkpoint.safetensors"
+        if others is not None:
             check_disjoint_people(clips, others)
             network, seconds = _train(clips, settings, recipe, seed, saved, progress)
             held_out = calibrate_on_others(
@@ -94,7 +99,7 @@ def train(
             )
         else:
             count = _fitting_folds(clips, folds)
-            home = Path(run) if run is not None else _temporary(stack)
+            home = Path(run) if run is not None else state / "run"
             finished = evaluate(
                 sets,
                 protocol=protocol,
@@ -117,6 +122,7 @@ def train(
             half=half,
             force=force,
         )
+        _remove_states(out)
     return FinalModel(
         folder=out,
         clips=len(clips.samples),
@@ -131,8 +137,38 @@ def _resolved(start: Path) -> Path:
     return start if start == SHIPPED else start.resolve()
 
 
-def _temporary(stack: ExitStack) -> Path:
-    return Path(stack.enter_context(TemporaryDirectory(prefix="epir-folds-"))) / "run"
+def _listed(maps: str | Path | MapSet | Sequence[str | Path | MapSet]) -> list[str | Path | MapSet]:
+    return [maps] if isinstance(maps, str | Path | MapSet) else list(maps)
+
+
+def _state_folder(
+    out: Path,
+    clips: EvaluationSet,
+    others: EvaluationSet | None,
+    settings: Any,
+    recipe: Any,
+    folds: int,
+    seed: int,
+) -> Path:
+    """Where a training is kept until it is complete; its name says what is trained, so that no other is resumed."""
+    request = {
+        "maps": [clips.maps, clips.digest, clips.protocol],
+        "calibration": folds if others is None else [others.maps, others.digest],
+        "model": to_dict(settings),
+        "training": {**to_dict(recipe), "start": weights_digest(find_folder(recipe.start)) if recipe.start else None},
+        "seed": seed,
+    }
+    return out.parent / f"{STATE.format(out.name)}{digest(request)}"
+
+
+def _remove_states(out: Path, *, complete: bool = False) -> None:
+    """Remove the states of this training and of others into the same folder; with `complete`, those older than it."""
+    for folder in out.parent.iterdir():
+        if not folder.name.startswith(STATE.format(out.name)):
+            continue
+        last = max((path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()), default=0)
+        if not complete or (out.exists() and out.stat().st_mtime_ns > last):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _train(

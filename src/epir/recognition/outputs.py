@@ -12,12 +12,12 @@ from typing import Any
 import cv2
 import numpy as np
 
-from epir.core.files import whole_folder
+from epir.core.output import ANSWER, new_folder
 from epir.core.progress import Progress, Silent
 from epir.faces.align import Crop
 from epir.frames.film import write_film
 from epir.recognition.answer import Answer
-from epir.recognition.source import open_source
+from epir.recognition.source import open_source, source_paths
 
 LARGEST = 1280  # px: longer sides are made smaller
 SLOWEST, FASTEST = 10.0, 60.0  # frames a second that players show well
@@ -40,7 +40,7 @@ def write_outputs(
     from epir.reports.why import draw_timeline, draw_why, save_picture
 
     folder, answers = Path(folder), answer.all or (answer,)
-    with whole_folder(folder, force=force) as place:
+    with new_folder(folder, ANSWER, force=force, inputs=source_paths(given)) as place:
         written = [
             save_picture(draw_why(each), place / ("why.png" if len(answers) == 1 else f"why-{number}.png"))
             for number, each in enumerate(answers, start=1)

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from epir.core.config import refuse_unknown
-from epir.core.errors import EpirError, FrameError
+from epir.core.errors import ConfigError, EpirError, FrameError, machine_fault
 from epir.core.progress import Progress, Silent
 from epir.evaluation.fold import one_thread as one_torch_thread
 from epir.faces.align import Crop, face_crop, whole_frame
@@ -37,7 +37,7 @@ from epir.recognition.calibration import with_temperature
 from epir.recognition.onepass import OnePass, Seen
 from epir.recognition.settings import RecognitionSettings
 from epir.recognition.source import ArrayFrames, PairFrames, open_source, source_name
-from epir.recognition.table import answers_table
+from epir.recognition.table import FailedAnswer, answers_table
 from epir.spotting.settings import LONGEST, Sensitivity, SpottingSettings
 
 
@@ -161,6 +161,11 @@ class Recognizer:
         with open_source(given, fps) as frames, one_thread(), one_torch_thread():
             rate = None if isinstance(frames, PairFrames) else frames.fps
             if isinstance(frames, PairFrames):
+                if any(each is not None for each in (onset, apex, start, end)):
+                    raise FrameError(
+                        f"{name} are the onset and the apex: no frame or time of them can be chosen",
+                        fix="leave out --onset, --apex, --start and --end, or give a video or a folder",
+                    )
                 onset, apex = 0, 1
             _refuse_spans(frames, onset, apex)
             try:
@@ -174,16 +179,25 @@ class Recognizer:
             except NoFace as found:
                 return Answer(name, found.reason, fps=rate, warnings=(*frames.notes, *found.words))
 
-    def predict_many(self, inputs: Iterable[Any], **options: Any) -> Any:
-        """A pandas DataFrame with one row per movement; an input that fails has its error in the column `error`."""
-        answers: list[Answer] = []
-        errors: dict[str, str] = {}
+    def predict_many(self, inputs: Iterable[Any], *, every_movement: bool = False, **options: Any) -> Any:
+        """A pandas DataFrame with one row per input, in their order: its strongest movement, or why it failed.
+
+        `every_movement` gives a row to each movement of an input.
+        """
+        if isinstance(inputs, str | bytes | Path):
+            raise ConfigError(
+                f"predict_many takes several inputs, not the one {str(inputs)!r}", fix="give a list, or use predict"
+            )
+        answers: list[Answer | FailedAnswer] = []
         for given in inputs:
             try:
-                answers.append(self.predict(given, **options))
+                answer = self.predict(given, **options)
+                answers.append(answer if every_movement else replace(answer, all=()))
             except EpirError as error:
-                errors[source_name(given)] = error.problem
-        return answers_table(answers, errors, self.labels)
+                answers.append(FailedAnswer(source_name(given), error.problem))
+            except OSError as error:
+                answers.append(FailedAnswer(source_name(given), machine_fault(error).problem))
+        return answers_table(answers, labels=self.labels)
 
     # Movements that are spotted, in one forward pass.
 

@@ -98,6 +98,11 @@ def source_name(given: Any) -> str:
     return "two pictures" if isinstance(given, Sequence) and len(given) == 2 else "array"
 
 
+def source_paths(given: Any) -> list[str | Path]:
+    """The files and folders that an input is read from; none for arrays."""
+    return [each for each in (given if isinstance(given, list | tuple) else [given]) if isinstance(each, str | Path)]
+
+
 def is_picture(path: str | Path) -> bool:
     """Whether a path is a picture by its ending."""
     return Path(path).suffix.lower() in PICTURES and not Path(path).is_dir()

@@ -99,7 +99,7 @@ def spot_videos(
     settings = SpotSettings(model_digest(model), sensitivity, detector or "", fps or 0.0)
     videos = [replace(video, path=video.path.resolve()) for video in videos]
     failed: list[FailedVideo] = []
-    with open_spotted(out, settings, force=force) as store:
+    with open_spotted(out, settings, force=force, inputs=[video.path for video in videos]) as store:
         store.add_videos(videos)
         missing = store.missing(videos)
         job = Job(store.folder, None if model is None else str(model), settings)

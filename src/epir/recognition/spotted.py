@@ -13,7 +13,7 @@ import csv
 import io
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from urllib.parse import quote
 from epir.core.config import differences, read_toml, write_toml
 from epir.core.errors import ConfigError, EpirError, RunError
 from epir.core.files import write_text
+from epir.core.output import SPOTTED, check_folder, check_place, mark, real
 from epir.datasets.intervals import COLUMNS, Interval, Kind, LongVideo, in_order, read_intervals, write_intervals
 from epir.evaluation.spotting import SpottedVideo
 from epir.evaluation.spotting_table import SHIPPED
@@ -101,23 +102,25 @@ class FailedVideo:
 
 
 @contextmanager
-def open_spotted(folder: str | Path, settings: SpotSettings, *, force: bool = False) -> Iterator["SpottedStore"]:
+def open_spotted(
+    folder: str | Path, settings: SpotSettings, *, force: bool = False, inputs: Iterable[str | Path] = ()
+) -> Iterator["SpottedStore"]:
     """The folder to write to, locked for this process; one that was spotted in another way is refused."""
     folder = Path(folder)
+    check_folder(real(folder), SPOTTED, force=True, inputs=inputs)
+    check_place(real(folder) / CONFIG)
     with locked(folder):
-        if (folder / CONFIG).exists() and force:
+        if force or not (folder / CONFIG).exists():  # without settings, it is what a killed --force left
             _clear(folder)
-        if (folder / CONFIG).exists():
-            changed = differences(_read_settings(folder), settings)
-            if changed:
-                raise RunError(
-                    f"{folder} was spotted with other settings ({'; '.join(changed)})",
-                    fix="choose another folder with --out, use the old settings, or start over with --force",
-                )
-        elif any(not path.name.startswith(".") for path in folder.iterdir()):
-            raise RunError(f"{folder} is not empty and holds no spotted videos", fix="choose another folder with --out")
-        else:
+        mark(folder, SPOTTED)
+        if not (folder / CONFIG).exists():
             write_toml(settings, folder / CONFIG)
+        changed = differences(_read_settings(folder), settings)
+        if changed:
+            raise RunError(
+                f"{folder} was spotted with other settings ({'; '.join(changed)})",
+                fix="choose another folder with --out, use the old settings, or start over with --force",
+            )
         for left_over in (folder / VIDEOS).glob(".*"):  # of a process that was killed while writing
             left_over.unlink()
         yield SpottedStore(folder)
@@ -309,8 +312,7 @@ def _read_settings(folder: Path) -> SpotSettings:
 
 
 def _clear(folder: Path) -> None:
-    """Empty a folder of spotted videos; what is none is left alone."""
-    _read_settings(folder)
+    """Empty a folder of spotted videos, its settings first."""
     for name in (CONFIG, ANNOTATION, INTERVALS, FAILED):
         (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder / VIDEOS, ignore_errors=True)

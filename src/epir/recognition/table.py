@@ -1,6 +1,7 @@
 """Many answers -> one table: lines of text, or a DataFrame."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from epir.recognition.answer import Answer
@@ -10,6 +11,14 @@ if TYPE_CHECKING:
 
 COLUMNS = ("input", "track", "onset", "apex", "offset", "answer", "score", "all scores")
 KEYS = ("onset", "apex", "offset")
+
+
+@dataclass(frozen=True)
+class FailedAnswer:
+    """An input that has no answer, and why."""
+
+    input: str
+    problem: str
 
 
 def answer_lines(answers: Sequence[Answer]) -> list[str]:
@@ -32,24 +41,27 @@ def answer_lines(answers: Sequence[Answer]) -> list[str]:
 
 
 def answers_table(
-    answers: Sequence[Answer], errors: Mapping[str, str] | None = None, labels: Sequence[str] = ()
+    answers: Sequence[Answer | FailedAnswer], errors: Mapping[str, str] | None = None, labels: Sequence[str] = ()
 ) -> "pd.DataFrame":
-    """One row per movement, with a score column per class; inputs that failed come last, with their error."""
+    """One row per movement, with a score column per class; `errors`, by the names of inputs that failed, come last."""
     import pandas as pd
 
-    names = list(labels) or list(next((each.scores for each in answers if each.scores), {}))
+    failed = [FailedAnswer(name, problem) for name, problem in (errors or {}).items()]
+    given = [each for each in answers if isinstance(each, Answer)]
+    names = list(labels) or list(next((each.scores for each in given if each.scores), {}))
     own = ["input", "label", "confidence", "track", *KEYS, *(f"{key}_s" for key in KEYS), "fps"]
     rows = [
-        {
+        {"input": each.input, "error": each.problem}
+        if isinstance(each, FailedAnswer)
+        else {
             **{name: getattr(each, name) for name in own},
             **{name: each.scores.get(name) for name in names},
             "warnings": "; ".join(each.warnings),
             "error": "",
         }
-        for answer in answers
-        for each in (answer.all or (answer,))
+        for answer in (*answers, *failed)
+        for each in ((answer,) if isinstance(answer, FailedAnswer) else answer.all or (answer,))
     ]
-    rows += [{"input": name, "error": problem} for name, problem in (errors or {}).items()]
     table = pd.DataFrame(rows, columns=[*own, *names, "warnings", "error"])
     whole: dict[Any, Any] = {name: "Int64" for name in ("track", *KEYS)}
     return table.astype(whole)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from epir.core.files import refuse_overwrite, whole_file
+from epir.core.files import whole_file
+from epir.core.output import check_file, real
 from epir.evaluation.store import Run
 from epir.evaluation.table import COLUMN_NAMES, corpus_title
 from epir.reports.pictures import Sources, flow_picture, integrated_picture, map_pictures, motion_picture
@@ -199,7 +200,7 @@ def save_figures(figures: dict[str, "Figure"], folder: Path, *, force: bool = Fa
     for name, figure in figures.items():
         for kind, extra in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
             path = folder / f"{name}.{kind}"
-            refuse_overwrite(path, force=force)
+            check_file(real(path), force=force)
             with whole_file(path) as temporary, matplotlib.rc_context({"svg.hashsalt": "epir", "svg.fonttype": "none"}):
                 figure.savefig(temporary, format=kind, dpi=DOTS_PER_INCH, metadata=extra)
             written.append(path)

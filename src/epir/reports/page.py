@@ -1,6 +1,7 @@
 """Runs -> one HTML page that needs no other file, and on request its tables and figures as files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
 from string import Template
@@ -8,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from epir import __version__
 from epir.core.errors import RunError
-from epir.core.files import refuse_overwrite, write_text
+from epir.core.files import write_text
+from epir.core.output import check_place, claimed_file, real
 from epir.core.progress import Progress, Silent
 from epir.core.table import latex_tables, markdown_tables
 from epir.evaluation.comparison import refuse_different, score_columns
@@ -64,19 +66,33 @@ def report(
     path = page_path(out, given, opened)
     extra = {path.with_suffix(".tex"): latex_tables} if latex else {}
     extra |= {path.with_suffix(".md"): markdown_tables} if markdown else {}
-    for file in (path, *extra):
-        refuse_overwrite(file, force=force)
+    with ExitStack() as claims:
+        inputs = [file for run in opened for file in run.folder.iterdir() if file.is_file() and file.name != PAGE]
+        for file in (path, *extra):
+            claims.enter_context(claimed_file(file, force=force, inputs=inputs))
+        if figures is not None:
+            check_place(real(Path(figures) / "figure.png"))
+        _write(opened, path, extra, maps=maps, faces=faces, figures=figures, force=force, progress=progress)
+    return path
+
+
+def _write(
+    opened: Sequence[Run],
+    path: Path,
+    extra: Mapping[Path, Callable[..., str]],
+    *,
+    maps: Sequence[str | Path],
+    faces: bool,
+    figures: str | Path | None,
+    force: bool,
+    progress: Progress | None,
+) -> None:
     texts = {path: page(opened, maps=maps, faces=faces, progress=progress or Silent())}
     texts |= {file: write(all_tables(opened)) for file, write in extra.items()}
     drawn = all_figures(opened, find_sources(opened[0], maps), faces=faces) if figures is not None else {}
-    try:
-        save_figures(drawn, Path(figures or ""), force=force)
-        for file, text in texts.items():
-            write_text(file, text)
-    except OSError as error:
-        problem = f"cannot write {error.filename or path}: {error.strerror or error}"
-        raise RunError(problem, fix="give a writable place with --out and --figures") from None
-    return path
+    save_figures(drawn, Path(figures or ""), force=force)
+    for file, text in texts.items():
+        write_text(file, text)
 
 
 def open_runs(folder: Path) -> list[Run]:

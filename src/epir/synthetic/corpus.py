@@ -21,8 +21,8 @@ import cv2
 import numpy as np
 
 from epir.core.config import refuse_unknown, write_toml
-from epir.core.errors import ConfigError, EpirError
-from epir.core.files import refuse_overwrite, whole_folder
+from epir.core.errors import ConfigError
+from epir.core.output import CORPUS, new_folder
 from epir.core.progress import Progress, Silent
 from epir.core.seeds import generator
 from epir.maps.workers import one_thread, run
@@ -36,6 +36,7 @@ from epir.synthetic.nuisance import IDLE, Kind, Nuisances
 from epir.synthetic.sheet import motion_sheet, people_sheet
 
 SMALLEST, LARGEST = 96, 2048  # px
+MOST_CLIPS = 1_000_000
 SHEET = "annotations.csv"
 COLUMNS = (
     "clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps",
@@ -69,6 +70,11 @@ class CorpusSettings:
             raise ConfigError(
                 f"--clips and --idle must be 0 or more and not both 0, not {self.clips} and {self.idle}",
                 fix="give --clips 1 or more; 9 is usual",
+            )
+        if self.people * (self.clips + self.idle) > MOST_CLIPS:
+            raise ConfigError(
+                f"{self.people} people with {self.clips + self.idle} clips each are too many",
+                fix=f"ask for {MOST_CLIPS} clips or fewer, for example --people 12",
             )
         emotions(self.classes)
         if not SMALLEST <= self.size <= LARGEST:
@@ -105,9 +111,8 @@ def write_corpus(
 ) -> Written:
     """Write a synthetic corpus to the folder `out` in one step."""
     settings, progress, out = settings or CorpusSettings(), progress or Silent(), Path(out)
-    refuse_foreign(out, SHEET, force=force)
-    plans = plan_corpus(settings)
-    with whole_folder(out, force=force) as folder:
+    with new_folder(out, CORPUS, force=force, needs=least_size(settings)) as folder:
+        plans = plan_corpus(settings)
         progress.start("drawing clips", len(plans))
         for plan in run(write_clip, plans, settings, folder, workers=workers):
             progress.advance(note=plan.name)
@@ -120,13 +125,9 @@ def write_corpus(
     return Written(out, settings.people, len(plans), sum(plan.frames for plan in plans))
 
 
-def refuse_foreign(out: Path, mark: str, *, force: bool) -> None:
-    """Stop if something is at `out`; with `force`, if it is not what `epir synth` writes (it holds no file `mark`)."""
-    refuse_overwrite(out, force=force)
-    if force and out.exists() and not (out / mark).is_file() and not (out.is_dir() and not any(out.iterdir())):
-        raise EpirError(
-            f"{out} exists and was not written by epir synth", fix="choose another name, or remove it yourself"
-        )
+def least_size(settings: CorpusSettings) -> int:
+    """Bytes that the frames of a corpus need at the very least: a clip has twenty, a jpg a thirtieth of its pixels."""
+    return settings.people * (settings.clips + settings.idle) * 20 * settings.size**2 // 30
 
 
 def subjects(settings: CorpusSettings) -> tuple[str, ...]:

@@ -20,7 +20,8 @@ import numpy as np
 
 from epir.core.config import write_toml
 from epir.core.errors import ConfigError
-from epir.core.files import whole_folder
+from epir.core.output import CORPUS as CORPUS_FOLDER
+from epir.core.output import new_folder
 from epir.core.progress import Progress, Silent
 from epir.core.seeds import generator, stream_seed
 from epir.datasets.intervals import NAME, Interval, LongVideo, in_order, write_intervals
@@ -28,7 +29,7 @@ from epir.frames.film import write_film
 from epir.maps.workers import one_thread, run
 from epir.synthetic.behaviour import STEEPEST, BehavingFace, Scene, plan_scene, pulse, talk
 from epir.synthetic.clip import FIRST, INTENSITY, draw_course, refuse_slow
-from epir.synthetic.corpus import LARGEST, SMALLEST, portrait_of, refuse_foreign
+from epir.synthetic.corpus import LARGEST, SMALLEST, portrait_of
 from epir.synthetic.expressions import draw_expression, emotions
 from epir.synthetic.identity import Geometry, draw_identity
 from epir.synthetic.movement import draw_movement
@@ -107,10 +108,9 @@ def write_long_videos(
 ) -> WrittenVideos:
     """Write long videos and their annotation to the folder `out` in one step."""
     settings, progress, out = settings or LongSettings(), progress or Silent(), Path(out)
-    refuse_foreign(out, NAME, force=force)
-    names = tuple(video_names(settings))
-    plans = [plan_video(settings, *each) for each in names]
-    with whole_folder(out, force=force) as folder:
+    with new_folder(out, CORPUS_FOLDER, force=force) as folder:
+        names = tuple(video_names(settings))
+        plans = [plan_video(settings, *each) for each in names]
         progress.start("drawing videos", len(names))
         for _, name in run(write_video, names, settings, folder, workers=workers):
             progress.advance(note=name)

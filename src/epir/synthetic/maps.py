@@ -9,6 +9,7 @@ Axes: n maps, S map size
 """
 
 import hashlib
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,16 +19,15 @@ import numpy as np
 
 from epir.core.config import digest, to_dict
 from epir.core.errors import ConfigError
-from epir.core.files import whole_folder
+from epir.core.output import MAP_SET, new_folder
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
 from epir.core.seeds import generator
 from epir.flow.map import face_map, flow_to_map
 from epir.flow.recipe import FlowRecipe, flow_recipe
-from epir.maps.mapset import CHANNELS, FORMAT, MapSet, finish_maps, load_maps
+from epir.maps.mapset import CHANNELS, FORMAT, MapSet, finish_maps, load_maps, new_maps
 from epir.maps.workers import one_thread, run
 from epir.synthetic.clip import STEEPEST, draw_course, expose
-from epir.synthetic.corpus import refuse_foreign
 from epir.synthetic.direct import DirectSettings, direct_flow
 from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.portrait import Portrait, draw_portrait
@@ -38,6 +38,7 @@ from epir.synthetic.moving import MovingFace, State
 from epir.synthetic.variation import USUAL, Variation, Way, compressed, draw_share, draw_way
 
 DIRECT = "direct"
+MOST_MAPS = 10_000_000
 PER_PERSON = 8  # maps of one person
 CHUNK = 8  # people per piece of work
 FPS = 200.0
@@ -63,6 +64,8 @@ class MapSettings:
     def __post_init__(self) -> None:
         if self.count < 1:
             raise ConfigError(f"--maps must be at least 1, not {self.count}", fix="give --maps 1 or more")
+        if self.count > MOST_MAPS:
+            raise ConfigError(f"{self.count} maps are too many", fix=f"give --maps {MOST_MAPS} or fewer; 6000 is usual")
         if not 4 <= self.size <= 512:
             raise ConfigError(f"a map cannot be {self.size} px wide", fix="give --size from 4 to 512; 28 is usual")
         if not self.recipes:
@@ -130,10 +133,9 @@ def write_maps(
 ) -> MapSet:
     """The same as a map set on disk; it may be larger than memory."""
     out = Path(out)
-    refuse_foreign(out, "meta.json", force=force)
-    with whole_folder(out, force=force) as folder:
-        shape = (settings.count, 3, settings.size, settings.size)
-        maps = np.lib.format.open_memmap(folder / "maps.npy", mode="w+", dtype=np.float32, shape=shape)
+    shape = (settings.count, 3, settings.size, settings.size)
+    with new_folder(out, MAP_SET, force=force, needs=4 * math.prod(shape)) as folder:
+        maps = new_maps(folder / "maps.npy", shape)
         clips = fill(maps, settings, workers=workers, progress=progress or Silent())
         maps.flush()
         finish_maps(folder, clips, recipe=recipe_meta(settings))

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from epir.core.config import digest, to_dict
 from epir.core.errors import CheckpointError
-from epir.core.files import whole_file
+from epir.core.files import write_bytes
 from epir.models.network import Network
 from epir.training.data import LabelledMaps
 from epir.training.optimiser import AveragedModel
@@ -37,12 +37,11 @@ class Checkpoint:
 
     def save(self, path: Path, name: str) -> None:
         """Write it to `path` in one step; `name` is the digest of what is trained."""
-        from safetensors.torch import save_file
+        from safetensors.torch import save
 
         tensors = {key: tensor.detach().cpu().contiguous().clone() for key, tensor in self._tensors().items()}
         about = {"format": FORMAT, "training": name, "step": str(self.step), "losses": json.dumps(self.losses)}
-        with whole_file(path) as temporary:
-            save_file(tensors, temporary, metadata=about)
+        write_bytes(path, save(tensors, metadata=about))
 
     def restore(self, path: Path, name: str) -> None:
         """Go back to what `path` holds; nothing happens where there is no such file."""

@@ -1,0 +1,321 @@
+"""Where every verb writes: claimed before the work starts, locked while it lasts, put in place in one step.
+
+    with claimed(path, "map set", force=force, inputs=[corpus]):    # two lines and exit 2 before any work
+        ...                                                         # hours
+        with new_folder(path, "map set", force=force) as folder:    # fill it; it becomes `path` when the block ends
+            ...
+
+A folder that epir made is known by its index file (`meta.json`, `config.json`, ...) or by the file `.epir`, which names
+its kind. Only such a folder is ever replaced, and only by one of its kind, with `--force` too.
+
+Around `path` lie, while it is being written, `.NAME.lock`, `.NAME.tmp-*` (the new one) and `.NAME.old-*` (the one that
+it replaces). Whoever holds the lock removes what a killed process left of them; a folder that was moved aside when its
+replacement had not arrived yet is moved back.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import IO
+
+from epir.core.errors import OutputError, machine_fault
+from epir.core.files import hidden_name, open_up, save_to_disk, write_text
+
+MARK, LOCK = ".epir", ".lock"
+MAP_SET, MODEL, RUN, CORPUS, ANSWER, DEMO = "map set", "model folder", "run", "synthetic corpus", "answer", "demo"
+SPOTTED = "folder of spotted videos"
+ANOTHER = "choose another name for --out"
+
+_held: ContextVar[frozenset[Path]] = ContextVar("locks held", default=frozenset())
+
+
+# ---------------------------------------------------------------------------------------------- before the work
+
+
+@contextmanager
+def claimed(
+    path: str | Path, kind: str, *, force: bool = False, inputs: Iterable[str | Path] = (), needs: int = 0
+) -> Iterator[Path]:
+    """Check a folder to be written, lock it until the block ends, and remove what killed processes left beside it."""
+    path = real(path)
+    check_folder(path, kind, force=True, inputs=inputs, needs=needs)
+    with locked(path):
+        sweep(path)
+        check_folder(path, kind, force=force)
+        yield path
+
+
+@contextmanager
+def claimed_file(
+    path: str | Path, *, force: bool = False, inputs: Iterable[str | Path] = (), needs: int = 0
+) -> Iterator[Path]:
+    """The same for a file; `force` replaces a file, never a folder, and never an input."""
+    path = real(path)
+    check_file(path, force=force, inputs=inputs, needs=needs)
+    with locked(path):
+        sweep(path)
+        yield path
+
+
+def check_folder(
+    path: Path, kind: str, *, force: bool = False, inputs: Iterable[str | Path] = (), needs: int = 0
+) -> None:
+    """Refuse a folder that cannot or must not be written; nothing is changed."""
+    _refuse_inputs(path, inputs)
+    check_place(path, needs=needs)
+    if not path.exists() or _is_empty(path):
+        return
+    if not path.is_dir():
+        raise OutputError(f"{path} is a file, not a folder", fix=ANOTHER)
+    found = kind_of(path)
+    if found is None:
+        raise OutputError(f"{path} exists already and was not made by epir", fix=f"{ANOTHER}; it is left as it is")
+    if found != kind:
+        raise OutputError(f"{path} exists already and is a {found}, not a {kind}", fix=ANOTHER)
+    if not force:
+        raise OutputError(f"{path} exists already", fix="choose another name, or add --force to replace it")
+
+
+def check_file(path: Path, *, force: bool = False, inputs: Iterable[str | Path] = (), needs: int = 0) -> None:
+    """Refuse a file that cannot or must not be written; nothing is changed."""
+    for given in inputs:
+        if real(given) == path:
+            raise OutputError(f"{path} is an input of this command", fix="choose another name for the output")
+    check_place(path, needs=needs)
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder, not a file", fix="choose another name, or a file inside it")
+    if path.exists() and not force:
+        raise OutputError(f"{path} exists already", fix="choose another name, or add --force to replace it")
+
+
+def check_place(path: Path, *, needs: int = 0) -> None:
+    """Refuse a place where nothing can be created, or where `needs` bytes are not free."""
+    parent = path.parent
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir():
+        raise OutputError(f"{path} cannot be written: {parent} is a file", fix=ANOTHER)
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(
+            f"{path} cannot be written: no permission to write in {parent}",
+            fix="choose a place that you may write to, or change its permissions",
+        )
+    free = shutil.disk_usage(parent).free
+    if needs > free:
+        raise OutputError(
+            f"{path} needs {_size(needs)}, but {_size(free)} are free there", fix="free disk space, or write elsewhere"
+        )
+
+
+def _refuse_inputs(path: Path, inputs: Iterable[str | Path]) -> None:
+    for given in inputs:
+        source = real(given)
+        if source == path:
+            raise OutputError(f"{path} is an input of this command", fix=ANOTHER)
+        if path in source.parents:
+            raise OutputError(f"{path} contains an input of this command, {source}", fix=ANOTHER)
+        if source in path.parents and source.is_dir():
+            raise OutputError(f"{path} lies inside an input of this command, {source}", fix=ANOTHER)
+
+
+def real(path: str | Path) -> Path:
+    """The absolute path with links followed: what a link points to is written, and the link stays."""
+    return Path(os.path.realpath(path))
+
+
+# ----------------------------------------------------------------------------------------------------- what it is
+
+
+def mark(folder: Path, kind: str) -> None:
+    """Say in a folder that epir made it."""
+    if _marked(folder) != kind:
+        write_text(folder / MARK, json.dumps({"made by": "epir", "kind": kind}) + "\n")
+
+
+def kind_of(folder: Path) -> str | None:
+    """Which kind of folder of epir this is; `None` for anything else."""
+    return _marked(folder) or next((kind for kind, is_kind in _KINDS.items() if is_kind(folder)), None)
+
+
+def _marked(folder: Path) -> str | None:
+    content = _json(folder / MARK)
+    return str(content.get("kind")) if content.get("made by") == "epir" else None
+
+
+def _is_map_set(folder: Path) -> bool:
+    whole = all((folder / name).is_file() for name in ("maps.npy", "clips.csv", "meta.json"))
+    return whole or str(_json(folder / "meta.json").get("format")).startswith("epir-maps/")
+
+
+def _is_model(folder: Path) -> bool:
+    return str(_json(folder / "config.json").get("format")).startswith("epir-model/")
+
+
+def _is_run(folder: Path) -> bool:
+    try:
+        values = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return {"protocol", "model", "training"} <= values.keys()
+
+
+def _is_corpus(folder: Path) -> bool:
+    return (folder / "corpus.toml").is_file() and (folder / "annotations.csv").is_file()
+
+
+def _is_answer(folder: Path) -> bool:
+    own = ("answer.json", "timeline.png", "annotated.mp4", "why.png")
+    others = [name for name in os.listdir(folder) if name not in own and not name.startswith("why-")]
+    return "answers" in _json(folder / "answer.json") and not others
+
+
+_KINDS: dict[str, Callable[[Path], bool]] = {
+    MAP_SET: _is_map_set,
+    MODEL: _is_model,
+    RUN: _is_run,
+    CORPUS: _is_corpus,
+    ANSWER: _is_answer,
+    DEMO: lambda folder: _is_corpus(folder / "corpus"),
+}
+
+
+def _json(path: Path) -> dict[str, object]:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+# --------------------------------------------------------------------------------------------------------- locks
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of `path`, which lies beside it; a process that is killed holds nothing any more.
+
+    Inside the block the same thread may lock it again.
+    """
+    path = real(path)
+    if path in _held.get():
+        yield
+        return
+    lock = path.with_name(hidden_name(path, "lock"))
+    with ExitStack() as stack:
+        try:
+            lock.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(_exclusive(lock, path))
+        except OSError as error:
+            raise machine_fault(error, path) from None
+        token = _held.set(_held.get() | {path})
+        try:
+            yield
+        finally:
+            _held.reset(token)
+
+
+@contextmanager
+def _exclusive(lock: Path, path: Path) -> Iterator[None]:
+    while True:
+        with lock.open("a") as file:
+            hold(file, path)
+            if _same_file(file, lock):  # else its owner has just ended and removed it
+                try:
+                    yield
+                finally:
+                    lock.unlink(missing_ok=True)
+                return
+
+
+def hold(file: IO[str], path: Path) -> None:
+    """Lock an open file for this process, or say that another one is writing `path`."""
+    import fcntl
+
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise OutputError(
+            f"another process is writing {path}", fix="wait for it, stop it, or choose another name for --out"
+        ) from None
+
+
+def _same_file(file: IO[str], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def sweep(path: Path) -> None:
+    """Remove what killed processes left of earlier attempts at `path`; its lock is held."""
+    prefix = hidden_name(path, "")
+    names = [name for name in os.listdir(path.parent) if name.startswith(prefix)]
+    for name in sorted(names):
+        left = path.parent / name
+        if name.startswith(hidden_name(path, "old-")) and not path.exists():
+            left.rename(path)  # killed between moving it aside and putting the new one in place
+        elif name.startswith((hidden_name(path, "old-"), hidden_name(path, "tmp-"))):
+            remove(left)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+# ------------------------------------------------------------------------------------------------------- folders
+
+
+@contextmanager
+def new_folder(
+    path: str | Path, kind: str, *, force: bool = False, inputs: Iterable[str | Path] = (), needs: int = 0
+) -> Iterator[Path]:
+    """A temporary folder to fill, beside `path`; it becomes `path` when the block ends well."""
+    with claimed(path, kind, force=force, inputs=inputs, needs=needs) as target:
+        temporary = Path(tempfile.mkdtemp(prefix=hidden_name(target, "tmp-"), dir=target.parent))
+        try:
+            yield temporary
+            put_in_place(temporary, target, kind)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def put_in_place(new: Path, path: Path, kind: str) -> None:
+    """Let the complete folder `new` become `path`; what is there is moved aside first and removed last."""
+    if kind_of(new) != kind:
+        mark(new, kind)
+    open_up(new)
+    save_to_disk(new)
+    old = None
+    if path.exists():
+        old = Path(tempfile.mkdtemp(prefix=hidden_name(path, "old-"), dir=path.parent))
+        path.replace(old)  # an empty folder may be replaced
+    new.replace(path)
+    save_to_disk(path.parent, inside=False)
+    if old is not None:  # half of it must not be taken for what was moved aside
+        given_up = old.with_name(hidden_name(path, "tmp-") + old.name.removeprefix(hidden_name(path, "old-")))
+        old.rename(given_up)
+        shutil.rmtree(given_up, ignore_errors=True)  # what cannot be removed is swept by the next call
+
+
+def _is_empty(path: Path) -> bool:
+    """Whether a folder holds nothing, or no more than a process that was killed at once has left."""
+    half = hidden_name(path / MARK, "")
+    return path.is_dir() and all(name in (LOCK, MARK) or name.startswith(half) for name in os.listdir(path))
+
+
+def _size(count: int) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}"
+        count //= 1000
+    return f"{count} TB"

@@ -1,0 +1,189 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from epir.core import output
+from epir.core.errors import EpirError
+from epir.core.output import MAP_SET, MODEL, claimed, claimed_file, kind_of, mark, new_folder, sweep
+
+
+def make(path, text="1", kind=MAP_SET, **options):
+    with new_folder(path, kind, **options) as folder:
+        (folder / "a").write_text(text)
+
+
+def test_a_folder_is_written_whole_or_not_at_all(tmp_path):
+    with pytest.raises(RuntimeError), new_folder(tmp_path / "out", MAP_SET) as folder:
+        (folder / "a").write_text("half")
+        raise RuntimeError
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_is_replaced_only_with_force_and_leaves_nothing_beside_it(tmp_path):
+    make(tmp_path / "out")
+    with pytest.raises(EpirError, match=r"out exists already\n  fix: choose another name, or add --force"):
+        make(tmp_path / "out")
+    make(tmp_path / "out", "2", force=True)
+    assert (tmp_path / "out" / "a").read_text() == "2"
+    assert os.listdir(tmp_path) == ["out"]
+    assert kind_of(tmp_path / "out") == MAP_SET
+
+
+def test_a_folder_gets_the_permissions_that_the_user_asked_for(tmp_path):
+    before = os.umask(0o027)
+    try:
+        make(tmp_path / "out")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750
+
+
+def test_an_empty_folder_may_be_filled(tmp_path):
+    (tmp_path / "out").mkdir()
+    make(tmp_path / "out")
+    assert (tmp_path / "out" / "a").exists()
+
+
+def test_a_folder_of_the_user_is_never_replaced(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.txt").write_text("years")
+    with pytest.raises(EpirError, match=r"exists already and was not made by epir\n  fix: choose another name"):
+        make(tmp_path / "out", force=True)
+    assert (tmp_path / "out" / "thesis.txt").read_text() == "years"
+
+
+def test_a_folder_of_another_kind_is_never_replaced(tmp_path):
+    make(tmp_path / "out")
+    with pytest.raises(EpirError, match=r"is a map set, not a model folder\n  fix: choose another name"):
+        make(tmp_path / "out", kind=MODEL, force=True)
+
+
+def test_a_file_in_the_way_is_never_replaced_by_a_folder(tmp_path):
+    (tmp_path / "out").write_text("years")
+    with pytest.raises(EpirError, match="is a file, not a folder"):
+        make(tmp_path / "out", force=True)
+    with pytest.raises(EpirError, match=r"out/deep cannot be written: .*out is a file"):
+        make(tmp_path / "out" / "deep", force=True)
+    assert (tmp_path / "out").read_text() == "years"
+
+
+@pytest.mark.parametrize(
+    ("out", "words"),
+    [("corpus", "is an input"), (".", "contains an input"), ("corpus/deep/maps", "lies inside an input")],
+)
+def test_inputs_are_no_place_for_a_folder(tmp_path, out, words):
+    (tmp_path / "corpus").mkdir()
+    mark(tmp_path, MAP_SET)
+    mark(tmp_path / "corpus", MAP_SET)
+    with pytest.raises(EpirError, match=f"{words} of this command"):
+        make(tmp_path / out, force=True, inputs=[tmp_path / "corpus"])
+
+
+def test_a_link_is_followed_and_stays(tmp_path):
+    make(tmp_path / "real")
+    (tmp_path / "link").symlink_to("real")
+    with pytest.raises(EpirError, match="is an input"):
+        make(tmp_path / "link", force=True, inputs=[tmp_path / "real"])
+    make(tmp_path / "link", "2", force=True)
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "real" / "a").read_text() == "2"
+
+
+def test_a_place_that_is_read_only_is_refused_before_the_work(small_disk):
+    place = small_disk(65536, read_only=True)
+    with pytest.raises(EpirError, match=r"out cannot be written: no permission to write in .*\n  fix: choose a place"):
+        make(place / "deep" / "out")
+
+
+def test_a_disk_that_is_too_small_is_refused_before_the_work(tmp_path):
+    with pytest.raises(EpirError, match=r"needs 1000 TB, but .* are free there\n  fix: free disk space"):
+        make(tmp_path / "out", needs=10**15)
+
+
+def test_a_file_is_replaced_only_with_force_and_never_an_input(tmp_path):
+    path = tmp_path / "a.html"
+    path.write_text("1")
+    with pytest.raises(EpirError, match="exists already"), claimed_file(path):
+        pass
+    with pytest.raises(EpirError, match="is an input"), claimed_file(path, force=True, inputs=[path]):
+        pass
+    with pytest.raises(EpirError, match="is a folder, not a file"), claimed_file(tmp_path, force=True):
+        pass
+    with claimed_file(path, force=True):
+        pass
+    assert os.listdir(tmp_path) == ["a.html"]
+
+
+HOLD = """
+import sys, time
+from epir.core.output import claimed
+with claimed(sys.argv[1], "map set"):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_two_at_once_and_a_killed_process_holds_nothing(tmp_path):
+    other = subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path / "out")], stdout=subprocess.PIPE, text=True)
+    try:
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(EpirError, match=r"another process is writing .*out\n  fix: wait for it, stop it"):
+            make(tmp_path / "out")
+    finally:
+        other.kill()
+        other.communicate()
+    make(tmp_path / "out")
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_the_same_thread_may_claim_twice(tmp_path):
+    with claimed(tmp_path / "out", MAP_SET):
+        make(tmp_path / "out")
+        make(tmp_path / "out", "2", force=True)
+
+
+def test_what_killed_processes_left_is_swept(tmp_path):
+    make(tmp_path / "out")
+    (tmp_path / ".out.tmp-1").mkdir()
+    (tmp_path / ".out.tmp-1" / "large").write_text("")
+    (tmp_path / ".out.old-1").mkdir()
+    (tmp_path / ".outer.tmp-1").mkdir()
+    make(tmp_path / "out", force=True)
+    assert sorted(os.listdir(tmp_path)) == [".outer.tmp-1", "out"]
+
+
+def test_a_folder_that_was_moved_aside_comes_back(tmp_path):
+    make(tmp_path / "out")
+    (tmp_path / "out").rename(tmp_path / ".out.old-1")
+    sweep(tmp_path / "out")
+    assert (tmp_path / "out" / "a").read_text() == "1"
+
+
+def test_a_crash_at_every_step_of_a_replacement_loses_nothing(tmp_path, crash_at):
+    """Old or new afterwards, and the same command finishes."""
+    for number in range(1, 100):
+        place = tmp_path / str(number)
+        make(place / "out", "old")
+        crashed = crash_at(number, lambda place=place: make(place / "out", "new", force=True))
+        sweep(place / "out")
+        assert (place / "out" / "a").read_text() in (("old", "new") if crashed else ("new",))
+        make(place / "out", "new", force=True)
+        assert sorted(os.listdir(place)) == ["out"] and (place / "out" / "a").read_text() == "new"
+        if not crashed:
+            break
+    assert number > 8
+
+
+def test_old_folders_without_a_mark_are_known_by_their_index(tmp_path):
+    for name, file, content, kind in (
+        ("a", "meta.json", '{"format": "epir-maps/1"}', MAP_SET),
+        ("b", "config.json", '{"format": "epir-model/1"}', MODEL),
+        ("c", "config.json", '{"format": "another"}', None),
+        ("d", "answer.json", '{"answers": []}', output.ANSWER),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).write_text(content)
+        assert kind_of(tmp_path / name) == kind
+    (tmp_path / "d" / "img1.png").write_text("a frame")
+    assert kind_of(tmp_path / "d") is None
