@@ -6,7 +6,7 @@ Axes: S map size, h pixels of the face
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,16 @@ from epir.spotting.timeline import Movement, Timeline
 
 UNCERTAIN = "uncertain"
 NOT_FOUND = "no micro-expression found"
+ACTIVE = 0.5  # probability from which an action unit counts as active
+
+
+@dataclass(frozen=True)
+class ActionUnit:
+    """One action unit of FACS and how probable it is."""
+
+    number: int  # FACS number, e.g. 12
+    side: Literal["both", "left", "right"]  # of the person, not of the picture
+    probability: float  # calibrated
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,7 @@ class Answer:
     track: int | None = None  # the person, where faces were followed
     probability: float | None = None  # of being a micro-expression at all, where it was spotted
     warnings: tuple[str, ...] = ()
+    units: tuple[ActionUnit, ...] = ()  # every unit of the model's head, most probable first
     gaps: tuple[Gap, ...] = ()  # parts of the video without a face that could be used
     map: np.ndarray | None = None  # (3, S, S) float32
     tokens: Tokens | None = None
@@ -71,6 +82,11 @@ class Answer:
     def found(self) -> bool:
         """Whether there is a movement at all."""
         return bool(self.scores)
+
+    @property
+    def active_units(self) -> tuple[ActionUnit, ...]:
+        """The action units with a probability of 0.5 or more."""
+        return tuple(unit for unit in self.units if unit.probability >= ACTIVE)
 
     def plot(self, path: str | Path | None = None) -> Any:
         """The picture of why, a matplotlib figure; with `path` it is written there too."""
@@ -114,6 +130,7 @@ class Answer:
             "frames": self.frames,
             "track": self.track,
             "probability": self.probability,
+            "units": [asdict(unit) for unit in self.units],
             "warnings": list(self.warnings),
             "gaps": [asdict(gap) for gap in self.gaps],
             "tokens": tokens,
