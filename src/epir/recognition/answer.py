@@ -11,6 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from epir.faces.tracking import Gap
+from epir.recognition.explain import Attribution
+from epir.recognition.words import RegionMotion, describe
 from epir.reports.tokens import Tokens
 from epir.spotting.timeline import Movement, Timeline
 
@@ -56,14 +58,17 @@ class Answer:
     apex_s: float | None = None
     offset_s: float | None = None
     fps: float | None = None
-    frames: int | None = None  # that were read
+    frame_count: int | None = None  # frames that were read; `frames` in JSON
     track: int | None = None  # the person, where faces were followed
     probability: float | None = None  # of being a micro-expression at all, where it was spotted
     warnings: tuple[str, ...] = ()
+    moved: tuple[RegionMotion, ...] = ()  # the regions that stand out between onset and apex, the strongest first
+    strength: float | None = None  # of a spotted movement: displacement at the apex, as a share of the face's width
     units: tuple[ActionUnit, ...] = ()  # every unit of the model's head, most probable first
     gaps: tuple[Gap, ...] = ()  # parts of the video without a face that could be used
     map: np.ndarray | None = None  # (3, S, S) float32
     tokens: Tokens | None = None
+    attribution: Attribution | None = None  # how much each patch of the map contributes to the class
     evidence: Evidence | None = field(default=None, repr=False)
     timeline: Timeline | None = field(default=None, repr=False)
     all: tuple["Answer", ...] = field(default=(), repr=False)  # every movement of the video, in the order of time
@@ -82,6 +87,14 @@ class Answer:
     def found(self) -> bool:
         """Whether there is a movement at all."""
         return bool(self.scores)
+
+    @property
+    def text(self) -> str:
+        """What moved, in a sentence: regions and directions, how far, how fast. Left and right are the person's."""
+        if not self.found:
+            return f"{self.label[:1].upper()}{self.label[1:]}."
+        timed = self.onset_s is not None and self.apex_s is not None
+        return describe(self.moved, self.apex_s - self.onset_s if timed else None)  # type: ignore[operator]
 
     @property
     def active_units(self) -> tuple[ActionUnit, ...]:
@@ -118,6 +131,7 @@ class Answer:
         return {
             "input": self.input,
             "label": self.label,
+            "text": self.text,
             "confidence": self.confidence,
             "scores": dict(self.scores),
             "onset": self.onset,
@@ -127,13 +141,16 @@ class Answer:
             "apex_s": self.apex_s,
             "offset_s": self.offset_s,
             "fps": self.fps,
-            "frames": self.frames,
+            "frames": self.frame_count,
             "track": self.track,
             "probability": self.probability,
+            "strength": self.strength,
+            "moved": [{**asdict(each), "direction": each.direction} for each in self.moved],
             "units": [asdict(unit) for unit in self.units],
             "warnings": list(self.warnings),
             "gaps": [asdict(gap) for gap in self.gaps],
             "tokens": tokens,
+            "attribution": None if self.attribution is None else self.attribution.to_dict(),
         }
 
 

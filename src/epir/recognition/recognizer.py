@@ -33,10 +33,12 @@ from epir.recognition import caution
 from epir.recognition.answer import NOT_FOUND, UNCERTAIN, Answer, Evidence
 from epir.recognition.backend import Backend, open_backend, read_recipe
 from epir.recognition.calibration import with_temperature
+from epir.recognition.explain import Attribution, explain
 from epir.recognition.onepass import OnePass, Seen
 from epir.recognition.settings import RecognitionSettings
 from epir.recognition.source import ArrayFrames, PairFrames, open_source, source_name
 from epir.recognition.table import answers_table
+from epir.recognition.words import RegionMotion, moving_regions
 from epir.spotting.settings import LONGEST, Sensitivity, SpottingSettings
 
 
@@ -71,7 +73,8 @@ class Looked:
     evidence: Evidence | None
     moved: tuple[float, float]  # head and skin, as shares of the face's width
     words: list[str]
-    strength: float = 1.0
+    regions: tuple[RegionMotion, ...] = ()  # that stand out
+    strength: float | None = None  # of a spotted movement
     probability: float | None = None  # of being a micro-expression at all, where it was spotted
 
 
@@ -211,7 +214,7 @@ class Recognizer:
         if not looked:
             if apex is not None and run.tracks:
                 raise FrameError(f"no movement was found around the apex {apex}", fix="give the onset too")
-            return replace(self._without_movement(run, name, pace.fps, words), frames=steps.frames)
+            return replace(self._without_movement(run, name, pace.fps, words), frame_count=steps.frames)
         timelines = {track: run.timeline(track) for track in run.tracks}
         answers = [
             replace(
@@ -219,11 +222,11 @@ class Recognizer:
                 timeline=timelines[answer.track or 0],
                 warnings=tuple(dict.fromkeys([*words, *answer.warnings])),
                 gaps=tuple(run.tracker.gaps),
-                frames=steps.frames,
+                frame_count=steps.frames,
             )
             for answer in self._answers(looked, name, pace.fps)
         ]
-        strongest = answers[int(np.argmax([each.strength for each in looked]))]
+        strongest = answers[int(np.argmax([each.strength or 0.0 for each in looked]))]
         if apex is not None:
             answers = [strongest]
         answers.sort(key=lambda each: (each.apex_s or 0.0, each.track or 0))
@@ -345,7 +348,7 @@ class Recognizer:
         border = self.recipe.flow.border
         inner = [face[border : face.shape[0] - border, border : face.shape[1] - border] for face in faces]
         made = flow_to_map(flow, self.recipe, self.backend.map_size)
-        return Looked(span, made, Evidence(inner[0], inner[1], flow), _moved(flow), words)
+        return Looked(span, made, Evidence(inner[0], inner[1], flow), _moved(flow), words, moving_regions(flow))
 
     def _answers(self, looked: Sequence[Looked], name: str, fps: float | None) -> list[Answer]:
         """One answer per map, a few at a time."""
@@ -357,7 +360,9 @@ class Recognizer:
         maps = np.stack([each.map for each in looked])  # (n, 3, S, S)
         scores = with_temperature(self.backend.scores(maps), self.temperature)  # (n, C)
         answers = []
-        for each, row, tokens in zip(looked, scores, self.backend.tokens(maps), strict=True):
+        tokens_of = self.backend.tokens(maps)
+        attributions = self._attributions(looked, maps)
+        for each, row, tokens, attribution in zip(looked, scores, tokens_of, attributions, strict=True):
             sure = float(row.max()) >= self.threshold and each.moved[1] >= self.settings.hardly_moved
             sure = sure and (each.probability is None or each.probability >= self.settings.least_probability)
             onset, apex, offset = each.span.onset, each.span.apex, each.span.offset
@@ -375,13 +380,28 @@ class Recognizer:
                     fps=fps,
                     track=each.span.track,
                     probability=None if each.probability is None else round(each.probability, 4),
+                    strength=None if each.strength is None else round(each.strength, 5),
+                    moved=each.regions,
                     warnings=tuple([*each.words, *caution.about_motion(*each.moved, self.settings)]),
                     map=each.map,
                     tokens=tokens,
+                    attribution=attribution,
                     evidence=each.evidence,
                 )
             )
         return answers
+
+    def _attributions(self, looked: Sequence[Looked], maps: np.ndarray) -> list[Attribution | None]:
+        """The attribution of each map (n, 3, S, S) whose movement is to be shown."""
+
+        def predict(copies: np.ndarray) -> np.ndarray:
+            return with_temperature(self.backend.plain_scores(copies), self.temperature)
+
+        shown = self.settings.explain
+        return [
+            explain(predict, made[None], self.labels)[0] if shown and each.evidence is not None else None
+            for each, made in zip(looked, maps, strict=True)
+        ]
 
 
 def _chosen(frames: Frames, apex: int | None, times: tuple[float | None, float | None], near: float) -> Iterator[Frame]:
@@ -407,7 +427,7 @@ def _forget_pixels(looked: list[Looked], most: int) -> None:
     if len(looked) > most:
         shown = [each for each in looked if each.evidence is not None]
         if len(shown) > most:
-            min(shown, key=lambda each: each.strength).evidence = None
+            min(shown, key=lambda each: each.strength or 0.0).evidence = None
 
 
 def _frame(frames: Frames, number: int) -> Frame:
