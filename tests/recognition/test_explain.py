@@ -30,21 +30,9 @@ def test_the_patch_that_the_model_looks_at_costs_most():
     found = explain(bright, made[None], LABELS)[0]
     assert found.label == "positive"
     assert np.unravel_index(found.patches.argmax(), (7, 7)) == (1, 2)
-    assert found.patches[1, 2] == pytest.approx(bright(made[None])[0, 1] - 0.5)  # hidden and alone cost the same
+    assert found.patches[1, 2] == pytest.approx(bright(made[None])[0, 1] - 0.5)
     assert found.patches[5:].max() == 0
     assert found.region in ("eyes", "brows")
-
-
-def test_a_part_is_found_that_another_could_stand_in_for():
-    def either(maps):
-        seen = np.maximum(maps[:, 0, 4:8, 8:12].max(axis=(1, 2)), maps[:, 0, 20:24, 20:24].max(axis=(1, 2))) > 1
-        return np.stack([1.0 - seen, seen.astype(float)], axis=1)
-
-    made = np.zeros((3, 28, 28), np.float32)
-    made[0, 4:8, 8:12] = made[0, 20:24, 20:24] = 2.0
-    found = explain(either, made[None], LABELS)[0].patches
-    assert found[1, 2] == found[5, 5] == 0.5  # neither is missed, each is enough
-    assert found[3, 0] == 0
 
 
 def test_all_copies_of_a_map_go_through_the_model_at_once():
@@ -56,7 +44,7 @@ def test_all_copies_of_a_map_go_through_the_model_at_once():
 
     made = np.random.default_rng(0).normal(size=(2, 3, 28, 28)).astype(np.float32)
     assert len(explain(counting, made, LABELS)) == 2
-    assert sizes == [2 * 2 * (1 + 49 + len(GROUPS))]
+    assert sizes == [2 * (1 + 49 + len(GROUPS))]
 
 
 def test_neutral_is_what_most_of_the_face_does():

@@ -1,12 +1,10 @@
-"""Occlusion: what each part of the map is worth to the class probability.
+"""Occlusion: how far a class probability falls when a part of the map is replaced by what most of the face does.
 
 [ZF] Zeiler and Fergus 2014, Visualizing and Understanding Convolutional Networks, section 4.2: occlusion sensitivity
-[SL] Strumbelj and Kononenko 2014, Explaining prediction models and individual predictions with feature contributions
 
-A part is hidden by replacing it with what most of the face does. A movement shows in several parts, so a sure answer
-stays sure without any one of them; therefore the part is also left alone and all else hidden. Its worth is the mean of
-what is lost in the first case and gained in the second: the two ends of its Shapley value [SL]. It asks the model itself and nothing else, so it serves every model and backend: all occluded copies of a map go
-through it in one batch. `epir bench --only explanation` tests it where the moving patches are known.
+It asks the model itself and nothing else, so it serves every model and backend: all occluded copies of a map go
+through it in one batch. Where a model is sure, every fall is small, and the order of the parts still tells where it
+looks. `epir bench --only explanation` tests it where the moving patches are known.
 
 Axes: n maps, S map size, P parts (patches, then groups of regions), g patches per side, C classes
 """
@@ -28,7 +26,7 @@ Predict = Callable[[np.ndarray], np.ndarray]  # maps (n, 3, S, S) -> probabiliti
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """What the parts of the map are worth to the probability of a class; below 0 a part speaks against it."""
+    """How far the probability of a class falls without a part of the map; below 0 it rises."""
 
     label: str  # the class
     patches: np.ndarray  # (g, g) float32
@@ -36,7 +34,7 @@ class Attribution:
 
     @property
     def region(self) -> str:
-        """The group of regions that is worth most."""
+        """The group of regions without which it falls most."""
         return max(self.regions, key=lambda name: self.regions[name])
 
     def to_dict(self) -> dict[str, Any]:
@@ -52,16 +50,14 @@ def explain(predict: Predict, maps: np.ndarray, labels: Sequence[str], patches: 
     """The attribution of each map's most probable class, for maps (n, 3, S, S)."""
     size = maps.shape[-1]
     parts = np.concatenate([patch_masks(size, patches, REACH), region_masks(size)])  # (P, S, S)
-    hidden = np.concatenate([np.zeros_like(parts[:1]), np.ones_like(parts[:1]), parts, ~parts])  # (2 + 2 P, S, S)
-    copies = np.concatenate([occluded(made, hidden) for made in maps])
-    answers = predict(copies).reshape(len(maps), len(hidden), -1)  # (n, 2 + 2 P, C)
+    copies = np.concatenate([each for made in maps for each in (made[None], occluded(made, parts))])
+    answers = predict(copies).reshape(len(maps), 1 + len(parts), -1)  # (n, 1 + P, C)
     found = []
     for answer in answers:
         best = int(answer[0].argmax())
-        whole, nothing, rest = answer[0, best], answer[1, best], answer[2:, best]
-        worth = ((whole - rest[: len(parts)]) + (rest[len(parts) :] - nothing)) / 2  # (P,)
-        shown = worth[: patches**2].reshape(patches, patches).astype(np.float32)
-        regions = {name: float(value) for name, value in zip(GROUPS, worth[patches**2 :], strict=True)}
+        falls = answer[0, best] - answer[1:, best]  # (P,)
+        shown = falls[: patches**2].reshape(patches, patches).astype(np.float32)
+        regions = {name: float(fall) for name, fall in zip(GROUPS, falls[patches**2 :], strict=True)}
         found.append(Attribution(labels[best], shown, regions))
     return found
 

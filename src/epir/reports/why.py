@@ -14,6 +14,7 @@ from epir.core.files import whole_file
 from epir.reports.figures import INK, PALE, SOFT, draw_overlay, new_figure, show_picture
 from epir.reports.pictures import map_pictures
 from epir.reports.tokens import (
+    LEAST_FALL,
     Overlay,
     Tokens,
     attribution_overlay,
@@ -30,7 +31,6 @@ DOTS_PER_INCH = 110
 ACCENT, QUIET, WARNING = "#0a5c9e", "#b8c4d0", "#a8480b"
 PANEL = 3.6  # inches
 ARROWS = 14  # per side
-SMALL_WORTH = 0.05  # of a class probability: below, no part decides
 LEAST_ARROW = 0.08  # of the longest: shorter ones are not drawn
 
 FACE, MOVEMENT = "#0a5c9e", "#00735a"
@@ -162,7 +162,7 @@ def draw_tokens(face: np.ndarray, tokens: Tokens) -> "Figure":
 
 
 def draw_attribution(face: np.ndarray, attribution: Any) -> "Figure":
-    """A panel: what each part of the face is worth to the score of the class."""
+    """A panel: where the class would lose most, if that part of the face were hidden."""
     return _token_panel(face, attribution_overlay(attribution.patches.tolist()))
 
 
@@ -208,9 +208,8 @@ def _draw_attribution(axes: "Axes", answer: Answer) -> None:
     if attribution is None:
         show_picture(axes, face, "")
         return
-    most = float(attribution.patches.max())
-    caption = f"{attribution.label}: worth of each part, in 1/100"
-    if most < SMALL_WORTH:
+    caption = f"where {attribution.label} would lose most, if hidden"
+    if float(attribution.patches.max()) < LEAST_FALL:
         caption = f"{attribution.label}: no single part decides"
     show_picture(axes, face, caption, attribution_overlay(attribution.patches.tolist()))
 
