@@ -24,10 +24,11 @@ ON_REQUEST = {  # accuracy, what needs an extra, or takes long: measured only wh
     "spotting": "micro-expressions found in videos with known movements, and false alarms per minute",
     "rejector": "trains the rejector of spotting on synthetic scenes, and measures it on others",
     "synthetic": "faces found, error of the flow and maps per second of the synthetic corpus",
+    "explanation": "whether occlusion and rollout find the patches that moved",
     "robustness": "score of given weights on perturbed maps",
     "web": "the web server with many clients at once",
 }
-TAKES_INPUTS = ("flow", "spotting", "rejector", "synthetic", "robustness")  # and settings
+TAKES_INPUTS = ("flow", "spotting", "rejector", "synthetic", "explanation", "robustness")  # and settings
 
 
 def measure(

@@ -31,6 +31,7 @@ DOTS_PER_INCH = 110
 ACCENT, QUIET, WARNING = "#0a5c9e", "#b8c4d0", "#a8480b"
 PANEL = 3.6  # inches
 ARROWS = 14  # per side
+TITLE_STEP, LINE_STEP = 20, 16  # points from the title to the line below it, and from line to line
 LEAST_ARROW = 0.08  # of the longest: shorter ones are not drawn
 
 FACE, MOVEMENT = "#0a5c9e", "#00735a"
@@ -52,7 +53,7 @@ def draw_why(answer: Answer) -> "Figure":
     """What the class rests on, onset, apex and scores; below the flow, and what the paper's method looked at."""
     assert answer.evidence is not None and answer.map is not None, "an answer with scores has pixels"
     lines = [answer.text, *([unit_words(answer.active_units)] if answer.units else [])]
-    figure = new_figure(11.2, 6.6 + 0.2 * (len(lines) + len(answer.warnings)))
+    figure = new_figure(11.2, 6.4 + 0.22 * len(lines) + 0.2 * len(answer.warnings))
     places = figure.subplots(2, 4)
     _draw_attribution(places[0, 0], answer)
     _draw_key_frames(places[0, 1:3], answer, answer.evidence)
@@ -195,12 +196,15 @@ def tinted(face: np.ndarray, colours: np.ndarray) -> np.ndarray:
 
 
 def _draw_title(figure: "Figure", title: str, lines: Sequence[str]) -> None:
-    """A bold line, and plain ones below it; the layout leaves room for all of them."""
-    figure.suptitle(title + "\n" * len(lines), fontsize=13, color=INK, x=0.012, y=0.985, ha="left", fontweight="bold")
-    step = 13 * 1.3 / 72 / figure.get_figheight()
-    for number, line in enumerate(lines, start=1):
-        place = 0.985 - number * step
-        figure.text(0.012, place, line, fontsize=10.5, color=INK, ha="left", va="top").set_in_layout(False)
+    """A bold line and plain ones below it, above everything else."""
+    height = 72 * figure.get_figheight()  # points
+    figure.text(0.012, 1 - 6 / height, title, fontsize=13, color=INK, va="top", fontweight="bold").set_in_layout(False)
+    for number, line in enumerate(lines):
+        place = 1 - (6 + TITLE_STEP + number * LINE_STEP) / height
+        figure.text(0.012, place, line, fontsize=10.5, color=INK, va="top").set_in_layout(False)
+    engine = figure.get_layout_engine()
+    assert engine is not None, "new_figure fits its parts"
+    engine.set(rect=(0, 0, 1, 1 - (6 + TITLE_STEP + len(lines) * LINE_STEP) / height))  # type: ignore[call-arg]
 
 
 def _draw_attribution(axes: "Axes", answer: Answer) -> None:
@@ -208,7 +212,7 @@ def _draw_attribution(axes: "Axes", answer: Answer) -> None:
     if attribution is None:
         show_picture(axes, face, "")
         return
-    caption = f"where {attribution.label} would lose most, if hidden"
+    caption = f"what {attribution.label} rests on (occlusion)"
     if float(attribution.patches.max()) < LEAST_FALL:
         caption = f"{attribution.label}: no single part decides"
     show_picture(axes, face, caption, attribution_overlay(attribution.patches.tolist()))
