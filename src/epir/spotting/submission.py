@@ -1,0 +1,123 @@
+"""Intervals -> the files that the MEGC challenges of 2022 to 2025 take.
+
+| challenge | columns | types |
+|---|---|---|
+| `2022` (spotting) | vid,pred_onset,pred_offset,type | me, mae |
+| `2023`, `2024` (spotting) | vid,onset,offset,type | me, mae |
+| `2024-str`, `2025` (spot, then recognise) | subject,video,onset,offset,emotion | micro-expressions of three classes |
+
+Each takes one file per corpus, `cas_pred.csv` and `samm_pred.csv`, with frames counted from 1. The organisers published
+the order of the columns of the last format, not the spelling of its header.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from epir.core.config import refuse_unknown
+from epir.core.errors import EpirError
+from epir.core.files import write_text
+
+Corpus = Literal["cas", "samm"]
+Kind = Literal["micro", "macro"]
+FILES: dict[Corpus, str] = {"cas": "cas_pred.csv", "samm": "samm_pred.csv"}
+TYPES: dict[Kind, str] = {"micro": "me", "macro": "mae"}
+CLASSES = ("negative", "positive", "surprise")
+SPOTTING_HEADERS = {
+    "2022": ("vid", "pred_onset", "pred_offset", "type"),
+    "2023": ("vid", "onset", "offset", "type"),
+    "2024": ("vid", "onset", "offset", "type"),
+}
+RECOGNITION_HEADER = ("subject", "video", "onset", "offset", "emotion")
+RECOGNITION = ("2024-str", "2025")
+CHALLENGES = (*SPOTTING_HEADERS, *RECOGNITION)
+
+
+@dataclass(frozen=True, slots=True)
+class SubmittedInterval:
+    """One interval of one video; frames are counted from 1, both ends included."""
+
+    corpus: Corpus
+    subject: str  # 001, dzw
+    video: str  # 001_2, a1
+    kind: Kind
+    onset: int
+    offset: int
+    emotion: str = ""  # of a micro-expression
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.onset <= self.offset:
+            raise EpirError(
+                f"{self.vid}: an interval cannot go from frame {self.onset} to {self.offset}",
+                fix="count frames from 1, and end an interval at or after its onset",
+            )
+
+    @property
+    def vid(self) -> str:
+        """The name of the video where there is no column for the subject: `001_2`, `dzw_a1`."""
+        return self.video if self.video.startswith(f"{self.subject}_") else f"{self.subject}_{self.video}"
+
+
+def name_video(name: str, subject: str = "", corpus: str = "") -> tuple[Corpus, str, str]:
+    """Corpus, subject and video as the challenges call them, from the name of a file or folder.
+
+    >>> name_video("001_2"), name_video("dzw_a1"), name_video("a1", "dzw", "casme3-lv")
+    (('samm', '001', '001_2'), ('cas', 'dzw', 'a1'), ('cas', 'dzw', 'a1'))
+    """
+    own, _, rest = name.partition("_")
+    known = corpus.casefold()
+    is_samm = known.startswith("samm") or (not known.startswith("cas") and re.fullmatch(r"\d{3}_\d+", name) is not None)
+    if not subject and not rest:
+        raise EpirError(
+            f"the name {name!r} does not say whose video it is",
+            fix="call videos as the challenge does: 001_2 (SAMM), dzw_a1 (CAS)",
+        )
+    if is_samm:
+        return "samm", subject or own, name
+    video = name.removeprefix(f"{subject}_") if subject else rest
+    return "cas", subject or own, video
+
+
+def submission_files(challenge: str, intervals: Iterable[SubmittedInterval]) -> dict[str, str]:
+    """The content of both files by name; a corpus without intervals has its header alone.
+
+    Rows are ordered by video and onset. Spot-then-recognise takes micro-expressions of the three classes only.
+    """
+    refuse_unknown(challenge, CHALLENGES, what="challenge")
+    rows = sorted(intervals, key=lambda each: (each.vid, each.onset, each.offset, each.kind))
+    files = {}
+    for corpus, name in FILES.items():
+        own = [each for each in rows if each.corpus == corpus]
+        if challenge in RECOGNITION:
+            named = [replace(each, emotion=each.emotion.strip().casefold()) for each in own if each.kind == "micro"]
+            kept = [each for each in named if each.emotion in CLASSES]
+            files[name] = _csv(RECOGNITION_HEADER, [_recognised(each) for each in kept])
+        else:
+            files[name] = _csv(SPOTTING_HEADERS[challenge], [_spotted(each) for each in own])
+    return files
+
+
+def write_submission(challenge: str, intervals: Iterable[SubmittedInterval], folder: Path) -> tuple[Path, ...]:
+    """Write both files into `folder`."""
+    files = submission_files(challenge, intervals)
+    for name, text in files.items():
+        write_text(folder / name, text)
+    return tuple(folder / name for name in files)
+
+
+def _spotted(each: SubmittedInterval) -> tuple[object, ...]:
+    return each.vid, each.onset, each.offset, TYPES[each.kind]
+
+
+def _recognised(each: SubmittedInterval) -> tuple[object, ...]:
+    return each.subject, each.video, each.onset, each.offset, each.emotion
+
+
+def _csv(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([tuple(header), *rows])
+    return text.getvalue()
