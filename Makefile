@@ -62,5 +62,5 @@ $(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -e '.[dev,ray,onnx,web]'
+	$(PIP) -e '.[dev,ray,onnx,web,annotate]'
 	@touch $@ $(VENV)/.base

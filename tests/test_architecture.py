@@ -36,6 +36,8 @@ AT_HOME = {
     "torch": "models training evaluation reports recognition bench",
     "matplotlib": "reports",
     "pandas": "datasets reports recognition",
+    "pympi": "datasets",
+    "praatio": "datasets",
     "openpyxl": "datasets",
     "sklearn": "models evaluation bench",
     "ray": "evaluation",

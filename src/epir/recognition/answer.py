@@ -6,7 +6,7 @@ Axes: S map size, h pixels of the face
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -14,7 +14,11 @@ from epir.faces.tracking import Gap
 from epir.recognition.explain import Attribution
 from epir.recognition.words import RegionMotion, describe
 from epir.reports.tokens import Tokens
+from epir.spotting.regions import OTHER_SIDE
 from epir.spotting.timeline import Movement, Timeline
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 UNCERTAIN = "uncertain"
 NOT_FOUND = "no micro-expression found"
@@ -110,6 +114,18 @@ class Answer:
             save_picture(figure, Path(path))
         return figure
 
+    def events(self) -> "pd.DataFrame":
+        """One row per movement, and per rejected one with the reason: key frames, class, scores, units, words."""
+        from epir.recognition.events import events_table
+
+        return events_table(self)
+
+    def frames(self) -> "pd.DataFrame":
+        """One row per frame that shows the face: time, face, head motion, motion of every region, movement."""
+        from epir.recognition.events import frames_table
+
+        return frames_table(self)
+
     def to_dict_of_all(self) -> dict[str, Any]:
         """The answer with every movement, and what was rejected and why, as plain values for JSON."""
         rejected = self.timeline.others if self.timeline is not None else ()
@@ -160,7 +176,7 @@ def _rejected(movement: Movement) -> dict[str, Any]:
     return {
         "reason": movement.kind,
         "region": movement.region,
-        "side": movement.side,
+        "side": OTHER_SIDE[movement.side],  # of the person
         "strength": round(movement.strength, 5),
         "onset": movement.onset,
         "apex": movement.apex,

@@ -24,7 +24,6 @@ BOTH = 0.4  # of the stronger side: below, the movement is one-sided
 DIAGONAL = 0.38  # of its length, sin 22.5 degrees: below, the smaller part of a direction is not named
 DRAGGED = 0.8  # of a neighbour that goes the same way: below, lids are only dragged along by brows, or brows by lids
 MOST = 3  # regions that are named
-PERSON = {"left": "right", "right": "left"}  # side of the picture -> side of the person
 NEIGHBOURS = {"brow": ("upper lid",), "inner brow": ("upper lid",), "outer brow": ("upper lid",)}
 NEIGHBOURS |= {"upper lid": ("brow", "inner brow", "outer brow", "lower lid"), "lower lid": ("upper lid",)}
 NOTHING = "no region stands out"
@@ -112,7 +111,7 @@ def _sides(name: str, moved: dict[str, tuple[float, float, float]]) -> list[Regi
     sides = []
     for picture, sign in (("left", -1), ("right", 1)):
         right, down, peak = moved[f"{picture} {name}"]
-        side: Side = "left" if PERSON[picture] == "left" else "right"
+        side: Side = "left" if picture == "right" else "right"  # of the person
         sides.append(RegionMotion(name, side, float(sign * right), float(-down), float(peak)))
     strong, weak = sorted(sides, key=lambda each: -each.length)
     alike = strong.out * weak.out + strong.up * weak.up > 0.5 * strong.length * weak.length
