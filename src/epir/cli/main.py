@@ -44,7 +44,7 @@ def options(
 
 
 for verb in VERBS:
-    app.command(verb.__name__)(verb)
+    app.command(verb.__name__.replace("_", "-"))(verb)
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from epir.cli.compare import compare
 from epir.cli.demo import demo
 from epir.cli.evaluate import evaluate
 from epir.cli.export import export
+from epir.cli.import_annotations import import_annotations
 from epir.cli.predict import predict
 from epir.cli.prepare import prepare
 from epir.cli.report import report
@@ -28,6 +29,7 @@ VERBS: tuple[Callable[..., Any], ...] = (
     report,
     train,
     predict,
+    import_annotations,
     export,
     serve,
     bench,

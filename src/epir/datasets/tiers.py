@@ -4,12 +4,14 @@ A tier is a row of intervals that do not overlap; a tier of points has intervals
 extra: pip install "epir[annotate]".
 """
 
+import os
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from epir.core.errors import DatasetError, MissingExtra
 from epir.core.files import whole_file
@@ -70,7 +72,8 @@ def write_eaf(path: Path, tiers: Sequence[Tier], media: Path | None = None) -> P
     """Write an ELAN file that refers to `media`."""
     made = _pympi().Eaf(author="epir")
     if media is not None:
-        made.add_linked_file(str(media.resolve()), mimetype=_mime(media))
+        relative = Path(os.path.relpath(media.resolve(), path.resolve().parent)).as_posix()
+        made.add_linked_file(media.resolve().as_uri(), relpath=relative, mimetype=_mime(media))
     for tier in tiers:
         made.add_tier(tier.name)
         for each in tier.intervals:
@@ -128,7 +131,7 @@ def _linked(path: Path, link: dict[str, Any]) -> Path | None:
     """The media that an ELAN file names, where it still is, or beside the file."""
     relative, url = link.get("RELATIVE_MEDIA_URL") or "", link.get("MEDIA_URL") or ""
     places = [path.parent / relative] if relative else []
-    named = Path(url.removeprefix("file://")) if url else None
+    named = Path(unquote(url.removeprefix("file://"))) if url else None
     if named is not None:
         places += [named, path.parent / named.name]
     return next((place for place in places if place.exists()), named)

@@ -3,7 +3,7 @@
 Axes: S map size, h pixels of the face
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -168,6 +168,12 @@ class Answer:
             "tokens": tokens,
             "attribution": None if self.attribution is None else self.attribution.to_dict(),
         }
+
+
+def units_text(units: Iterable[ActionUnit]) -> str:
+    """Action units as annotators write them, by number: `4+L14`."""
+    letters = {"both": "", "left": "L", "right": "R"}
+    return "+".join(f"{letters[each.side]}{each.number}" for each in sorted(units, key=lambda each: each.number))
 
 
 def _rejected(movement: Movement) -> dict[str, Any]:

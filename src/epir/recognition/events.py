@@ -7,7 +7,7 @@ Axes: n frames, R regions
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from epir.core.errors import MissingExtra
 from epir.datasets.annotations import APEX, EMOTION, UNITS
 from epir.datasets.tiers import Interval, Tier, without_overlap, write_eaf, write_textgrid
-from epir.recognition.answer import ActionUnit, Answer
+from epir.recognition.answer import Answer, units_text
 from epir.spotting.regions import OTHER_SIDE, REGIONS
 from epir.spotting.submission import SPOTTING_HEADERS, TYPES
 from epir.spotting.timeline import Movement, Timeline
@@ -99,12 +99,6 @@ def frames_table(answer: Answer) -> "pd.DataFrame":
         parts.append(pd.DataFrame(columns))
     columns_of_none = [*FRAME_HEAD, *REGION_COLUMNS, "movement"]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns_of_none)
-
-
-def units_text(units: Iterable[ActionUnit]) -> str:
-    """Action units as annotators write them, by number: `4+L14`."""
-    letters = {"both": "", "left": "L", "right": "R"}
-    return "+".join(f"{letters[each.side]}{each.number}" for each in sorted(units, key=lambda each: each.number))
 
 
 def answer_tiers(answer: Answer) -> list[Tier]:
