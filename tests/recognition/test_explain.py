@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from epir.recognition.explain import Attribution, explain, neutral, occluded, patch_masks, region_masks
+from epir.recognition.explain import Attribution, attribute, neutral, occluded, patch_masks, region_masks
 from epir.spotting.regions import GROUPS
 
 LABELS = ("negative", "positive")
@@ -27,7 +27,7 @@ def test_each_pixel_belongs_to_one_patch():
 def test_the_patch_that_the_model_looks_at_costs_most():
     made = np.zeros((3, 28, 28), np.float32)
     made[0, 4:8, 8:12] = 2.0
-    found = explain(bright, made[None], LABELS)[0]
+    found = attribute(bright, made[None], LABELS)[0]
     assert found.label == "positive"
     assert np.unravel_index(found.patches.argmax(), (7, 7)) == (1, 2)
     assert found.patches[1, 2] == pytest.approx(bright(made[None])[0, 1] - 0.5)
@@ -43,7 +43,7 @@ def test_all_copies_of_a_map_go_through_the_model_at_once():
         return bright(maps)
 
     made = np.random.default_rng(0).normal(size=(2, 3, 28, 28)).astype(np.float32)
-    assert len(explain(counting, made, LABELS)) == 2
+    assert len(attribute(counting, made, LABELS)) == 2
     assert sizes == [2 * (1 + 49 + len(GROUPS))]
 
 

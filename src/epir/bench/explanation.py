@@ -24,7 +24,7 @@ from epir.flow.map import face_map
 from epir.flow.recipe import flow_recipe
 from epir.maps.workers import one_thread
 from epir.recognition.calibration import with_temperature
-from epir.recognition.explain import PATCHES, Predict, explain, occluded, patch_masks
+from epir.recognition.explain import PATCHES, Predict, attribute, occluded, patch_masks
 from epir.recognition.recognizer import Recognizer
 from epir.synthetic.clip import STEEPEST, expose
 from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP
@@ -78,10 +78,10 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
 def explanations(recognizer: Recognizer, predict: Predict, made: np.ndarray, seed: int) -> dict[str, np.ndarray]:
     """What each explanation says about the patches of a map (3, S, S), (P,) each; chance is a random order."""
     tokens = recognizer.backend.tokens(made[None])[0]
-    found = {f"occlusion, {PATCHES} x {PATCHES}": explain(predict, made[None], recognizer.labels)[0].patches.ravel()}
+    found = {f"occlusion, {PATCHES} x {PATCHES}": attribute(predict, made[None], recognizer.labels)[0].patches.ravel()}
     if tokens is not None:
         grid = tokens.grid
-        own = explain(predict, made[None], recognizer.labels, grid)[0].patches.ravel()
+        own = attribute(predict, made[None], recognizer.labels, grid)[0].patches.ravel()
         found |= {f"occlusion, {grid} x {grid}": own, f"rollout, {grid} x {grid}": np.array(tokens.attention)}
     random = generator(seed, "chance")
     return found | {f"chance, {PATCHES} x {PATCHES}": random.random(PATCHES**2)}

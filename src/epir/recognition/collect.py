@@ -8,7 +8,7 @@ import csv
 import io
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -128,6 +128,7 @@ def _answer(job: tuple[str, Given], options: CollectOptions) -> tuple[str, Rows,
             start=options.start,
             end=options.end,
             faces=options.faces,  # type: ignore[arg-type]
+            explain=False,  # a table has no pictures
         )
     except EpirError as error:
         return name, [], error
@@ -136,16 +137,14 @@ def _answer(job: tuple[str, Given], options: CollectOptions) -> tuple[str, Rows,
 
 @cache
 def _model(options: CollectOptions) -> Recognizer:
-    """The recognizer of this process; it explains nothing, since a table has no pictures."""
-    made = Recognizer.from_pretrained(
+    """The recognizer of this process."""
+    return Recognizer.from_pretrained(
         options.model,
         backend=options.backend,  # type: ignore[arg-type]
         threshold=options.threshold,
         detector=options.detector,  # type: ignore[arg-type]
         sensitivity=options.sensitivity,  # type: ignore[arg-type]
     )
-    made.settings = replace(made.settings, explain=False)
-    return made
 
 
 def _state(options: CollectOptions) -> str:

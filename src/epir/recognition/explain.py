@@ -46,7 +46,7 @@ class Attribution:
         }
 
 
-def explain(predict: Predict, maps: np.ndarray, labels: Sequence[str], patches: int = PATCHES) -> list[Attribution]:
+def attribute(predict: Predict, maps: np.ndarray, labels: Sequence[str], patches: int = PATCHES) -> list[Attribution]:
     """The attribution of each map's most probable class, for maps (n, 3, S, S)."""
     size = maps.shape[-1]
     parts = np.concatenate([patch_masks(size, patches, REACH), region_masks(size)])  # (P, S, S)

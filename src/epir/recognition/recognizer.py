@@ -33,7 +33,7 @@ from epir.recognition import caution
 from epir.recognition.answer import NOT_FOUND, UNCERTAIN, Answer, Evidence
 from epir.recognition.backend import Backend, open_backend, read_recipe
 from epir.recognition.calibration import with_temperature
-from epir.recognition.explain import Attribution, explain
+from epir.recognition.explain import attribute
 from epir.recognition.onepass import OnePass, Seen
 from epir.recognition.settings import RecognitionSettings
 from epir.recognition.source import ArrayFrames, PairFrames, open_source, source_name
@@ -149,12 +149,14 @@ class Recognizer:
         end: float | None = None,
         faces: Literal["largest", "all"] = "largest",
         name: str | None = None,
+        explain: bool = True,
         progress: Progress | None = None,
     ) -> Answer:
         """The answer for a video file, a folder of frames, an array (T, H, W, 3), or two pictures (onset, apex).
 
         Onset and apex are frame numbers; without them the movements between `start` and `end` (seconds) are spotted.
         The answer is that of the strongest movement; `answer.all` holds every movement, in the order of time.
+        `explain=False` leaves out the attribution, which takes some tenths of a second for each movement.
         """
         name = source_name(given) if name is None else name
         _refuse_times(fps, start, end)
@@ -166,12 +168,14 @@ class Recognizer:
             _refuse_spans(frames, onset, apex)
             try:
                 if onset is None:
-                    return self._spotted(frames, apex, (start, end), faces, name, progress or Silent())
+                    answer = self._spotted(frames, apex, (start, end), faces, name, progress or Silent())
+                    return self._explained(answer) if explain else answer
                 looked = self._given(frames, onset, apex)
                 words = [] if rate is None and apex is not None else caution.about_rate(rate, self.settings)
                 looked.words = [*frames.notes, *words, *looked.words]
                 answers = self._answers([looked], name, rate)
-                return replace(answers[0], all=tuple(answers))
+                answer = replace(answers[0], all=tuple(answers))
+                return self._explained(answer) if explain else answer
             except NoFace as found:
                 return Answer(name, found.reason, fps=rate, warnings=(*frames.notes, *found.words))
 
@@ -360,9 +364,7 @@ class Recognizer:
         maps = np.stack([each.map for each in looked])  # (n, 3, S, S)
         scores = with_temperature(self.backend.scores(maps), self.temperature)  # (n, C)
         answers = []
-        tokens_of = self.backend.tokens(maps)
-        attributions = self._attributions(looked, maps)
-        for each, row, tokens, attribution in zip(looked, scores, tokens_of, attributions, strict=True):
+        for each, row, tokens in zip(looked, scores, self.backend.tokens(maps), strict=True):
             sure = float(row.max()) >= self.threshold and each.moved[1] >= self.settings.hardly_moved
             sure = sure and (each.probability is None or each.probability >= self.settings.least_probability)
             onset, apex, offset = each.span.onset, each.span.apex, each.span.offset
@@ -385,23 +387,25 @@ class Recognizer:
                     warnings=tuple([*each.words, *caution.about_motion(*each.moved, self.settings)]),
                     map=each.map,
                     tokens=tokens,
-                    attribution=attribution,
                     evidence=each.evidence,
                 )
             )
         return answers
 
-    def _attributions(self, looked: Sequence[Looked], maps: np.ndarray) -> list[Attribution | None]:
-        """The attribution of each map (n, 3, S, S) whose movement is to be shown."""
+    def _explained(self, answer: Answer) -> Answer:
+        """The answer with the attribution of every movement whose pixels were kept."""
 
         def predict(copies: np.ndarray) -> np.ndarray:
             return with_temperature(self.backend.plain_scores(copies), self.temperature)
 
-        shown = self.settings.explain
-        return [
-            explain(predict, made[None], self.labels)[0] if shown and each.evidence is not None else None
-            for each, made in zip(looked, maps, strict=True)
-        ]
+        def explained(each: Answer) -> Answer:
+            if each.map is None or each.evidence is None:
+                return each
+            return replace(each, attribution=attribute(predict, each.map[None], self.labels)[0])
+
+        every = tuple(explained(each) for each in answer.all)
+        own = next((each.attribution for each in every if each.map is answer.map), None)
+        return replace(answer, attribution=own, all=every)
 
 
 def _chosen(frames: Frames, apex: int | None, times: tuple[float | None, float | None], near: float) -> Iterator[Frame]:

@@ -15,7 +15,6 @@ class RecognitionSettings:
     patch: int = 320  # px: most that is kept of the surroundings of a face
     batch: int = 16  # maps that the model sees at once
     pictures: int = 32  # movements of a video whose pixels are kept, the strongest
-    explain: bool = True  # attribute the class to patches by occlusion: some tenths of a second for each movement
     near: float = 1.5  # of the longest movement: how far around a given apex the onset is looked for
     least_rise: int = 2  # frames from onset to apex
     low_rate: float = 50.0  # frames a second: below, a movement may span two frames or fewer
