@@ -1,4 +1,4 @@
-"""Does an explanation find what moved? Occlusion, attention rollout and chance, where the moving patches are known.
+"""Does an explanation find what moved? Occlusion, rollout, the flow itself and chance, where the truth is known.
 
 epir bench --only explanation
 epir bench --only explanation --set maps=60 --set seed=5
@@ -11,7 +11,7 @@ more and more patches are replaced by what most of the face does (the deletion t
 Axes: n maps, S map size, g patches per side, P patches
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,15 +76,24 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
 
 
 def explanations(recognizer: Recognizer, predict: Predict, made: np.ndarray, seed: int) -> dict[str, np.ndarray]:
-    """What each explanation says about the patches of a map (3, S, S), (P,) each; chance is a random order."""
-    tokens = recognizer.backend.tokens(made[None])[0]
-    found = {f"occlusion, {PATCHES} x {PATCHES}": attribute(predict, made[None], recognizer.labels)[0].patches.ravel()}
-    if tokens is not None:
-        grid = tokens.grid
-        own = attribute(predict, made[None], recognizer.labels, grid)[0].patches.ravel()
-        found |= {f"occlusion, {grid} x {grid}": own, f"rollout, {grid} x {grid}": np.array(tokens.attention)}
-    random = generator(seed, "chance")
-    return found | {f"chance, {PATCHES} x {PATCHES}": random.random(PATCHES**2)}
+    """What each explanation says about the patches of a map (3, S, S), (P,) each.
+
+    Chance is a random order. The length of the flow knows nothing of the model: it finds what moved, whether or not
+    the answer rests on it.
+    """
+    tokens, random = recognizer.backend.tokens(made[None])[0], generator(seed, "chance")
+    grids = [PATCHES] if tokens is None else [PATCHES, tokens.grid]
+    rest = made[:2] - np.median(made[:2], axis=(1, 2), keepdims=True)
+    length = np.hypot(rest[0], rest[1])  # (S, S)
+    found: dict[str, np.ndarray] = {}
+    for grid in grids:
+        shape = f"{grid} x {grid}"
+        found[f"occlusion, {shape}"] = attribute(predict, made[None], recognizer.labels, grid)[0].patches.ravel()
+        if tokens is not None and grid == tokens.grid:
+            found[f"rollout, {shape}"] = np.array(tokens.attention)
+        found[f"length of the flow, {shape}"] = patch_means(length, grid)
+        found[f"chance, {shape}"] = random.random(grid**2)
+    return found
 
 
 def known_map(seed: int, number: int, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -117,9 +126,14 @@ def known_map(seed: int, number: int, size: int) -> tuple[np.ndarray, np.ndarray
 
 def moving_patches(field: np.ndarray, grid: int) -> np.ndarray:
     """Which patches move, (P,) bool, in lengths of a true displacement (S, S)."""
-    masks = patch_masks(field.shape[0], grid)
-    means = (masks * field).sum(axis=(1, 2)) / masks.sum(axis=(1, 2))
+    means = patch_means(field, grid)
     return means >= MOVING * means.max()
+
+
+def patch_means(values: np.ndarray, grid: int) -> np.ndarray:
+    """The mean of values (S, S) over each patch, (P,)."""
+    masks = patch_masks(values.shape[0], grid)
+    return (masks * values).sum(axis=(1, 2)) / masks.sum(axis=(1, 2))
 
 
 def area_of_finds(worth: np.ndarray, moving: np.ndarray) -> float:
@@ -128,9 +142,7 @@ def area_of_finds(worth: np.ndarray, moving: np.ndarray) -> float:
     return float((above > 0).mean() + 0.5 * (above == 0).mean())
 
 
-def area_of_deletion(
-    predict: Predict | Callable[[np.ndarray], np.ndarray], made: np.ndarray, worth: np.ndarray
-) -> float:
+def area_of_deletion(predict: Predict, made: np.ndarray, worth: np.ndarray) -> float:
     """The mean probability of the class while the patches of a map (3, S, S) are removed, the worthiest first."""
     masks = patch_masks(made.shape[-1], round(worth.size**0.5))[np.argsort(-worth, kind="stable")]
     removed = np.logical_or.accumulate(masks, axis=0)  # (P, S, S)
