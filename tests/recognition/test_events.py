@@ -20,9 +20,9 @@ from epir.recognition.events import (
     megc_text,
     write_tables,
 )
-from epir.recognition.words import RegionMotion
 from epir.spotting.regions import GROUPS, REGIONS
 from epir.spotting.timeline import Movement, Timeline
+from epir.spotting.words import RegionMotion
 
 SCORES = {"negative": 0.1, "positive": 0.7, "surprise": 0.2}
 UNITS = (ActionUnit(12, "left", 0.9), ActionUnit(6, "both", 0.6), ActionUnit(4, "both", 0.2))

@@ -1,6 +1,6 @@
 from epir.recognition.answer import NOT_FOUND, ActionUnit, Answer
 from epir.recognition.table import answer_lines, answers_table
-from epir.recognition.words import RegionMotion
+from epir.spotting.words import RegionMotion
 
 SCORES = {"negative": 0.1, "positive": 0.7, "surprise": 0.2}
 

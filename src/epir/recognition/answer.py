@@ -12,10 +12,10 @@ import numpy as np
 
 from epir.faces.tracking import Gap
 from epir.recognition.explain import Attribution
-from epir.recognition.words import RegionMotion, describe
 from epir.reports.tokens import Tokens
 from epir.spotting.regions import OTHER_SIDE
 from epir.spotting.timeline import Movement, Timeline
+from epir.spotting.words import RegionMotion, describe
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -161,7 +161,7 @@ class Answer:
             "track": self.track,
             "probability": self.probability,
             "strength": self.strength,
-            "moved": [{**asdict(each), "direction": each.direction} for each in self.moved],
+            "moved": [each.to_dict() for each in self.moved],
             "units": [asdict(unit) for unit in self.units],
             "warnings": list(self.warnings),
             "gaps": [asdict(gap) for gap in self.gaps],

@@ -38,8 +38,8 @@ from epir.recognition.onepass import OnePass, Seen
 from epir.recognition.settings import RecognitionSettings
 from epir.recognition.source import ArrayFrames, PairFrames, open_source, source_name
 from epir.recognition.table import answers_table
-from epir.recognition.words import RegionMotion, moving_regions
 from epir.spotting.settings import LONGEST, Sensitivity, SpottingSettings
+from epir.spotting.words import RegionMotion, moving_regions
 
 
 class At(NamedTuple):
@@ -185,7 +185,7 @@ class Recognizer:
         errors: dict[str, str] = {}
         for given in inputs:
             try:
-                answers.append(self.predict(given, **options))
+                answers.append(self.predict(given, **{"explain": False, **options}))
             except EpirError as error:
                 errors[source_name(given)] = error.problem
         return answers_table(answers, errors, self.labels)

@@ -7,7 +7,7 @@ Axes: h pixels of the flow, G cells per side, R regions
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -43,6 +43,11 @@ class RegionMotion:
     def length(self) -> float:
         """How far the region went."""
         return float(np.hypot(self.out, self.up))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        lengths = {name: round(getattr(self, name), 5) for name in ("out", "up", "peak")}
+        return {"region": self.region, "side": self.side, "direction": self.direction, **lengths}
 
     @property
     def direction(self) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from epir.core.seeds import generator
-from epir.recognition.words import NOTHING, RegionMotion, describe, motion_words, moving_regions
+from epir.spotting.words import NOTHING, RegionMotion, describe, motion_words, moving_regions
 from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP
 from epir.synthetic.expressions import Action
 from epir.synthetic.identity import Geometry
