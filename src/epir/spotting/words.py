@@ -24,8 +24,12 @@ BOTH = 0.4  # of the stronger side: below, the movement is one-sided
 DIAGONAL = 0.38  # of its length, sin 22.5 degrees: below, the smaller part of a direction is not named
 DRAGGED = 0.8  # of a neighbour that goes the same way: below, lids are only dragged along by brows, or brows by lids
 MOST = 3  # regions that are named
-NEIGHBOURS = {"brow": ("upper lid",), "inner brow": ("upper lid",), "outer brow": ("upper lid",)}
-NEIGHBOURS |= {"upper lid": ("brow", "inner brow", "outer brow", "lower lid"), "lower lid": ("upper lid",)}
+BROWS = ("brow", "inner brow", "outer brow")
+NEIGHBOURS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(BROWS, ("upper lid",)),
+    "upper lid": (*BROWS, "lower lid"),
+    "lower lid": ("upper lid",),
+}
 NOTHING = "no region stands out"
 
 
@@ -141,7 +145,7 @@ def _brows(found: list[RegionMotion]) -> list[RegionMotion]:
             weight = [each.length / (strong.length + weak.length) for each in (strong, weak)]
             out, up = strong.out * weight[0] + weak.out * weight[1], strong.up * weight[0] + weak.up * weight[1]
             found = [each for each in found if each not in pair]
-            found.append(RegionMotion("brow", side, out, up, strong.peak))  # type: ignore[arg-type]
+            found.append(RegionMotion("brow", side, out, up, strong.peak))
     return found
 
 
