@@ -175,7 +175,7 @@ def _movement_row(answer: Answer, classes: Sequence[str]) -> dict[str, Any]:
     region, side = (answer.moved[0].region, answer.moved[0].side) if answer.moved else ("", "")
     spotted = _spotted(answer)
     if spotted is not None:
-        region, side = spotted.region, OTHER_SIDE[spotted.side]  # type: ignore[assignment]
+        region, side = spotted.region, OTHER_SIDE[spotted.side]
     times = {f"{key}_s": getattr(answer, f"{key}_s") for key in KEYS}
     values = {
         **{key: getattr(answer, key) for key in KEYS},
