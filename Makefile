@@ -65,7 +65,7 @@ $(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) -e '.[dev,ray,onnx,web]'
+	$(PIP) -e '.[dev,ray,onnx,web,annotate]'
 	@touch $@ $(VENV)/.base
 
 $(VENV)/.docs: pyproject.toml constraints.txt | $(BIN)/python

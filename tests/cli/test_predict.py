@@ -10,6 +10,7 @@ from skimage.data import astronaut
 from typer.testing import CliRunner
 
 from epir.cli.predict import predict
+from epir.core.errors import ConfigError
 from epir.models.epir import Epir
 from epir.models.settings import preset
 
@@ -48,7 +49,8 @@ def test_two_pictures_get_one_line(model, pictures):
     lines = result.stdout.splitlines()
     assert lines[0].split() == ["input", "onset", "apex", "offset", "answer", "score", "all", "scores"]
     assert any(word in lines[2] for word in ("negative", "positive", "surprise"))
-    assert "note: " in lines[3] and "face is small" in lines[3]
+    assert lines[3].endswith(".") and "% of the face" in lines[3]
+    assert "note: " in lines[4] and "face is small" in lines[4]
 
 
 def test_json_is_one_object(model, pictures):
@@ -124,3 +126,19 @@ def test_a_video_gets_seconds_and_tracks(model, tmp_path):
     values = json.loads(run(path, "--model", model, "--faces", "all", "--json").stdout)["answers"][0]
     assert {"onset_s", "apex_s", "offset_s", "track", "gaps", "fps"} <= values.keys()
     assert values["fps"] == pytest.approx(50)
+
+
+def test_a_table_of_many_inputs(model, pictures, tmp_path):
+    table = tmp_path / "events.csv"
+    result = run(*pictures, "--model", model, "--table", table, "--workers", 1)
+    assert result.exit_code == 0, result.output
+    assert f"{table}: 1 inputs answered; 1 micro-expressions" in result.stdout.replace("\n", "")
+    values = json.loads(run(*pictures, "--model", model, "--table", table, "--json").stdout)
+    assert (values["answered"], values["known"], values["movements"]) == (0, 1, 1)
+
+
+def test_a_table_goes_with_neither_pictures_nor_key_frames(model, pictures, tmp_path):
+    for option in (("--out", tmp_path / "out"), ("--onset", 3)):
+        result = run(*pictures, "--model", model, "--table", tmp_path / "events.csv", *option)
+        assert isinstance(result.exception, ConfigError)
+        assert result.exception.problem == f"{option[0]} does not go with --table"

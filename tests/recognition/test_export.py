@@ -51,6 +51,8 @@ def test_a_recognizer_runs_on_the_file_alone(exported, recognizer, smile):
         recognizer.recipe,
     )
     assert answer.tokens is None
+    assert answer.attribution.patches == pytest.approx(expected.attribution.patches, abs=1e-3)
+    assert answer.attribution.regions == pytest.approx(expected.attribution.regions, abs=1e-3)
     answer.plot()
 
 

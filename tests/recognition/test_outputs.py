@@ -1,11 +1,14 @@
 import json
+import sys
 
 import numpy as np
 import pytest
 
-from epir.core.errors import EpirError
+from epir.core.errors import EpirError, EpirWarning
 from epir.frames.reader import open_frames
 from epir.recognition.outputs import GREEN, STRIP, STRIP_MARK, annotated, motion_strip, write_outputs
+
+TABLES, TIERS = ["events.csv", "frames.csv", "megc.csv"], ["smile.eaf", "smile.TextGrid"]
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +18,14 @@ def answer(recognizer, video):
 
 def test_everything_there_is_to_see_is_written(answer, video, tmp_path):
     written = write_outputs(video, answer, tmp_path / "out")
-    assert [path.name for path in written] == ["why.png", "timeline.png", "annotated.mp4", "answer.json"]
+    assert [path.name for path in written] == [
+        "why.png",
+        "timeline.png",
+        "annotated.mp4",
+        *TABLES,
+        *TIERS,
+        "answer.json",
+    ]
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(path.name for path in written)
     values = json.loads((tmp_path / "out" / "answer.json").read_text())
     assert values["answers"][0]["label"] == answer.label
@@ -30,12 +40,13 @@ def test_everything_there_is_to_see_is_written(answer, video, tmp_path):
 def test_two_pictures_have_a_picture_and_no_video(recognizer, smile, tmp_path):
     pair = (smile[12], smile[20])
     written = write_outputs(pair, recognizer.predict(pair), tmp_path / "out")
-    assert [path.name for path in written] == ["why.png", "answer.json"]
+    assert [path.name for path in written] == ["why.png", "events.csv", "answer.json"]
 
 
 def test_where_nothing_was_found_there_is_a_timeline(recognizer, still, tmp_path):
     written = write_outputs(still, recognizer.predict(still, fps=60), tmp_path / "out")
-    assert [path.name for path in written] == ["timeline.png", "annotated.mp4", "answer.json"]
+    tiers = ["answer.eaf", "answer.TextGrid"]
+    assert [path.name for path in written] == ["timeline.png", "annotated.mp4", *TABLES, *tiers, "answer.json"]
 
 
 def test_the_square_lies_around_the_face_and_the_class_shows_only_while_it_lasts(answer, smile):
@@ -70,4 +81,11 @@ def test_a_part_of_a_video_is_written_alone(recognizer, video, tmp_path):
 def test_where_there_is_no_face_there_are_the_values_alone(recognizer, tmp_path):
     empty = np.full((8, 120, 160, 3), 90, np.uint8)
     written = write_outputs(empty, recognizer.predict(empty, fps=25), tmp_path / "out")
-    assert [path.name for path in written] == ["answer.json"]
+    assert [path.name for path in written] == ["events.csv", "answer.json"]
+
+
+def test_without_the_extra_a_note_says_how_to_get_the_tiers(answer, video, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pympi", None)
+    with pytest.warns(EpirWarning, match=r'pip install "epir\[annotate\]"'):
+        written = write_outputs(video, answer, tmp_path / "out")
+    assert [path.name for path in written] == ["why.png", "timeline.png", "annotated.mp4", *TABLES, "answer.json"]

@@ -3,7 +3,7 @@ from itertools import count
 
 import numpy as np
 
-from epir.reports.gallery import Picture, gallery, integration_gallery, outline_path, svg_overlay
+from epir.reports.gallery import Picture, gallery, integration_gallery, moved_words, outline_path, svg_overlay
 from epir.reports.pictures import Sources, find_sources
 from epir.reports.results import choose_examples
 from epir.reports.tokens import Mark, Overlay
@@ -75,3 +75,12 @@ def test_the_same_clips_are_shown_at_every_rate(rates, small):
     assert "31 %" in text
     runs = [small("a", tokens=False, epochs=1), small("b", tokens=False, epochs=1, integration=0.0)]
     assert integration_gallery(runs, find_sources(runs[0])) == ""
+
+
+def test_the_words_of_a_map_say_what_moved():
+    rows, columns = (np.mgrid[0:28, 0:28] + 0.5) / 28
+    made = np.zeros((3, 28, 28), np.float32)
+    made[1] = -0.6 * np.exp(-0.5 * (((columns - 0.28) / 0.08) ** 2 + ((rows - 0.7) / 0.08) ** 2))
+    assert moved_words(made).startswith("Right lip corner up; 2.")
+    assert moved_words(made - made.min()) == ""  # stretched: no sign
+    assert moved_words(None) == ""

@@ -4,9 +4,12 @@ from hypothesis import strategies as st
 
 from epir.core.errors import RunError
 from epir.reports.tokens import (
+    COLD,
     DARK,
     HEADS,
+    HEAT,
     Tokens,
+    attribution_overlay,
     borders,
     head_overlays,
     heat_overlay,
@@ -110,3 +113,15 @@ def test_selected_tokens_have_the_numbers_of_their_heads_and_the_colour_of_the_f
 
 def test_every_token_has_an_outline():
     assert [mark.patches for mark in outline_overlay(TOKENS).marks] == list(TOKENS.groups)
+
+
+def test_the_falls_of_a_probability_are_tinted_by_their_size():
+    overlay = attribution_overlay([[0.3, 0.0], [0.1, -0.15]])
+    assert overlay.grid == 2
+    assert [(mark.patches, mark.colour, mark.word) for mark in overlay.marks] == [
+        ((0,), HEAT, "75 %"),
+        ((2,), HEAT, ""),
+        ((3,), COLD, ""),
+    ]
+    assert [mark.tint for mark in overlay.marks] == pytest.approx([0.8, 0.8 / 3, 0.4])
+    assert attribution_overlay([[1e-6, 0.0], [0.0, 0.0]]).marks == ()

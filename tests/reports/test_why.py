@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.image import imread
+from PIL import Image
 
 from epir.reports.tokens import Tokens
 from epir.reports.why import (
+    alt_text,
     draw_attention,
     draw_flow,
     draw_timeline,
@@ -15,6 +17,7 @@ from epir.reports.why import (
     draw_why,
     headline,
     save_picture,
+    unit_words,
 )
 
 
@@ -23,6 +26,19 @@ class Pixels:
     onset: np.ndarray
     apex: np.ndarray
     flow: np.ndarray
+
+
+@dataclass
+class Attribution:
+    label: str
+    patches: np.ndarray
+
+
+@dataclass
+class Unit:
+    number: int
+    side: str
+    probability: float
 
 
 @dataclass
@@ -58,6 +74,10 @@ class Answer:
     warnings: tuple = ()
     map: Any = field(default_factory=lambda: np.random.default_rng(2).normal(size=(3, 28, 28)).astype(np.float32))
     tokens: Any = None
+    attribution: Any = None
+    units: tuple = ()
+    active_units: tuple = ()
+    text: str = "Both lip corners up; 1.2 % of the face."
     evidence: Any = None
     timeline: Any = None
     all: tuple = ()
@@ -80,10 +100,37 @@ def words(figure):
 def test_the_picture_has_every_part(answer):
     figure = draw_why(answer)
     said = words(figure)
-    for part in ("onset, frame 20", "apex, frame 25", "flow: colour is direction", "16 patches merged to 14 tokens",
-                 "token selected by each head", "attention, mean of the heads", "calibrated score"):  # fmt: skip
+    for part in ("onset, frame 20", "apex, frame 25", "paper's method: 16 patches, 14 tokens",
+                 "paper's method: token of each head", "paper's method: attention, mean",
+                 "calibrated score"):  # fmt: skip
         assert part in said
+    assert any(word.startswith("flow: longest") for word in said)
     assert {"0.20", "0.70", "0.10", "A", "B", "1 3", "2"} <= set(said)
+
+
+def test_the_attribution_leads_and_the_sentence_stands_above(answer):
+    falls = np.zeros((7, 7), np.float32)
+    falls[4, 1], falls[4, 5] = 0.3, 0.1
+    answer.attribution = Attribution("positive", falls)
+    figure = draw_why(answer)
+    assert figure.axes[0].title.get_text() == "what positive rests on (occlusion)"
+    assert "75 %" in [text.get_text() for text in figure.axes[0].texts]
+    assert [text.get_text() for text in figure.texts][:2] == ["a.mp4: positive (0.70)", answer.text]
+    answer.attribution = Attribution("positive", np.zeros((7, 7), np.float32))
+    assert draw_why(answer).axes[0].title.get_text() == "positive: no single part decides"
+
+
+def test_units_are_named_with_side_and_probability(answer):
+    answer.units = answer.active_units = (Unit(12, "both", 0.93), Unit(14, "left", 0.6))
+    said = [text.get_text() for text in draw_why(answer).texts]
+    assert said[2] == "Action units: 12 (0.93), left 14 (0.60)"
+    assert unit_words(()) == "Action units: none is more likely than not"
+
+
+def test_a_picture_says_in_words_what_it_shows(answer, tmp_path):
+    path = save_picture(draw_why(answer), tmp_path / "why.png")
+    assert alt_text(answer) == "a.mp4: positive (0.70). Both lip corners up; 1.2 % of the face."
+    assert Image.open(path).text["Description"] == alt_text(answer)
 
 
 def test_without_tokens_the_channels_of_the_map_are_shown(answer):

@@ -7,7 +7,7 @@ import pytest
 
 from epir.recognition.recognizer import Recognizer
 
-PICTURES = {"onset", "apex", "flow", "tokens", "rollout"}
+PICTURES = {"onset", "apex", "flow", "why", "tokens", "rollout"}
 
 
 @pytest.fixture(scope="module")

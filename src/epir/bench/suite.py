@@ -25,9 +25,10 @@ ON_REQUEST = {  # accuracy, what needs an extra, or takes long: measured only wh
     "rejector": "trains the rejector of spotting on synthetic scenes, and measures it on others",
     "synthetic": "faces found, error of the flow and maps per second of the synthetic corpus",
     "robustness": "score of given weights on perturbed maps, or on synthetic clips made into maps in twelve other ways",
+    "explanation": "whether occlusion and rollout find the patches that moved",
     "web": "the web server with many clients at once",
 }
-TAKES_INPUTS = ("flow", "spotting", "rejector", "synthetic", "robustness")  # and settings
+TAKES_INPUTS = ("flow", "spotting", "rejector", "synthetic", "explanation", "robustness")  # and settings
 
 
 def measure(

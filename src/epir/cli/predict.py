@@ -1,7 +1,7 @@
 """The verb `predict`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -33,14 +33,21 @@ def predict(
         str, typer.Option(help="low, normal or high: high finds more movements, and more that are none.")
     ] = "normal",
     out: Annotated[
-        Path | None, typer.Option(help="A folder for pictures of why, timelines and annotated videos.")
+        Path | None, typer.Option(help="A folder for pictures of why, timelines, annotated videos, tables and tiers.")
     ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(help="One CSV of the movements of all inputs, also of folders of videos; resumes."),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes, with --table.", show_default="one per core")] = None,
     backend: Annotated[str | None, typer.Option(help="torch or onnx.", show_default="torch")] = None,
     engine: Annotated[str | None, typer.Option(hidden=True)] = None,
     threshold: Annotated[
         float | None, typer.Option(help="Answers below this score are `uncertain`.", show_default="the model's own")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is in the folder --out.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace what is in the folder --out, or the file --table.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say which micro-expressions a video shows, how sure that is, and (with --out) why.
@@ -52,15 +59,24 @@ def predict(
     Example: epir predict onset.png apex.png
 
     Example: epir predict meeting.mkv --start 60 --end 90 --faces all
+
+    Example: epir predict recordings --table events.csv --workers 4
     """
     from epir.cli.console import emit_json, renamed, showing_progress, stderr, stdout
     from epir.recognition.batch import answer_all
     from epir.recognition.recognizer import Recognizer
     from epir.recognition.table import answer_lines
 
+    chosen = renamed(backend, engine, old="--engine", new="--backend")
+    if table is not None:
+        _refuse_beside_table(out=out, onset=onset, apex=apex)
+        own = None if model is None else str(model)
+        options = (own, chosen, threshold, detector, sensitivity, fps, start, end, faces)
+        _collect(inputs, table, options, workers=workers, force=force, json=json)
+        return
     recognizer = Recognizer.from_pretrained(
         model,
-        backend=renamed(backend, engine, old="--engine", new="--backend"),  # type: ignore[arg-type]
+        backend=chosen,  # type: ignore[arg-type]
         threshold=threshold,
         detector=detector,  # type: ignore[arg-type]
         sensitivity=sensitivity,  # type: ignore[arg-type]
@@ -93,3 +109,33 @@ def predict(
         raise batch.stopped
     if batch.errors:
         raise typer.Exit(2)
+
+
+def _collect(
+    inputs: list[str], table: Path, options: tuple[Any, ...], *, workers: int | None, force: bool, json: bool
+) -> None:
+    """The movements of all inputs in one table."""
+    from epir.cli.console import emit_json, showing_progress, stderr, stdout
+    from epir.recognition.collect import CollectOptions, collect_events
+
+    with showing_progress(quiet=json) as progress:
+        done = collect_events(inputs, table, CollectOptions(*options), workers=workers, force=force, progress=progress)
+    if json:
+        emit_json(done.to_dict())
+    else:
+        known = f", {done.known} known already" if done.known else ""
+        stdout.print(
+            f"{table}: {done.answered} inputs answered{known}; {done.movements} micro-expressions", markup=False
+        )
+    for name, error in done.errors:
+        stderr.print(f"{name}: {error.problem}\nfix: {error.fix}", markup=False)
+    if done.errors:
+        raise typer.Exit(2)
+
+
+def _refuse_beside_table(**options: Any) -> None:
+    from epir.core.errors import ConfigError
+
+    for name, value in options.items():
+        if value is not None:
+            raise ConfigError(f"--{name} does not go with --table", fix=f"leave out one of --table and --{name}")

@@ -3,16 +3,22 @@
 Axes: S map size, h pixels of the face
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from epir.faces.tracking import Gap
+from epir.recognition.explain import Attribution
 from epir.reports.tokens import Tokens
+from epir.spotting.regions import OTHER_SIDE
 from epir.spotting.timeline import Movement, Timeline
+from epir.spotting.words import RegionMotion, describe
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 UNCERTAIN = "uncertain"
 NOT_FOUND = "no micro-expression found"
@@ -56,14 +62,17 @@ class Answer:
     apex_s: float | None = None
     offset_s: float | None = None
     fps: float | None = None
-    frames: int | None = None  # that were read
+    frame_count: int | None = None  # frames that were read; `frames` in JSON
     track: int | None = None  # the person, where faces were followed
     probability: float | None = None  # of being a micro-expression at all, where it was spotted
     warnings: tuple[str, ...] = ()
+    moved: tuple[RegionMotion, ...] = ()  # the regions that stand out between onset and apex, the strongest first
+    strength: float | None = None  # of a spotted movement: displacement at the apex, as a share of the face's width
     units: tuple[ActionUnit, ...] = ()  # every unit of the model's head, most probable first
     gaps: tuple[Gap, ...] = ()  # parts of the video without a face that could be used
     map: np.ndarray | None = None  # (3, S, S) float32
     tokens: Tokens | None = None
+    attribution: Attribution | None = None  # how much each patch of the map contributes to the class
     evidence: Evidence | None = field(default=None, repr=False)
     timeline: Timeline | None = field(default=None, repr=False)
     all: tuple["Answer", ...] = field(default=(), repr=False)  # every movement of the video, in the order of time
@@ -84,6 +93,14 @@ class Answer:
         return bool(self.scores)
 
     @property
+    def text(self) -> str:
+        """What moved, in a sentence: regions and directions, how far, how fast. Left and right are the person's."""
+        if not self.found:
+            return f"{self.label[:1].upper()}{self.label[1:]}."
+        timed = self.onset_s is not None and self.apex_s is not None
+        return describe(self.moved, self.apex_s - self.onset_s if timed else None)  # type: ignore[operator]
+
+    @property
     def active_units(self) -> tuple[ActionUnit, ...]:
         """The action units with a probability of 0.5 or more."""
         return tuple(unit for unit in self.units if unit.probability >= ACTIVE)
@@ -96,6 +113,18 @@ class Answer:
         if path is not None:
             save_picture(figure, Path(path))
         return figure
+
+    def events(self) -> "pd.DataFrame":
+        """One row per movement, and per rejected one with the reason: key frames, class, scores, units, words."""
+        from epir.recognition.events import events_table
+
+        return events_table(self)
+
+    def frames(self) -> "pd.DataFrame":
+        """One row per frame that shows the face: time, face, head motion, motion of every region, movement."""
+        from epir.recognition.events import frames_table
+
+        return frames_table(self)
 
     def to_dict_of_all(self) -> dict[str, Any]:
         """The answer with every movement, and what was rejected and why, as plain values for JSON."""
@@ -118,6 +147,7 @@ class Answer:
         return {
             "input": self.input,
             "label": self.label,
+            "text": self.text,
             "confidence": self.confidence,
             "scores": dict(self.scores),
             "onset": self.onset,
@@ -127,14 +157,23 @@ class Answer:
             "apex_s": self.apex_s,
             "offset_s": self.offset_s,
             "fps": self.fps,
-            "frames": self.frames,
+            "frames": self.frame_count,
             "track": self.track,
             "probability": self.probability,
+            "strength": self.strength,
+            "moved": [each.to_dict() for each in self.moved],
             "units": [asdict(unit) for unit in self.units],
             "warnings": list(self.warnings),
             "gaps": [asdict(gap) for gap in self.gaps],
             "tokens": tokens,
+            "attribution": None if self.attribution is None else self.attribution.to_dict(),
         }
+
+
+def units_text(units: Iterable[ActionUnit]) -> str:
+    """Action units as annotators write them, by number: `4+L14`."""
+    letters = {"both": "", "left": "L", "right": "R"}
+    return "+".join(f"{letters[each.side]}{each.number}" for each in sorted(units, key=lambda each: each.number))
 
 
 def _rejected(movement: Movement) -> dict[str, Any]:
@@ -143,7 +182,7 @@ def _rejected(movement: Movement) -> dict[str, Any]:
     return {
         "reason": movement.kind,
         "region": movement.region,
-        "side": movement.side,
+        "side": OTHER_SIDE[movement.side],  # of the person
         "strength": round(movement.strength, 5),
         "onset": movement.onset,
         "apex": movement.apex,

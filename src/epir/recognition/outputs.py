@@ -1,10 +1,11 @@
-"""An answer -> files: the picture of why for each movement, the timeline, the annotated video, the values.
+"""An answer -> files: the picture of why for each movement, the timeline, the annotated video, tables, the values.
 
 Axes: H, W pixels
 """
 
 import json
 import math
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,13 @@ from typing import Any
 import cv2
 import numpy as np
 
+from epir.core.errors import EpirWarning
 from epir.core.output import ANSWER, new_folder
 from epir.core.progress import Progress, Silent
 from epir.faces.align import Crop
 from epir.frames.film import write_film
 from epir.recognition.answer import Answer
+from epir.recognition.events import write_tables
 from epir.recognition.source import open_source, source_paths
 
 LARGEST = 1280  # px: longer sides are made smaller
@@ -50,6 +53,10 @@ def write_outputs(
             written.append(save_picture(draw_timeline(answer), place / "timeline.png"))
             times = start or 0.0, math.inf if end is None else end
             written.append(write_video(given, answer, place / "annotated.mp4", times, progress or Silent()))
+        tables, notes = write_tables(given, answer, place)
+        written += tables
+        for note in notes:
+            warnings.warn(note, EpirWarning, stacklevel=2)
         values = json.dumps({"answers": [each.to_dict() for each in answers]}, indent=1)
         written.append(place / "answer.json")
         written[-1].write_text(values + "\n", encoding="utf-8")

@@ -34,11 +34,13 @@ from epir.recognition import caution
 from epir.recognition.answer import NOT_FOUND, UNCERTAIN, ActionUnit, Answer, Evidence
 from epir.recognition.backend import Backend, open_backend, read_recipe
 from epir.recognition.calibration import with_temperature
+from epir.recognition.explain import attribute
 from epir.recognition.onepass import OnePass, Seen
 from epir.recognition.settings import RecognitionSettings
 from epir.recognition.source import ArrayFrames, PairFrames, open_source, source_name
 from epir.recognition.table import FailedAnswer, answers_table
 from epir.spotting.settings import LONGEST, Sensitivity, SpottingSettings
+from epir.spotting.words import RegionMotion, moving_regions
 
 
 class At(NamedTuple):
@@ -72,7 +74,8 @@ class Looked:
     evidence: Evidence | None
     moved: tuple[float, float]  # head and skin, as shares of the face's width
     words: list[str]
-    strength: float = 1.0
+    regions: tuple[RegionMotion, ...] = ()  # that stand out
+    strength: float | None = None  # of a spotted movement
     probability: float | None = None  # of being a micro-expression at all, where it was spotted
 
 
@@ -148,12 +151,14 @@ class Recognizer:
         end: float | None = None,
         faces: Literal["largest", "all"] = "largest",
         name: str | None = None,
+        explain: bool = True,
         progress: Progress | None = None,
     ) -> Answer:
         """The answer for a video file, a folder of frames, an array (T, H, W, 3), or two pictures (onset, apex).
 
         Onset and apex are frame numbers; without them the movements between `start` and `end` (seconds) are spotted.
         The answer is that of the strongest movement; `answer.all` holds every movement, in the order of time.
+        `explain=False` leaves out the attribution, which takes some tenths of a second for each movement.
         """
         name = source_name(given) if name is None else name
         _refuse_times(fps, start, end)
@@ -170,12 +175,14 @@ class Recognizer:
             _refuse_spans(frames, onset, apex)
             try:
                 if onset is None:
-                    return self._spotted(frames, apex, (start, end), faces, name, progress or Silent())
+                    answer = self._spotted(frames, apex, (start, end), faces, name, progress or Silent())
+                    return self._explained(answer) if explain else answer
                 looked = self._given(frames, onset, apex)
                 words = [] if rate is None and apex is not None else caution.about_rate(rate, self.settings)
                 looked.words = [*frames.notes, *words, *looked.words]
                 answers = self._answers([looked], name, rate)
-                return replace(answers[0], all=tuple(answers))
+                answer = replace(answers[0], all=tuple(answers))
+                return self._explained(answer) if explain else answer
             except NoFace as found:
                 return Answer(name, found.reason, fps=rate, warnings=(*frames.notes, *found.words))
 
@@ -191,7 +198,7 @@ class Recognizer:
         answers: list[Answer | FailedAnswer] = []
         for given in inputs:
             try:
-                answer = self.predict(given, **options)
+                answer = self.predict(given, **{"explain": False, **options})
                 answers.append(answer if every_movement else replace(answer, all=()))
             except EpirError as error:
                 answers.append(FailedAnswer(source_name(given), error.problem))
@@ -227,7 +234,7 @@ class Recognizer:
         if not looked:
             if apex is not None and run.tracks:
                 raise FrameError(f"no movement was found around the apex {apex}", fix="give the onset too")
-            return replace(self._without_movement(run, name, pace.fps, words), frames=steps.frames)
+            return replace(self._without_movement(run, name, pace.fps, words), frame_count=steps.frames)
         timelines = {track: run.timeline(track) for track in run.tracks}
         answers = [
             replace(
@@ -235,11 +242,11 @@ class Recognizer:
                 timeline=timelines[answer.track or 0],
                 warnings=tuple(dict.fromkeys([*words, *answer.warnings])),
                 gaps=tuple(run.tracker.gaps),
-                frames=steps.frames,
+                frame_count=steps.frames,
             )
             for answer in self._answers(looked, name, pace.fps)
         ]
-        strongest = answers[int(np.argmax([each.strength for each in looked]))]
+        strongest = answers[int(np.argmax([each.strength or 0.0 for each in looked]))]
         if apex is not None:
             answers = [strongest]
         answers.sort(key=lambda each: (each.apex_s or 0.0, each.track or 0))
@@ -361,7 +368,7 @@ class Recognizer:
         border = self.recipe.flow.border
         inner = [face[border : face.shape[0] - border, border : face.shape[1] - border] for face in faces]
         made = flow_to_map(flow, self.recipe, self.backend.map_size)
-        return Looked(span, made, Evidence(inner[0], inner[1], flow), _moved(flow), words)
+        return Looked(span, made, Evidence(inner[0], inner[1], flow), _moved(flow), words, moving_regions(flow))
 
     def _answers(self, looked: Sequence[Looked], name: str, fps: float | None) -> list[Answer]:
         """One answer per map, a few at a time."""
@@ -393,6 +400,8 @@ class Recognizer:
                     fps=fps,
                     track=each.span.track,
                     probability=None if each.probability is None else round(each.probability, 4),
+                    strength=None if each.strength is None else round(each.strength, 5),
+                    moved=each.regions,
                     warnings=tuple([*each.words, *caution.about_motion(*each.moved, self.settings)]),
                     units=units,
                     map=each.map,
@@ -413,6 +422,21 @@ class Recognizer:
             units = [ActionUnit(*each[:2], round(float(each[2]), 4)) for each in zip(numbers, sided, row, strict=True)]
             answers.append(tuple(sorted(units, key=lambda unit: -unit.probability)))
         return answers
+
+    def _explained(self, answer: Answer) -> Answer:
+        """The answer with the attribution of every movement whose pixels were kept."""
+
+        def predict(copies: np.ndarray) -> np.ndarray:
+            return with_temperature(self.backend.plain_scores(copies), self.temperature)
+
+        def explained(each: Answer) -> Answer:
+            if each.map is None or each.evidence is None:
+                return each
+            return replace(each, attribution=attribute(predict, each.map[None], self.labels)[0])
+
+        every = tuple(explained(each) for each in answer.all)
+        own = next((each.attribution for each in every if each.map is answer.map), None)
+        return replace(answer, attribution=own, all=every)
 
 
 def _chosen(frames: Frames, apex: int | None, times: tuple[float | None, float | None], near: float) -> Iterator[Frame]:
@@ -438,7 +462,7 @@ def _forget_pixels(looked: list[Looked], most: int) -> None:
     if len(looked) > most:
         shown = [each for each in looked if each.evidence is not None]
         if len(shown) > most:
-            min(shown, key=lambda each: each.strength).evidence = None
+            min(shown, key=lambda each: each.strength or 0.0).evidence = None
 
 
 def _frame(frames: Frames, number: int) -> Frame:

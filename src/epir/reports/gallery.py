@@ -102,6 +102,7 @@ def card(
         *(f", score {score:.2f} ", tag(COLUMN_NAMES["strict"], STRICT)),
         class_="answer",
     )
+    moved = moved_words(flow_map)
     tiles: list[str] = []
     if flow_map is not None:
         shown = map_pictures(flow_map).items()
@@ -110,9 +111,19 @@ def card(
         tiles += token_tiles(tokens, None if flow_map is None else Picture.of_map(names, motion_picture(flow_map)))
     if face is not None:
         tiles += face_tiles(Picture.of_face(names, face), tokens)
+    words = [element("p", moved, class_="answer")] if moved else []
     return element(
-        "article", element("h4", prediction.key), answer, element("div", *tiles, class_="tiles"), class_="card"
+        "article", element("h4", prediction.key), answer, *words, element("div", *tiles, class_="tiles"), class_="card"
     )
+
+
+def moved_words(flow_map: np.ndarray | None) -> str:
+    """What moved in a map (3, S, S), in a sentence; nothing for maps that were stretched to 0..1: they have no sign."""
+    if flow_map is None or flow_map[:2].min() >= 0:
+        return ""
+    from epir.spotting.words import describe, moving_regions
+
+    return describe(moving_regions(np.moveaxis(flow_map[:2], 0, -1)), None)
 
 
 def token_tiles(tokens: Tokens, ground: Picture | None) -> list[str]:

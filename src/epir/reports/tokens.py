@@ -13,7 +13,9 @@ from epir.core.errors import RunError
 
 GROUPS = ("#0072b2", "#d55e00", "#009e73", "#b0568d", "#8a6d00", "#3d4cc2", "#6b3e1d", "#4d4d4d")
 HEADS = ("#0a5c9e", "#a8480b", "#00735a", "#8a3f7d", "#5a6673", "#8a6d00")
-HEAT, DARK = "#c2410c", "#111111"
+HEAT, COLD, DARK = "#c2410c", "#0a5c9e", "#111111"
+LEAST_FALL = 1e-4  # of a class probability: below, no part decides
+NAMED_FALL = 0.5  # of the largest: such patches get their number
 WORDS_UP_TO = 8  # patches per side; smaller patches have no room for words
 
 
@@ -129,6 +131,24 @@ def heat_overlay(
         word = _word(f"{100 * weight / total:.0f} %", grid) if words else ""
         marks.append(Mark((patch,), HEAT, tint=tint, word=word, title=f"{100 * weight:.3g} %"))
     return Overlay(grid, tuple(mark for mark in marks if mark.tint >= 0.005 or mark.word))
+
+
+def attribution_overlay(falls: Sequence[Sequence[float]]) -> Overlay:
+    """How far a class probability falls without each patch, as heat; patches without which it rises are blue.
+
+    Tints are relative to the largest fall, since all of them are small where the model is sure. The patches that cost
+    most bear their share of all falls, in per cent.
+    """
+    grid, flat = len(falls), [float(value) for row in falls for value in row]
+    most, total = max(map(abs, flat)), sum(max(value, 0.0) for value in flat)
+    if most < LEAST_FALL:
+        return Overlay(grid, ())
+    marks = []
+    for patch, fall in enumerate(flat):
+        word = f"{100 * fall / total:.0f} %" if fall >= NAMED_FALL * most else ""
+        colour, tint = (HEAT if fall > 0 else COLD), 0.8 * abs(fall) / most
+        marks.append(Mark((patch,), colour, tint=tint, word=_word(word, grid), title=f"{-fall:+.2g}"))
+    return Overlay(grid, tuple(mark for mark in marks if mark.tint >= 0.02))
 
 
 def heat_range(weights: Sequence[float]) -> str:

@@ -13,7 +13,15 @@ import numpy as np
 from epir.core.files import whole_file
 from epir.reports.figures import INK, PALE, SOFT, draw_overlay, new_figure, show_picture
 from epir.reports.pictures import map_pictures
-from epir.reports.tokens import Overlay, Tokens, heat_overlay, merged_overlay, selected_overlay
+from epir.reports.tokens import (
+    LEAST_FALL,
+    Overlay,
+    Tokens,
+    attribution_overlay,
+    heat_overlay,
+    merged_overlay,
+    selected_overlay,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +31,7 @@ DOTS_PER_INCH = 110
 ACCENT, QUIET, WARNING = "#0a5c9e", "#b8c4d0", "#a8480b"
 PANEL = 3.6  # inches
 ARROWS = 14  # per side
+TITLE_STEP, LINE_STEP = 20, 16  # points from the title to the line below it, and from line to line
 LEAST_ARROW = 0.08  # of the longest: shorter ones are not drawn
 
 FACE, MOVEMENT = "#0a5c9e", "#00735a"
@@ -41,24 +50,44 @@ class Pixels(Protocol):
 
 
 def draw_why(answer: Answer) -> "Figure":
-    """Onset, apex, flow as colours and arrows, merged and selected tokens, attention, and the scores."""
+    """What the class rests on, onset, apex and scores; below the flow, and what the paper's method looked at."""
     assert answer.evidence is not None and answer.map is not None, "an answer with scores has pixels"
-    figure = new_figure(11.2, 6.55 + 0.2 * len(answer.warnings))
+    lines = [answer.text, *([unit_words(answer.active_units)] if answer.units else [])]
+    figure = new_figure(11.2, 6.4 + 0.22 * len(lines) + 0.2 * len(answer.warnings))
     places = figure.subplots(2, 4)
-    _draw_motion(places[0], answer, answer.evidence)
+    _draw_attribution(places[0, 0], answer)
+    _draw_key_frames(places[0, 1:3], answer, answer.evidence)
+    _draw_scores(places[0, 3], answer.scores, answer.label)
+    _draw_flow(places[1, 0], answer.evidence)
     if answer.tokens is None:
         _, *channels = map_pictures(answer.map).values()
         captions = ("map: u, orange to the right", "map: v, orange down", "map: strain")
-        for axes, picture, caption in zip(places[1], channels, captions, strict=False):
+        for axes, picture, caption in zip(places[1, 1:], channels, captions, strict=False):
             show_picture(axes, picture, caption)
     else:
-        _draw_tokens(places[1], answer.evidence.onset, answer.tokens)
-    _draw_scores(places[1, 3], answer.scores, answer.label)
-    figure.suptitle(headline(answer), fontsize=13, color=INK, x=0.012, ha="left", fontweight="bold")
+        _draw_tokens(places[1, 1:], answer.evidence.onset, answer.tokens)
+    _draw_title(figure, headline(answer), lines)
     if answer.warnings:
         words = "\n".join(f"Note: {word}." for word in answer.warnings)
         figure.supxlabel(words, fontsize=8.5, color=WARNING, x=0.012, ha="left")
+    figure.set_label(alt_text(answer))
     return figure
+
+
+def alt_text(answer: Answer) -> str:
+    """The picture of why in words, for those who cannot see it."""
+    words = f"{headline(answer)}. {answer.text}"
+    return f"{words} {unit_words(answer.active_units)}." if answer.units else words
+
+
+def unit_words(units: Sequence[Any]) -> str:
+    """Action units with their side and probability in one line."""
+    if not units:
+        return "Action units: none is more likely than not"
+    named = (
+        f"{'' if each.side == 'both' else each.side + ' '}{each.number} ({each.probability:.2f})" for each in units
+    )
+    return f"Action units: {', '.join(named)}"
 
 
 def headline(answer: Answer) -> str:
@@ -102,6 +131,7 @@ def draw_timeline(answer: Answer) -> "Figure":
     axes.spines[["left", "bottom"]].set_color(PALE)
     axes.tick_params(colors=SOFT, labelsize=8.5)
     axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), labelcolor=INK)
+    figure.set_label(_timeline_title(answer))
     return figure
 
 
@@ -132,15 +162,24 @@ def draw_tokens(face: np.ndarray, tokens: Tokens) -> "Figure":
     return _token_panel(face, merged_overlay(tokens), selected_overlay(tokens, tinted=False, in_corner=True))
 
 
+def draw_attribution(face: np.ndarray, attribution: Any) -> "Figure":
+    """A panel: where the class would lose most, if that part of the face were hidden."""
+    return _token_panel(face, attribution_overlay(attribution.patches.tolist()))
+
+
 def draw_attention(face: np.ndarray, tokens: Tokens) -> "Figure":
     """A panel: the attention on each patch, mean of the heads."""
     return _token_panel(face, heat_overlay(tokens.attention, tokens.grid, scale="share", words=True))
 
 
 def save_picture(figure: "Figure", path: Path) -> Path:
-    """Write a figure as a picture; the ending of the name says which kind."""
+    """Write a figure as a picture; the ending of the name says which kind. PNG and SVG hold its alt text too."""
+    kind = path.suffix.lstrip(".") or "png"
+    told = (
+        {"metadata": {"Description": str(figure.get_label())}} if kind in ("png", "svg") and figure.get_label() else {}
+    )
     with whole_file(path) as temporary:
-        figure.savefig(temporary, format=path.suffix.lstrip(".") or "png", dpi=DOTS_PER_INCH)
+        figure.savefig(temporary, format=kind, dpi=DOTS_PER_INCH, **told)
     return path
 
 
@@ -156,30 +195,57 @@ def tinted(face: np.ndarray, colours: np.ndarray) -> np.ndarray:
     return ((0.5 + 0.5 * grey) * colours).clip(0, 255).astype(np.uint8)
 
 
-def _draw_motion(places: Sequence["Axes"], answer: Answer, pixels: Pixels) -> None:
-    from epir.flow.colour import colour_wheel, draw_arrows, flow_to_colour
-    from epir.flow.head_motion import without_head_motion
+def _draw_title(figure: "Figure", title: str, lines: Sequence[str]) -> None:
+    """A bold line and plain ones below it, above everything else."""
+    height = 72 * figure.get_figheight()  # points
+    figure.text(0.012, 1 - 6 / height, title, fontsize=13, color=INK, va="top", fontweight="bold").set_in_layout(False)
+    for number, line in enumerate(lines):
+        place = 1 - (6 + TITLE_STEP + number * LINE_STEP) / height
+        figure.text(0.012, place, line, fontsize=10.5, color=INK, va="top").set_in_layout(False)
+    engine = figure.get_layout_engine()
+    assert engine is not None, "new_figure fits its parts"
+    engine.set(rect=(0, 0, 1, 1 - (6 + TITLE_STEP + len(lines) * LINE_STEP) / height))  # type: ignore[call-arg]
 
-    flow = without_head_motion(pixels.flow, "similarity")  # the motion of the head says nothing about the face
+
+def _draw_attribution(axes: "Axes", answer: Answer) -> None:
+    attribution, face = answer.attribution, paled(answer.evidence.onset)
+    if attribution is None:
+        show_picture(axes, face, "")
+        return
+    caption = f"what {attribution.label} rests on (occlusion)"
+    if float(attribution.patches.max()) < LEAST_FALL:
+        caption = f"{attribution.label}: no single part decides"
+    show_picture(axes, face, caption, attribution_overlay(attribution.patches.tolist()))
+
+
+def _draw_key_frames(places: Sequence["Axes"], answer: Answer, pixels: Pixels) -> None:
     for axes, face, name, number in (
         (places[0], pixels.onset, "onset", answer.onset),
         (places[1], pixels.apex, "apex", answer.apex),
     ):
         show_picture(axes, face, f"{name}, frame {number}{_at(number, answer)}")
-    show_picture(places[2], tinted(pixels.onset, flow_to_colour(flow)), "flow: colour is direction")
-    wheel = places[2].inset_axes((0.80, 0.02, 0.18, 0.18))
+
+
+def _draw_flow(axes: "Axes", pixels: Pixels) -> None:
+    from epir.flow.colour import colour_wheel, draw_arrows, flow_to_colour
+    from epir.flow.head_motion import without_head_motion
+
+    flow = without_head_motion(pixels.flow, "similarity")  # the motion of the head says nothing about the face
+    longest = 100 * float(np.quantile(np.hypot(flow[..., 0], flow[..., 1]), 0.99)) / flow.shape[0]
+    picture = draw_arrows(tinted(pixels.onset, flow_to_colour(flow)), flow)
+    show_picture(axes, picture, f"flow: longest {longest:.1f} % of the face")
+    wheel = axes.inset_axes((0.80, 0.02, 0.18, 0.18))
     wheel.imshow(np.dstack([colour_wheel(96), np.where(_disc(96), 255, 0).astype(np.uint8)]))
     wheel.set_axis_off()
-    longest = 100 * float(np.quantile(np.hypot(flow[..., 0], flow[..., 1]), 0.99)) / flow.shape[0]
-    show_picture(places[3], draw_arrows(pixels.onset, flow), f"flow: longest {longest:.1f} % of the face")
 
 
 def _draw_tokens(places: Sequence["Axes"], face: np.ndarray, tokens: Tokens) -> None:
-    merged = f"{tokens.patches} patches merged to {len(tokens.groups)} tokens"
+    """What the paper's method looked at."""
+    merged = f"paper's method: {tokens.patches} patches, {len(tokens.groups)} tokens"
     show_picture(places[0], paled(face), merged, merged_overlay(tokens))
-    show_picture(places[1], paled(face), "token selected by each head", selected_overlay(tokens))
+    show_picture(places[1], paled(face), "paper's method: token of each head", selected_overlay(tokens))
     heat = heat_overlay(tokens.attention, tokens.grid, scale="share", words=True)
-    show_picture(places[2], paled(face), "attention, mean of the heads", heat)
+    show_picture(places[2], paled(face), "paper's method: attention, mean", heat)
 
 
 def _draw_scores(axes: "Axes", scores: Mapping[str, float], label: str) -> None:

@@ -44,6 +44,7 @@ REGIONS: tuple[Region, ...] = (
     Region("chin", "middle", "lips and chin", (0.30, 0.84, 0.70, 0.98)),
 )
 NAMES = tuple(each.name if each.side == "middle" else f"{each.side} {each.name}" for each in REGIONS)
+OTHER_SIDE = {"left": "right", "right": "left", "both": "both", "middle": "middle"}  # picture -> person, and back
 GROUPS = tuple(dict.fromkeys(each.group for each in REGIONS))
 EYES = "eyes"
 MOUTH = ("lip corners", "lips and chin")

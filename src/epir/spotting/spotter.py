@@ -64,6 +64,8 @@ class Spotter:
         self._macros: list[Movement] = []
         self._stamps: list[tuple[int, float]] = []
         self._motion: list[np.ndarray] = []  # (n, G + 2) of each block: groups, lids, head
+        self._skin: list[np.ndarray] = []  # (n, R) of each block: how far each region is from its rest
+        self._squares: list[Crop] = []  # of each frame
         self._crops: dict[tuple[int, int], Crop] = {}
 
     def push(self, tracked: TrackedFace) -> list[Movement]:
@@ -112,6 +114,8 @@ class Spotter:
             frames=frames or len(stamps),
             level=LEAST,
             stamps=stamps[:, 1],
+            skin=np.concatenate([*self._skin, np.zeros((0, len(REGIONS)), np.float32)]),
+            squares=tuple(self._squares),
         )
 
     def _judge(self, run: Run, *, ended: bool, at_end: bool) -> list[Movement]:
@@ -168,7 +172,9 @@ class Spotter:
         lids = away[:, named("upper lid"), 1].mean(axis=1)
         turned = np.abs(head[places] - rest[1]).max(axis=1)
         self._motion.append(np.stack([*groups, lids, turned], axis=1).astype(np.float32))
+        self._skin.append(lengths.astype(np.float32))
         self._stamps += [(each.number, each.seconds) for each, kept in zip(run.samples, now, strict=True) if kept]
+        self._squares += [crop for (_, _, crop), kept in zip(run.faces, now, strict=True) if kept]
 
 
 def spot(

@@ -1,6 +1,6 @@
 """What spotting found in a video: the motion of every frame, the micro-expressions, and what was rejected and why.
 
-Axes: n frames that show the face, G groups of regions
+Axes: n frames that show the face, G groups of regions, R regions
 """
 
 from dataclasses import dataclass
@@ -68,6 +68,8 @@ class Timeline:
     level: float = 0.0  # the motion that a movement must reach
     regions: tuple[str, ...] = GROUPS  # of the columns of `motion`
     stamps: np.ndarray | None = None  # (n,) seconds of the frames
+    skin: np.ndarray | None = None  # (n, R) float32: the same as `motion` for every region, left and right apart
+    squares: tuple[Crop, ...] = ()  # (n,): the face in every frame
 
     @property
     def seconds(self) -> float:

@@ -23,6 +23,7 @@ from epir.reports.pictures import jpeg
 from epir.reports.why import (
     DOTS_PER_INCH,
     draw_attention,
+    draw_attribution,
     draw_flow,
     draw_timeline,
     draw_tokens,
@@ -34,7 +35,7 @@ from epir.web.examples import example_video
 from epir.web.problems import RequestError
 
 MAX_POINTS = 1500  # of the curve, about one per pixel of a screen
-LIVE_KEYS = ("label", "confidence", "scores", "onset", "apex", "offset", "warnings")
+LIVE_KEYS = ("label", "text", "confidence", "scores", "units", "onset", "apex", "offset", "warnings")
 
 Output = tuple[dict[str, Any], dict[str, bytes]]  # the result, and its pictures by name
 
@@ -81,7 +82,7 @@ def infer_live(
                 status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
             )
         frames.append(frame)
-    answer = recognizer.predict(frames, fps=task["fps"], name="camera", progress=progress)
+    answer = recognizer.predict(frames, fps=task["fps"], name="camera", explain=False, progress=progress)
     _require_face(answer)
     return {
         **{name: value for name, value in answer.to_dict().items() if name in LIVE_KEYS},
@@ -181,6 +182,8 @@ def _movement_pictures(answer: Answer, number: int) -> dict[str, bytes]:
         f"apex-{number}.jpg": jpeg(evidence.apex, quality=90),
         f"flow-{number}.png": _png(draw_flow(evidence.onset, evidence.flow)),
     }
+    if answer.attribution is not None:
+        pictures[f"why-{number}.png"] = _png(draw_attribution(evidence.onset, answer.attribution))
     if answer.tokens is not None:
         pictures[f"tokens-{number}.png"] = _png(draw_tokens(evidence.onset, answer.tokens))
         pictures[f"rollout-{number}.png"] = _png(draw_attention(evidence.onset, answer.tokens))

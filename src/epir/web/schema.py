@@ -42,6 +42,12 @@ ANSWER = {
     "type": "object",
     "properties": {
         "label": {**_TEXT, "description": "a class, `uncertain` or `no micro-expression found`"},
+        "text": {**_TEXT, "description": "what moved, in a sentence; left and right are the person's"},
+        "units": {
+            "type": "array",
+            "items": {"type": "object"},
+            "description": "action units: number, side, probability",
+        },
         "scores": {"type": "object", "additionalProperties": {"type": "number"}},
         "onset": _NULLABLE,
         "apex": _NULLABLE,

@@ -55,11 +55,21 @@ function answerHead(movement, which, truth, { judged_on: calibratedOn, reliabili
     { class: "answer-text" },
     which && element("p", { class: "which" }, which),
     element("h1", { class: `label ${labelClass(movement.label)}`, id: "result-title", tabindex: "-1" }, title(movement.label)),
+    found && movement.text && element("p", { class: "moved" }, movement.text),
+    units(movement.units ?? []),
     element("p", { class: "certainty" }, certainty(movement, calibratedOn, reliability)),
     truth && element("p", { class: "truth" }, `Truth: this synthetic face shows ${shown}.`),
     warnings(movement.warnings ?? []),
   );
   return found ? [text, scoreBars(movement.scores)] : [text];
+}
+
+/** The action units that are more likely than not, null if the model names none. */
+function units(list) {
+  const named = list
+    .filter((unit) => unit.probability >= 0.5)
+    .map((unit) => `${unit.side === "both" ? "" : `${unit.side} `}${unit.number} (${score(unit.probability)})`);
+  return named.length ? element("p", { class: "units" }, `Action units: ${named.join(", ")}`) : null;
 }
 
 /** A list with one bar per class, in the model's order, the highest highlighted. */

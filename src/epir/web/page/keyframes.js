@@ -4,9 +4,10 @@ import { element } from "./dom.js";
 import { seconds } from "./format.js";
 
 const OVERLAYS = [
+  ["why", "Why", "Where the score would fall most if that part of the face were hidden. Numbers are shares of all falls."],
   ["flow", "Flow", "How the skin moved from onset to apex: colour and arrows give the direction. Head motion is removed."],
-  ["tokens", "Tokens", "Patches of one colour were merged into one token. Thick outlines mark the tokens the model selected."],
-  ["rollout", "Attention", "How much attention each patch gets through all layers, averaged over the heads."],
+  ["tokens", "Tokens", "What the paper's method looked at: patches of one colour were merged into one token. Thick outlines mark the tokens the model selected."],
+  ["rollout", "Attention", "What the paper's method looked at: how much attention each patch gets through all layers, averaged over the heads."],
 ];
 
 /** The pictures of one movement; `event` has its times in seconds, null if they are not known. */
@@ -16,7 +17,7 @@ export function keyFrames(movement, event) {
   if (!pictures.onset) return [element("p", { class: "note" }, "Only the strongest movements of a clip have pictures.")];
   const onset = keyFrame(pictures.onset, "Onset", event && seconds(event.onset), "The face before it moves");
   const apex = keyFrame(pictures.apex, "Apex", event && seconds(event.apex), "The face at its strongest");
-  return [element("div", { class: "keyframes" }, onset, flippable(apex, pictures), overlay(pictures))];
+  return [element("div", { class: "keyframes" }, onset, flippable(apex, pictures), overlay(pictures, movement.text))];
 }
 
 function keyFrame(source, name, time, alt) {
@@ -55,15 +56,15 @@ function flippable(figure, pictures) {
   return figure;
 }
 
-/** One picture with a choice of overlays. */
-function overlay(pictures) {
+/** One picture with a choice of overlays; `moved` says in words what moved. */
+function overlay(pictures, moved) {
   const choices = OVERLAYS.filter(([key]) => pictures[key]);
   if (!choices.length) return null;
   const image = element("img", { width: 320, height: 320 });
   const note = element("p", { class: "note" });
   const choose = ([key, name, text]) => {
     image.src = pictures[key];
-    image.alt = `${name} on the face`;
+    image.alt = [`${name} on the face`, moved].filter(Boolean).join(": ");
     note.textContent = text;
   };
   const group = `overlay-${Math.random().toString(36).slice(2)}`;

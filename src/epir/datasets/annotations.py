@@ -1,0 +1,176 @@
+"""Annotations of a lab's own (ELAN, Praat, CSV) -> a manifest, so that they become a corpus.
+
+Tiers are read by name, those of `epir predict --out` unless others are given: `micro-expression` holds the emotion from
+onset to offset, `apex` marks the apex, `action units` the units. Times become frame numbers by the clock of the video.
+"""
+
+import csv
+import io
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from epir.core.errors import DatasetError
+from epir.datasets.tiers import Interval, Tiers, read_tiers
+
+EMOTION, APEX, UNITS = "micro-expression", "apex", "action units"  # tiers
+HEADER = ("clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps", "action_units")
+VIDEOS = (".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi", ".wmv", ".mpg")
+COLUMNS: Mapping[str, tuple[str, ...]] = {  # of a CSV, by what they may be called
+    "frames": ("frames", "file", "video"),
+    "emotion": ("emotion", "class", "label"),
+    "onset": ("onset",),
+    "apex": ("apex",),
+    "offset": ("offset",),
+    "fps": ("fps",),
+    "subject": ("subject", "person"),
+    "action_units": ("action_units", "units", "aus"),
+}
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How seconds become frame numbers: frames a second, and the number of the first frame."""
+
+    fps: float
+    first: int = 0
+
+    def frame(self, seconds: float) -> int:
+        """The number of the frame at this time."""
+        return self.first + round(seconds * self.fps)
+
+
+@dataclass(frozen=True)
+class TierNames:
+    """Which tiers hold what."""
+
+    emotion: str = EMOTION
+    apex: str = APEX
+    units: str = UNITS
+
+
+def import_rows(
+    files: Sequence[Path],
+    clock_of: Callable[[Path], Clock],
+    *,
+    names: TierNames | None = None,
+    subject: str | None = None,
+    video: Path | None = None,
+) -> list[dict[str, str]]:
+    """The rows of a manifest; without `subject` each video is taken to show a person of its own."""
+    rows: list[dict[str, str]] = []
+    for path in files:
+        if path.suffix.casefold() == ".csv":
+            rows += _csv_rows(path, subject)
+        else:
+            rows += _tier_rows(path, read_tiers(path), clock_of, names or TierNames(), subject, video)
+    if not rows:
+        raise DatasetError(
+            f"{', '.join(map(str, files))}: no movement is annotated", fix="annotate one, or name its tier: --tier NAME"
+        )
+    return _named(rows)
+
+
+def manifest_text(rows: Iterable[Mapping[str, str]], folder: Path) -> str:
+    """The CSV of a manifest in `folder`; paths are relative to it."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, HEADER, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({**row, "frames": Path(os.path.relpath(row["frames"], folder)).as_posix()})
+    return text.getvalue()
+
+
+def _tier_rows(
+    path: Path,
+    tiers: Tiers,
+    clock_of: Callable[[Path], Clock],
+    names: TierNames,
+    subject: str | None,
+    video: Path | None,
+) -> list[dict[str, str]]:
+    chosen = [tier for tier in tiers.tiers if _is(tier.name, names.emotion)]
+    if not chosen:
+        raise DatasetError(
+            f"{path} has no tier {names.emotion!r} but {tiers.names or 'none at all'}", fix="name one: --tier NAME"
+        )
+    place = video or tiers.media or _beside(path)
+    if not place.exists():
+        raise DatasetError(f"{path} is about {place}, which is not there", fix="give the video: --video FILE")
+    clock = clock_of(place)
+    rows = []
+    for tier in chosen:
+        person = tier.name.strip()[len(names.emotion.strip()) :]  # ` of 1` where there are several people
+        apexes, units = tiers.get(names.apex + person), tiers.get(names.units + person)
+        for each in tier.intervals:
+            apex = _within(each, apexes.intervals if apexes else ())
+            unit = _within(each, units.intervals if units else ())
+            onset, offset = clock.frame(each.start), clock.frame(each.end)
+            rows.append(
+                {
+                    "subject": (subject or place.stem) + person.replace(" of ", "-"),
+                    "emotion": each.label,
+                    "frames": str(place),
+                    "onset": str(onset),
+                    "apex": "" if apex is None else str(clock.frame(apex.start)),
+                    "offset": str(max(offset, onset + 1)),
+                    "fps": f"{clock.fps:g}",
+                    "action_units": "" if unit is None else unit.label,
+                }
+            )
+    return rows
+
+
+def _is(name: str, wanted: str) -> bool:
+    """Whether a tier is the wanted one, or that of one of several people: `micro-expression of 1`."""
+    own, known = name.strip().casefold(), wanted.strip().casefold()
+    return own == known or (own.startswith(f"{known} of ") and own[len(known) + 4 :].isdigit())
+
+
+def _within(each: Interval, others: Iterable[Interval]) -> Interval | None:
+    """The first of the other intervals that begins within this one."""
+    return next((other for other in others if each.start - 1e-3 <= other.start <= each.end + 1e-3), None)
+
+
+def _beside(path: Path) -> Path:
+    """The video of the same name beside a file, or a folder of frames of that name."""
+    found = [path.with_suffix(ending) for ending in VIDEOS]
+    return next((place for place in [*found, path.with_suffix("")] if place.exists()), found[0])
+
+
+def _csv_rows(path: Path, subject: str | None) -> list[dict[str, str]]:
+    if not path.is_file():
+        raise DatasetError(f"there is no file {path}", fix="check the path")
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        known = {name.strip().casefold(): name for name in reader.fieldnames or ()}
+        found = {own: next((known[name] for name in spelt if name in known), None) for own, spelt in COLUMNS.items()}
+        missing = [own for own in ("frames", "emotion", "onset") if found[own] is None]
+        if missing:
+            raise DatasetError(
+                f"{path} has no column {missing[0]}", fix="name the columns file, emotion, onset, apex, offset"
+            )
+        rows = []
+        for cells in reader:
+            row = {own: (cells.get(name) or "").strip() if name else "" for own, name in found.items()}
+            rejected = (cells.get(known.get("rejected", "")) or "").strip().casefold() in ("true", "1", "yes")
+            if not row["onset"] or rejected:
+                continue
+            place = Path(row["frames"])
+            place = place if place.is_absolute() or place.exists() else path.parent / place
+            row["subject"] = subject or row["subject"] or place.stem
+            row |= {key: row[key].removesuffix(".0") for key in ("onset", "apex", "offset")}
+            rows.append({**row, "frames": str(place)})
+    return rows
+
+
+def _named(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The rows with a clip name each, counted for each video."""
+    counts: dict[str, int] = {}
+    named = []
+    for row in rows:
+        stem = Path(row["frames"]).stem
+        counts[stem] = counts.get(stem, 0) + 1
+        named.append({"clip": f"{stem}_{counts[stem]:02d}", **row})
+    return named

@@ -1,0 +1,193 @@
+"""Many videos -> one events.csv, in parallel; run again, it goes on where it stopped.
+
+Rows are written every few seconds, in the order of the inputs, together with a digest of the model and the settings:
+a table never mixes the answers of two. Inputs that failed have their error in the table and are tried again.
+"""
+
+import csv
+import io
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from epir.core.config import digest
+from epir.core.errors import EpirError
+from epir.core.files import file_digest, write_text
+from epir.core.progress import Progress, Silent
+from epir.maps.workers import check_workers, run
+from epir.models.folder import find_folder
+from epir.recognition.batch import FailedInput, gather_inputs
+from epir.recognition.events import event_columns, event_rows
+from epir.recognition.recognizer import Recognizer
+from epir.recognition.source import source_name
+
+EVERY = 2.0  # seconds between two writings of the table
+VIDEOS = (".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi", ".wmv", ".mpg", ".mpeg", ".gif")
+
+Given = str | tuple[str, str] | FailedInput
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class CollectOptions:
+    """What an answer depends on besides its input; texts and numbers as on the command line."""
+
+    model: str | None = None
+    backend: str | None = None
+    threshold: float | None = None
+    detector: str | None = None
+    sensitivity: str = "normal"
+    fps: float | None = None
+    start: float | None = None
+    end: float | None = None
+    faces: str = "largest"
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What became of a collection."""
+
+    table: Path
+    answered: int  # inputs, now
+    known: int  # inputs that were in the table already
+    movements: int  # micro-expressions in the whole table
+    errors: tuple[tuple[str, EpirError], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        errors = [{"input": name, "problem": error.problem, "fix": error.fix} for name, error in self.errors]
+        counts = {"answered": self.answered, "known": self.known, "movements": self.movements}
+        return {"table": str(self.table), **counts, "errors": errors}
+
+
+def collect_events(
+    inputs: Sequence[str],
+    table: str | Path,
+    options: CollectOptions | None = None,
+    *,
+    workers: int | None = 1,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Collected:
+    """Answer for every input that `table` does not hold yet; `workers=None` takes one process per core."""
+    table, options, progress = Path(table), options or CollectOptions(), progress or Silent()
+    check_workers(workers)
+    labels, state = _model(options).labels, _state(options)
+    columns = [*event_columns(labels), "error", "settings"]
+    rows = {} if force or not table.exists() else _read(table, columns, state)
+    wanted = {_name(each): each for each in gather_inputs(videos_of(inputs))}
+    known = [name for name in wanted if name in rows and not any(row["error"] for row in rows[name])]
+    left = {name: each for name, each in wanted.items() if name not in known}
+    errors: list[tuple[str, EpirError]] = []
+    written = time.monotonic()
+    progress.start("videos", len(left))
+    try:
+        for name, found, error in run(_answer, list(left.items()), options, workers=workers, in_order=False):
+            if error is not None:
+                errors.append((name, error))
+                found = [{"file": name, "error": error.problem}]
+            rows[name] = [{**row, "settings": state} for row in found]
+            progress.advance(note=name)
+            if time.monotonic() - written > EVERY:
+                _write(table, columns, rows, list(wanted))
+                written = time.monotonic()
+    finally:  # also after Ctrl-C: what is done is done
+        _write(table, columns, rows, list(wanted))
+        progress.finish()
+    movements = sum(
+        bool(_text(row.get("onset"))) and _text(row["rejected"]) == "False" for own in rows.values() for row in own
+    )
+    return Collected(table, len(left) - len(errors), len(known), movements, tuple(errors))
+
+
+def videos_of(inputs: Iterable[str]) -> list[str]:
+    """The inputs, in which a folder that holds videos stands for these, also those of its subfolders."""
+    found: list[str] = []
+    for given in inputs:
+        folder = Path(given)
+        inside = (
+            sorted(str(path) for path in folder.rglob("*") if path.suffix.lower() in VIDEOS) if folder.is_dir() else []
+        )
+        found += inside or [given]
+    return found
+
+
+def _answer(job: tuple[str, Given], options: CollectOptions) -> tuple[str, Rows, EpirError | None]:
+    """The rows of one input, or its error."""
+    name, given = job
+    if isinstance(given, FailedInput):
+        return name, [], given.error
+    recognizer = _model(options)
+    try:
+        answer = recognizer.predict(
+            given,
+            fps=options.fps,
+            start=options.start,
+            end=options.end,
+            faces=options.faces,  # type: ignore[arg-type]
+            explain=False,  # a table has no pictures
+        )
+    except EpirError as error:
+        return name, [], error
+    return name, event_rows(answer, recognizer.labels), None
+
+
+@cache
+def _model(options: CollectOptions) -> Recognizer:
+    """The recognizer of this process."""
+    return Recognizer.from_pretrained(
+        options.model,
+        backend=options.backend,  # type: ignore[arg-type]
+        threshold=options.threshold,
+        detector=options.detector,  # type: ignore[arg-type]
+        sensitivity=options.sensitivity,  # type: ignore[arg-type]
+    )
+
+
+def _state(options: CollectOptions) -> str:
+    """A digest of the model's files and of the settings."""
+    place = find_folder(options.model)
+    files = [place] if place.is_file() else sorted(p for p in place.iterdir() if p.suffix in (".json", ".safetensors"))
+    weights = {path.name: file_digest(path) for path in files}
+    return digest([weights, {**asdict(options), "model": None}])[:12]
+
+
+def _name(given: Given) -> str:
+    return given.name if isinstance(given, FailedInput) else source_name(given)
+
+
+def _read(table: Path, columns: Sequence[str], state: str) -> dict[str, Rows]:
+    """The rows of a table by input; refuses one that was made in another way."""
+    with table.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        found = list(reader)
+    if list(reader.fieldnames or ()) != list(columns):
+        raise EpirError(
+            f"{table} is not a table that this command wrote", fix="choose another name, or add --force to replace it"
+        )
+    if any(row["settings"] != state for row in found):
+        raise EpirError(
+            f"{table} was made with another model or other settings",
+            fix="give the same ones, choose another name, or add --force to replace it",
+        )
+    rows: dict[str, Rows] = {}
+    for row in found:
+        rows.setdefault(row["file"], []).append(row)
+    return rows
+
+
+def _write(table: Path, columns: Sequence[str], rows: dict[str, Rows], order: Sequence[str]) -> None:
+    """Write all rows in one step: those of earlier inputs first, then in the order of the inputs."""
+    names = [name for name in rows if name not in order] + [name for name in order if name in rows]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _text(row.get(name)) for name in columns} for own in names for row in rows[own])
+    write_text(table, text.getvalue())
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,198 @@
+"""What moved, in words: the regions of the face that stand out in a flow, and the way they went.
+
+Left and right are those of the person: in a picture that is not mirrored, the person's left is on the right.
+
+Axes: h pixels of the flow, G cells per side, R regions
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from epir.flow.head_motion import without_head_motion
+from epir.flow.map import area_average
+from epir.spotting.regions import GRID, NAMES, REGIONS, region_cells
+
+Side = Literal["both", "left", "right", "middle"]
+
+LEAST = 0.002  # of the face's width: below, a region has not moved
+STANDS_OUT = 0.45  # of the region that moves most: below, a region is not named
+ABOVE_THE_REST = 2.0  # times the motion of half of the face: below, everything moves and nothing stands out
+BOTH = 0.4  # of the stronger side: below, the movement is one-sided
+DIAGONAL = 0.38  # of its length, sin 22.5 degrees: below, the smaller part of a direction is not named
+DRAGGED = 0.8  # of a neighbour that goes the same way: below, lids are only dragged along by brows, or brows by lids
+MOST = 3  # regions that are named
+BROWS = ("brow", "inner brow", "outer brow")
+NEIGHBOURS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(BROWS, ("upper lid",)),
+    "upper lid": (*BROWS, "lower lid"),
+    "lower lid": ("upper lid",),
+}
+NOTHING = "no region stands out"
+
+
+@dataclass(frozen=True)
+class RegionMotion:
+    """How far one region went, on one side or both; lengths are shares of the face's width."""
+
+    region: str
+    side: Side
+    out: float  # away from the midline; of a region in the middle, to the person's left
+    up: float
+    peak: float  # of the cell that went farthest
+
+    @property
+    def length(self) -> float:
+        """How far the region went."""
+        return float(np.hypot(self.out, self.up))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        lengths = {name: round(getattr(self, name), 5) for name in ("out", "up", "peak")}
+        return {"region": self.region, "side": self.side, "direction": self.direction, **lengths}
+
+    @property
+    def direction(self) -> str:
+        """Where it went, in words: `up and out`."""
+        return _direction(self)
+
+
+def moving_regions(flow: np.ndarray) -> tuple[RegionMotion, ...]:
+    """The regions that stand out in an (h, h, 2) flow of an aligned face, the strongest first; head motion is off."""
+    skin = without_head_motion(np.asarray(flow, np.float32), "similarity") / flow.shape[0]
+    cells = area_average(skin, GRID).reshape(-1, 2)  # (G * G, 2)
+    lengths = np.hypot(cells[:, 0], cells[:, 1])
+    weights = region_cells() * (lengths + 1e-9)  # what moves says where to
+    moved = (weights / weights.sum(axis=1, keepdims=True)) @ cells  # (R, 2)
+    peaks = (region_cells() * lengths).max(axis=1)
+    found = _joined({name: (*moved[place], peaks[place]) for place, name in enumerate(NAMES)})
+    longest = max(each.length for each in found)
+    least = max(LEAST, STANDS_OUT * longest, ABOVE_THE_REST * float(np.median(lengths)))
+    clear = [each for each in found if each.length >= least and not _dragged(each, found)]
+    return tuple(sorted(clear, key=lambda each: -each.length)[:MOST])
+
+
+def motion_words(regions: Sequence[RegionMotion]) -> str:
+    """What moved where, the strongest first.
+
+    >>> corners, cheek = RegionMotion("lip corner", "both", 0.6, 1.0, 1.4), RegionMotion("cheek", "left", 0, 1, 1)
+    >>> motion_words([corners, cheek])
+    'both lip corners up and out, left cheek up'
+    """
+    if not regions:
+        return NOTHING
+    first = f"both {_noun(regions[0])}" if regions[0].side == "both" else _noun(regions[0])
+    nouns = [first, *map(_noun, regions[1:])]
+    return ", ".join(f"{noun} {each.direction}" for noun, each in zip(nouns, regions, strict=True))
+
+
+def describe(regions: Sequence[RegionMotion], rise: float | None) -> str:
+    """A sentence about a movement that took `rise` seconds from the onset to the apex.
+
+    >>> describe([RegionMotion("lip corner", "both", 0.006, 0.01, 0.012)], 0.16)
+    'Both lip corners up and out; 1.2 % of the face; 0.16 s to the apex.'
+    """
+    parts = [motion_words(regions)]
+    if regions:
+        parts.append(f"{100 * max(each.peak for each in regions):.1f} % of the face")
+    if rise is not None:
+        parts.append(f"{rise:.2f} s to the apex")
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _joined(moved: dict[str, tuple[float, float, float]]) -> list[RegionMotion]:
+    """Both sides of each region as one where they move alike, inner and outer brows as brows, and the lips."""
+    found: list[RegionMotion] = []
+    for name in dict.fromkeys(each.name for each in REGIONS):
+        if name in moved:  # in the middle
+            right, down, peak = moved[name]
+            found.append(RegionMotion(name, "middle", float(right), float(-down), float(peak)))
+        else:
+            found += _sides(name, moved)
+    return _lips(_brows(found))
+
+
+def _sides(name: str, moved: dict[str, tuple[float, float, float]]) -> list[RegionMotion]:
+    """One region of both sides, or each side for itself where one hardly moves or goes another way."""
+    sides = []
+    for picture, sign in (("left", -1), ("right", 1)):
+        right, down, peak = moved[f"{picture} {name}"]
+        side: Side = "left" if picture == "right" else "right"  # of the person
+        sides.append(RegionMotion(name, side, float(sign * right), float(-down), float(peak)))
+    strong, weak = sorted(sides, key=lambda each: -each.length)
+    alike = strong.out * weak.out + strong.up * weak.up > 0.5 * strong.length * weak.length
+    if weak.length >= BOTH * strong.length and alike:
+        return [_mean(name, "both", sides)]
+    return [strong, weak]
+
+
+def _mean(name: str, side: Side, parts: Sequence[RegionMotion]) -> RegionMotion:
+    out, up = (float(np.mean([getattr(each, axis) for each in parts])) for axis in ("out", "up"))
+    return RegionMotion(name, side, out, up, max(each.peak for each in parts))
+
+
+def _brows(found: list[RegionMotion]) -> list[RegionMotion]:
+    """Inner and outer brow of a side as one brow where both move, and the same way."""
+    for side in ("both", "left", "right"):
+        pair = [each for each in found if each.region in ("inner brow", "outer brow") and each.side == side]
+        if len(pair) < 2:
+            continue
+        strong, weak = sorted(pair, key=lambda each: -each.length)
+        if weak.length >= BOTH * strong.length and strong.up * weak.up > 0:
+            weight = [each.length / (strong.length + weak.length) for each in (strong, weak)]
+            out, up = strong.out * weight[0] + weak.out * weight[1], strong.up * weight[0] + weak.up * weight[1]
+            found = [each for each in found if each not in pair]
+            found.append(RegionMotion("brow", side, out, up, strong.peak))
+    return found
+
+
+def _lips(found: list[RegionMotion]) -> list[RegionMotion]:
+    """Upper and lower lip that go against each other as `lips`, together (down is negative) or apart."""
+    upper, lower = (next(each for each in found if each.region == name) for name in ("upper lip", "lower lip"))
+    shorter, longer = sorted((abs(upper.up), abs(lower.up)))
+    if upper.up * lower.up >= 0 or shorter < 0.25 * longer:
+        return found
+    apart = (upper.up - lower.up) / 2
+    joined = RegionMotion(
+        "lips", "middle", 0.0, float(np.copysign(max(abs(apart), longer), apart)), max(upper.peak, lower.peak)
+    )
+    return [each for each in found if each not in (upper, lower)] + [joined]
+
+
+def _dragged(motion: RegionMotion, found: Sequence[RegionMotion]) -> bool:
+    """Whether a neighbour goes the same way, and farther."""
+    return any(
+        other.region in NEIGHBOURS.get(motion.region, ())
+        and {other.side, motion.side} != {"left", "right"}
+        and motion.out * other.out + motion.up * other.up > 0.5 * motion.length * other.length
+        and motion.length < DRAGGED * other.length
+        for other in found
+    )
+
+
+def _noun(motion: RegionMotion) -> str:
+    if motion.side == "middle":
+        return motion.region
+    if motion.region == "nose":
+        return "sides of the nose" if motion.side == "both" else f"{motion.side} side of the nose"
+    return f"{motion.region}s" if motion.side == "both" else f"{motion.side} {motion.region}"
+
+
+def _direction(motion: RegionMotion) -> str:
+    if motion.region == "lips":
+        return "apart" if motion.up > 0 else "together"
+    length = max(motion.length, 1e-12)
+    words = []
+    if abs(motion.up) >= DIAGONAL * length:
+        words.append("up" if motion.up > 0 else "down")
+    if abs(motion.out) >= DIAGONAL * length:
+        if motion.side == "middle":
+            words.append("to the left" if motion.out > 0 else "to the right")
+        elif motion.out > 0:
+            words.append("out")
+        else:
+            words.append("together" if motion.side == "both" and motion.region.endswith("brow") else "in")
+    return " and ".join(words)

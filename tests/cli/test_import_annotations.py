@@ -1,0 +1,102 @@
+"""The verb `import-annotations`: what was predicted, corrected and imported is a corpus."""
+
+import json
+
+import cv2
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from epir.cli.import_annotations import import_annotations
+from epir.core.errors import EpirError
+from epir.core.seeds import generator
+from epir.datasets.tiers import Interval, Tier, write_eaf, write_textgrid
+from epir.faces.align import Crop
+from epir.maps.mapset import load_maps
+from epir.maps.prepare import prepare
+from epir.recognition.answer import ActionUnit, Answer
+from epir.recognition.events import write_tables
+from epir.spotting.regions import GROUPS
+from epir.spotting.timeline import Movement, Timeline
+from epir.synthetic.clip import Course, expose
+from epir.synthetic.corpus import portrait_of
+from epir.synthetic.expressions import Action
+from epir.synthetic.identity import draw_identity
+from epir.synthetic.movement import draw_movement
+from epir.synthetic.moving import MovingFace, State
+
+app = typer.Typer()
+app.command()(import_annotations)
+
+
+@pytest.fixture(scope="module")
+def video(tmp_path_factory):
+    """A second of a synthetic face that smiles, 50 frames a second."""
+    random, identity = generator(3, "import"), draw_identity(3, "a")
+    portrait = portrait_of(3, "a", 200)
+    face = MovingFace(portrait, identity.geometry, draw_movement((Action(12, 1, 1),), identity.geometry, random))
+    course = Course(onset=10, apex=16, offset=30)
+    path = tmp_path_factory.mktemp("video") / "s01.mp4"
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"mp4v"), 50, (200, 200))
+    for number in range(40):
+        state = State(intensity=0.7 * course.intensity(number))
+        frame = expose(face.render(state), np.zeros(3, np.float32), 1.0, portrait.canvas, random)
+        writer.write(np.ascontiguousarray(frame[..., ::-1]))
+    writer.release()
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def predicted(video):
+    """An answer as `predict` gives it."""
+    movement = Movement(10, 16, 30, 0.02, "lip corners", seconds=(0.2, 0.32, 0.6), side="both")
+    motion = np.zeros((40, len(GROUPS)), np.float32)
+    still = np.zeros(40, np.float32)
+    crops = (Crop(100, 110, 90),) * 40
+    timeline = Timeline(50.0, np.arange(40), motion, still, still, still, (movement,), frames=40, squares=crops)
+    return Answer(
+        str(video), "positive", {"negative": 0.2, "positive": 0.8}, 10, 16, 30, 0.2, 0.32, 0.6, 50.0, 40, 0,
+        units=(ActionUnit(12, "both", 0.9),), timeline=timeline,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["s01.eaf", "s01.TextGrid", "events.csv"])
+def test_from_a_prediction_over_its_file_to_a_map_set(video, tmp_path, name):
+    write_tables(video, predicted(video), tmp_path)
+    manifest = tmp_path / "mine" / "manifest.csv"
+    given = ("--video", video) if name.endswith("TextGrid") else ()
+    result = run(tmp_path / name, *given, "--subject", "anna", "--out", manifest)
+    assert result.exit_code == 0, result.output
+    prepare("manifest", manifest, tmp_path / "maps", workers=1)
+    maps = load_maps(tmp_path / "maps")
+    (clip,) = maps.clips
+    assert (clip.subject, clip.emotion, clip.onset, clip.apex, clip.offset) == ("anna", "positive", 10, 16, 30)
+    assert clip.extra["action_units"] == "12"
+    assert np.abs(maps.maps[0, :2]).max() > 0.1  # the smile
+
+
+def test_what_is_said(video, tmp_path):
+    tiers = [Tier("micro-expression", (Interval(0.2, 0.6, "positive"),))]
+    files = [write_eaf(tmp_path / name, tiers, video) for name in ("a.eaf", "b.eaf")]
+    result = run(*files, "--out", tmp_path / "manifest.csv")
+    assert "2 clips of 1 people" in result.stdout and "next: epir prepare manifest" in result.stdout
+    again = run(*files, "--out", tmp_path / "manifest.csv")
+    assert isinstance(again.exception, EpirError) and "exists already" in again.exception.problem
+    values = json.loads(run(*files, "--out", tmp_path / "manifest.csv", "--force", "--json").stdout)
+    assert (values["clips"], values["people"]) == (2, 1)
+
+
+def test_pictures_need_a_rate(tmp_path):
+    folder = tmp_path / "s01"
+    folder.mkdir()
+    for number in (5, 6, 7):
+        cv2.imwrite(str(folder / f"{number}.png"), np.zeros((8, 8, 3), np.uint8))
+    path = write_textgrid(tmp_path / "s01.TextGrid", [Tier("micro-expression", (Interval(0.01, 0.02, "fear"),))], 1)
+    result = run(path, "--out", tmp_path / "manifest.csv")
+    assert isinstance(result.exception, EpirError) and result.exception.fix == "give --fps"
+    assert run(path, "--fps", 100, "--out", tmp_path / "manifest.csv").exit_code == 0
+    assert ",6,,7,100," in (tmp_path / "manifest.csv").read_text()

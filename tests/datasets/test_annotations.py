@@ -1,0 +1,101 @@
+import pytest
+
+from epir.core.errors import DatasetError
+from epir.datasets.annotations import Clock, TierNames, import_rows, manifest_text
+from epir.datasets.manifest import read_manifest
+from epir.datasets.tiers import Interval, Tier, write_eaf, write_textgrid
+
+
+def clock(path):
+    return Clock(100.0, 1 if path.is_dir() else 0)
+
+
+@pytest.fixture
+def video(tmp_path):
+    place = tmp_path / "s01.mp4"
+    place.touch()
+    return place
+
+
+def tiers(person=""):
+    return [
+        Tier(f"micro-expression{person}", (Interval(0.13, 0.52, "positive"), Interval(2, 2.3, "surprise"))),
+        Tier(f"apex{person}", (Interval(0.22, 0.23, "apex"),), points=True),
+        Tier(f"action units{person}", (Interval(0.13, 0.52, "6+L12"),)),
+    ]
+
+
+def test_tiers_become_clips_in_frames(tmp_path, video):
+    path = write_eaf(tmp_path / "coded" / "s01.eaf", tiers(), video)
+    rows = import_rows([path], clock)
+    assert [row["clip"] for row in rows] == ["s01_01", "s01_02"]
+    first, second = rows
+    assert (first["onset"], first["apex"], first["offset"], first["fps"]) == ("13", "22", "52", "100")
+    assert (first["emotion"], first["action_units"], first["subject"]) == ("positive", "6+L12", "s01")
+    assert (second["onset"], second["apex"], second["offset"], second["action_units"]) == ("200", "", "230", "")
+
+
+def test_the_manifest_is_a_corpus(tmp_path, video):
+    path = write_eaf(tmp_path / "coded" / "s01.eaf", tiers(), video)
+    manifest = tmp_path / "mine" / "manifest.csv"
+    manifest.parent.mkdir()
+    manifest.write_text(manifest_text(import_rows([path], clock, subject="anna"), manifest.parent))
+    corpus = read_manifest(manifest, root=manifest.parent)
+    assert [(clip.subject, clip.clip, clip.onset, clip.apex) for clip in corpus.clips] == [
+        ("anna", "s01_01", 13, 22),
+        ("anna", "s01_02", 200, None),
+    ]
+    assert corpus.clips[0].frames.resolve() == video
+    assert corpus.clips[0].extra["action_units"] == "6+L12"
+
+
+def test_a_praat_file_takes_the_video_of_its_name(tmp_path, video):
+    path = write_textgrid(tmp_path / "s01.TextGrid", tiers(), 3.0)
+    assert {row["frames"] for row in import_rows([path], clock)} == {str(video)}
+    path = write_textgrid(tmp_path / "other.TextGrid", tiers(), 3.0)
+    with pytest.raises(DatasetError, match=r"other.mp4, which is not there(.|\n)*--video FILE"):
+        import_rows([path], clock)
+    assert import_rows([path], clock, video=video)[0]["frames"] == str(video)
+
+
+def test_pictures_are_counted_from_the_first_number(tmp_path):
+    frames = tmp_path / "s01"
+    frames.mkdir()
+    path = write_textgrid(tmp_path / "s01.TextGrid", tiers(), 3.0)
+    assert import_rows([path], clock)[0]["onset"] == "14"
+
+
+def test_tiers_of_another_name(tmp_path, video):
+    path = write_eaf(tmp_path / "s01.eaf", [Tier("ME", (Interval(0, 1, "disgust"),))], video)
+    assert import_rows([path], clock, names=TierNames(emotion="me"))[0]["emotion"] == "disgust"
+    with pytest.raises(DatasetError, match=r"no tier 'micro-expression' but ME(.|\n)*--tier NAME"):
+        import_rows([path], clock)
+
+
+def test_several_people_of_one_video(tmp_path, video):
+    path = write_eaf(tmp_path / "s01.eaf", [*tiers(" of 0"), *tiers(" of 1")], video)
+    rows = import_rows([path], clock)
+    assert [row["subject"] for row in rows] == ["s01-0", "s01-0", "s01-1", "s01-1"]
+    assert len({row["clip"] for row in rows}) == 4
+
+
+def test_a_csv_of_events(tmp_path, video):
+    path = tmp_path / "events.csv"
+    path.write_text(
+        "file,onset,apex,offset,fps,class,units,rejected\n"
+        "s01.mp4,13,22,52,100,positive,L12,False\n"
+        "s01.mp4,60,63,70,100,,,True\n"
+        "s02.mp4,,,,100,no micro-expression found,,False\n"
+    )
+    (row,) = import_rows([path], clock)
+    assert (row["clip"], row["onset"], row["emotion"], row["action_units"]) == ("s01_01", "13", "positive", "L12")
+    assert row["frames"] == str(video)
+    path.write_text("file,onset\na,1\n")
+    with pytest.raises(DatasetError, match="has no column emotion"):
+        import_rows([path], clock)
+
+
+def test_nothing_annotated_is_an_error(tmp_path, video):
+    path = write_eaf(tmp_path / "s01.eaf", [Tier("micro-expression", ())], video)
+    with pytest.raises(DatasetError, match="no movement is annotated"):
+        import_rows([path], clock)

@@ -1,0 +1,94 @@
+import csv
+
+import pytest
+
+from epir.core.errors import ConfigError, EpirError
+from epir.recognition import collect
+from epir.recognition.collect import CollectOptions, collect_events, videos_of
+
+
+@pytest.fixture
+def options(trained):
+    return CollectOptions(model=str(trained.folder))
+
+
+def rows(path):
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_movement_of_every_video_and_the_errors(video, options, tmp_path):
+    table = tmp_path / "events.csv"
+    done = collect_events([str(video), str(tmp_path / "gone.mp4")], table, options)
+    assert (done.answered, done.known, done.movements) == (1, 0, 1)
+    assert [name for name, _ in done.errors] == [str(tmp_path / "gone.mp4")]
+    found = rows(table)
+    assert found[0]["file"] == str(video) and found[0]["rejected"] == "False"
+    assert found[-1]["error"].startswith("there is no folder or video")
+    assert len({row["settings"] for row in found}) == 1
+
+
+def test_a_second_run_goes_on_where_the_first_stopped(video, folder, options, tmp_path, monkeypatch):
+    table = tmp_path / "events.csv"
+    collect_events([str(video), "gone.mp4"], table, options)
+    asked = []
+    answer = collect._answer
+    monkeypatch.setattr(collect, "_answer", lambda job, own: asked.append(job[0]) or answer(job, own))
+    before = table.read_text()
+    done = collect_events([str(video), "gone.mp4", str(folder)], table, options)
+    assert asked == ["gone.mp4", str(folder)]  # what failed is tried again
+    assert (done.answered, done.known) == (1, 1)
+    assert table.read_text().startswith(before.splitlines()[0])
+    assert next(row["file"] for row in rows(table)) == str(video)
+
+
+def test_an_interrupted_run_keeps_what_it_has(video, options, tmp_path, monkeypatch):
+    answer = collect._answer
+
+    def stopping(job, own):
+        if job[0] != str(video):
+            raise KeyboardInterrupt
+        return answer(job, own)
+
+    monkeypatch.setattr(collect, "_answer", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        collect_events([str(video), "later.mp4"], tmp_path / "events.csv", options)
+    assert {row["file"] for row in rows(tmp_path / "events.csv")} == {str(video)}
+
+
+def test_a_table_never_mixes_two_settings(video, options, tmp_path):
+    table = tmp_path / "events.csv"
+    collect_events([str(video)], table, options)
+    other = CollectOptions(model=options.model, sensitivity="high")
+    with pytest.raises(EpirError, match=r"another model or other settings(.|\n)*--force"):
+        collect_events([str(video)], table, other)
+    assert collect_events([str(video)], table, other, force=True).answered == 1
+    table.write_text("a,b\n1,2\n")
+    with pytest.raises(EpirError, match="is not a table that this command wrote"):
+        collect_events([str(video)], table, options)
+
+
+def test_a_folder_of_videos_stands_for_them(tmp_path):
+    for name in ("b.mp4", "a.MOV", "sub/c.avi", "notes.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    names = [each.removeprefix(f"{tmp_path}/") for each in videos_of([str(tmp_path)])]
+    assert names == ["a.MOV", "b.mp4", "sub/c.avi"]
+    pictures = tmp_path / "frames"
+    pictures.mkdir()
+    (pictures / "1.png").touch()
+    assert videos_of([str(pictures), "x.mp4"]) == [str(pictures), "x.mp4"]
+
+
+def test_workers_must_be_at_least_one(video, options, tmp_path):
+    with pytest.raises(ConfigError, match="--workers must be at least 1"):
+        collect_events([str(video)], tmp_path / "events.csv", options, workers=0)
+
+
+@pytest.mark.slow
+def test_two_workers_give_the_same_table(video, folder, options, tmp_path):
+    inputs = [str(video), str(folder)]
+    one, two = (tmp_path / f"{count}.csv" for count in (1, 2))
+    collect_events(inputs, one, options, workers=1)
+    collect_events(inputs, two, options, workers=2)
+    assert one.read_text() == two.read_text()

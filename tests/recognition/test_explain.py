@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+
+from epir.recognition.explain import Attribution, attribute, neutral, occluded, patch_masks, region_masks
+from epir.spotting.regions import GROUPS
+
+LABELS = ("negative", "positive")
+
+
+def bright(maps):
+    """A model that looks at one patch alone: the mean of u in rows 4 to 7 and columns 8 to 11."""
+    share = 1 / (1 + np.exp(-maps[:, 0, 4:8, 8:12].mean(axis=(1, 2))))
+    return np.stack([1 - share, share], axis=1)
+
+
+def test_each_pixel_belongs_to_one_patch():
+    for size, patches in ((28, 7), (28, 4), (30, 7), (10, 3)):
+        masks = patch_masks(size, patches)
+        assert (masks.sum(axis=0) >= 1).all()
+    assert (patch_masks(28, 7).sum(axis=0) == 1).all()
+    assert patch_masks(28, 7)[8].nonzero()[0].tolist() == sorted([*range(4, 8)] * 4)
+    wide = patch_masks(28, 7, 0.5)
+    assert wide[8].any(axis=1).nonzero()[0].tolist() == list(range(2, 10))
+    assert wide[0].any(axis=0).nonzero()[0].tolist() == list(range(0, 6))
+
+
+def test_the_patch_that_the_model_looks_at_costs_most():
+    made = np.zeros((3, 28, 28), np.float32)
+    made[0, 4:8, 8:12] = 2.0
+    found = attribute(bright, made[None], LABELS)[0]
+    assert found.label == "positive"
+    assert np.unravel_index(found.patches.argmax(), (7, 7)) == (1, 2)
+    assert found.patches[1, 2] == pytest.approx(bright(made[None])[0, 1] - 0.5)
+    assert found.patches[5:].max() == 0
+    assert found.region in ("eyes", "brows")
+
+
+def test_all_copies_of_a_map_go_through_the_model_at_once():
+    sizes = []
+
+    def counting(maps):
+        sizes.append(len(maps))
+        return bright(maps)
+
+    made = np.random.default_rng(0).normal(size=(2, 3, 28, 28)).astype(np.float32)
+    assert len(attribute(counting, made, LABELS)) == 2
+    assert sizes == [2 * (1 + 49 + len(GROUPS))]
+
+
+def test_neutral_is_what_most_of_the_face_does():
+    made = np.full((3, 28, 28), 0.4, np.float32)  # stretched to 0..1: 0.4 is rest
+    made[:, 20:, 20:] = 1.0
+    assert neutral(made).ravel() == pytest.approx([0.4] * 3)
+    copies = occluded(made, patch_masks(28, 7))
+    assert copies.shape == (49, 3, 28, 28)
+    assert copies[48, :, 24:, 24:] == pytest.approx(0.4)
+    assert (copies[0] == made).all()
+
+
+def test_groups_of_regions_are_left_and_right_together():
+    masks = region_masks(28)
+    assert masks.shape == (len(GROUPS), 28, 28)
+    assert (masks == masks[:, :, ::-1]).all()
+    assert region_masks(56).sum() == 4 * masks.sum()
+
+
+def test_values_for_json_are_plain():
+    values = Attribution("positive", np.array([[0.123456]]), {"eyes": 0.2}).to_dict()
+    assert values == {"label": "positive", "patches": [[0.1235]], "regions": {"eyes": 0.2}}
