@@ -46,7 +46,7 @@ def test_a_model_without_tokens_has_no_pictures_of_them(answer):
 
     plain = replace(answer, tokens=None, all=tuple(replace(each, tokens=None) for each in answer.all))
     result, _ = answer_output(plain, 100, "/at/", movements=1)
-    assert set(result["movements"][0]["pictures"]) == {"onset", "apex", "flow"}
+    assert set(result["movements"][0]["pictures"]) == {"onset", "apex", "flow", "why"}
 
 
 def test_the_curve_is_in_seconds_and_per_cent(answer):

@@ -35,7 +35,7 @@ def test_a_window_gets_the_recognizers_answer_and_leaves_nothing(api, frames, mo
     assert (body["label"], body["scores"], body["onset"]) == (own.label, dict(own.scores), own.onset)
     assert len(body["movements"]) == len(own.all) >= 1
     assert set(body) == {
-        *("label", "confidence", "scores", "onset", "apex", "offset", "warnings"),
+        *("label", "text", "confidence", "scores", "units", "onset", "apex", "offset", "warnings"),
         *("movements", "curve", "frames", "fps", "elapsed_ms"),
     }
     assert (body["frames"], body["fps"]) == (len(frames), 50)

@@ -175,11 +175,10 @@ def draw_attention(face: np.ndarray, tokens: Tokens) -> "Figure":
 def save_picture(figure: "Figure", path: Path) -> Path:
     """Write a figure as a picture; the ending of the name says which kind. PNG and SVG hold its alt text too."""
     kind = path.suffix.lstrip(".") or "png"
-    told = (
-        {"metadata": {"Description": str(figure.get_label())}} if kind in ("png", "svg") and figure.get_label() else {}
-    )
+    words = str(figure.get_label())
+    told = {"Description": words} if words and kind in ("png", "svg") else None
     with whole_file(path) as temporary:
-        figure.savefig(temporary, format=kind, dpi=DOTS_PER_INCH, **told)
+        figure.savefig(temporary, format=kind, dpi=DOTS_PER_INCH, metadata=told)
     return path
 
 

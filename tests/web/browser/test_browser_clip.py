@@ -49,10 +49,12 @@ def test_each_overlay_is_another_picture(open_page, result_id):
     page = open_page(f"/r/{result_id}")
     answered(page)
     seen = []
-    for name in ("Flow", "Tokens", "Attention"):
+    for name in ("Why", "Flow", "Tokens", "Attention"):
         page.get_by_role("radio", name=name).check()
         seen += loaded(page, ".overlay img")
-    assert len(set(seen)) == 3
+    assert len(set(seen)) == 4
+    moved = page.locator(".moved").inner_text()
+    assert moved.endswith(".") and moved in page.locator(".overlay img").get_attribute("alt")
 
 
 def test_flip_alternates_onset_and_apex(open_page, result_id):
