@@ -52,6 +52,7 @@ def test_a_worker_that_dies_costs_only_its_fold(make_maps, tmp_path, monkeypatch
     with pytest.raises(RunError, match=r"a worker process died, .* are kept\n  fix: run the same .*--workers 1"):
         evaluate(maps, engine=Engine(workers=2), **call)
     assert (out / "folds" / "casme2+00__seed0.json").exists() and not (out / "folds" / "casme2+02__seed0.json").exists()
+    monkeypatch.undo()
     assert len(evaluate(maps, engine=Engine(workers=1), **call).folds) == 5
 
 
