@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from epir.core.errors import CheckpointError
+from epir.core.errors import CheckpointError, ConfigError
 from epir.evaluation.engines import Engine
 from epir.evaluation.run import evaluate
 from epir.maps.mapset import load_maps
