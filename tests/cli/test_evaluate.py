@@ -163,14 +163,13 @@ import os, sys, time
 from pathlib import Path
 from epir.cli.main import main
 from epir.evaluation import engines
-real, pids = engines._run_in_worker, Path(sys.argv.pop(1))
-def run(task, parent):
+real, pids = engines.run_fold, Path(sys.argv.pop(1))
+def run(task):
     if task.fold != "smic/0":
-        engines._exit_with(parent)
         (pids / str(os.getpid())).touch()
         time.sleep(600)
-    return real(task, parent)
-engines._run_in_worker = run
+    return real(task)
+engines.run_fold = run
 main()
 """
 
@@ -191,9 +190,9 @@ def wait_until(condition, seconds=120):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_end_from_outside_leaves_finished_folds_and_no_workers(small_set, tmp_path, way):
-    """Ctrl-C, which a terminal sends to the workers too, and the death of the parent alone."""
+    """Ctrl-C and SIGTERM, which reach the workers too, and the death of the parent alone."""
     out, pids = tmp_path / "run", tmp_path / "pids"
     pids.mkdir()
     words = ["evaluate", small_set(), *f"--protocol cde --model bi-woof --workers 2 --out {out}".split()]
@@ -206,13 +205,14 @@ def test_an_end_from_outside_leaves_finished_folds_and_no_workers(small_set, tmp
     )
     with process:
         wait_until(lambda: process.poll() is not None or len(list(pids.iterdir())) == 2)
-        (os.killpg if way == signal.SIGINT else os.kill)(process.pid, way)
-        if way == signal.SIGINT:
+        (os.kill if way == signal.SIGKILL else os.killpg)(process.pid, way)
+        if way != signal.SIGKILL:
             printed = process.stderr.read()
     workers = [int(path.name) for path in pids.iterdir()]
     wait_until(lambda: not any(map(is_running, workers)))
     assert len(workers) == 2 and [path.name for path in out.glob("folds/[!.]*")] == ["smic+0__seed0.json"]
-    if way == signal.SIGINT:
-        assert process.returncode == 130
-        assert "Interrupted.\nRun the same command to resume.\n" in printed
+    if way != signal.SIGKILL:
+        assert process.returncode == 128 + way
+        word = "Interrupted" if way == signal.SIGINT else "Terminated"
+        assert printed.endswith(f"{word}.\nRun the same command to resume.\n") and "Warning" not in printed
         assert "Traceback" not in printed and "KeyboardInterrupt" not in printed

@@ -81,3 +81,9 @@ def test_what_is_there_stays_there(tmp_path):
     with pytest.raises(EpirError, match="exists already"):
         run(tmp_path / "c", *SMALL)
     assert run(tmp_path / "c", *SMALL, "--force").exit_code == 0
+
+
+@pytest.mark.parametrize("words", [("--people", "99999999999"), ("--clips", "10000000"), ("--maps", "99999999999")])
+def test_more_than_can_be_is_refused(tmp_path, words):
+    with pytest.raises(EpirError, match=r"too many\n  fix: "):
+        run(tmp_path / "out", *words)

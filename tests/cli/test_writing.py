@@ -1,6 +1,8 @@
 """Every verb that writes, against every place that it must not or cannot write to."""
 
 import fcntl
+import os
+import shutil
 import sys
 from contextlib import contextmanager
 
@@ -9,6 +11,7 @@ import pytest
 from epir.cli.main import main
 from epir.core.files import hidden_name
 from epir.core.output import real
+from epir.maps.mapset import load_maps
 
 CORPUS = ["--people", "1", "--clips", "3", "--idle", "0", "--size", "96", "--fps", "10"]
 LONG = ["--people", "1", "--seconds", "5", "--size", "96", "--fps", "8"]
@@ -192,3 +195,22 @@ def test_two_at_once(refused, verb, tmp_path):
         lock = out / ".table.csv.lock"
     with another_process(lock):
         assert "another process is writing" in refused(verb, out)
+
+
+def test_names_that_are_not_utf_8_are_fine(given, tmp_path, monkeypatch, capsysbinary):
+    strange = tmp_path / os.fsdecode(b"caf\xe9")
+    shutil.copytree(given / "corpus", strange)
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["epir", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert end.value.code in (0, None)
+        return capsysbinary.readouterr().out
+
+    maps = tmp_path / os.fsdecode(b"\xff")
+    run("prepare", "synthetic", strange, "--out", maps, "--workers", "1", "--detector", "none")
+    assert "caf\\udce9" in load_maps(maps).clips[0].extra["frames"]
+    clip = strange / "001" / "001_01"
+    run("predict", clip, "--out", tmp_path / "answers", "--detector", "none", "--onset", "1", "--apex", "3")
+    assert (tmp_path / "answers" / "001_01" / "why.png").exists()

@@ -1,6 +1,7 @@
 import builtins
 import os
 import signal
+import sys
 import time
 
 import pytest
@@ -38,19 +39,20 @@ def test_nothing_to_do_is_done_at_once():
 def test_a_worker_that_dies_costs_only_its_fold(make_maps, tmp_path, monkeypatch):
     out = tmp_path / "run"
 
-    def die_in_the_second_fold(task, parent):
+    def die_in_the_second_fold(task):
         if task.fold == "casme2/02":
             while not list(out.glob("folds/[!.]*.json")):  # until the first fold is stored
                 time.sleep(0.05)
             os.kill(os.getpid(), signal.SIGKILL)
         return run_fold(task)
 
-    monkeypatch.setattr(engines, "_run_in_worker", die_in_the_second_fold)
+    monkeypatch.setattr(engines, "run_fold", die_in_the_second_fold)
     call = dict(protocol="cde", model="bi-woof", out=out)
     maps = make_maps(people=5)
     with pytest.raises(RunError, match=r"a worker process died, .* are kept\n  fix: run the same .*--workers 1"):
         evaluate(maps, engine=Engine(workers=2), **call)
     assert (out / "folds" / "casme2+00__seed0.json").exists() and not (out / "folds" / "casme2+02__seed0.json").exists()
+    monkeypatch.undo()
     assert len(evaluate(maps, engine=Engine(workers=1), **call).folds) == 5
 
 
@@ -100,3 +102,23 @@ def test_a_missing_cluster_is_reported(make_maps, tmp_path):
     engine = Engine("ray", address="127.0.0.1:1")
     with pytest.raises(RunError, match=r"there is no Ray cluster at 127.0.0.1:1: .*\n  fix: check --address"):
         evaluate(make_maps(), protocol="cde", model="bi-woof", out=tmp_path / "run", engine=engine)
+
+
+def test_ray_does_not_decide_what_sigterm_does(monkeypatch):
+    """Ray puts a handler in place that exits with 15."""
+
+    class Ray:
+        is_initialized = staticmethod(lambda: False)
+        init = staticmethod(lambda **options: signal.signal(signal.SIGTERM, lambda *rest: sys.exit(15)))
+        shutdown = staticmethod(lambda: None)
+
+    before = signal.getsignal(signal.SIGTERM)
+    with engines._connected(Ray, workers=1, address="", gpus=0.0, size=0):
+        assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize("options", [{"gpus": 0.5}, {"address": "127.0.0.1:6379"}])
+def test_options_of_ray_need_ray(options):
+    (name,) = options
+    with pytest.raises(ConfigError, match=f"--{name} needs --engine ray\n  fix: add --engine ray"):
+        Engine(**options)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from epir.core.errors import CheckpointError
+from epir.core.errors import CheckpointError, ConfigError
 from epir.evaluation.engines import Engine
 from epir.evaluation.run import evaluate
 from epir.maps.mapset import load_maps
@@ -64,3 +64,8 @@ def test_a_start_that_is_no_model_folder_is_told_before_a_run_is_begun(make_maps
             changes=(*quick, f'training.start="{weights}"'),
         )
     assert not (tmp_path / "run").exists()
+
+
+def test_another_model_than_that_of_the_weights_is_refused(make_maps, tmp_path):
+    with pytest.raises(ConfigError, match=r"which are of 'epir' and not of 'ststnet'\n  fix: leave out --model"):
+        evaluate(make_maps(size=28), protocol="cde", model="ststnet", zero_shot=True, out=tmp_path / "run")

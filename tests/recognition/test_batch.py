@@ -1,6 +1,7 @@
 import pytest
 
 from epir.core.errors import FrameError
+from epir.recognition.answer import NOT_FOUND, Answer
 from epir.recognition.batch import answer_all, gather_inputs
 
 
@@ -38,3 +39,38 @@ def test_inputs_of_one_name_get_folders_of_their_own(recognizer, video, tmp_path
     batch = answer_all(recognizer, [str(video), str(video)], out=tmp_path / "out")
     assert not batch.errors
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["smile", "smile-2"]
+
+
+class Scripted:
+    """Answers for one input after the other, or raises what it is given."""
+
+    def __init__(self, *script):
+        self.script = list(script)
+
+    def predict(self, given, **options):
+        error = self.script.pop(0)
+        if error is not None:
+            raise error
+        return Answer(given, NOT_FOUND)
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(143)])
+def test_answers_that_were_ready_are_kept_when_a_batch_is_stopped(stop):
+    batch = answer_all(Scripted(None, None, stop), ["a", "b", "c", "d"])
+    assert [answer.input for answer in batch.answers] == ["a", "b"]
+    assert batch.stopped is stop and batch.to_dict()["stopped"] is True
+
+
+def test_an_error_of_the_system_on_one_input_spares_the_others():
+    batch = answer_all(Scripted(OSError(5, "Input/output error", "a"), None), ["a", "b"])
+    assert [answer.input for answer in batch.answers] == ["b"]
+    assert [(name, error.problem) for name, error in batch.errors] == [("a", "a: the disk reports an error")]
+
+
+def test_a_folder_that_exists_is_refused_before_its_input_is_looked_at(tmp_path):
+    (tmp_path / "out" / "a").mkdir(parents=True)
+    (tmp_path / "out" / "a" / "img1.png").write_bytes(b"mine")
+    for force in (False, True):
+        batch = answer_all(Scripted(), ["a"], out=tmp_path / "out", force=force)
+        assert "was not made by epir" in batch.errors[0][1].problem
+    assert (tmp_path / "out" / "a" / "img1.png").read_bytes() == b"mine"

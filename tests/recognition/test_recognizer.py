@@ -130,6 +130,21 @@ def test_many_inputs_become_a_table(recognizer, smile, still, tmp_path):
     assert table["apex"].iloc[0] == 1
 
 
+def test_a_table_keeps_the_order_of_its_inputs(recognizer, smile, tmp_path):
+    gone, pair = tmp_path / "none.mp4", (smile[12], smile[20])
+    table = recognizer.predict_many([gone, pair, gone])
+    assert table["input"].tolist() == [str(gone), "two pictures", str(gone)]
+    assert [bool(each) for each in table["error"]] == [True, False, True]
+    with pytest.raises(ConfigError, match=r"takes several inputs, not the one 'a.mp4'\n  fix: give a list"):
+        recognizer.predict_many("a.mp4")
+
+
+@pytest.mark.parametrize("options", [{"onset": 3}, {"apex": 1}, {"start": 0.5}, {"end": 1.0}])
+def test_nothing_can_be_chosen_of_two_pictures(recognizer, smile, options):
+    with pytest.raises(FrameError, match=r"are the onset and the apex: .*\n  fix: leave out --onset"):
+        recognizer.predict((smile[12], smile[20]), **options)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

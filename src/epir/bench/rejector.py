@@ -19,6 +19,7 @@ from epir.bench.ratio import Ratio
 from epir.bench.spotting import OVERLAP, overlap
 from epir.core.errors import ConfigError
 from epir.core.files import whole_file, write_text
+from epir.core.output import check_place, locked, real
 from epir.core.progress import Progress, Silent
 from epir.core.seeds import generator
 from epir.faces.align import Crop
@@ -51,7 +52,9 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
         raise ConfigError(
             f"{folder} holds something else than scenes", fix="name a new folder, or one made by this command"
         )
-    result = write_weights(folder, folder / "rejector.json", QUICK_SCENES if quick else SCENES)
+    check_place(real(folder / "rejector.json"))
+    with locked(folder):
+        result = write_weights(folder, folder / "rejector.json", QUICK_SCENES if quick else SCENES)
     detail = f"{result['candidates']:.0f} candidates, {result['micro_expressions']:.0f} micro-expressions"
     return [Ratio(name.replace("_", " "), result[name], None, detail) for name in MEASURES]
 

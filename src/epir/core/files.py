@@ -29,15 +29,20 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write `text` to `path` in one step."""
+    """Write `text` to `path` in one step; the name of a file that is not UTF-8 may be part of it."""
     with whole_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write `content` to `path` in one step."""
     with whole_file(path) as temporary:
         temporary.write_bytes(content)
+
+
+def readable(path: str | Path) -> str:
+    """A path as text that can be printed and drawn: bytes that are not UTF-8 become escapes."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def hidden_name(path: Path, purpose: str) -> str:

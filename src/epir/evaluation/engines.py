@@ -4,10 +4,13 @@ An engine decides how long a run takes, never its predictions.
 """
 
 import os
+import signal
 import socket
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,6 +22,7 @@ from epir.evaluation.fold import FoldTask, run_fold
 from epir.evaluation.record import FoldRecord
 from epir.evaluation.samples import Sample, read_maps
 
+SENT_PER_CORE = 2  # folds that Ray holds for each core
 RETRIES = 3  # of a fold whose Ray worker died
 CONNECT_SECONDS = 10
 SMALLEST_STORE = 80 * 2**20  # bytes; Ray takes no less
@@ -91,10 +95,17 @@ def run_ray(tasks: Sequence[FoldTask], *, workers: int, address: str = "", gpus:
     with _connected(ray, workers=workers, address=address, gpus=gpus, size=maps.nbytes):
         shared = ray.put(maps), ray.put({key: row for row, key in enumerate(samples)})
         remote = ray.remote(_remote_fold).options(num_cpus=1, num_gpus=gpus, max_retries=RETRIES)
-        waiting = [remote.remote(task, *shared) for task in tasks]
+        left = iter(tasks)  # a task holds the clips of its fold: a few at a time are sent
+        waiting = [remote.remote(task, *shared) for task in islice(left, SENT_PER_CORE * _cores(ray, workers))]
         while waiting:
             done, waiting = ray.wait(waiting, num_returns=1)
+            waiting += [remote.remote(task, *shared) for task in islice(left, 1)]
             yield _result(ray, done[0])
+
+
+def _cores(ray: Any, workers: int) -> int:
+    """The cores of the cluster, at least as many as the workers that were asked for."""
+    return max(workers, int(ray.cluster_resources().get("CPU", 0)))
 
 
 def _remote_fold(task: FoldTask, maps: np.ndarray, rows: dict[str, int]) -> FoldRecord:
@@ -128,25 +139,36 @@ def _connected(ray: Any, *, workers: int, address: str, gpus: float, size: int) 
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # silences a notice of a future default
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     if address:
-        _join(ray, address, **quiet)
+        with _same_sigterm():
+            _join(ray, address, **quiet)
         try:
             yield
         finally:
             ray.shutdown()
         return
     with scratch_folder("ray") as folder:
-        ray.init(
-            num_cpus=workers,
-            num_gpus=None if gpus else 0,
-            include_dashboard=False,
-            object_store_memory=max(SMALLEST_STORE, 4 * size),
-            _temp_dir=str(folder),
-            **quiet,
-        )
+        with _same_sigterm():
+            ray.init(
+                num_cpus=workers,
+                num_gpus=None if gpus else 0,
+                include_dashboard=False,
+                object_store_memory=max(SMALLEST_STORE, 4 * size),
+                _temp_dir=str(folder),
+                **quiet,
+            )
         try:
             yield
         finally:
             ray.shutdown()
+
+
+@contextmanager
+def _same_sigterm() -> Iterator[None]:
+    """Keep what this process does at SIGTERM: Ray puts a handler of its own in place, which exits with 15."""
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, before)
 
 
 def _join(ray: Any, address: str, **quiet: Any) -> None:

@@ -136,7 +136,7 @@ def save_maps(
 
 def finish_maps(folder: Path, clips: Sequence[Clip], *, recipe: Mapping[str, Any]) -> None:
     """Write `clips.csv` and `meta.json` beside a `maps.npy` that is complete."""
-    (folder / "clips.csv").write_text(_clips_csv(clips), encoding="utf-8")
+    (folder / "clips.csv").write_text(_clips_csv(clips), encoding="utf-8", errors="backslashreplace")
     meta = {
         "format": FORMAT,
         "size": int(_open_maps(folder / "maps.npy").shape[-1]),

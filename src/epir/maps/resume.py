@@ -8,6 +8,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -62,7 +63,7 @@ class FinishedClips:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _file(self, key: str) -> Path:
-        return self.folder / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.npz"
+        return self.folder / f"{hashlib.sha256(os.fsencode(key)).hexdigest()[:24]}.npz"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from epir.core.errors import FrameError, ShapeError
+from epir.core.files import readable
 from epir.frames.picture import PICTURES, read_picture
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames, missing_frame, open_frames
 
@@ -92,9 +93,9 @@ def open_source(given: Any, fps: float | None = None) -> Frames:
 def source_name(given: Any) -> str:
     """What the user will recognise the input by."""
     if isinstance(given, str | Path):
-        return str(given)
+        return readable(given)
     if isinstance(given, Sequence) and given and all(isinstance(each, str | Path) for each in given):
-        return " ".join(str(each) for each in given)
+        return " ".join(readable(each) for each in given)
     return "two pictures" if isinstance(given, Sequence) and len(given) == 2 else "array"
 
 

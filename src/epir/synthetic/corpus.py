@@ -126,8 +126,9 @@ def write_corpus(
 
 
 def least_size(settings: CorpusSettings) -> int:
-    """Bytes that the frames of a corpus need at the very least: a clip has twenty, a jpg a thirtieth of its pixels."""
-    return settings.people * (settings.clips + settings.idle) * 20 * settings.size**2 // 30
+    """Bytes that a corpus needs at the very least: a tenth of a second per clip, a thirtieth of a byte per pixel."""
+    frames = settings.people * (settings.clips + settings.idle) * max(2, int(settings.fps * 0.1))
+    return frames * settings.size**2 // 30
 
 
 def subjects(settings: CorpusSettings) -> tuple[str, ...]:
