@@ -83,8 +83,8 @@ def calibrate_units_by_folds(records: Sequence[FoldRecord], before: UnitCalibrat
     found = calibrate_units(np.stack([present, nothing, nothing], axis=1), annotations, [clip.person for clip in clips])
     if found is None:
         return None
-    own = replace(found.calibration, side=before.side, side_margin=before.side_margin)
-    return replace(found, calibration=own)
+    merged = replace(found.calibration, side=before.side, side_margin=before.side_margin)
+    return replace(found, calibration=merged)
 
 
 def _fit(logits: np.ndarray, truth: np.ndarray) -> UnitCalibration:
