@@ -33,7 +33,8 @@ def import_annotations(
     """
     from epir.cli.console import emit_json, stdout
     from epir.core.errors import FrameError
-    from epir.core.files import refuse_overwrite, write_text
+    from epir.core.files import write_text
+    from epir.core.output import claimed_file
     from epir.datasets.annotations import Clock, TierNames, import_rows, manifest_text
     from epir.frames.reader import open_frames
 
@@ -43,10 +44,10 @@ def import_annotations(
                 raise FrameError(f"{place} does not say how many frames a second it has", fix="give --fps")
             return Clock(frames.fps, frames.numbers[0] if place.is_dir() else 0)
 
-    refuse_overwrite(out, force=force)
     names = TierNames(tier, apex_tier, units_tier)
-    rows = import_rows(files, clock_of, names=names, subject=subject, video=video)
-    write_text(out, manifest_text(rows, out.resolve().parent))
+    with claimed_file(out, force=force, inputs=files):
+        rows = import_rows(files, clock_of, names=names, subject=subject, video=video)
+        write_text(out, manifest_text(rows, out.resolve().parent))
     people = len({row["subject"] for row in rows})
     if as_json:
         emit_json({"manifest": str(out), "clips": len(rows), "people": people})

@@ -111,7 +111,12 @@ def save_model(
     force: bool = False,
 ) -> Path:
     """Write a model folder in one step; `half` stores the weights in half precision."""
-    config = {"format": FORMAT, "model": to_dict(network.settings), "labels": list(labels), "notes": dict(notes or {})}
+    config: dict[str, Any] = {
+        "format": FORMAT,
+        "model": to_dict(network.settings),
+        "labels": list(labels),
+        "notes": dict(notes or {}),
+    }
     if network.unit_head is not None:
         config["units"] = list(network.unit_head.units)
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in network.state_dict().items()}

@@ -81,8 +81,10 @@ def calibrate_units_by_folds(records: Sequence[FoldRecord], before: UnitCalibrat
     nothing = np.zeros_like(present)
     annotations = [str(clip.units["annotation"]) for clip in clips if clip.units]
     found = calibrate_units(np.stack([present, nothing, nothing], axis=1), annotations, [clip.person for clip in clips])
-    kept = {"side": before.side, "side_margin": before.side_margin}
-    return None if found is None else replace(found, calibration=replace(found.calibration, **kept))
+    if found is None:
+        return None
+    merged = replace(found.calibration, side=before.side, side_margin=before.side_margin)
+    return replace(found, calibration=merged)
 
 
 def _fit(logits: np.ndarray, truth: np.ndarray) -> UnitCalibration:
