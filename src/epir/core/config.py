@@ -81,8 +81,8 @@ def describe(kind: type) -> list[Described]:
     found = []
     for field in dataclasses.fields(kind):
         if field.init:
-            factory = field.default_factory
-            default = field.default if isinstance(factory, type(dataclasses.MISSING)) else factory()
+            factory: Any = field.default_factory
+            default = field.default if factory is dataclasses.MISSING else factory()
             found.append(Described(field.name, _type_words(hints[field.name]), default, comments.get(field.name, "")))
     return found
 

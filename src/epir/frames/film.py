@@ -47,7 +47,7 @@ def write_film(path: Path, frames: Iterable[np.ndarray], fps: float, *, exact: b
                     raise FrameError("there are no frames to write", fix="give at least one")
                 container.mux(stream.encode(None))
         except av.FFmpegError as error:
-            if is_machine_fault(error):
+            if isinstance(error, OSError) and is_machine_fault(error):
                 raise machine_fault(error, path) from None
             raise FrameError(
                 f"{path} cannot be written as a video: {error.strerror}",
