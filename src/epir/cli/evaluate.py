@@ -32,6 +32,10 @@ EngineName = Annotated[str, typer.Option("--engine", help="Where folds run: loca
 Workers = Annotated[int | None, typer.Option(help="Folds run in parallel.", show_default="one per core")]
 Address = Annotated[str, typer.Option(help="Address of a running Ray cluster.", show_default="a cluster is started")]
 Gpus = Annotated[float, typer.Option(help="Each fold's share of a GPU, with --engine ray.")]
+AllowSeen = Annotated[
+    bool,
+    typer.Option("--allow-seen", help="Go on with people or clips seen in training; the scores are marked (leaks)."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Start over and discard finished folds.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the scores as one JSON object.")]
 
@@ -51,6 +55,7 @@ def evaluate(
     weights: Annotated[
         Path | None, typer.Option(help="The model folder for --zero-shot.", show_default="the shipped weights")
     ] = None,
+    allow_seen: AllowSeen = False,
     engine: EngineName = "local",
     workers: Workers = None,
     address: Address = "",
@@ -83,6 +88,7 @@ def evaluate(
                 seeds=seeds,
                 training=training,
                 changes=changes or (),
+                allow_seen=allow_seen,
                 engine=chosen,
                 force=force,
                 progress=progress,
@@ -100,6 +106,7 @@ def evaluate(
                 changes=changes or (),
                 zero_shot=zero_shot,
                 weights=weights,
+                allow_seen=allow_seen,
                 engine=chosen,
                 force=force,
                 progress=progress,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from epir.core import config
 from epir.core.errors import ConfigError, EpirWarning
+from epir.evaluation.scores import Column
 from epir.models.folder import FREE, can_start, find_folder, read_config, shipped_folder
 from epir.models.registry import is_pipeline, list_models, model_settings, settings_from_dict
 from epir.models.settings import PRESETS as EPIR_PRESETS
@@ -34,6 +35,7 @@ class Experiment:
     maps: tuple[str, ...] = ()  # digests of the map sets
     clips: str = ""  # digest of the clips that take part and their labels
     weights: str = ""  # digest of the weights that training starts from or, in zero-shot, that predict
+    seen_in_training: bool = False  # people or clips were on both sides, and --allow-seen was given: nothing is strict
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
@@ -47,6 +49,12 @@ class Experiment:
     def digest(self) -> str:
         """A short name for all of it."""
         return config.digest(self)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The kinds of scores, the main one first: a zero-shot run has no epochs, so it has no best epoch."""
+        main: Column = "seen_in_training" if self.seen_in_training else "strict"
+        return (main,) if self.is_zero_shot else (main, "best_epoch")
 
     @property
     def is_zero_shot(self) -> bool:
@@ -69,6 +77,8 @@ def experiment_from(values: Mapping[str, Any]) -> Experiment:
         raise ConfigError("[model] has no name", fix='write name = "epir" under [model]')
     settings = settings_from_dict(model)
     training = config.from_dict(TrainingSettings, plain.pop("training", {}), section="training")
+    if training.start is not None:
+        training = replace(training, start=Path(training.start.name))  # older versions stored the path
     plain["classes"], plain["maps"] = tuple(plain.get("classes", ())), tuple(plain.get("maps", ()))
     return Experiment(model=settings, training=training, **plain)
 
@@ -121,7 +131,7 @@ def first_weights(training: TrainingSettings) -> str:
     """What training starts from, in words."""
     if training.start is None:
         return "random weights"
-    return "the shipped weights" if training.start == SHIPPED else f"the weights in {training.start}"
+    return "the shipped weights" if training.start == SHIPPED else f"the weights in {training.start.name}"
 
 
 def _substitution(model: Any, used: TrainingSettings) -> tuple[str, ...]:

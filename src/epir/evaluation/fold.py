@@ -8,7 +8,7 @@ Axes: n held-out clips, E epochs, C classes
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ class FoldTask:
     seed: int
     train: tuple[Sample, ...]
     test: tuple[Sample, ...]
-    weights: Path | None = None  # the model folder of a zero-shot experiment
+    weights: Path | None = None  # the model folder that predicts (zero-shot) or that training starts from
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ def _network(task: FoldTask, read: Reader) -> _Outcome:
     clips = LabelledMaps.of(read(task.train), [sample.label for sample in task.train], classes, units)
     began = time.perf_counter()
     seed = stream_seed(task.seed, task.fold)
-    trained = train(task.experiment.model, clips, recipe, seed=seed, after_epoch=predict_held_out)
+    whole = recipe if task.weights is None else replace(recipe, start=task.weights)  # a run stores no path
+    trained = train(task.experiment.model, clips, whole, seed=seed, after_epoch=predict_held_out)
     seconds = time.perf_counter() - began - predicting
     scores = predict(trained.model, held_out, **views)
     tokens = token_records(trained.model, held_out)
@@ -160,6 +161,7 @@ def _record(task: FoldTask, outcome: _Outcome, seconds: float) -> FoldRecord:
             scores=tuple(round(float(value), 6) for value in outcome.scores[number]),
             by_epoch=tuple(outcome.by_epoch[:, number].tolist()) if outcome.loss else (),
             tokens=outcome.tokens[number] if outcome.tokens else None,
+            person=sample.clip.extra.get("person", "").strip() or None,
         )
         for number, sample in enumerate(task.test)
     )

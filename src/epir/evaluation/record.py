@@ -27,6 +27,7 @@ class ClipRecord:
     scores: tuple[float, ...]  # after the last epoch, in the order of the classes
     by_epoch: tuple[int, ...] = ()  # the class's number after each epoch
     tokens: Mapping[str, Any] | None = None  # groups, selected, rollout (models with `explain`)
+    person: str | None = None  # where a column `person` says who it is
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class FoldRecord:
                 seed=self.seed,
                 fold=self.fold,
                 scores=clip.scores,
+                named=clip.person or "",
             )
             for clip in self.clips
         )

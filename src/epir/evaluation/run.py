@@ -4,6 +4,7 @@ import os
 import platform
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +18,7 @@ from epir.evaluation.engines import Engine
 from epir.evaluation.experiment import ZERO_SHOT, Experiment, Resolved, resolve_settings
 from epir.evaluation.fold import FoldTask
 from epir.evaluation.folds import make_folds
+from epir.evaluation.leaks import find_across_folds, find_seen, refuse
 from epir.evaluation.samples import EvaluationSet, gather
 from epir.evaluation.store import Run, Store, open_store
 from epir.maps.mapset import MapSet, load_maps, save_maps
@@ -41,6 +43,7 @@ def evaluate(
     changes: Iterable[str] = (),
     zero_shot: bool = False,
     weights: str | Path | None = None,
+    allow_seen: bool = False,
     engine: Engine | None = None,
     force: bool = False,
     progress: Progress | None = None,
@@ -48,7 +51,8 @@ def evaluate(
     """Train and predict every fold of `model` under `protocol`, and return the run; finished folds are not repeated.
 
     `training` names a recipe, `changes` are texts like `training.epochs=30`. With `zero_shot` nothing is trained: the
-    `weights` of a model folder (or the shipped ones) predict every clip once.
+    `weights` of a model folder (or the shipped ones) predict every clip once. People or clips that the weights have
+    seen, and copies across folds, are refused; `allow_seen` goes on and marks the scores.
     """
     engine, changes = engine or Engine(), tuple(changes)
     _refuse_contradictions(zero_shot=zero_shot, weights=weights, trains=bool(changes or training or seeds != 1))
@@ -59,20 +63,49 @@ def evaluate(
             folder = find_folder(weights).resolve()
             experiment = _zero_shot_experiment(clips, folder)
         else:
-            folder = None
             settings = resolve_settings(
                 model, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
             )
             experiment, notes = _experiment(clips, settings, folds=str(folds), seeds=seeds), settings.notes
+            folder = _start_folder(settings.training)
+        leaks = _refuse_leaks(clips, experiment, folder, allow_seen=allow_seen)
+        experiment = replace(experiment, seen_in_training=bool(leaks))
         out = Path(out) if out is not None else default_out(clips.protocol, model, zero_shot=zero_shot)
         tasks = fold_tasks(clips, experiment, folder)
         with open_store(out, experiment, force=force) as store:
             device = str(find_device(experiment.training.device))
             environment = provenance(sets, out, engine=engine.name, workers=engine.processes, device=device)
             environment["clips_left_out"] = clips.left_out
+            environment |= {"seen_in_training": list(leaks)} if leaks else {}
             store.describe(environment | ({"notes": list(notes)} if notes else {}))
             _run_missing(store, tasks, engine, progress or Silent())
             return store.finish(sorted({task.fold for task in tasks}))
+
+
+def _start_folder(training: TrainingSettings) -> Path | None:
+    """Where training starts from; a run stores no path of this machine, so its folds are told."""
+    return None if training.start is None else find_folder(training.start).resolve()
+
+
+def _refuse_leaks(
+    clips: EvaluationSet, experiment: Experiment, folder: Path | None, *, allow_seen: bool
+) -> tuple[str, ...]:
+    """Everything that would make the scores not strict; an error, or what was found if `allow_seen`."""
+    found: dict[str, list[str]] = {}
+    if folder is not None:
+        how = "these weights have seen" if experiment.is_zero_shot else "training.start has seen"
+        found[how] = find_seen(folder, clips)
+    if experiment.is_zero_shot:
+        fix = "evaluate on other people, or use weights that have not seen them"
+    else:
+        folds = make_folds(clips.clips, clips.labels, experiment.folds)
+        found["in two folds"] = find_across_folds(clips, folds)
+        fix = (
+            "use --training scratch, or start from weights that have not seen them"
+            if not found["in two folds"]
+            else "keep one of the copies, and give each person one name"
+        )
+    return refuse(found, allow_seen=allow_seen, fix=fix)
 
 
 def _refuse_contradictions(*, zero_shot: bool, weights: str | Path | None, trains: bool) -> None:
@@ -149,7 +182,7 @@ def _experiment(clips: EvaluationSet, settings: Resolved, *, folds: str, seeds: 
         protocol=clips.protocol,
         classes=clips.classes,
         model=settings.model,
-        training=settings.training,
+        training=settings.training if start is None else replace(settings.training, start=Path(start.name)),
         folds=folds,
         seeds=seeds,
         maps=clips.maps,
@@ -185,6 +218,7 @@ def fold_tasks(clips: EvaluationSet, experiment: Experiment, weights: Path | Non
             seed=seed,
             train=tuple(sample_of[clip.key] for clip in fold.train),
             test=tuple(sample_of[clip.key] for clip in fold.test),
+            weights=weights,
         )
         for seed in range(experiment.seeds)
         for fold in make_folds(clips.clips, clips.labels, experiment.folds)

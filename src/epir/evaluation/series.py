@@ -77,6 +77,7 @@ def evaluate_models(
     seeds: int = 1,
     training: str | None = None,
     changes: Iterable[str] = (),
+    allow_seen: bool = False,
     engine: Engine | None = None,
     force: bool = False,
     progress: Progress | None = None,
@@ -89,7 +90,7 @@ def evaluate_models(
         warnings.warn(note, EpirWarning, stacklevel=2)
     each = partial(evaluate, maps, protocol=protocol, folds=folds, seeds=seeds, training=training)
     return _evaluate_each(
-        partial(each, engine=engine, force=force, progress=progress),
+        partial(each, allow_seen=allow_seen, engine=engine, force=force, progress=progress),
         variants,
         comparisons,
         Path(out) if out is not None else default_out(protocol, "models"),
@@ -106,6 +107,7 @@ def ablate(
     seeds: int = 1,
     training: str | None = None,
     changes: Iterable[str] = (),
+    allow_seen: bool = False,
     engine: Engine | None = None,
     force: bool = False,
     progress: Progress | None = None,
@@ -120,7 +122,7 @@ def ablate(
     resolve_all(maps, protocol, variants, training=training)
     each = partial(evaluate, maps, protocol=protocol, folds=folds, seeds=seeds, training=training)
     return _evaluate_each(
-        partial(each, engine=engine, force=force, progress=progress),
+        partial(each, allow_seen=allow_seen, engine=engine, force=force, progress=progress),
         variants,
         (lambda protocol: ()) if sweep else ladder,
         Path(out) if out is not None else default_out(protocol, f"ablation-{sweep or 'ladder'}"),

@@ -1,15 +1,19 @@
 """Tables of scores: every run with its training and first weights, and the published scores beside them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from epir.core.table import MISSING, Column, Row, Table
 from epir.evaluation import scores
 from epir.evaluation.comparison import SWAPS, Comparison, Training, score_columns, training_of
 from epir.evaluation.published import RUNGS, PublishedScores
-from epir.evaluation.store import Run
+from epir.evaluation.store import SEEN, Run
 
-COLUMN_NAMES: Final[dict[scores.Column, str]] = {"strict": "strict", "best_epoch": "best epoch (leaks)"}
+COLUMN_NAMES: Final[dict[scores.Column, str]] = {
+    "strict": "strict",
+    "best_epoch": "best epoch (leaks)",
+    "seen_in_training": SEEN,
+}
 LEVEL: Final = f"{100 * scores.LEVEL:g} %"
 OWN_METHOD: Final = "EPIR"  # what the published tables call the paper's own method
 CORPORA: Final = {
@@ -36,7 +40,7 @@ def score_table(runs: Sequence[Run], published: Sequence[PublishedScores] = (), 
 
     A published rung of the ablation stands below the run of the same model, everything else below all runs.
     """
-    corpora = sorted({corpus for run in runs for corpus in run.scores["strict"].get("parts", {})})
+    corpora = sorted({corpus for run in runs for corpus in run.main.get("parts", {})})
     parts = corpora if len(corpora) > 1 else []
     columns = [Column("method"), *TRAINING_COLUMNS, EVALUATION]
     columns += [Column(title, "all clips", numeric=True) for title in ("UF1", f"{LEVEL} interval", "UAR", "accuracy")]
@@ -47,7 +51,7 @@ def score_table(runs: Sequence[Run], published: Sequence[PublishedScores] = (), 
         training = training_of(run.experiment)
         for column in score_columns(run):
             cells = _cells(run.scores[column], parts)
-            rows.append(score_row((name,), training, column, cells, strong=column == "strict"))
+            rows.append(score_row((name,), training, column, cells, strong=column != "best_epoch"))
         rung = methods.get(RUNGS.get(run.experiment.model.name, ""))
         if rung and rung[0].table >= 4:
             rows.append(_published_row(methods.pop(rung[0].method), parts))
@@ -93,7 +97,12 @@ def score_row(
     first: tuple[str, ...], training: Training, column: scores.Column, cells: Sequence[str], *, strong: bool = False
 ) -> Row:
     """A row of scores with its training and its kind."""
-    return Row((*first, *training.cells, COLUMN_NAMES[column], *cells), kind=column, strong=strong)
+    return Row((*first, *training.cells, COLUMN_NAMES[column], *cells), kind=kind_of(column), strong=strong)
+
+
+def kind_of(column: scores.Column) -> Literal["strict", "best_epoch"]:
+    """How a column is drawn: what leaks looks like best epoch."""
+    return "strict" if column == "strict" else "best_epoch"
 
 
 def corpus_title(name: str) -> str:

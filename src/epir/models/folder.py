@@ -1,6 +1,7 @@
 """Model folders, their only home: save, load, the shipped one, starting from one, the Hugging Face hub.
 
-A folder holds config.json, model.safetensors and README.md, the Hugging Face layout. Nothing in it is ever executed:
+A folder holds config.json, model.safetensors and README.md, the Hugging Face layout, and whom the weights have seen
+(`epir.models.seen`). Nothing in it is ever executed:
 weights are read as safetensors only, settings are checked name by name.
 """
 
@@ -21,6 +22,7 @@ from epir.core.config import to_dict
 from epir.core.errors import CheckpointError, ConfigError
 from epir.core.files import file_digest, whole_folder
 from epir.models.registry import AnySettings, build, settings_from_dict
+from epir.models.seen import HASHES, RECORD, Seen, read_seen, write_seen
 from epir.models.settings import SHIPPED
 
 if TYPE_CHECKING:
@@ -82,7 +84,7 @@ def _download(name: str) -> Path:
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(name, allow_patterns=["config.json", WEIGHTS, "README.md"]))
+        return Path(snapshot_download(name, allow_patterns=["config.json", WEIGHTS, "README.md", RECORD, HASHES]))
     except LocalEntryNotFoundError:
         problem = "the Hugging Face hub cannot be reached"
     except HfHubHTTPError:
@@ -104,9 +106,13 @@ def save_model(
     notes: Mapping[str, Any] | None = None,
     card: str = "",
     half: bool = False,
+    seen: Seen | None = None,
     force: bool = False,
 ) -> Path:
-    """Write a model folder in one step; `half` stores the weights in half precision."""
+    """Write a model folder in one step; `half` stores the weights in half precision.
+
+    `seen` is whom the weights were trained on; a network that was loaded and not trained since keeps its record.
+    """
     check_replaceable(Path(folder))
     config = {"format": FORMAT, "model": to_dict(network.settings), "labels": list(labels), "notes": dict(notes or {})}
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
@@ -117,6 +123,8 @@ def save_model(
         save_file(weights, temporary / WEIGHTS, metadata={"format": "pt"})
         (temporary / WEIGHTS).chmod((temporary / "config.json").stat().st_mode)  # readable as the others
         (temporary / "README.md").write_text(card or default_card(config), encoding="utf-8")
+        if (record := seen or network.seen) is not None:
+            write_seen(temporary, record)
     return Path(folder)
 
 
@@ -186,6 +194,7 @@ def load_network(folder: str | Path) -> "Network":
     weights = _read_weights(network, Path(folder))
     _check_shapes(network.state_dict(), weights, Path(folder) / WEIGHTS)
     network.load_state_dict(weights)
+    network.seen = read_seen(folder)
     return network.eval()
 
 

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 RESPONSIBLE_USE = "docs/responsible-use.md"
-START_NOTE = " Strict as far as the weights that training started from have never seen these people."
+START_NOTE = " The weights that training started from have not seen these people, as far as their record says."
 
 
 def model_card(settings: Any, classes: Sequence[str], notes: Mapping[str, Any], *, note: str = "") -> str:
     """The README.md of a model folder, for `notes` as `epir train` writes them, with a `note` of the user's own."""
-    data, strict, calibration = notes["data"], notes["strict"], notes["calibration"]
+    data, calibration = notes["data"], notes["calibration"]
+    strict, label = notes.get("strict") or notes["seen_in_training"], notes.get("evaluation", "strict")
     low, high = strict["uf1_interval"]
     corpora = ", ".join(f"{name} ({count} clips)" for name, count in data["corpora"].items())
     words = ", ".join(f"{name} ({data['classes'].get(name, 0)})" for name in classes)
@@ -33,13 +34,13 @@ Classes: {", ".join(classes)}. Input: maps of u, v and strain, {settings.map_siz
 
 ## Scores
 
-Protocol `{notes["protocol"]}`, {_held_out(notes)}{START_NOTE if started else ""}
+Protocol `{notes["protocol"]}`, {_held_out(notes)}{START_NOTE if started and label == "strict" else ""}
 
 | column | UF1 | 95 % interval over people | UAR | accuracy |
 |---|---|---|---|---|
-| strict | {strict["uf1"]:.4f} | {low:.3f} to {high:.3f} | {strict["uar"]:.4f} | {strict["accuracy"]:.4f} |
+| {label} | {strict["uf1"]:.4f} | {low:.3f} to {high:.3f} | {strict["uar"]:.4f} | {strict["accuracy"]:.4f} |
 
-Confusion, strict (rows are the truth):
+Confusion, {label} (rows are the truth):
 
 {_confusion(strict["confusion"], classes)}
 
@@ -51,7 +52,7 @@ Temperature {calibration["temperature"]:g}, fitted on the held-out people. Expec
 {_number(calibration["error_before"])} without a temperature, {_number(calibration["error_after"])} with one (each \
 {"fold" if "folds" in calibration else "half of them"} under the temperature that fits the others). Answers whose \
 best score is below {calibration["threshold"]:g} are given as `uncertain`: {_share(calibration["answered"])} of the \
-held-out clips get an answer, and {_share(calibration["right"])} of these answers are right (strict).
+held-out clips get an answer, and {_share(calibration["right"])} of these answers are right ({label}).
 
 {_section(note)}## Limits
 
