@@ -14,9 +14,10 @@ from epir.core.errors import ConfigError, EpirWarning
 from epir.evaluation.scores import Column
 from epir.models.folder import FREE, can_start, find_folder, read_config, shipped_folder
 from epir.models.registry import is_pipeline, list_models, model_settings, settings_from_dict
+from epir.models.settings import PAPER as PAPER_MODEL
 from epir.models.settings import PRESETS as EPIR_PRESETS
 from epir.models.settings import SHIPPED
-from epir.training.recipe import BASELINE, FINETUNE, SCRATCH, TrainingSettings, training_recipe
+from epir.training.recipe import BASELINE, FINETUNE, PAPER, SCRATCH, TrainingSettings, training_recipe
 
 ZERO_SHOT = "zero-shot"
 FIXED = {"name": "--model", "classes": "--protocol", "map_size": "the map set"}  # what decides these model settings
@@ -121,6 +122,8 @@ def resolve_settings(
 
 def default_recipe(model: Any) -> str:
     """The recipe for a model, by its settings, that the user named no recipe for."""
+    if model.name == PAPER_MODEL.name:
+        return PAPER
     if model.name in EPIR_PRESETS and can_start(model, shipped_folder()):
         return FINETUNE
     is_transformer = model.name in EPIR_PRESETS or model.name == "htnet"

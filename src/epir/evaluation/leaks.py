@@ -55,7 +55,17 @@ def find_between(training: EvaluationSet, others: EvaluationSet) -> list[str]:
     """People and clips, or copies of them, in both sets; one sentence each."""
     names = {plain_name(clip.person) for clip in training.clips}
     both = sorted({clip.person for clip in others.clips if plain_name(clip.person) in names})
-    copies = find_copies_between(read_maps(training.samples), training.clips, read_maps(others.samples), others.clips)
+    strangers = [sample for sample in others.samples if sample.clip.person not in both]
+    copies = (
+        find_copies_between(
+            read_maps(training.samples),
+            training.clips,
+            read_maps(strangers),
+            [sample.clip for sample in strangers],
+        )
+        if strangers
+        else []
+    )
     found = [f"{_count(both, 'person', 'people')} ({_named(both)})"] if both else []
     return found + describe_copies(copies)
 

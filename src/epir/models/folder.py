@@ -255,7 +255,7 @@ def can_start(settings: AnySettings, folder: Path) -> bool:
     """Whether a model of these settings can start from the weights of a model folder."""
     if not (folder / WEIGHTS).exists():
         return False
-    mine, theirs = to_dict(settings), dict(read_config(folder).settings)
+    mine, theirs = to_dict(settings), to_dict(read_settings(folder))
     return all(mine.get(name) == theirs.get(name) for name in mine.keys() | theirs.keys() if name not in FREE)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from epir.core.config import from_dict, refuse_unknown, to_dict
 from epir.core.errors import ConfigError
 from epir.models.baselines.base import BaselineSettings
-from epir.models.settings import PRESETS, ModelSettings, preset
+from epir.models.settings import NAMED, ModelSettings, preset
 
 if TYPE_CHECKING:
     from epir.models.baselines.pipeline import Pipeline
@@ -48,7 +48,7 @@ _BASELINES = {
 
 def list_models() -> tuple[str, ...]:
     """Every name that `create_model` and `--model` know: the presets of EPIR first, then the baselines."""
-    return (*PRESETS, *_BASELINES)
+    return (*NAMED, *_BASELINES)
 
 
 def is_pipeline(name: str) -> bool:
