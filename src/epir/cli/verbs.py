@@ -13,6 +13,7 @@ from epir.cli.export import export
 from epir.cli.predict import predict
 from epir.cli.prepare import prepare
 from epir.cli.report import report
+from epir.cli.reproduce import reproduce
 from epir.cli.serve import serve
 from epir.cli.synth import synth
 from epir.cli.train import train
@@ -24,6 +25,7 @@ VERBS: tuple[Callable[..., Any], ...] = (
     prepare,
     evaluate,
     ablate,
+    reproduce,
     compare,
     report,
     train,

@@ -170,7 +170,7 @@ def _evaluate_each(
     if (out / CONFIG).exists():
         raise RunError(f"{out} is a run of one model", fix="choose another folder with --out")
     runs = tuple(
-        evaluate_one(model=variant.model, changes=variant.changes, out=out / _folder(variant.name))
+        evaluate_one(model=variant.model, changes=variant.changes, out=out / folder_name(variant.name))
         for variant in variants
     )
     names = tuple(variant.name for variant in variants)
@@ -182,7 +182,8 @@ def _evaluate_each(
     return Series(names, runs, table)
 
 
-def _folder(name: str) -> str:
+def folder_name(name: str) -> str:
+    """The folder of a variant within its series."""
     return name.removesuffix(" %").replace(" ", "-")
 
 

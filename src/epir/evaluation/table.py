@@ -60,8 +60,10 @@ def score_table(runs: Sequence[Run], published: Sequence[PublishedScores] = (), 
     rows += [_published_row(methods[method], parts) for method in own_first]
     is_changed = any("(changed)" in row.cells[1] for row in rows)
     notes = [f"{INTERVAL_NOTE} {CHANGED_NOTE}" if is_changed else INTERVAL_NOTE]
-    tables = ", ".join(map(str, sorted({each.table for each in published})))
+    tables = ", ".join(map(str, sorted({each.table for each in published if each.table})))
+    later = [each.method for each in published if not each.table]
     notes += [PUBLISHED_NOTE.format(tables=tables)] if published else []
+    notes += [f"Published since the paper: {', '.join(dict.fromkeys(later))}."] if later else []
     remarks = (each for each in published if each.note)
     notes += dict.fromkeys(f"{each.method}, published ({each.selection}): {each.note}." for each in remarks)
     return Table("scores", _caption(runs[0]), tuple(columns), tuple(rows), tuple(notes))
@@ -143,7 +145,7 @@ def _published_row(pairs: Sequence[PublishedScores], parts: Sequence[str]) -> Ro
     """One method of the paper's tables; a table of one corpus has no `full`."""
     by_part = {each.part: each for each in pairs}
     whole = by_part.get("full") or pairs[0]
-    cells = [whole.uf1_text, "", whole.uar_text, ""]
+    cells = [whole.uf1_text, "", whole.uar_text or MISSING, ""]
     for part in parts:
         cells += [by_part[part].uf1_text, by_part[part].uar_text] if part in by_part else [MISSING, MISSING]
     return Row((whole.method, MISSING, MISSING, f"published: {whole.selection}", *cells), kind="published")
