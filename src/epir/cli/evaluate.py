@@ -55,6 +55,14 @@ def evaluate(
     weights: Annotated[
         Path | None, typer.Option(help="The model folder for --zero-shot.", show_default="the shipped weights")
     ] = None,
+    nested: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Settings to choose among inside each training fold, people kept apart: default, "
+            "'training.lr=1e-4 training.epochs=12'. Give it twice or more; it costs as many trainings, times 3.",
+            show_default=False,
+        ),
+    ] = None,
     allow_seen: AllowSeen = False,
     engine: EngineName = "local",
     workers: Workers = None,
@@ -68,6 +76,7 @@ def evaluate(
     Example: epir evaluate maps --protocol cde --folds 10 --seeds 3 --out runs/first
     """
     from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.core.errors import ConfigError
     from epir.evaluation import run as single
     from epir.evaluation.comparison import scores_with_training
     from epir.evaluation.engines import Engine
@@ -77,6 +86,8 @@ def evaluate(
 
     chosen = Engine(engine, workers, address, gpus)
     names = parse_models(model)
+    if nested and len(names) > 1:
+        raise ConfigError("--nested chooses settings of one model", fix="give one --model")
     with showing_progress(quiet=json) as progress:
         if len(names) > 1 and not zero_shot:
             series = evaluate_models(
@@ -106,6 +117,7 @@ def evaluate(
                 changes=changes or (),
                 zero_shot=zero_shot,
                 weights=weights,
+                nested=nested or (),
                 allow_seen=allow_seen,
                 engine=chosen,
                 force=force,

@@ -68,7 +68,8 @@ def training_of(experiment: Experiment) -> Training:
     if is_pipeline(experiment.model.name):
         return Training(None, None)
     start = experiment.training.start
-    return Training(_recipe(experiment.training), Path(start).name if start else "random")
+    nested = f" (nested, {len(experiment.choices)} choices)" if experiment.choices else ""
+    return Training(_recipe(experiment.training) + nested, Path(start).name if start else "random")
 
 
 def recipe_name(training: TrainingSettings) -> str:

@@ -36,6 +36,8 @@ class Experiment:
     maps: tuple[str, ...] = ()  # digests of the map sets
     clips: str = ""  # digest of the clips that take part and their labels
     weights: str = ""  # digest of the weights that training starts from or, in zero-shot, that predict
+    choices: tuple[str, ...] = ()  # settings of which each fold chooses on its own training people; none: no choice
+    inner_folds: int = 3  # in which it chooses
     seen_in_training: bool = False  # people or clips were on both sides, and --allow-seen was given: nothing is strict
 
     def __post_init__(self) -> None:
@@ -80,7 +82,8 @@ def experiment_from(values: Mapping[str, Any]) -> Experiment:
     training = config.from_dict(TrainingSettings, plain.pop("training", {}), section="training")
     if training.start is not None:
         training = replace(training, start=Path(training.start.name))  # older versions stored the path
-    plain["classes"], plain["maps"] = tuple(plain.get("classes", ())), tuple(plain.get("maps", ()))
+    for name in ("classes", "maps", "choices"):
+        plain[name] = tuple(plain.get(name, ()))
     return Experiment(model=settings, training=training, **plain)
 
 

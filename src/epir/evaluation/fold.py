@@ -52,6 +52,8 @@ def run_fold(task: FoldTask, read: Reader = read_maps) -> FoldRecord:
 
     began = time.perf_counter()
     with one_thread(), _named(task):
+        if task.experiment.choices:
+            return _nested(task, read, began)
         if task.experiment.is_zero_shot:
             outcome = _zero_shot(task, read)
         elif is_pipeline(task.experiment.model.name):
@@ -59,6 +61,21 @@ def run_fold(task: FoldTask, read: Reader = read_maps) -> FoldRecord:
         else:
             outcome = _network(task, read)
     return _record(task, outcome, time.perf_counter() - began)
+
+
+def _nested(task: FoldTask, read: Reader, began: float) -> FoldRecord:
+    """Choose settings on the training people, then run the fold with them."""
+    from epir.evaluation.nested import choose, with_choice
+
+    def predict(experiment: Experiment, name: str, train: tuple[Sample, ...], test: tuple[Sample, ...]) -> np.ndarray:
+        inner = replace(task, experiment=experiment, fold=f"{task.fold}, {name}", train=train, test=test)
+        places = {label: number for number, label in enumerate(experiment.classes)}
+        return np.array([places[clip.strict] for clip in run_fold(inner, read).clips])
+
+    chosen = choose(task.experiment, task.train, predict)
+    record = run_fold(replace(task, experiment=with_choice(task.experiment, chosen.choice)), read)
+    seconds = round(time.perf_counter() - began, 3)
+    return replace(record, chosen=chosen.choice, inner=chosen.scores, seconds=seconds)
 
 
 def best_epoch(by_epoch: np.ndarray, truth: np.ndarray) -> int:

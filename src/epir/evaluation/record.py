@@ -6,7 +6,7 @@ curve, tokens); it holds no weights.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from epir.core.records import Prediction
@@ -43,6 +43,8 @@ class FoldRecord:
     training_clips: int = 0
     training_seconds: float = 0.0
     seconds: float = 0.0  # all of it
+    chosen: str = ""  # of the choices of a nested experiment
+    inner: Mapping[str, float] = field(default_factory=dict)  # UF1 of every choice in the inner folds
 
     @property
     def predictions(self) -> tuple[Prediction, ...]:

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -11,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from epir import __version__
-from epir.core.errors import ConfigError
+from epir.core.errors import ConfigError, EpirWarning
 from epir.core.processes import cores, processor
 from epir.core.progress import Progress, Silent
 from epir.evaluation.engines import Engine
@@ -19,6 +20,7 @@ from epir.evaluation.experiment import ZERO_SHOT, Experiment, Resolved, resolve_
 from epir.evaluation.fold import FoldTask
 from epir.evaluation.folds import make_folds
 from epir.evaluation.leaks import find_across_folds, find_seen, refuse
+from epir.evaluation.nested import check_choices
 from epir.evaluation.samples import EvaluationSet, gather
 from epir.evaluation.store import Run, Store, open_store
 from epir.maps.mapset import MapSet, load_maps, save_maps
@@ -43,6 +45,8 @@ def evaluate(
     changes: Iterable[str] = (),
     zero_shot: bool = False,
     weights: str | Path | None = None,
+    nested: Sequence[str] = (),
+    inner_folds: int = 3,
     allow_seen: bool = False,
     engine: Engine | None = None,
     force: bool = False,
@@ -52,10 +56,13 @@ def evaluate(
 
     `training` names a recipe, `changes` are texts like `training.epochs=30`. With `zero_shot` nothing is trained: the
     `weights` of a model folder (or the shipped ones) predict every clip once. People or clips that the weights have
-    seen, and copies across folds, are refused; `allow_seen` goes on and marks the scores.
+    seen, and copies across folds, are refused; `allow_seen` goes on and marks the scores. With `nested` each fold
+    chooses among these settings in inner folds of its own training people.
     """
     engine, changes = engine or Engine(), tuple(changes)
-    _refuse_contradictions(zero_shot=zero_shot, weights=weights, trains=bool(changes or training or seeds != 1))
+    _refuse_contradictions(
+        zero_shot=zero_shot, weights=weights, trains=bool(changes or training or nested or seeds != 1)
+    )
     with opened(maps) as sets:
         clips = gather(sets, protocol)
         notes: tuple[str, ...] = ()
@@ -68,6 +75,14 @@ def evaluate(
             )
             experiment, notes = _experiment(clips, settings, folds=str(folds), seeds=seeds), settings.notes
             folder = _start_folder(settings.training)
+            if nested:
+                experiment = replace(experiment, choices=tuple(nested), inner_folds=inner_folds)
+                check_choices(experiment)
+                each = len(nested) * inner_folds + 1
+                told = (
+                    f"--nested: every fold trains {each} models ({len(nested)} choices x {inner_folds} inner folds + 1)"
+                )
+                warnings.warn(told, EpirWarning, stacklevel=2)
         leaks = _refuse_leaks(clips, experiment, folder, allow_seen=allow_seen)
         experiment = replace(experiment, seen_in_training=bool(leaks))
         out = Path(out) if out is not None else default_out(clips.protocol, model, zero_shot=zero_shot)
@@ -112,7 +127,7 @@ def _refuse_contradictions(*, zero_shot: bool, weights: str | Path | None, train
     if weights is not None and not zero_shot:
         raise ConfigError("--weights needs --zero-shot", fix="to train from weights use --set training.start=MODEL")
     if zero_shot and trains:
-        raise ConfigError("--zero-shot does not train", fix="leave out --set, --training and --seeds")
+        raise ConfigError("--zero-shot does not train", fix="leave out --set, --training, --nested and --seeds")
 
 
 def default_out(protocol: str, model: str, *, zero_shot: bool = False) -> Path:
