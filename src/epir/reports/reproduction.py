@@ -148,11 +148,13 @@ def page(found: Reproduction, *, faces: bool) -> str:
     notes += [
         f"Not made: {protocol} (Table {TABLE_OF[protocol][0]}): {why}." for protocol, why in found.missing.items()
     ]
+    warnings = dict.fromkeys(text for part in found.parts for text in sections.warnings([part.epir]))
     header = element(
         "header",
         element("p", "EPIR report", class_="eyebrow"),
         element("h1", "The paper's tables and figures"),
         element("p", lead, class_="lead"),
+        *warnings,
         *(element("p", note, class_="warning") for note in notes),
     )
     body: list[str] = [section("tables", "Tables", join(*map(html_table, paper_tables(found))))]
