@@ -56,7 +56,8 @@ def _copies(
 ) -> list[Copy]:
     """Pairs, found at low resolution, where the distance of two maps is never larger than at full resolution."""
     people, other_people = (np.array([clip.person for clip in each]) for each in (clips, other_clips))
-    coarse, other_coarse = _coarse(maps), _coarse(others)  # (n, Q)
+    coarse = _coarse(maps)  # (n, Q)
+    other_coarse = coarse if same else _coarse(others)
     farthest = 2 * (1 - NEARLY_EQUAL) + 1e-6  # squared distance of two unit vectors with this correlation
     found = []
     for start in range(0, len(coarse), BLOCK):
@@ -81,10 +82,9 @@ def standardised(maps: np.ndarray) -> np.ndarray:
 
     Scalar products of these are correlations. A channel without any variation stays 0.
     """
-    flat = np.array(maps, dtype=np.float64).reshape(len(maps), maps.shape[1], -1)
-    flat -= flat.mean(axis=2, keepdims=True)
-    flat = _unit(np.where(np.abs(flat) > 1e-9, flat, 0.0)).reshape(len(maps), -1)
-    return _unit(flat)
+    channels = np.array(maps, dtype=np.float64).reshape(len(maps), maps.shape[1], -1)
+    channels -= channels.mean(axis=2, keepdims=True)
+    return _unit(_unit(np.where(np.abs(channels) > 1e-9, channels, 0.0)).reshape(len(maps), -1))
 
 
 def _coarse(maps: np.ndarray) -> np.ndarray:
