@@ -24,7 +24,8 @@ def test_a_model_folder_is_written_and_its_scores_are_told(tmp_path):
     assert "48 clips of 6 people, protocol sde" in result.stdout
     assert "strict, grouped folds: UF1 0." in result.stdout
     assert "expected calibration error" in result.stdout
-    assert sorted(path.name for path in out.iterdir()) == ["README.md", "config.json", "model.safetensors"]
+    names = ["README.md", "config.json", "model.safetensors", "seen.json", "seen.npy"]
+    assert sorted(path.name for path in out.iterdir()) == names
 
     again = [str(tmp_path / "maps"), "--protocol", "sde", "--out", str(out), "--force", "--json", *QUICK]
     values = json.loads(CliRunner().invoke(app, again).stdout)

@@ -127,7 +127,7 @@ def test_other_weights_bring_their_normalisation(tmp_path):
     create_model("vit", width=32, heads=2, feed_forward=32, normalise="fold").save_pretrained(tmp_path / "mine")
     model, training, _ = resolved("vit", changes=["model.width=32", f"training.start={tmp_path / 'mine'}"])
     assert model.normalise == "fold" and training.start == tmp_path / "mine"
-    assert first_weights(training) == f"the weights in {tmp_path / 'mine'}"
+    assert first_weights(training) == "the weights in mine"  # no path of this machine
 
 
 def test_changes_are_applied_together():

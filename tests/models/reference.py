@@ -91,7 +91,7 @@ def feed_forward(tokens, weights, name):
     return linear(hidden, weights, f"{name}.narrow")
 
 
-def merge_matrix(keys, pairs, held, *, weighted):
+def merge_matrix(keys, pairs, held, *, weighted, merged_first=False):
     """Eq. 5-9: (N - pairs, N), and the patches that each token holds afterwards; token 0 is the class token."""
     count = len(keys)
     cosine = {}
@@ -103,7 +103,10 @@ def merge_matrix(keys, pairs, held, *, weighted):
         if len(partner) < pairs and a not in partner and b not in partner.values():
             partner[a] = b
     rows, holders = [], []
-    for token in range(count):
+    order = list(range(count))
+    if merged_first:  # Eq. 9: the class token, the merged tokens by their similarity, the others
+        order = [0, *partner, *(token for token in order[1:] if token not in partner)]
+    for token in order:
         if token in partner.values():
             continue
         row = torch.zeros(count)
@@ -118,7 +121,8 @@ def merge_matrix(keys, pairs, held, *, weighted):
 
 def answer(clip, weights, settings):
     """Features, selected tokens and patches of each token, for one map (3, S, S)."""
-    tokens = torch.stack([weights["class_token"][0, 0], *patch_tokens(normalised(clip), weights, settings)])
+    clip = clip if settings.normalise == "none" else normalised(clip)
+    tokens = torch.stack([weights["class_token"][0, 0], *patch_tokens(clip, weights, settings)])
     tokens = tokens + weights["positions"][0]
     held = [["class"], *([patch] for patch in range(settings.patches))]
     blocks = [*settings.pairs, *[0] * settings.extractor_blocks]
@@ -126,13 +130,16 @@ def answer(clip, weights, settings):
     rollout, extractor = [identity] * settings.heads, None
     for number, pairs in enumerate(blocks):
         mixed, matrices, keys = attend(tokens, weights, f"blocks.{number}", settings)
-        tokens = tokens + mixed
+        has_residual = settings.first_residual or number != settings.integration_blocks  # Eq. 13
+        tokens = tokens + mixed if has_residual else mixed
         if number >= settings.integration_blocks:
             before = extractor or [torch.eye(len(tokens))] * settings.heads
             extractor = [matrix @ product for matrix, product in zip(matrices, before, strict=True)]
         rollout = [matrix.detach() @ product for matrix, product in zip(matrices, rollout, strict=True)]
         if pairs:
-            merge, held = merge_matrix(keys.detach(), pairs, held, weighted=settings.merge == "weighted")
+            merge, held = merge_matrix(
+                keys.detach(), pairs, held, weighted=settings.merge == "weighted", merged_first=settings.merged_first
+            )
             tokens = merge @ tokens
             rollout = [merge @ product for product in rollout]
         tokens = tokens + feed_forward(tokens, weights, f"blocks.{number}")
@@ -148,7 +155,8 @@ def answer(clip, weights, settings):
     mixed, _, _ = attend(tokens, weights, "last_block", settings)
     tokens = tokens + mixed
     tokens = tokens + feed_forward(tokens, weights, "last_block")
-    return tokens[0], selected, held[1:], torch.stack([product[0, 1:] for product in rollout])
+    features = sum(tokens) / len(tokens) if settings.readout == "all" else tokens[0]
+    return features, selected, held[1:], torch.stack([product[0, 1:] for product in rollout])
 
 
 def logits_of(features, weights):
@@ -163,6 +171,8 @@ def loss_of(features, labels, weights, settings):
         scores = logits_of(token, weights)
         total = total + (scores.exp().sum().log() - scores[label]) / batch
     if settings.selection:
+        if settings.contrastive_on == "normed":
+            features = [layer_norm(token, weights, "head_norm") for token in features]
         for i in range(batch):
             for j in range(batch):
                 cosine = features[i] @ features[j] / (features[i].norm() * features[j].norm())

@@ -24,7 +24,7 @@ from epir.models.epir import (
     provenance,
     with_shifted,
 )
-from epir.models.settings import PRESETS, ModelSettings, preset
+from epir.models.settings import LITERAL, PRESETS, ModelSettings, preset
 
 _spec = importlib.util.spec_from_file_location("reference", Path(__file__).with_name("reference.py"))
 reference = importlib.util.module_from_spec(_spec)
@@ -52,6 +52,9 @@ def double():
     ("name", "changes"),
     [
         *((name, {}) for name in PRESETS),
+        ("paper", {}),
+        ("paper", {"integration": 0.8, "merge": "weighted"}),
+        *(("epir", {name: value}) for name, value in LITERAL.items()),
         *(("epir", {"blocks": blocks}) for blocks in (7, 10, 15)),
         *(("epir", {"integration": rate}) for rate in (0.0, 0.3, 0.6, 0.8)),
         ("epir", {"merge": "weighted", "integration": 0.8}),

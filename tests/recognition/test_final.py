@@ -4,7 +4,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from epir.core.errors import ConfigError, EpirError, ProtocolError
+from epir.core.errors import ConfigError, EpirError, LeakError, ProtocolError
 from epir.maps.mapset import load_maps, save_maps
 from epir.models.folder import read_config
 from epir.recognition.final import train
@@ -72,8 +72,9 @@ def test_impossible_trainings_are_refused(maps, tmp_path, options, words):
 
 def test_training_can_start_from_a_model_folder(trained, maps, tmp_path):
     changes = [*SMALL, "training.epochs=1"]
+    other = synthetic_maps(48, "direct", seed=9)
     again = train(
-        maps, protocol="sde", out=tmp_path / "on", start=trained.folder, changes=changes, folds=2, workers=1,
+        other, protocol="sde", out=tmp_path / "on", start=trained.folder, changes=changes, folds=2, workers=1,
         run=tmp_path / "run", half=True,
     )  # fmt: skip
     assert all(tensor.dtype == torch.float16 for tensor in load_file(again.folder / "model.safetensors").values())
@@ -107,8 +108,8 @@ def test_other_people_calibrate_the_model_itself(maps, tmp_path):
 
 
 def test_nobody_is_trained_on_and_calibrates(maps, tmp_path):
-    words = r"15 people are in the training set and in --calibrate-on.*\n  fix: calibrate on other people"
-    with pytest.raises(ProtocolError, match=words):
+    words = r"in the training set and in --calibrate-on: 15 people \(.*\n  fix: calibrate on other people"
+    with pytest.raises(LeakError, match=words):
         train(maps, protocol="sde", out=tmp_path / "model", calibrate_on=[maps])
 
 
@@ -125,3 +126,69 @@ def test_the_teachers_of_the_recipe_teach_the_final_model(maps, tmp_path, monkey
     others = synthetic_maps(24, "direct", seed=8)
     made = train(maps, protocol="sde", out=tmp_path / "model", calibrate_on=[others], changes=changes)
     assert [sum(column) for column in zip(*made.strict["confusion"], strict=True)] == [0, 0, 24]
+
+
+def test_the_folder_remembers_whom_it_has_seen(trained, maps):
+    from epir.maps.copies import map_hashes
+    from epir.models.seen import read_seen
+
+    whole, seen = load_maps(maps), read_seen(trained.folder)
+    assert seen.people == {clip.person for clip in whole.clips} and seen.complete
+    assert seen.maps == set(map_hashes(whole.maps).tolist())
+
+
+def test_a_model_of_all_clips_with_shuffled_labels_is_not_strict_on_them(maps, tmp_path):
+    """Trained on every clip it can learn the shuffled labels by heart: that must not be called strict."""
+    import random
+    from dataclasses import replace
+
+    from epir.evaluation.run import evaluate
+
+    whole = load_maps(maps)
+    words = [clip.emotion for clip in whole.clips]
+    random.Random(0).shuffle(words)
+    clips = [replace(clip, emotion=word) for clip, word in zip(whole.clips, words, strict=True)]
+    shuffled = save_maps(tmp_path / "shuffled", whole.maps, clips, recipe={}).folder
+    others = synthetic_maps(24, "direct", seed=4)
+    save_maps(tmp_path / "others", others.maps, others.clips, recipe={})
+    small = [*SMALL, "training.epochs=1"]
+    made = train(shuffled, protocol="sde", out=tmp_path / "m", changes=small, calibrate_on=[tmp_path / "others"])
+    with pytest.raises(LeakError, match=r"these weights have seen: 15 people .*; these weights have seen: 120 maps"):
+        evaluate(shuffled, protocol="sde", zero_shot=True, weights=made.folder, out=tmp_path / "run")
+
+    more = train(
+        tmp_path / "others",
+        protocol="sde",
+        out=tmp_path / "next",
+        start=made.folder,
+        changes=small,
+        folds=2,
+        workers=1,
+    )
+    from epir.models.seen import read_seen
+
+    seen = read_seen(more.folder)
+    assert seen.people == {clip.person for clip in (*whole.clips, *others.clips)}  # what it started from, too
+    assert [each["name"] for each in seen.ancestors] == ["m"]
+    with pytest.raises(LeakError, match="training starts from have seen, of --calibrate-on: 15 people"):
+        train(
+            tmp_path / "others",
+            protocol="sde",
+            out=tmp_path / "last",
+            start=made.folder,
+            changes=small,
+            calibrate_on=[shuffled],
+        )
+
+
+def test_allow_seen_marks_the_model_s_own_scores(maps, tmp_path):
+    from epir.core.errors import EpirWarning
+
+    small = [*SMALL, "training.epochs=1"]
+    with pytest.warns(EpirWarning, match="in the training set and in --calibrate-on: 15 people"):
+        made = train(maps, protocol="sde", out=tmp_path / "m", changes=small, calibrate_on=[maps], allow_seen=True)
+    assert made.evaluation == "seen in training (leaks)"
+    notes = read_config(made.folder).notes
+    assert notes["evaluation"] == "seen in training (leaks)" and "strict" not in notes
+    card = (made.folder / "README.md").read_text()
+    assert "| seen in training (leaks) |" in card and "strict" not in card

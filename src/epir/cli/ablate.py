@@ -7,6 +7,7 @@ import typer
 
 from epir.cli.evaluate import (
     Address,
+    AllowSeen,
     Changes,
     EngineName,
     Folds,
@@ -35,6 +36,7 @@ def ablate(
         str | None, typer.Option(help="Training recipe of every rung.", show_default="from random weights")
     ] = None,
     changes: Changes = None,
+    allow_seen: AllowSeen = False,
     engine: EngineName = "local",
     workers: Workers = None,
     address: Address = "",
@@ -61,6 +63,7 @@ def ablate(
             seeds=seeds,
             training=training,
             changes=changes or (),
+            allow_seen=allow_seen,
             engine=Engine(engine, workers, address, gpus),
             force=force,
             progress=progress,

@@ -47,13 +47,21 @@ def check(
     given = {"sheet": sheet, "part": part, "tree": tree, "labels": labels}
     loaded = load_corpus(corpus, root, **{name: value for name, value in given.items() if value is not None})
     with showing_progress(quiet=not deep) as progress:
-        result = survey(loaded, opener=_open_frames if deep else None, progress=progress)
+        result = survey(loaded, opener=_open_frames if deep else None, fingerprint=_fingerprint, progress=progress)
     if as_json:
         emit_json(result.to_dict())
     else:
         _show(result)
     if not result.is_clean:
         raise typer.Exit(1)
+
+
+def _fingerprint(clip: "Clip") -> str | None:
+    """Equal for clips that show the same frames."""
+    from epir.frames.fingerprint import fingerprint
+
+    assert clip.frames is not None
+    return fingerprint(clip.frames, clip.onset, clip.apex)
 
 
 def _open_frames(clip: "Clip") -> str | None:

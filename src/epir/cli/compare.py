@@ -34,5 +34,5 @@ def compare(
     stdout.print(score_table(opened, names=names).text(), markup=False)
     stdout.print(comparison_table(found).text(), markup=False)
     for each in found:
-        for line in each.settings if each.column == "strict" else ():
+        for line in each.settings if each.column != "best_epoch" else ():
             stdout.print(f"{each.second} differs in {line}", markup=False)

@@ -73,7 +73,7 @@ def demo(
         )
         announce(5, "write the report")
         report(run, page, maps=[maps], force=True, progress=progress)
-    strict = run.scores["strict"]
+    strict = run.main
     if json:
         emit_json({"report": str(page), "run": str(run.folder), **scores_with_training(run)})
         return

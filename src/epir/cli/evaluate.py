@@ -35,6 +35,10 @@ EngineName = Annotated[str, typer.Option("--engine", help="Where folds run: loca
 Workers = Annotated[int | None, typer.Option(help="Folds run in parallel.", show_default="one per core")]
 Address = Annotated[str, typer.Option(help="Address of a running Ray cluster.", show_default="a cluster is started")]
 Gpus = Annotated[float, typer.Option(help="Each fold's share of a GPU, with --engine ray.")]
+AllowSeen = Annotated[
+    bool,
+    typer.Option("--allow-seen", help="Go on with people or clips seen in training; the scores are marked (leaks)."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Start over and discard finished folds.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the scores as one JSON object.")]
 
@@ -60,6 +64,15 @@ def evaluate(
         str,
         typer.Option(help="What is scored: classes, or units (action units, on the clips where they are annotated)."),
     ] = "classes",
+    nested: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Settings to choose among inside each training fold, people kept apart: default, "
+            "'training.lr=1e-4 training.epochs=12'. Give it twice or more; it costs as many trainings, times 3.",
+            show_default=False,
+        ),
+    ] = None,
+    allow_seen: AllowSeen = False,
     engine: EngineName = "local",
     workers: Workers = None,
     address: Address = "",
@@ -86,6 +99,8 @@ def evaluate(
     refuse_unknown(target, ("classes", "units"), what="target")
     if target == "units" and len(names) > 1:
         raise ConfigError("--target units evaluates one model at a time", fix=f"for example --model {names[0]}")
+    if nested and len(names) > 1:
+        raise ConfigError("--nested chooses settings of one model", fix="give one --model")
     with showing_progress(quiet=json) as progress:
         if len(names) > 1 and not zero_shot:
             series = evaluate_models(
@@ -97,6 +112,7 @@ def evaluate(
                 seeds=seeds,
                 training=training,
                 changes=changes or (),
+                allow_seen=allow_seen,
                 engine=chosen,
                 force=force,
                 progress=progress,
@@ -115,6 +131,8 @@ def evaluate(
                 zero_shot=zero_shot,
                 weights=weights,
                 target="units" if target == "units" else "classes",
+                nested=nested or (),
+                allow_seen=allow_seen,
                 engine=chosen,
                 force=force,
                 progress=progress,

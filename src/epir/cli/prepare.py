@@ -40,7 +40,9 @@ def prepare(
     Example: epir prepare casme2 data/CASME2 --out maps/casme2 --contact-sheet
     """
     from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.core.people import probably_one
     from epir.flow.recipe import changed, flow_recipe
+    from epir.maps.copies import find_copies
     from epir.maps.prepare import CONTACT_SHEETS, chosen_recipe
     from epir.maps.prepare import prepare as prepare_maps
     from epir.maps.resume import read_left_out
@@ -62,6 +64,8 @@ def prepare(
             **{name: value for name, value in given.items() if value is not None},
         )
     left_out = read_left_out(out)
+    copies = find_copies(maps.maps, maps.clips)
+    twins = probably_one({clip.person for clip in maps.clips})
     sources = [clip.extra.get("apex_source", "") for clip in maps.clips]
     apexes = {source: sources.count(source) for source in sorted(set(sources))}
     people = len({clip.person for clip in maps.clips})
@@ -77,6 +81,8 @@ def prepare(
                 "recipe": {"name": chosen.name, "digest": chosen.digest, "changed": changed(chosen)},
                 "apex": apexes,
                 "left_out": [{"clip": clip.key, "problem": clip.problem, "fix": clip.fix} for clip in left_out],
+                "copies": [vars(copy) for copy in copies],
+                "probably_one": [list(names) for names in twins],
                 "contact_sheets": str(out / CONTACT_SHEETS) if contact_sheet else None,
             }
         )
@@ -86,5 +92,9 @@ def prepare(
     stdout.print(f"apex: {', '.join(f'{count} {source}' for source, count in apexes.items())}", markup=False)
     if contact_sheet:
         stdout.print(f"contact sheets: {out / CONTACT_SHEETS}", markup=False)
+    for copy in copies:
+        stdout.print(f"the same clip under two names: {copy}\n  fix: keep one of them", markup=False)
+    for names in twins:
+        stdout.print(f"probably one person: {', '.join(map(repr, names))}\n  fix: give both one name", markup=False)
     for clip in left_out:
         stdout.print(f"left out {clip.key}: {clip.problem}\n  fix: {clip.fix}", markup=False)

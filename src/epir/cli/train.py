@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from epir.cli.evaluate import AllowSeen
+
 
 def train(
     maps: Annotated[list[Path], typer.Argument(help="Map sets of one size, as epir prepare writes them.")],
@@ -41,6 +43,7 @@ def train(
         Path | None, typer.Option(help="A text file that the model card takes over.", show_default=False)
     ] = None,
     half: Annotated[bool, typer.Option("--half", help="Store the weights in half precision.")] = False,
+    allow_seen: AllowSeen = False,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -72,17 +75,19 @@ def train(
             checkpoint=checkpoint,
             note=_read(note),
             half=half,
+            allow_seen=allow_seen,
             force=force,
             progress=progress,
         )
     if json:
         calibration = asdict(made.calibration)
+        leaking = {"evaluation": made.evaluation, "seen_in_training": made.strict}
         emit_json(
             {
                 "model": str(out),
                 "clips": made.clips,
                 "people": made.people,
-                "strict": made.strict,
+                **({"strict": made.strict} if made.evaluation == "strict" else leaking),
                 "calibration": calibration,
             }
         )
@@ -90,7 +95,7 @@ def train(
     strict, fitted = made.strict, made.calibration
     stdout.print(f"{made.clips} clips of {made.people} people, protocol {protocol}", markup=False)
     stdout.print(
-        f"strict, {'other people' if calibrate_on else 'grouped folds'}: "
+        f"{made.evaluation}, {'other people' if calibrate_on else 'grouped folds'}: "
         f"UF1 {strict['uf1']:.4f}  UAR {strict['uar']:.4f}  accuracy {strict['accuracy']:.4f}"
     )
     errors = f"{fitted.error_before:.3f} -> {fitted.error_after:.3f}"

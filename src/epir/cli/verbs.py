@@ -16,6 +16,7 @@ from epir.cli.listing import list_
 from epir.cli.predict import predict
 from epir.cli.prepare import prepare
 from epir.cli.report import report
+from epir.cli.reproduce import reproduce
 from epir.cli.score import score
 from epir.cli.serve import serve
 from epir.cli.spot import spot
@@ -27,7 +28,7 @@ Verb = Callable[..., Any]
 PANELS: Mapping[str, tuple[Verb, ...]] = {
     "First steps": (demo, list_),
     "Your video": (predict, spot, serve, export),
-    "Your corpus": (import_annotations, check, prepare, evaluate, ablate, train, calibrate, synth),
+    "Your corpus": (import_annotations, check, prepare, evaluate, ablate, reproduce, train, calibrate, synth),
     "Your results": (report, score, compare, bench),
 }
 VERBS: tuple[Verb, ...] = tuple(verb for verbs in PANELS.values() for verb in verbs)

@@ -61,6 +61,10 @@ class ProtocolError(EpirError):
     """Clips that do not fit the protocol they are evaluated under."""
 
 
+class LeakError(EpirError):
+    """People or clips on both sides of an evaluation: scores would not be strict."""
+
+
 class RunError(EpirError):
     """A run folder that cannot be used or continued."""
 

@@ -28,8 +28,8 @@ class Clip:
 
     @property
     def person(self) -> str:
-        """Corpus and subject together: two corpora may both have a subject `01`."""
-        return f"{self.corpus}/{self.subject}"
+        """Corpus and subject together: two corpora may both have a subject `01`; a column `person` overrides it."""
+        return self.extra.get("person", "").strip() or f"{self.corpus}/{self.subject}"
 
     @property
     def key(self) -> str:
@@ -68,11 +68,12 @@ class Prediction:
     seed: int
     fold: str
     scores: tuple[float, ...]
+    named: str = ""  # the clip's column `person`
 
     @property
     def person(self) -> str:
-        """Corpus and subject, as in `Clip.person`."""
-        return f"{self.corpus}/{self.subject}"
+        """Corpus and subject, or who a column `person` says it is, as in `Clip.person`."""
+        return self.named or f"{self.corpus}/{self.subject}"
 
     @property
     def key(self) -> str:

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from epir.core.errors import ProtocolError
+from epir.core.people import probably_one
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
 from epir.datasets.base import Corpus, Defect
@@ -125,6 +126,7 @@ def _expected() -> dict[str, Any]:
 
 
 Opener = Callable[[Clip], str | None]  # opens every frame of a clip; what is wrong, in words
+Fingerprint = Callable[[Clip], str | None]  # equal for clips that show the same frames; `None`: nothing can be said
 
 
 @dataclass(frozen=True)
@@ -165,8 +167,19 @@ class Survey:
         }
 
 
-def survey(corpus: Corpus, *, opener: Opener | None = None, progress: Progress | None = None) -> Survey:
-    """Compare the clips whose frames are there with a complete copy; with an `opener` the frames are opened too."""
+def survey(
+    corpus: Corpus,
+    *,
+    opener: Opener | None = None,
+    fingerprint: Fingerprint | None = None,
+    progress: Progress | None = None,
+) -> Survey:
+    """Compare the clips whose frames are there with a complete copy; with an `opener` the frames are opened too.
+
+    With a `fingerprint` the same clip under two names is a defect, and so are people who are probably one.
+    """
+    twice = (*same_people(corpus.clips), *(copied_clips(corpus.clips, fingerprint) if fingerprint else ()))
+    corpus = replace(corpus, defects=corpus.defects + twice)
     if opener is not None:
         found = tuple(_open_all(corpus, opener, progress or Silent()))
         corpus = replace(corpus, defects=corpus.defects + found)
@@ -194,6 +207,25 @@ def survey(corpus: Corpus, *, opener: Opener | None = None, progress: Progress |
         f"{found} {name}, expected {n}" for name, (found, n) in further.items() if n not in (None, found)
     )
     return Survey(corpus, counts, expected, protocols, departures, further)
+
+
+def same_people(clips: Sequence[Clip]) -> Iterator[Defect]:
+    """People whose names differ in capitals, spaces or leading zeros only: probably one person, spelt in two ways."""
+    for first, *others in probably_one({clip.person for clip in clips}):
+        for other in others:
+            yield Defect(other, f"probably the same person as {first}: give both one name", kind="same person")
+
+
+def copied_clips(clips: Sequence[Clip], fingerprint: Fingerprint) -> Iterator[Defect]:
+    """Clips that show the same onset and apex frames as an earlier one."""
+    first: dict[str, Clip] = {}
+    for clip in clips:
+        found = fingerprint(clip) if clip.frames is not None else None
+        if found is None:
+            continue
+        other = first.setdefault(found, clip)
+        if other is not clip:
+            yield Defect(clip.key, f"its onset and apex are the same pictures as those of {other.key}", kind="copy")
 
 
 def _open_all(corpus: Corpus, opener: Opener, progress: Progress) -> Iterator[Defect]:

@@ -19,7 +19,7 @@ from epir.core.errors import RunError
 from epir.core.seeds import generator
 from epir.core.table import MISSING
 from epir.evaluation.experiment import Experiment
-from epir.evaluation.scores import COLUMNS, LEVEL, RESAMPLINGS, Column, counts_by_person, uf1
+from epir.evaluation.scores import LEVEL, RESAMPLINGS, Column, counts_by_person, uf1
 from epir.evaluation.store import Run
 from epir.training.recipe import RECIPES, RENAMED_RECIPES, TrainingSettings
 
@@ -68,7 +68,8 @@ def training_of(experiment: Experiment) -> Training:
     if is_pipeline(experiment.model.name):
         return Training(None, None)
     start = experiment.training.start
-    return Training(_recipe(experiment.training), Path(start).name if start else "random")
+    nested = f" (nested, {len(experiment.choices)} choices)" if experiment.choices else ""
+    return Training(_recipe(experiment.training) + nested, Path(start).name if start else "random")
 
 
 def recipe_name(training: TrainingSettings) -> str:
@@ -83,13 +84,19 @@ def scores_with_training(run: Run) -> dict[str, Any]:
 
 
 def score_columns(run: Run) -> tuple[Column, ...]:
-    """The kinds of scores of a run: a zero-shot run has no epochs, so it has no best epoch."""
-    return ("strict",) if run.experiment.is_zero_shot else COLUMNS
+    """The kinds of scores of a run, the main one first."""
+    return run.experiment.columns
 
 
-def compare(first: Run, second: Run, column: Column = "strict") -> Comparison:
-    """The paired comparison of two runs of the same clips under the same protocol."""
+def main_column(runs: Sequence[Run]) -> Column:
+    """`strict`, unless one of the runs had people or clips on both sides."""
+    return "seen_in_training" if any(run.experiment.seen_in_training for run in runs) else "strict"
+
+
+def compare(first: Run, second: Run, column: Column | None = None) -> Comparison:
+    """The paired comparison of two runs of the same clips under the same protocol, of their main column."""
     refuse_different(first, second)
+    column = column or main_column([first, second])
     counts = _paired(first, second, column)  # (2, K, P, C, C)
     p, is_exact = permutation_test(counts)
     return Comparison(
@@ -113,9 +120,12 @@ def compare_all(runs: Sequence[Run]) -> tuple[Comparison, ...]:
     return tuple(
         compare(runs[0], run, column)
         for run in runs[1:]
-        for column in score_columns(run)
-        if column in score_columns(runs[0])
+        for column in (main_column([runs[0], run]), *_best_epoch_of(runs[0], run))
     )
+
+
+def _best_epoch_of(first: Run, second: Run) -> tuple[Column, ...]:
+    return ("best_epoch",) if all("best_epoch" in score_columns(run) for run in (first, second)) else ()
 
 
 def refuse_different(first: Run, second: Run) -> None:

@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 
 from epir.core import config
 from epir.core.errors import ConfigError, EpirWarning
+from epir.evaluation.scores import Column
 from epir.models.folder import FREE, can_start, find_folder, read_config, shipped_folder
 from epir.models.registry import is_pipeline, list_models, model_settings, settings_from_dict
+from epir.models.settings import PAPER as PAPER_MODEL
 from epir.models.settings import PRESETS as EPIR_PRESETS
 from epir.models.settings import SHIPPED
-from epir.training.recipe import BASELINE, FINETUNE, SCRATCH, TrainingSettings, training_recipe
+from epir.training.recipe import BASELINE, FINETUNE, PAPER, SCRATCH, TrainingSettings, training_recipe
 
 ZERO_SHOT = "zero-shot"
 FIXED = {"name": "--model", "classes": "--protocol", "map_size": "the map set"}  # what decides these model settings
@@ -34,6 +36,9 @@ class Experiment:
     maps: tuple[str, ...] = ()  # digests of the map sets
     clips: str = ""  # digest of the clips that take part and their labels
     weights: str = ""  # digest of the weights that training starts from or, in zero-shot, that predict
+    choices: tuple[str, ...] = ()  # settings of which each fold chooses on its own training people; none: no choice
+    inner_folds: int = 3  # in which it chooses
+    seen_in_training: bool = False  # people or clips were on both sides, and --allow-seen was given: nothing is strict
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
@@ -50,6 +55,12 @@ class Experiment:
     def digest(self) -> str:
         """A short name for all of it."""
         return config.digest(self)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The kinds of scores, the main one first: a zero-shot run has no epochs, so it has no best epoch."""
+        main: Column = "seen_in_training" if self.seen_in_training else "strict"
+        return (main,) if self.is_zero_shot else (main, "best_epoch")
 
     @property
     def is_zero_shot(self) -> bool:
@@ -72,7 +83,10 @@ def experiment_from(values: Mapping[str, Any]) -> Experiment:
         raise ConfigError("[model] has no name", fix='write name = "epir" under [model]')
     settings = settings_from_dict(model)
     training = config.from_dict(TrainingSettings, plain.pop("training", {}), section="training")
-    plain["classes"], plain["maps"] = tuple(plain.get("classes", ())), tuple(plain.get("maps", ()))
+    if training.start is not None:
+        training = replace(training, start=Path(training.start.name))  # older versions stored the path
+    for name in ("classes", "maps", "choices"):
+        plain[name] = tuple(plain.get(name, ()))
     return Experiment(model=settings, training=training, **plain)
 
 
@@ -114,6 +128,8 @@ def resolve_settings(
 
 def default_recipe(model: Any) -> str:
     """The recipe for a model, by its settings, that the user named no recipe for."""
+    if model.name == PAPER_MODEL.name:
+        return PAPER
     if model.name in EPIR_PRESETS and can_start(model, shipped_folder()):
         return FINETUNE
     is_transformer = model.name in EPIR_PRESETS or model.name == "htnet"
@@ -124,7 +140,7 @@ def first_weights(training: TrainingSettings) -> str:
     """What training starts from, in words."""
     if training.start is None:
         return "random weights"
-    return "the shipped weights" if training.start == SHIPPED else f"the weights in {training.start}"
+    return "the shipped weights" if training.start == SHIPPED else f"the weights in {training.start.name}"
 
 
 def _substitution(model: Any, used: TrainingSettings) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ Axes: n held-out clips, E epochs, C classes
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ class FoldTask:
     seed: int
     train: tuple[Sample, ...]
     test: tuple[Sample, ...]
-    weights: Path | None = None  # the model folder of a zero-shot experiment
+    weights: Path | None = None  # the model folder that predicts (zero-shot) or that training starts from
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,8 @@ def run_fold(task: FoldTask, read: Reader = read_maps) -> FoldRecord:
 
     began = time.perf_counter()
     with one_thread(), _named(task):
+        if task.experiment.choices:
+            return _nested(task, read, began)
         if task.experiment.is_zero_shot:
             outcome = _zero_shot(task, read)
         elif is_pipeline(task.experiment.model.name):
@@ -60,6 +62,21 @@ def run_fold(task: FoldTask, read: Reader = read_maps) -> FoldRecord:
         else:
             outcome = _network(task, read)
     return _record(task, outcome, time.perf_counter() - began)
+
+
+def _nested(task: FoldTask, read: Reader, began: float) -> FoldRecord:
+    """Choose settings on the training people, then run the fold with them."""
+    from epir.evaluation.nested import choose, with_choice
+
+    def predict(experiment: Experiment, name: str, train: tuple[Sample, ...], test: tuple[Sample, ...]) -> np.ndarray:
+        inner = replace(task, experiment=experiment, fold=f"{task.fold}, {name}", train=train, test=test)
+        places = {label: number for number, label in enumerate(experiment.classes)}
+        return np.array([places[clip.strict] for clip in run_fold(inner, read).clips])
+
+    chosen = choose(task.experiment, task.train, predict)
+    record = run_fold(replace(task, experiment=with_choice(task.experiment, chosen.choice)), read)
+    seconds = round(time.perf_counter() - began, 3)
+    return replace(record, chosen=chosen.choice, inner=chosen.scores, seconds=seconds)
 
 
 def best_epoch(by_epoch: np.ndarray, truth: np.ndarray) -> int:
@@ -90,10 +107,11 @@ def _network(task: FoldTask, read: Reader) -> _Outcome:
     clips = LabelledMaps.of(read(task.train), labels, classes, _annotations(task.train))
     began = time.perf_counter()
     seed = stream_seed(task.seed, task.fold)
-    trained = train(task.experiment.model, clips, recipe, seed=seed, after_epoch=predict_held_out)
+    whole = recipe if task.weights is None else replace(recipe, start=task.weights)  # a run stores no path
+    trained = train(task.experiment.model, clips, whole, seed=seed, after_epoch=predict_held_out)
     seconds = time.perf_counter() - began - predicting
     scores, logits = predict_with_units(trained.model, held_out, **views)
-    units = _unit_records(task.test, logits, recipe.start)
+    units = _unit_records(task.test, logits, task.weights)
     tokens = token_records(trained.model, held_out)
     return _Outcome(scores, np.stack(by_epoch), trained.losses, seconds, tokens, units)
 
@@ -185,6 +203,7 @@ def _record(task: FoldTask, outcome: _Outcome, seconds: float) -> FoldRecord:
             by_epoch=tuple(outcome.by_epoch[:, number].tolist()) if outcome.loss else (),
             tokens=outcome.tokens[number] if outcome.tokens else None,
             units=outcome.units[number] if outcome.units else None,
+            named=sample.clip.extra.get("person", "").strip() or None,
         )
         for number, sample in enumerate(task.test)
     )

@@ -1,4 +1,4 @@
-"""The scores published in the paper, its own and those of the methods it compares with, digit by digit.
+"""The scores published in the paper, of its own and of other methods, digit by digit, and the strongest ones since.
 
 `selection` says where such a number comes from: the last epoch, the best epoch on the held-out person (it leaks), or
 unknown.
@@ -23,7 +23,7 @@ RUNGS = {  # preset: its row in Tables 4 and 5
 class PublishedScores:
     """One pair of scores; the texts keep the digits of the page."""
 
-    table: int
+    table: int  # of the paper; 0: published since
     method: str
     protocol: str
     part: str  # full, or a corpus
@@ -40,14 +40,14 @@ class PublishedScores:
         return float(self.uf1_text)
 
     @property
-    def uar(self) -> float:
-        """The UAR as a number."""
-        return float(self.uar_text)
+    def uar(self) -> float | None:
+        """The UAR as a number, where it is published."""
+        return float(self.uar_text) if self.uar_text else None
 
 
 @lru_cache(maxsize=1)
 def load_published() -> tuple[PublishedScores, ...]:
-    """Every pair of scores in Tables 1 to 5."""
+    """Every pair of scores in Tables 1 to 5, and the strongest ones that were published since."""
     text = (files("epir.evaluation") / "published.csv").read_text(encoding="utf-8")
     return tuple(
         PublishedScores(
@@ -67,7 +67,7 @@ def load_published() -> tuple[PublishedScores, ...]:
 
 
 def comparisons(protocol: str) -> tuple[PublishedScores, ...]:
-    """The scores of Tables 1 to 3 for a protocol."""
+    """The scores of Tables 1 to 3 for a protocol, and those published since."""
     return tuple(each for each in load_published() if each.protocol == protocol and each.table <= 3)
 
 

@@ -6,7 +6,7 @@ curve, tokens); it holds no weights.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from epir.core.records import Prediction
@@ -28,11 +28,12 @@ class ClipRecord:
     by_epoch: tuple[int, ...] = ()  # the class's number after each epoch
     tokens: Mapping[str, Any] | None = None  # groups, selected, rollout (models with `explain`)
     units: Mapping[str, Any] | None = None  # action units: annotation, found, present, left, right (models with a head)
+    named: str | None = None  # the clip's column `person`
 
     @property
     def person(self) -> str:
-        """Corpus and subject, as in `Clip.person`."""
-        return f"{self.corpus}/{self.subject}"
+        """Corpus and subject, or who a column `person` says it is, as in `Clip.person`."""
+        return self.named or f"{self.corpus}/{self.subject}"
 
     @property
     def key(self) -> str:
@@ -53,6 +54,8 @@ class FoldRecord:
     training_clips: int = 0
     training_seconds: float = 0.0
     seconds: float = 0.0  # all of it
+    chosen: str = ""  # of the choices of a nested experiment
+    inner: Mapping[str, float] = field(default_factory=dict)  # UF1 of every choice in the inner folds
 
     @property
     def predictions(self) -> tuple[Prediction, ...]:
@@ -68,6 +71,7 @@ class FoldRecord:
                 seed=self.seed,
                 fold=self.fold,
                 scores=clip.scores,
+                named=clip.named or "",
             )
             for clip in self.clips
         )

@@ -2,15 +2,17 @@
 
 import os
 import platform
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
 from epir import __version__
 from epir.core.config import refuse_unknown
-from epir.core.errors import CheckpointError, ConfigError
+from epir.core.errors import CheckpointError, ConfigError, EpirWarning
 from epir.core.files import scratch_folder
 from epir.core.processes import cores, processor
 from epir.core.progress import Progress, Silent
@@ -18,6 +20,8 @@ from epir.evaluation.engines import Engine
 from epir.evaluation.experiment import ZERO_SHOT, Experiment, Resolved, resolve_settings
 from epir.evaluation.fold import FoldTask
 from epir.evaluation.folds import make_folds
+from epir.evaluation.leaks import find_across_folds, find_seen, refuse
+from epir.evaluation.nested import check_choices
 from epir.evaluation.samples import EvaluationSet, gather, with_units
 from epir.evaluation.store import Run, Store, open_store
 from epir.maps.mapset import MapSet, load_maps, save_maps
@@ -45,6 +49,9 @@ def evaluate(
     zero_shot: bool = False,
     weights: str | Path | None = None,
     target: Target = "classes",
+    nested: Sequence[str] = (),
+    inner_folds: int = 3,
+    allow_seen: bool = False,
     engine: Engine | None = None,
     force: bool = False,
     progress: Progress | None = None,
@@ -54,11 +61,15 @@ def evaluate(
     `model` is epir by default, `training` names a recipe, `changes` are texts like `training.epochs=30`. With
     `zero_shot` nothing is trained: the `weights` of a model folder (or the shipped ones) predict every clip once. With
     the `target` units, clips without annotated action units are left out, and training learns units besides classes.
+    People or clips that the weights have seen, and copies across folds, are refused; `allow_seen` goes on and marks the
+    scores. With `nested` each fold chooses among these settings in inner folds of its own training people.
     """
     engine, changes = engine or Engine(), tuple(changes)
     named, model = model, model or "epir"
     refuse_unknown(target, ("classes", "units"), what="target")
-    _refuse_contradictions(zero_shot=zero_shot, weights=weights, trains=bool(changes or training or seeds != 1))
+    _refuse_contradictions(
+        zero_shot=zero_shot, weights=weights, trains=bool(changes or training or nested or seeds != 1)
+    )
     with opened(maps) as sets:
         clips = gather(sets, protocol)
         without_units = 0
@@ -74,11 +85,21 @@ def evaluate(
             if target == "units":
                 _refuse_without_head(folder)
         else:
-            folder = None
             settings = resolve_settings(
                 model, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
             )
             experiment, notes = _experiment(clips, settings, folds=str(folds), seeds=seeds), settings.notes
+            folder = _start_folder(settings.training)
+            if nested:
+                experiment = replace(experiment, choices=tuple(nested), inner_folds=inner_folds)
+                check_choices(experiment)
+                each = len(nested) * inner_folds + 1
+                told = (
+                    f"--nested: every fold trains {each} models ({len(nested)} choices x {inner_folds} inner folds + 1)"
+                )
+                warnings.warn(told, EpirWarning, stacklevel=2)
+        leaks = _refuse_leaks(clips, experiment, folder, allow_seen=allow_seen)
+        experiment = replace(experiment, seen_in_training=bool(leaks))
         ending = "-units" if target == "units" else ""
         out = Path(out) if out is not None else default_out(clips.protocol, f"{model}{ending}", zero_shot=zero_shot)
         tasks = fold_tasks(clips, experiment, folder)
@@ -89,6 +110,7 @@ def evaluate(
             environment["clips_left_out"] = clips.left_out
             if target == "units":
                 environment["clips_without_units"] = without_units
+            environment |= {"seen_in_training": list(leaks)} if leaks else {}
             store.describe(environment | ({"notes": list(notes)} if notes else {}))
             _run_missing(store, tasks, engine, progress or Silent())
             return store.finish(sorted({task.fold for task in tasks}))
@@ -116,11 +138,37 @@ def _refuse_without_head(folder: Path) -> None:
         )
 
 
+def _start_folder(training: TrainingSettings) -> Path | None:
+    """Where training starts from; a run stores no path of this machine, so its folds are told."""
+    return None if training.start is None else find_folder(training.start).resolve()
+
+
+def _refuse_leaks(
+    clips: EvaluationSet, experiment: Experiment, folder: Path | None, *, allow_seen: bool
+) -> tuple[str, ...]:
+    """Everything that would make the scores not strict; an error, or what was found if `allow_seen`."""
+    found: dict[str, list[str]] = {}
+    if folder is not None:
+        how = "these weights have seen" if experiment.is_zero_shot else "training.start has seen"
+        found[how] = find_seen(folder, clips)
+    if experiment.is_zero_shot:
+        fix = "evaluate on other people, or use weights that have not seen them"
+    else:
+        folds = make_folds(clips.clips, clips.labels, experiment.folds)
+        found["in two folds"] = find_across_folds(clips, folds)
+        fix = (
+            "use --training scratch, or start from weights that have not seen them"
+            if not found["in two folds"]
+            else "keep one of the copies, and give each person one name"
+        )
+    return refuse(found, allow_seen=allow_seen, fix=fix)
+
+
 def _refuse_contradictions(*, zero_shot: bool, weights: str | Path | None, trains: bool) -> None:
     if weights is not None and not zero_shot:
         raise ConfigError("--weights needs --zero-shot", fix="to train from weights use --set training.start=MODEL")
     if zero_shot and trains:
-        raise ConfigError("--zero-shot does not train", fix="leave out --set, --training and --seeds")
+        raise ConfigError("--zero-shot does not train", fix="leave out --set, --training, --nested and --seeds")
 
 
 def _refuse_other_model(named: str | None, weights: Path) -> None:
@@ -199,7 +247,7 @@ def _experiment(clips: EvaluationSet, settings: Resolved, *, folds: str, seeds: 
         protocol=clips.protocol,
         classes=clips.classes,
         model=settings.model,
-        training=settings.training,
+        training=settings.training if start is None else replace(settings.training, start=Path(start.name)),
         folds=clips.folds if folds == "loso" else folds,
         seeds=seeds,
         maps=clips.maps,
@@ -235,6 +283,7 @@ def fold_tasks(clips: EvaluationSet, experiment: Experiment, weights: Path | Non
             seed=seed,
             train=tuple(sample_of[clip.key] for clip in fold.train),
             test=tuple(sample_of[clip.key] for clip in fold.test),
+            weights=weights,
         )
         for seed in range(experiment.seeds)
         for fold in make_folds(clips.clips, clips.labels, experiment.folds)

@@ -15,7 +15,7 @@ from epir.core.records import Prediction
 from epir.core.seeds import generator
 from epir.evaluation.folds import TEST
 
-Column = Literal["strict", "best_epoch"]
+Column = Literal["strict", "best_epoch", "seen_in_training"]
 COLUMNS: tuple[Column, ...] = ("strict", "best_epoch")
 
 RESAMPLINGS = 2000
@@ -58,7 +58,7 @@ def counts_by_person(predictions: Sequence[Prediction], classes: Sequence[str], 
     place = {name: number for number, name in enumerate(classes)}
     counts = np.zeros((len(seeds), len(people), len(classes), len(classes)), dtype=np.int64)
     for each in predictions:
-        guess = each.strict if column == "strict" else each.best_epoch
+        guess = each.best_epoch if column == "best_epoch" else each.strict
         counts[seeds[each.seed], people[each.person], place[each.truth], place[guess]] += 1
     return counts
 
@@ -87,13 +87,15 @@ def score(predictions: Sequence[Prediction], classes: Sequence[str], column: Col
     }
 
 
-def all_scores(predictions: Sequence[Prediction], classes: Sequence[str]) -> dict[str, Any]:
-    """Both columns, over all seeds and for each seed alone."""
+def all_scores(
+    predictions: Sequence[Prediction], classes: Sequence[str], columns: Sequence[Column] = COLUMNS
+) -> dict[str, Any]:
+    """All columns, over all seeds and for each seed alone."""
     seeds = sorted({each.seed for each in predictions})
     alone = {seed: [each for each in predictions if each.seed == seed] for seed in seeds}
     return {
-        **{column: score(predictions, classes, column) for column in COLUMNS},
-        "by_seed": {str(seed): {column: score(alone[seed], classes, column) for column in COLUMNS} for seed in seeds},
+        **{column: score(predictions, classes, column) for column in columns},
+        "by_seed": {str(seed): {column: score(alone[seed], classes, column) for column in columns} for seed in seeds},
     }
 
 

@@ -78,6 +78,7 @@ def evaluate_models(
     seeds: int = 1,
     training: str | None = None,
     changes: Iterable[str] = (),
+    allow_seen: bool = False,
     engine: Engine | None = None,
     force: bool = False,
     progress: Progress | None = None,
@@ -90,7 +91,7 @@ def evaluate_models(
         warnings.warn(note, EpirWarning, stacklevel=2)
     each = partial(evaluate, maps, protocol=protocol, folds=folds, seeds=seeds, training=training)
     return _evaluate_each(
-        partial(each, engine=engine, force=force, progress=progress),
+        partial(each, allow_seen=allow_seen, engine=engine, force=force, progress=progress),
         variants,
         comparisons,
         Path(out) if out is not None else default_out(protocol, "models"),
@@ -107,6 +108,7 @@ def ablate(
     seeds: int = 1,
     training: str | None = None,
     changes: Iterable[str] = (),
+    allow_seen: bool = False,
     engine: Engine | None = None,
     force: bool = False,
     progress: Progress | None = None,
@@ -121,7 +123,7 @@ def ablate(
     resolve_all(maps, protocol, variants, training=training)
     each = partial(evaluate, maps, protocol=protocol, folds=folds, seeds=seeds, training=training)
     return _evaluate_each(
-        partial(each, engine=engine, force=force, progress=progress),
+        partial(each, allow_seen=allow_seen, engine=engine, force=force, progress=progress),
         variants,
         (lambda protocol: ()) if sweep else ladder,
         Path(out) if out is not None else default_out(protocol, f"ablation-{sweep or 'ladder'}"),
@@ -182,7 +184,7 @@ def _evaluate_all(
     out: Path,
 ) -> Series:
     runs = tuple(
-        evaluate_one(model=variant.model, changes=variant.changes, out=out / _folder(variant.name))
+        evaluate_one(model=variant.model, changes=variant.changes, out=out / folder_name(variant.name))
         for variant in variants
     )
     names = tuple(variant.name for variant in variants)
@@ -194,7 +196,8 @@ def _evaluate_all(
     return Series(names, runs, table)
 
 
-def _folder(name: str) -> str:
+def folder_name(name: str) -> str:
+    """The folder of a variant within its series."""
     return name.removesuffix(" %").replace(" ", "-")
 
 

@@ -34,6 +34,7 @@ LONGEST_NAME = 150
 GIVEN_UP = ".given-up-"  # what --force moved aside
 
 RESUME = "run the same command to resume"
+SEEN = "seen in training (leaks)"  # what stands in place of strict where people or clips were on both sides
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,12 @@ class Run:
         """The name of this run in tables: its model."""
         zero_shot = " (zero-shot)" if self.experiment.is_zero_shot else ""
         return f"{self.experiment.model.name}{zero_shot}"
+
+    @property
+    def main(self) -> dict[str, Any]:
+        """The scores of the first column: strict, unless people or clips were seen in training."""
+        scores: dict[str, Any] = self.scores[self.experiment.columns[0]]
+        return scores
 
 
 def open_run(folder: str | Path) -> Run:
@@ -149,7 +156,7 @@ class Store:
         assert not missing, f"folds are missing: {sorted(missing)}"
         predictions = _sorted_predictions(records)
         with _writing(self.folder / PREDICTIONS):
-            write_text(self.folder / PREDICTIONS, _predictions_csv(predictions, self.experiment.classes))
+            write_text(self.folder / PREDICTIONS, _predictions_csv(predictions, self.experiment))
         with _writing(self.folder / SCORES):
             text = json.dumps(_scores(self.experiment, records, predictions), indent=1)
             write_text(self.folder / SCORES, text + "\n")
@@ -175,21 +182,23 @@ def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: 
         "people": len({each.person for each in predictions}),
         "folds": len({record.fold for record in records}),
         "seeds": experiment.seeds,
-        **all_scores(predictions, experiment.classes),
+        **({"evaluation": SEEN} if experiment.seen_in_training else {}),
+        **all_scores(predictions, experiment.classes, experiment.columns),
         **({"units": units} if units else {}),
         "seconds": round(sum(record.seconds for record in records), 1),
     }
 
 
-def _predictions_csv(predictions: Sequence[Prediction], classes: Sequence[str]) -> str:
+def _predictions_csv(predictions: Sequence[Prediction], experiment: Experiment) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["corpus", "subject", "clip", "truth", "strict", "best_epoch", "seed", *classes])
+    writer.writerow(
+        ["corpus", "subject", "clip", "truth", experiment.columns[0], "best_epoch", "seed", *experiment.classes]
+    )
     for each in predictions:
         scores = [f"{value:.6f}" for value in each.scores]
-        writer.writerow(
-            [each.corpus, each.subject, each.clip, each.truth, each.strict, each.best_epoch, each.seed, *scores]
-        )
+        best = "" if experiment.is_zero_shot else each.best_epoch
+        writer.writerow([each.corpus, each.subject, each.clip, each.truth, each.strict, best, each.seed, *scores])
     return out.getvalue()
 
 

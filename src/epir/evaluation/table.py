@@ -1,16 +1,20 @@
 """Tables of scores: every run with its training and first weights, and the published scores beside them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from epir.core.facs import CD6ME_UNITS
 from epir.core.table import MISSING, Column, Row, Table
 from epir.evaluation import scores
 from epir.evaluation.comparison import SWAPS, Comparison, Training, score_columns, training_of
 from epir.evaluation.published import RUNGS, PublishedScores
-from epir.evaluation.store import Run
+from epir.evaluation.store import SEEN, Run
 
-COLUMN_NAMES: Final[dict[scores.Column, str]] = {"strict": "strict", "best_epoch": "best epoch (leaks)"}
+COLUMN_NAMES: Final[dict[scores.Column, str]] = {
+    "strict": "strict",
+    "best_epoch": "best epoch (leaks)",
+    "seen_in_training": SEEN,
+}
 LEVEL: Final = f"{100 * scores.LEVEL:g} %"
 OWN_METHOD: Final = "EPIR"  # what the published tables call the paper's own method
 CORPORA: Final = {
@@ -44,7 +48,7 @@ def score_table(runs: Sequence[Run], published: Sequence[PublishedScores] = (), 
 
     A published rung of the ablation stands below the run of the same model, everything else below all runs.
     """
-    corpora = sorted({corpus for run in runs for corpus in run.scores["strict"].get("parts", {})})
+    corpora = sorted({corpus for run in runs for corpus in run.main.get("parts", {})})
     parts = corpora if len(corpora) > 1 else []
     columns = [Column("method"), *TRAINING_COLUMNS, EVALUATION]
     columns += [Column(title, "all clips", numeric=True) for title in ("UF1", f"{LEVEL} interval", "UAR", "accuracy")]
@@ -55,7 +59,7 @@ def score_table(runs: Sequence[Run], published: Sequence[PublishedScores] = (), 
         training = training_of(run.experiment)
         for column in score_columns(run):
             cells = _cells(run.scores[column], parts)
-            rows.append(score_row((name,), training, column, cells, strong=column == "strict"))
+            rows.append(score_row((name,), training, column, cells, strong=column != "best_epoch"))
         rung = methods.get(RUNGS.get(run.experiment.model.name, ""))
         if rung and rung[0].table >= 4:
             rows.append(_published_row(methods.pop(rung[0].method), parts))
@@ -64,8 +68,10 @@ def score_table(runs: Sequence[Run], published: Sequence[PublishedScores] = (), 
     rows += [_published_row(methods[method], parts) for method in own_first]
     is_changed = any("(changed)" in row.cells[1] for row in rows)
     notes = [f"{INTERVAL_NOTE} {CHANGED_NOTE}" if is_changed else INTERVAL_NOTE]
-    tables = ", ".join(map(str, sorted({each.table for each in published})))
+    tables = ", ".join(map(str, sorted({each.table for each in published if each.table})))
+    later = [each.method for each in published if not each.table]
     notes += [PUBLISHED_NOTE.format(tables=tables)] if published else []
+    notes += [f"Published since the paper: {', '.join(dict.fromkeys(later))}."] if later else []
     remarks = (each for each in published if each.note)
     notes += dict.fromkeys(f"{each.method}, published ({each.selection}): {each.note}." for each in remarks)
     return Table("scores", _caption(runs[0]), tuple(columns), tuple(rows), tuple(notes))
@@ -134,7 +140,12 @@ def score_row(
     first: tuple[str, ...], training: Training, column: scores.Column, cells: Sequence[str], *, strong: bool = False
 ) -> Row:
     """A row of scores with its training and its kind."""
-    return Row((*first, *training.cells, COLUMN_NAMES[column], *cells), kind=column, strong=strong)
+    return Row((*first, *training.cells, COLUMN_NAMES[column], *cells), kind=kind_of(column), strong=strong)
+
+
+def kind_of(column: scores.Column) -> Literal["strict", "best_epoch"]:
+    """How a column is drawn: what leaks looks like best epoch."""
+    return "strict" if column == "strict" else "best_epoch"
 
 
 def corpus_title(name: str) -> str:
@@ -175,7 +186,7 @@ def _published_row(pairs: Sequence[PublishedScores], parts: Sequence[str]) -> Ro
     """One method of the paper's tables; a table of one corpus has no `full`."""
     by_part = {each.part: each for each in pairs}
     whole = by_part.get("full") or pairs[0]
-    cells = [whole.uf1_text, "", whole.uar_text, ""]
+    cells = [whole.uf1_text, "", whole.uar_text or MISSING, ""]
     for part in parts:
         cells += [by_part[part].uf1_text, by_part[part].uar_text] if part in by_part else [MISSING, MISSING]
     return Row((whole.method, MISSING, MISSING, f"published: {whole.selection}", *cells), kind="published")

@@ -69,6 +69,8 @@ class FlowRecipe:
         """Equal choices have equal digests, whatever the flow recipe is called."""
         choices = to_dict(self)
         del choices["name"]
+        if self.face.frames == "onset":  # the only choice there was when the first digests were made
+            del choices["face"]["frames"]
         if self.flow.method == "tvl1":  # maps of earlier releases, which had a solver of their own, differ
             choices["flow"]["solver"] = "scikit-image"
         return digest(choices)

@@ -212,10 +212,11 @@ def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28) -> PreparedClip
         crop = find_crop(before, recipe.face)
         apex, source = apex_of(clip, frames, onset, offset, crop, recipe)
         after = frames.read(apex)
+        later = find_crop(after, recipe.face) if recipe.face.frames == "both" else crop
         fps = frames.fps if clip.fps is None else clip.fps
     found = {"frames": str(clip.frames.absolute()), "crop": crop.to_text(), "apex_source": source}
     done = replace(clip, onset=onset, apex=apex, offset=offset, fps=fps, extra={**clip.extra, **found})
-    return PreparedClip(done, face_map(cut_face(before, crop, recipe), cut_face(after, crop, recipe), recipe, size))
+    return PreparedClip(done, face_map(cut_face(before, crop, recipe), cut_face(after, later, recipe), recipe, size))
 
 
 def span(clip: Clip, frames: Frames) -> tuple[int, int]:

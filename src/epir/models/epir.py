@@ -132,21 +132,26 @@ def most_similar_pairs(keys: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def plan_merge(keys: Tensor, pairs: int, held: Tensor | None = None) -> MergePlan:
+def plan_merge(keys: Tensor, pairs: int, held: Tensor | None = None, *, merged_first: bool = False) -> MergePlan:
     """The plan that merges the `pairs` most similar pairs of tokens with these keys (B, N, W).
 
     A merged token is the plain mean of its two tokens or, if `held` (B, N) says how many patches each holds, their
     weighted mean.
 
-    Departs from [EPIR]: Eq. 9 puts merged tokens first; here a merged token stands where its first half stood, so that
-    the alternate split goes on to compare neighbours. Attention itself does not depend on the order.
+    Departs from [EPIR] unless `merged_first`: Eq. 9 puts merged tokens first; here a merged token stands where its
+    first half stood, so that the alternate split goes on to compare neighbours. Attention does not depend on the order.
     """
     first, second = most_similar_pairs(keys, pairs)  # (B, K) each
     batch, tokens = keys.shape[:2]
     places = torch.arange(tokens, device=keys.device).expand(batch, -1)  # (B, N)
     gone = torch.zeros_like(places).scatter(1, second, 1)
-    into = places - gone.cumsum(1)
-    into = into.scatter(1, second, into.gather(1, first))
+    if merged_first:  # class token, then merged tokens, then the others
+        others = 1 - gone.scatter(1, first, 1)
+        into = places[:, :pairs] + 1  # (B, K)
+        into = (others.cumsum(1) - 1 + pairs * (places > 0)).scatter(1, first, into).scatter(1, second, into)
+    else:
+        into = places - gone.cumsum(1)
+        into = into.scatter(1, second, into.gather(1, first))
     held = torch.ones_like(places) if held is None else held
     onehot = functional.one_hot(into, tokens - pairs).mT * held.unsqueeze(1)  # (B, M, N)
     return MergePlan(into, onehot.to(keys.dtype) / onehot.sum(dim=2, keepdim=True))
@@ -166,13 +171,14 @@ class BlockOutput(NamedTuple):
 class Block(nn.Module):
     """Attention and feed-forward, each after a norm and around a residual; tokens may merge in between.
 
-    Departs from [EPIR]: Eq. 13 prints no residual around the first block's attention; read as a slip.
+    Departs from [EPIR]: Eq. 13 prints no residual around the first extractor block's attention; read as a slip unless
+    `settings.first_residual` is off.
     """
 
-    def __init__(self, settings: ModelSettings, *, pairs: int = 0) -> None:
+    def __init__(self, settings: ModelSettings, *, pairs: int = 0, residual: bool = True) -> None:
         super().__init__()
         width = settings.width
-        self.pairs = pairs
+        self.pairs, self.residual, self.merged_first = pairs, residual, settings.merged_first
         self.attention_norm = nn.LayerNorm(width)
         self.attention = Attention(width, settings.heads, inter_token=settings.attention == "inter-token")
         self.feed_forward_norm = nn.LayerNorm(width)
@@ -183,10 +189,10 @@ class Block(nn.Module):
     def forward(self, tokens: Tensor, held: Tensor | None = None) -> BlockOutput:
         """Tokens (B, N, D) -> (B, M, D); `held` (B, N), how many patches each holds, weights the merge."""
         mixed, attention, keys = self.attention(self.attention_norm(tokens))
-        tokens = tokens + self.dropout(mixed)
+        tokens = tokens + self.dropout(mixed) if self.residual else self.dropout(mixed)
         merge = None
         if self.pairs:
-            merge = plan_merge(keys, self.pairs, held)
+            merge = plan_merge(keys, self.pairs, held, merged_first=self.merged_first)
             tokens = merge.matrix @ tokens  # (B, M, D)
         hidden = self.dropout(functional.gelu(self.widen(self.feed_forward_norm(tokens))))
         return BlockOutput(tokens + self.dropout(self.narrow(hidden)), attention, merge)
@@ -249,7 +255,10 @@ class Epir(Network):
         self.positions = nn.Parameter(torch.empty(1, 1 + settings.patches, settings.width))
         self.dropout = nn.Dropout(settings.dropout)
         pairs = (*settings.pairs, *[0] * settings.extractor_blocks)
-        self.blocks = nn.ModuleList([Block(settings, pairs=count) for count in pairs])
+        bare = None if settings.first_residual else settings.integration_blocks  # the block without a residual
+        self.blocks = nn.ModuleList(
+            [Block(settings, pairs=count, residual=number != bare) for number, count in enumerate(pairs)]
+        )
         self.last_block = Block(settings)
         self.head_norm = nn.LayerNorm(settings.width)
         self.head = nn.Linear(settings.width, settings.classes)
@@ -274,7 +283,8 @@ class Epir(Network):
         """Cross-entropy and, with selection, the contrastive loss: [EPIR] Eq. 23."""
         loss = super().loss_of_features(features, labels, smoothing, weights)
         if self.settings.selection and self.settings.contrastive:
-            loss = loss + self.settings.contrastive * contrastive_loss(features, labels, margin=self.settings.margin)
+            tokens = self.head_norm(features) if self.settings.contrastive_on == "normed" else features
+            loss = loss + self.settings.contrastive * contrastive_loss(tokens, labels, margin=self.settings.margin)
         return loss
 
     @torch.no_grad()
@@ -340,11 +350,16 @@ class Epir(Network):
         return scores.argmax(dim=2)
 
     def _finish(self, tokens: Tensor, selected: Tensor | None) -> Tensor:
-        """The class token (B, D) after the last block, which it enters with the selected tokens, or with all."""
+        """The class token (B, D) after the last block, which it enters with the selected tokens, or with all.
+
+        With `readout = "all"` the mean of all tokens that leave it: the last layer of [EPIR] Eq. 21 is linear, so it is
+        the mean of what it says of each.
+        """
         if selected is not None:
             index = (selected + 1).unsqueeze(2).expand(-1, -1, tokens.shape[2])  # (B, H, D)
             tokens = torch.cat([tokens[:, :1], tokens.gather(1, index)], dim=1)  # (B, 1 + H, D)
-        return self.last_block(tokens).tokens[:, 0]
+        tokens = self.last_block(tokens).tokens
+        return tokens.mean(dim=1) if self.settings.readout == "all" else tokens[:, 0]
 
 
 def patches_held(holder: Tensor, tokens: int) -> Tensor:

@@ -1,6 +1,7 @@
 """Model folders, their only home: save, load, the shipped one, starting from one, the Hugging Face hub.
 
-A folder holds config.json, model.safetensors and README.md, the Hugging Face layout. Nothing in it is ever executed:
+A folder holds config.json, model.safetensors and README.md, the Hugging Face layout, and whom the weights have seen
+(`epir.models.seen`). Nothing in it is ever executed:
 weights are read as safetensors only, settings are checked name by name.
 """
 
@@ -22,6 +23,7 @@ from epir.core.errors import CheckpointError, ConfigError
 from epir.core.files import file_digest, write_bytes
 from epir.core.output import MODEL, new_folder
 from epir.models.registry import AnySettings, build, settings_from_dict
+from epir.models.seen import HASHES, RECORD, Seen, read_seen, write_seen
 from epir.models.settings import SHIPPED
 from epir.models.units import UnitHead
 
@@ -86,7 +88,7 @@ def _download(name: str) -> Path:
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(name, allow_patterns=["config.json", WEIGHTS, "README.md"]))
+        return Path(snapshot_download(name, allow_patterns=["config.json", WEIGHTS, "README.md", RECORD, HASHES]))
     except LocalEntryNotFoundError:
         problem = "the Hugging Face hub cannot be reached"
     except HfHubHTTPError:
@@ -108,9 +110,13 @@ def save_model(
     notes: Mapping[str, Any] | None = None,
     card: str = "",
     half: bool = False,
+    seen: Seen | None = None,
     force: bool = False,
 ) -> Path:
-    """Write a model folder in one step; `half` stores the weights in half precision."""
+    """Write a model folder in one step; `half` stores the weights in half precision.
+
+    `seen` is whom the weights were trained on; a network that was loaded and not trained since keeps its record.
+    """
     config: dict[str, Any] = {
         "format": FORMAT,
         "model": to_dict(network.settings),
@@ -126,6 +132,8 @@ def save_model(
         (temporary / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         write_bytes(temporary / WEIGHTS, save(weights, metadata={"format": "pt"}))
         (temporary / "README.md").write_text(card or default_card(config), encoding="utf-8")
+        if (record := seen or network.seen) is not None:
+            write_seen(temporary, record)
     return Path(folder)
 
 
@@ -196,6 +204,7 @@ def load_network(folder: str | Path) -> "Network":
     network.unit_head = _empty_unit_head(weights, read_config(folder).units)
     _check_shapes(network.state_dict(), weights, Path(folder) / WEIGHTS)
     network.load_state_dict(weights)
+    network.seen = read_seen(folder)
     return network.eval()
 
 
@@ -262,7 +271,7 @@ def can_start(settings: AnySettings, folder: Path) -> bool:
     """Whether a model of these settings can start from the weights of a model folder."""
     if not (folder / WEIGHTS).exists():
         return False
-    mine, theirs = to_dict(settings), dict(read_config(folder).settings)
+    mine, theirs = to_dict(settings), to_dict(read_settings(folder))
     return all(mine.get(name) == theirs.get(name) for name in mine.keys() | theirs.keys() if name not in FREE)
 
 

@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from epir.core.errors import CheckpointError, ShapeError
 from epir.models import folder as model_folder
+from epir.models.seen import Seen
 from epir.models.settings import Normalisation
 from epir.models.units import UnitHead
 
@@ -35,6 +36,7 @@ class Network(nn.Module):
         super().__init__()
         self.settings = settings
         self.unit_head = None
+        self.seen: Seen | None = None  # whom the weights were trained on, where that is known
         self.normalise = InputNormalisation(settings.normalise)
 
     def forward_features(self, maps: Tensor) -> Tensor:
@@ -119,10 +121,13 @@ class Network(nn.Module):
         notes: Mapping[str, Any] | None = None,
         card: str = "",
         half: bool = False,
+        seen: Seen | None = None,
         force: bool = False,
     ) -> Path:
-        """Write a model folder: settings, weights and a model card."""
-        return model_folder.save_model(self, folder, labels=labels, notes=notes, card=card, half=half, force=force)
+        """Write a model folder: settings, weights, a model card, and whom the weights have seen."""
+        return model_folder.save_model(
+            self, folder, labels=labels, notes=notes, card=card, half=half, seen=seen, force=force
+        )
 
     @classmethod
     def from_pretrained(cls, folder: str | Path | None = None) -> Self:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from epir.core.config import from_dict, refuse_unknown, to_dict
 from epir.core.errors import ConfigError
 from epir.models.baselines.base import BaselineSettings
-from epir.models.settings import ABOUT, PRESETS, SHIPPED, ModelSettings, preset
+from epir.models.settings import ABOUT, NAMED, SHIPPED, ModelSettings, preset
 
 if TYPE_CHECKING:
     from epir.models.baselines.pipeline import Pipeline
@@ -48,12 +48,12 @@ _BASELINES = {
 
 def list_models() -> tuple[str, ...]:
     """Every name that `create_model` and `--model` know: the presets of EPIR first, then the baselines."""
-    return (*PRESETS, *_BASELINES)
+    return (*NAMED, *_BASELINES)
 
 
 def about_models() -> dict[str, tuple[str, str]]:
     """Of each model the module that has it, and a line about it; an empty line: the module's own first line is one."""
-    presets = {name: ("epir.models.epir", ABOUT[name]) for name in PRESETS}
+    presets = {name: ("epir.models.epir", ABOUT[name]) for name in NAMED}
     return presets | {name: (f"epir.models.baselines.{each.module}", "") for name, each in _BASELINES.items()}
 
 

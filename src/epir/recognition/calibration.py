@@ -8,6 +8,7 @@ Axes: n clips, C classes
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ from scipy.special import softmax
 
 from epir.core.errors import ProtocolError
 from epir.core.records import Prediction
+from epir.evaluation.leaks import find_between, find_seen, refuse
 from epir.evaluation.samples import EvaluationSet, read_maps
 from epir.evaluation.scores import score
+from epir.models.folder import find_folder
 
 BINS = 10
 LOWEST, HIGHEST = 0.05, 20.0  # the range of temperatures that is searched
@@ -121,17 +124,16 @@ class HeldOut:
         return {"folds": self.folds} if self.folds else {"clips": self.clips, "people": self.people}
 
 
-def calibrate_by_folds(run: Any, classes: Sequence[str], folds: int) -> HeldOut:
-    """What a finished run of grouped folds says."""
+def calibrate_by_folds(run: Any, classes: Sequence[str], folds: int, start: str | Path | None = None) -> HeldOut:
+    """What a finished run of grouped folds says, whose training started from the model folder `start`."""
     from epir.models.folder import find_folder, read_config
     from epir.models.units import UnitCalibration
     from epir.recognition.unit_calibration import calibrate_units_by_folds
 
-    start = run.experiment.training.start
     before = UnitCalibration.of_notes(read_config(find_folder(start)).notes if start is not None else {})
     fitted = calibrate_units_by_folds(run.folds, before)
     return HeldOut(
-        run.scores["strict"],
+        run.main,
         calibrate(run.predictions, classes),
         folds=folds,
         units=None if fitted is None else fitted.to_notes(),
@@ -177,16 +179,21 @@ def calibrate_on_others(network: Any, others: EvaluationSet, *, mirror: bool, sh
     )
 
 
-def check_disjoint_people(training: EvaluationSet, others: EvaluationSet) -> None:
-    """People who calibrate must not be among those trained on, and must show the same classes."""
-    both = {clip.person for clip in training.clips} & {clip.person for clip in others.clips}
-    if both:
-        raise ProtocolError(
-            f"{len(both)} people are in the training set and in --calibrate-on, for example {min(both)}",
-            fix="calibrate on other people; synthetic ones differ by --seed",
-        )
+def check_disjoint_people(
+    training: EvaluationSet, others: EvaluationSet, start: str | Path | None = None, *, allow_seen: bool = False
+) -> tuple[str, ...]:
+    """People who calibrate must not be among those trained on, also by the first weights, and show the same classes.
+
+    Gives back what was found where `allow_seen` goes on.
+    """
     if others.classes != training.classes:
         raise ProtocolError(
             f"--calibrate-on has the classes {', '.join(others.classes)}, training {', '.join(training.classes)}",
             fix="give map sets with the same classes",
         )
+    found = {"in the training set and in --calibrate-on": find_between(training, others)}
+    if start is not None:
+        found["the weights that training starts from have seen, of --calibrate-on"] = find_seen(
+            find_folder(start), others
+        )
+    return refuse(found, allow_seen=allow_seen, fix="calibrate on other people; synthetic ones differ by --seed")

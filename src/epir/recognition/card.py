@@ -7,12 +7,13 @@ from typing import Any
 from epir.core.facs import UNITS
 
 RESPONSIBLE_USE = "docs/responsible-use.md"
-START_NOTE = " Strict as far as the weights that training started from have never seen these people."
+START_NOTE = " The weights that training started from have not seen these people, as far as their record says."
 
 
 def model_card(settings: Any, classes: Sequence[str], notes: Mapping[str, Any], *, note: str = "") -> str:
     """The README.md of a model folder, for `notes` as `epir train` writes them, with a `note` of the user's own."""
-    data, strict = notes["data"], notes["strict"]
+    data = notes["data"]
+    strict, label = notes.get("strict") or notes["seen_in_training"], notes.get("evaluation", "strict")
     low, high = strict["uf1_interval"]
     corpora = ", ".join(f"{name} ({count} clips)" for name, count in data["corpora"].items())
     words = ", ".join(f"{name} ({data['classes'].get(name, 0)})" for name in classes)
@@ -32,13 +33,13 @@ Classes: {", ".join(classes)}. Input: maps of u, v and strain, {settings.map_siz
 
 ## Scores
 
-Protocol `{notes["protocol"]}`, {_held_out(notes)}{START_NOTE if started else ""}
+Protocol `{notes["protocol"]}`, {_held_out(notes)}{START_NOTE if started and label == "strict" else ""}
 
 | column | UF1 | 95 % interval over people | UAR | accuracy |
 |---|---|---|---|---|
-| strict | {strict["uf1"]:.4f} | {low:.3f} to {high:.3f} | {strict["uar"]:.4f} | {strict["accuracy"]:.4f} |
+| {label} | {strict["uf1"]:.4f} | {low:.3f} to {high:.3f} | {strict["uar"]:.4f} | {strict["accuracy"]:.4f} |
 
-Confusion, strict (rows are the truth):
+Confusion, {label} (rows are the truth):
 
 {_confusion(strict["confusion"], classes)}
 
@@ -100,7 +101,7 @@ def _calibration(notes: Mapping[str, Any]) -> str:
 {_number(own["error_before"])} without a temperature, {_number(own["error_after"])} with one (each \
 {"fold" if "folds" in own else "half of them"} under the temperature that fits the others). Answers whose \
 best score is below {own["threshold"]:g} are given as `uncertain`: {_share(own["answered"])} of the \
-held-out clips get an answer, and {_share(own["right"])} of these answers are right (strict).
+held-out clips get an answer, and {_share(own["right"])} of these answers are right ({notes.get("evaluation", "strict")}).
 """
 
 

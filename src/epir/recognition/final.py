@@ -18,8 +18,11 @@ from epir.evaluation.experiment import resolve_settings
 from epir.evaluation.fold import one_thread
 from epir.evaluation.run import evaluate, opened
 from epir.evaluation.samples import EvaluationSet, gather, read_maps
+from epir.evaluation.store import SEEN
+from epir.maps.copies import map_hashes
 from epir.maps.mapset import MapSet
 from epir.models.folder import find_folder, weights_digest
+from epir.models.seen import Seen, read_seen
 from epir.models.settings import SHIPPED
 from epir.recognition.calibration import (
     Calibration,
@@ -44,6 +47,7 @@ class FinalModel:
     strict: dict[str, Any]  # scores of the grouped folds
     calibration: Calibration
     seconds: float
+    evaluation: str = "strict"  # what the scores are; with --allow-seen they may be `seen in training (leaks)`
 
 
 def train(
@@ -63,6 +67,7 @@ def train(
     checkpoint: str | Path | None = None,
     note: str = "",
     half: bool = False,
+    allow_seen: bool = False,
     force: bool = False,
     progress: Progress | None = None,
 ) -> FinalModel:
@@ -73,7 +78,7 @@ def train(
     are no folds: the model itself predicts those people. `start` is a model folder to start from, `note` a text that
     the model card takes over, and `half` stores the weights in half precision. A second call resumes what was stopped:
     folds and checkpoint lie in a hidden folder beside `out` until the model is complete, or where `run` and
-    `checkpoint` say.
+    `checkpoint` say. People or clips who would calibrate a model that has seen them are refused, unless `allow_seen`.
     """
     out, progress = Path(out), progress or Silent()
     changes = [*changes, *([f"training.start={_resolved(Path(start))}"] if start is not None else [])]
@@ -92,7 +97,7 @@ def train(
         state = _state_folder(out, clips, others, settings, recipe, folds, seed)
         saved = Path(checkpoint) if checkpoint is not None else state / "checkpoint.safetensors"
         if others is not None:
-            check_disjoint_people(clips, others)
+            leaks = check_disjoint_people(clips, others, recipe.start, allow_seen=allow_seen)
             network, seconds = _train(clips, settings, recipe, seed, saved, progress)
             held_out = calibrate_on_others(
                 network, others, mirror=recipe.mirror_at_prediction, shift=recipe.shift_at_prediction
@@ -108,18 +113,21 @@ def train(
                 folds=count,
                 training=training,
                 changes=changes,
+                allow_seen=allow_seen,
                 engine=Engine(workers=workers),
                 progress=progress,
             )
-            held_out = calibrate_by_folds(finished, clips.classes, count)
+            held_out = calibrate_by_folds(finished, clips.classes, count, recipe.start)
+            leaks = tuple(finished.environment.get("seen_in_training", ()))
             network, seconds = _train(clips, settings, recipe, seed, saved, progress)
-        notes = _notes(sets, clips, recipe, held_out, seed)
+        notes = _notes(sets, clips, recipe, held_out, seed, leaks)
         network.save_pretrained(
             out,
             labels=clips.classes,
             notes=notes,
             card=model_card(settings, clips.classes, notes, note=note),
             half=half,
+            seen=_seen(clips, recipe, others),
             force=force,
         )
         _remove_states(out)
@@ -130,6 +138,7 @@ def train(
         strict=held_out.strict,
         calibration=held_out.calibration,
         seconds=seconds,
+        evaluation=SEEN if leaks else "strict",
     )
 
 
@@ -191,7 +200,30 @@ def _train(
     return trained.model, time.perf_counter() - began
 
 
-def _notes(sets: Sequence[MapSet], clips: EvaluationSet, training: Any, held_out: HeldOut, seed: int) -> dict[str, Any]:
+def _seen(clips: EvaluationSet, recipe: Any, others: EvaluationSet | None) -> Seen:
+    """Whom the finished weights have seen, themselves and through what they started from."""
+    from epir.training.replay import replayed_people
+
+    own = Seen(
+        people=frozenset(clip.person for clip in clips.clips) | replayed_people(recipe.replay, clips.classes),
+        maps=frozenset(map_hashes(read_maps(clips.samples)).tolist()),
+        calibrated_on=frozenset(clip.person for clip in others.clips) if others else frozenset(),
+        teachers=recipe.teachers,
+    )
+    if recipe.start is None:
+        return own
+    folder = find_folder(recipe.start)
+    return own.after_start(read_seen(folder), name=Path(recipe.start).name, digest=weights_digest(folder))
+
+
+def _notes(
+    sets: Sequence[MapSet],
+    clips: EvaluationSet,
+    training: Any,
+    held_out: HeldOut,
+    seed: int,
+    leaks: Sequence[str],
+) -> dict[str, Any]:
     from epir import __version__
 
     recipes = [dict(each.meta.get("recipe", {})) for each in sets]
@@ -208,7 +240,10 @@ def _notes(sets: Sequence[MapSet], clips: EvaluationSet, training: Any, held_out
         "calibration": {**asdict(calibration), **held_out.to_notes()},
         **({"units": held_out.units} if held_out.units else {}),
         "protocol": clips.protocol,
-        "strict": {name: strict[name] for name in ("uf1", "uar", "accuracy", "uf1_interval", "confusion")},
+        **({"evaluation": SEEN, "found": list(leaks)} if leaks else {}),
+        ("seen_in_training" if leaks else "strict"): {
+            name: strict[name] for name in ("uf1", "uar", "accuracy", "uf1_interval", "confusion")
+        },
         "data": {
             "clips": len(clips.samples),
             "people": len(people),

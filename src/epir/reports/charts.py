@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from epir.core.table import MISSING, Kind
-from epir.evaluation.table import COLUMN_NAMES, LEVEL, corpus_title
+from epir.evaluation.table import COLUMN_NAMES, LEVEL, corpus_title, kind_of
 from epir.reports.markup import Markup, count, element, join, tag
 from epir.reports.results import Chart, Confusion, Line, PersonScore, clips_text
 
@@ -161,9 +161,9 @@ def matrix(confusion: Confusion) -> Markup:
         element("tr", element("th", name, scope="row"), *map(_cell, confusion.rates[number], confusion.counts[number]))
         for number, name in enumerate(confusion.classes)
     ]
-    caption = element("caption", element("b", title), " ", tag(label, confusion.column))
+    caption = element("caption", element("b", title), " ", tag(label, kind_of(confusion.column)))
     table = element(
-        "table", caption, element("thead", head), element("tbody", *rows), class_=f"matrix {confusion.column}"
+        "table", caption, element("thead", head), element("tbody", *rows), class_=f"matrix {kind_of(confusion.column)}"
     )
     return element(
         "div", table, class_="scroll", tabindex=0, role="region", aria_label=f"Confusion matrix, {title}, {label}"

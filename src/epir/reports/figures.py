@@ -9,7 +9,7 @@ import numpy as np
 from epir.core.files import whole_file
 from epir.core.output import check_file, real
 from epir.evaluation.store import Run
-from epir.evaluation.table import COLUMN_NAMES, corpus_title
+from epir.evaluation.table import COLUMN_NAMES, corpus_title, kind_of
 from epir.reports.pictures import Sources, flow_picture, integrated_picture, map_pictures, motion_picture
 from epir.reports.results import Chart, Confusion, Example, Line, PersonScore, clips_text
 from epir.reports.series import rate_tokens
@@ -41,7 +41,7 @@ def draw_confusions(confusions: Sequence[Confusion]) -> "Figure":
     classes = confusions[0].classes
     side = 0.72 * len(classes) + 1.0
     figure = new_figure(side * len(confusions), side + 0.35)
-    shades = _shades(COLOURS[confusions[0].column])
+    shades = _shades(COLOURS[kind_of(confusions[0].column)])
     for axes, confusion in zip(np.atleast_1d(figure.subplots(1, len(confusions))), confusions, strict=True):
         axes.imshow(np.nan_to_num(confusion.rates), vmin=0, vmax=1, cmap=shades)
         for (row, column), rate in np.ndenumerate(confusion.rates):
@@ -56,7 +56,7 @@ def draw_confusions(confusions: Sequence[Confusion]) -> "Figure":
         axes.set_xlabel("answer", fontsize=8, color=SOFT)
     figure.axes[0].set_ylabel("truth", fontsize=8, color=SOFT)
     figure.suptitle(
-        COLUMN_NAMES[confusions[0].column], fontsize=10, color=COLOURS[confusions[0].column], x=0.01, ha="left"
+        COLUMN_NAMES[confusions[0].column], fontsize=10, color=COLOURS[kind_of(confusions[0].column)], x=0.01, ha="left"
     )
     return figure
 

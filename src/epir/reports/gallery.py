@@ -9,9 +9,9 @@ from itertools import count as counting
 
 import numpy as np
 
-from epir.core.table import Kind
+from epir.evaluation.scores import Column
 from epir.evaluation.store import Run
-from epir.evaluation.table import COLUMN_NAMES
+from epir.evaluation.table import COLUMN_NAMES, kind_of
 from epir.reports.markup import Markup, data_url, element, join, tag
 from epir.reports.pictures import Sources, flow_picture, integrated_picture, jpeg, map_pictures, motion_picture, png
 from epir.reports.results import Example
@@ -30,7 +30,6 @@ from epir.reports.tokens import (
 )
 
 SIDE = 100
-STRICT: Kind = "strict"
 
 
 @dataclass(frozen=True)
@@ -69,18 +68,19 @@ def gallery(
     *,
     faces: Mapping[str, np.ndarray],
     prefix: str,
+    column: Column = "strict",
 ) -> Markup:
     """The right answers, then the wrong ones; `faces` are by clip, `prefix` makes the pictures' names unique."""
     names = (f"{prefix}{number}" for number in counting())
     parts: list[str] = []
     for title, right in (("Right answers", True), ("Wrong answers", False)):
         cards = [
-            card(each, sources.map_of(each.prediction.key), faces.get(each.prediction.key), classes, names)
+            card(each, sources.map_of(each.prediction.key), faces.get(each.prediction.key), classes, names, column)
             for each in examples
             if each.is_right == right
         ]
         if cards:
-            parts.append(element("h3", title, " ", tag(COLUMN_NAMES["strict"], STRICT)))
+            parts.append(element("h3", title, " ", tag(COLUMN_NAMES[column], kind_of(column))))
             parts.append(element("div", *cards, class_="cards"))
     return join(*parts)
 
@@ -91,15 +91,16 @@ def card(
     face: np.ndarray | None,
     classes: tuple[str, ...],
     names: Iterator[str],
+    column: Column = "strict",
 ) -> Markup:
-    """One clip: its name, the truth, the strict answer, and the pictures that are available."""
+    """One clip: its name, the truth, the answer, and the pictures that are available."""
     prediction, tokens = example.prediction, example.tokens
     score = prediction.scores[classes.index(prediction.strict)]
     answer = element(
         "p",
         *("truth ", element("b", prediction.truth)),
         *("; answer ", element("b", prediction.strict, class_="right" if example.is_right else "wrong")),
-        *(f", score {score:.2f} ", tag(COLUMN_NAMES["strict"], STRICT)),
+        *(f", score {score:.2f} ", tag(COLUMN_NAMES[column], kind_of(column))),
         class_="answer",
     )
     moved = moved_words(flow_map)

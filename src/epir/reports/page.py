@@ -33,7 +33,11 @@ if TYPE_CHECKING:
 
 PAGE = "report.html"
 PAPER = "https://doi.org/10.1145/3731715.3733270"
-FIGURE_NAMES: dict[Column, str] = {"strict": "strict", "best_epoch": "best-epoch-leaks"}
+FIGURE_NAMES: dict[Column, str] = {
+    "strict": "strict",
+    "best_epoch": "best-epoch-leaks",
+    "seen_in_training": "seen-in-training-leaks",
+}
 MOST_PICTURED = 3  # runs whose token pictures are shown: those of one run take a third of a megabyte
 
 Part = tuple[str, str, Markup]  # ident, title, content
@@ -120,7 +124,7 @@ def all_figures(runs: Sequence[Run], sources: Sources, *, faces: bool = True) ->
     }
     drawn["people"] = draw_people(people(first.predictions, score_columns(first)))
     drawn["tokens"] = draw_examples(choose_examples(first, right=3, wrong=3), sources)
-    charts = [loss_chart(first.folds), epoch_chart(first.folds, classes)]
+    charts = [loss_chart(first.folds), epoch_chart(first.folds, classes, first.experiment.columns[0])]
     if len(runs) > 1 and sweep_of(runs):
         charts += sweep_charts(runs)
         drawn["integration"] = draw_integration(runs, sources, faces=faces)
@@ -206,7 +210,7 @@ def ending(number: int) -> str:
 
 def run_block(run: Run, title: str, parts: Sequence[Part], number: int) -> Markup:
     """All parts of one of several runs, folded away except for the first."""
-    about = f"UF1 {score_text(run.scores['strict']['uf1'])}, {COLUMN_NAMES['strict']}"
+    about = f"UF1 {score_text(run.main['uf1'])}, {COLUMN_NAMES[run.experiment.columns[0]]}"
     summary = element("summary", title, " ", element("span", about, class_="soft"))
     return element(
         "details", summary, *(section(*part) for part in parts), class_="run", id=f"run-{number}", open=number == 1

@@ -17,7 +17,7 @@ from epir.core.table import Kind
 from epir.evaluation.record import FoldRecord
 from epir.evaluation.scores import COLUMNS, Column, counts_by_person
 from epir.evaluation.store import Run
-from epir.evaluation.table import COLUMN_NAMES
+from epir.evaluation.table import COLUMN_NAMES, kind_of
 from epir.reports.tokens import Tokens, read_tokens
 
 SPREAD = (10, 90)  # percentiles of the band around a learning curve
@@ -173,7 +173,7 @@ def loss_chart(folds: Sequence[FoldRecord]) -> Chart | None:
     return Chart("training-loss", "Training loss", "epoch", "loss on the training clips", (line,))
 
 
-def epoch_chart(folds: Sequence[FoldRecord], classes: Sequence[str]) -> Chart | None:
+def epoch_chart(folds: Sequence[FoldRecord], classes: Sequence[str], main: Column = "strict") -> Chart | None:
     """Accuracy on the held-out clips after each epoch, pooled over folds: choosing an epoch by it would leak."""
     epochs = _epochs(folds)
     place = {name: number for number, name in enumerate(classes)}
@@ -191,7 +191,7 @@ def epoch_chart(folds: Sequence[FoldRecord], classes: Sequence[str]) -> Chart | 
     best = float(np.mean([clip.best_epoch == clip.truth for fold in folds for clip in fold.clips]))
     lines = (
         Line("after each epoch, all folds (leaks)", after, accuracies),
-        Line(f"{COLUMN_NAMES['strict']} {strict:.3f}", (1, epochs), (strict, strict), kind="strict"),
+        Line(f"{COLUMN_NAMES[main]} {strict:.3f}", (1, epochs), (strict, strict), kind=kind_of(main)),
         Line(f"{COLUMN_NAMES['best_epoch']} {best:.3f}", (1, epochs), (best, best), kind="best_epoch"),
     )
     note = "Nothing was chosen by this curve. The epoch of best epoch (leaks) differs from fold to fold."
@@ -248,7 +248,6 @@ def class_counts(predictions: Sequence[Prediction], classes: Sequence[str]) -> d
 
 
 def _pooled(predictions: Sequence[Prediction], classes: Sequence[str], column: Column) -> np.ndarray:
-    assert column in COLUMNS
     return counts_by_person(predictions, classes, column).sum(axis=1).mean(axis=0)  # (C, C)
 
 

@@ -5,10 +5,19 @@ from typing import Final
 
 from epir.core.config import differences
 from epir.datasets.survey import expected_composite
-from epir.evaluation.comparison import score_columns, training_of
+from epir.evaluation.comparison import main_column, score_columns, training_of
 from epir.evaluation.published import PublishedScores
-from epir.evaluation.store import Run
-from epir.evaluation.table import COLUMN_NAMES, FOLDS, LEVEL, OWN_METHOD, corpus_title, interval_text, score_text
+from epir.evaluation.store import SEEN, Run
+from epir.evaluation.table import (
+    COLUMN_NAMES,
+    FOLDS,
+    LEVEL,
+    OWN_METHOD,
+    corpus_title,
+    interval_text,
+    kind_of,
+    score_text,
+)
 from epir.reports.charts import Dot, Strip, chart_figure, matrix, person_bars, strips
 from epir.reports.gallery import gallery
 from epir.reports.markup import Markup, count, data_url, element, html_table, join, tag
@@ -57,6 +66,11 @@ GLOSSARY: Final = (
         "Each held-out person is predicted after every epoch, and the best epoch for that person is kept, as in much "
         "published code. This uses the answers, so it is too high; it is shown only for comparison with published "
         "tables.",
+    ),
+    (
+        SEEN,
+        "In place of strict where --allow-seen was given: people or clips of the evaluation, or copies of them, were "
+        "among those that the weights were trained on. Such a score says nothing about other people.",
     ),
     (
         "published",
@@ -136,19 +150,36 @@ def warnings(runs: Sequence[Run]) -> list[str]:
             "These runs differ in their training or first weights, so their scores do not compare models only."
         )
     if any(run.experiment.is_zero_shot for run in runs):
-        texts.append(f"A zero-shot run trains nothing: it has {STRICT} scores and no best epoch.")
+        texts.append(f"A zero-shot run trains nothing: it has {main_name(runs)} scores and no best epoch.")
+    for run in runs:
+        if run.experiment.seen_in_training:
+            told = "; ".join(map(str, run.environment.get("seen_in_training", ())))
+            texts.append(f"{run.name}: {SEEN}. People or clips of this evaluation were on both sides: {told}.")
     without = [run.name for run in runs if not run.experiment.is_zero_shot and not any(fold.loss for fold in run.folds)]
     if without:
-        texts.append(f"{', '.join(without)}: trained without epochs, so {STRICT} and {LEAKS} are the same answers.")
+        texts.append(
+            f"{', '.join(without)}: trained without epochs, so {main_name(runs)} and {LEAKS} are the same answers."
+        )
     if published_beside(runs):
         texts += _incomplete(runs[0])
     return [element("p", text, class_="warning") for text in texts]
 
 
+def main_name(runs: Sequence[Run]) -> str:
+    """What the answers are: strict, unless people or clips were seen in training."""
+    return COLUMN_NAMES[main_column(runs)]
+
+
+def _lead(runs: Sequence[Run]) -> str:
+    return (
+        f"{STRICT.capitalize()} is the result" if main_column(runs) == "strict" else f"{SEEN.capitalize()}: no result"
+    )
+
+
 def scores_part(runs: Sequence[Run]) -> Markup:
     """The table of scores, the same numbers on one scale, and the data they come from."""
     lines = _part_strips(runs[0]) if len(runs) == 1 else _run_strips(runs)
-    lead = f"All scores come from one confusion matrix pooled over all folds. {STRICT.capitalize()} is the result"
+    lead = f"All scores come from one confusion matrix pooled over all folds. {_lead(runs)}"
     lead += f"; {LEAKS} uses the answers." if any("best_epoch" in score_columns(run) for run in runs) else "."
     return join(
         element("p", lead, class_="lead"),
@@ -177,7 +208,7 @@ def confusion_part(run: Run) -> Markup:
 def people_part(run: Run) -> Markup:
     """The accuracy on each person, the best recognised first."""
     columns = score_columns(run)
-    keys = [element("span", element("i", class_="swatch bar strict"), f"accuracy, {STRICT}")]
+    keys = [element("span", element("i", class_="swatch bar strict"), f"accuracy, {main_name([run])}")]
     keys += [element("span", element("i", class_="tick"), f"accuracy, {LEAKS}")] if "best_epoch" in columns else []
     lead = "Accuracy, since UF1 is not defined for a person who does not show every class."
     bars = person_bars(people(run.predictions, columns))
@@ -186,7 +217,11 @@ def people_part(run: Run) -> Markup:
 
 def learning_part(run: Run) -> Markup:
     """Training loss and held-out accuracy by epoch, and each seed alone."""
-    charts = [chart for chart in (loss_chart(run.folds), epoch_chart(run.folds, run.experiment.classes)) if chart]
+    charts = [
+        chart
+        for chart in (loss_chart(run.folds), epoch_chart(run.folds, run.experiment.classes, run.experiment.columns[0]))
+        if chart
+    ]
     curves = element("div", *map(chart_figure, charts), class_="charts")
     without = element("p", "Nothing was trained over epochs, so there are no curves.", class_="note")
     seeds = seed_table(run)
@@ -197,7 +232,7 @@ def hardest_part(run: Run) -> Markup:
     """The wrong clips whose true class got the lowest score."""
     table = hardest_table(run)
     if table is None:
-        return element("p", f"Every clip was answered right by every seed ({STRICT}).", class_="note")
+        return element("p", f"Every clip was answered right by every seed ({main_name([run])}).", class_="note")
     return html_table(table)
 
 
@@ -221,7 +256,8 @@ def tokens_part(run: Run, sources: Sources, *, faces: bool, prefix: str) -> Mark
     found = {key: face for key in keys if (face := sources.face_of(key)) is not None}
     if found and any(each.corpus != "synthetic" for each in run.predictions):
         parts.append(element("p", FACES_NOTE, class_="note"))
-    return join(*parts, gallery(examples, sources, run.experiment.classes, faces=found, prefix=prefix))
+    classes, column = run.experiment.classes, score_columns(run)[0]
+    return join(*parts, gallery(examples, sources, classes, faces=found, prefix=prefix, column=column))
 
 
 def glossary_part() -> Markup:
@@ -266,8 +302,8 @@ def _score_card(run: Run, name: str, *, is_alone: bool) -> Markup:
             element("div", element("dt", "UAR"), element("dd", score_text(values["uar"]))),
             element("div", element("dt", "accuracy"), element("dd", score_text(values["accuracy"]))),
         ]
-        label = tag(COLUMN_NAMES[column], column)
-        columns.append(element("div", label, element("dl", *measures), class_=f"column {column}"))
+        label = tag(COLUMN_NAMES[column], kind_of(column))
+        columns.append(element("div", label, element("dl", *measures), class_=f"column {kind_of(column)}"))
     about = element("span", str(training_of(run.experiment)), class_="soft")
     title = Markup() if is_alone else element("h3", name, " ", about)
     return element("div", title, *columns, class_="result")
@@ -278,8 +314,8 @@ def _strip(title: str, run: Run) -> Strip:
     dots = []
     for column in score_columns(run):
         low, high = run.scores[column]["uf1_interval"]
-        bounds = (low, high) if column == "strict" else None
-        dots.append(Dot(COLUMN_NAMES[column], run.scores[column]["uf1"], column, bounds))
+        bounds = (low, high) if column != "best_epoch" else None
+        dots.append(Dot(COLUMN_NAMES[column], run.scores[column]["uf1"], kind_of(column), bounds))
     return Strip(title, tuple(dots))
 
 
@@ -288,10 +324,11 @@ def _part_strips(run: Run) -> list[Strip]:
     published = {each.part: each for each in published_beside([run]) if each.method == OWN_METHOD}
     whole = published.get("full") or next(iter(published.values()), None)
     lines = [_with_published(_strip("all clips", run), whole)]
-    parts = run.scores["strict"].get("parts", {})
+    parts = run.main.get("parts", {})
     for part in parts if len(parts) > 1 else ():
         dots = tuple(
-            Dot(COLUMN_NAMES[column], run.scores[column]["parts"][part]["uf1"], column) for column in score_columns(run)
+            Dot(COLUMN_NAMES[column], run.scores[column]["parts"][part]["uf1"], kind_of(column))
+            for column in score_columns(run)
         )
         lines.append(_with_published(Strip(corpus_title(part), dots), published.get(part)))
     return lines

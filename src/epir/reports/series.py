@@ -10,7 +10,7 @@ from epir.core.config import to_dict
 from epir.evaluation.comparison import score_columns
 from epir.evaluation.published import RUNGS
 from epir.evaluation.store import Run
-from epir.evaluation.table import COLUMN_NAMES, LEVEL
+from epir.evaluation.table import COLUMN_NAMES, LEVEL, kind_of
 from epir.reports.results import Chart, Line, choose_examples, clip_tokens
 from epir.reports.tokens import Tokens
 
@@ -78,12 +78,13 @@ def sweep_charts(runs: Sequence[Run]) -> list[Chart]:
     if sweep is None:
         return []
     places = tuple(place_of(run, sweep) for run in runs)
-    columns = [column for column in COLUMN_NAMES if all(column in score_columns(run) for run in runs)]
+    columns = [column for column in score_columns(runs[0]) if all(column in score_columns(run) for run in runs)]
     charts = []
     for name, title in (("uf1", "UF1"), ("uar", "UAR")):
         lines = []
         for column in columns:
-            bounds = [run.scores[column]["uf1_interval"] for run in runs] if (name, column) == ("uf1", "strict") else []
+            has_band = name == "uf1" and column != "best_epoch"
+            bounds = [run.scores[column]["uf1_interval"] for run in runs] if has_band else []
             lines.append(
                 Line(
                     COLUMN_NAMES[column],
@@ -91,11 +92,12 @@ def sweep_charts(runs: Sequence[Run]) -> list[Chart]:
                     tuple(run.scores[column][name] for run in runs),
                     low=tuple(low for low, _ in bounds),
                     high=tuple(high for _, high in bounds),
-                    kind=column,
+                    kind=kind_of(column),
                     marked=True,
                 )
             )
-        note = f"Band: {LEVEL} interval of strict, bootstrap over people." if name == "uf1" else ""
+        band = f"Band: {LEVEL} interval of {COLUMN_NAMES[columns[0]]}, bootstrap over people." if columns else ""
+        note = band if name == "uf1" else ""
         heading = f"{title} against {'blocks' if sweep == 'blocks' else 'the integration rate'}"
         charts.append(Chart(f"sweep-{sweep}-{name}", heading, AXES[sweep], title, tuple(lines), (0.0, 1.0), note))
     return charts

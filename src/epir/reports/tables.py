@@ -119,7 +119,7 @@ def data_table(run: Run) -> Table:
 
 def hardest_table(run: Run) -> Table | None:
     """The wrong clips whose true class got the lowest score; nothing if none is wrong."""
-    strict = COLUMN_NAMES["strict"]
+    strict = COLUMN_NAMES[run.experiment.columns[0]]
     clips = hardest(run.predictions, run.experiment.classes)
     columns = (
         *(Column("clip"), Column("corpus"), Column("person"), Column("truth"), Column(f"answer, {strict}")),

@@ -40,7 +40,7 @@ MOST_CLIPS = 1_000_000
 SHEET = "annotations.csv"
 COLUMNS = (
     "clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps",
-    "kind", "action_units", "amplitudes", "intensity", "blinks",
+    "kind", "action_units", "amplitudes", "intensity", "blinks", "person",
 )  # fmt: skip
 
 
@@ -117,7 +117,7 @@ def write_corpus(
         for plan in run(write_clip, plans, settings, folder, workers=workers):
             progress.advance(note=plan.name)
         progress.finish()
-        write_sheet(folder / SHEET, plans)
+        write_sheet(folder / SHEET, plans, settings.seed)
         write_toml(settings, folder / "corpus.toml")
         with one_thread():
             write_picture(folder / "people.png", people_sheet(settings.seed, subjects(settings)))
@@ -199,15 +199,15 @@ def frames_of(plan: ClipPlan) -> str:
     return f"{plan.subject}/{plan.name}"
 
 
-def write_sheet(path: Path, plans: Sequence[ClipPlan]) -> None:
-    """Write the annotation sheet."""
+def write_sheet(path: Path, plans: Sequence[ClipPlan], seed: int) -> None:
+    """Write the annotation sheet; its column `person` tells people of different seeds apart."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows(_row(plan) for plan in plans)
+        writer.writerows(_row(plan, seed) for plan in plans)
 
 
-def _row(plan: ClipPlan) -> list[object]:
+def _row(plan: ClipPlan, seed: int) -> list[object]:
     course, expression = plan.course, plan.expression
     key_frames = [course.onset, course.apex, course.offset] if course else ["", "", ""]
     shown = [expression.units, expression.amplitudes, f"{plan.intensity:.3f}"] if expression else ["", "", ""]
@@ -222,6 +222,7 @@ def _row(plan: ClipPlan) -> list[object]:
         plan.kind,
         *shown,
         blinks,
+        f"synthetic/s{seed}-{plan.subject}",
     ]
 
 

@@ -173,7 +173,7 @@ def make_chunk(people: Iterable[int], settings: MapSettings) -> list[tuple[np.nd
 
 
 def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarray, Clip]]:
-    subject = f"s{settings.seed}-{person + 1:06d}"
+    subject = subject_name(settings.seed, person)
     name = settings.recipes[person % len(settings.recipes)]
     recipe = find_recipe(name)
     identity = draw_identity(settings.seed, subject)
@@ -211,6 +211,11 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
             )
             made = face_map(onset, apex, recipe, settings.size)
         yield made, _clip(subject, number, expression, intensity, name, random)
+
+
+def subject_name(seed: int, person: int) -> str:
+    """The name of a synthetic person, which carries the seed: people of different seeds are different people."""
+    return f"s{seed}-{person + 1:06d}"
 
 
 def _clip(

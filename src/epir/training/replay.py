@@ -28,6 +28,15 @@ def synthetic_replay(count: int, classes: Sequence[str], model: Any) -> Labelled
     return _make(count, number, tuple(classes), model.map_size)
 
 
+def replayed_people(count: int, classes: Sequence[str]) -> frozenset[str]:
+    """The names of the synthetic people in so many clips of a replay, for the record of whom weights have seen."""
+    from epir.synthetic.maps import PER_PERSON, subject_name
+
+    if not count or _list_of(tuple(classes)) is None:
+        return frozenset()
+    return frozenset(f"synthetic/{subject_name(SEED, number)}" for number in range(-(-count // PER_PERSON)))
+
+
 @lru_cache(maxsize=1)
 def _make(count: int, number: int, classes: tuple[str, ...], size: int) -> LabelledMaps:
     from epir.synthetic.maps import DIRECT, synthetic_maps

@@ -57,6 +57,7 @@ def fit(
     """
     recipe = training_recipe(recipe) if isinstance(recipe, str) else recipe
     _check_classes(model, clips)
+    model.seen = None  # from now on it has seen more than its record says
     replay = synthetic_replay(recipe.replay, clips.classes, model.settings)
     knows_classes = recipe.start is not None and start_from(model, recipe.start, clips.classes)
     teacher = None

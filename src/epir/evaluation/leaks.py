@@ -1,0 +1,102 @@
+"""What would make a score not strict: people or clips that the weights have seen, and copies across folds."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from epir.core.errors import EpirWarning, LeakError
+from epir.core.people import plain_name, probably_one
+from epir.core.records import Fold
+from epir.evaluation.samples import EvaluationSet, read_maps
+from epir.maps.copies import Copy, find_copies, find_copies_between, map_hashes
+from epir.models.seen import UNKNOWN, Seen, read_seen
+
+NAMED = 3  # how many are named in a message
+GO_ON = "or add --allow-seen: everything then says `seen in training (leaks)` in place of strict"
+DIFFERENT = "if these are different people, say so in a column `person` of clips.csv or of the manifest"
+
+
+def find_seen(folder: Path, clips: EvaluationSet) -> list[str]:
+    """What of these clips the weights of a model folder have seen, one sentence each; a note where nobody knows."""
+    seen = read_seen(folder)
+    if seen is None or not seen.complete:
+        warnings.warn(
+            f"{folder.name}: {UNKNOWN}; strict holds only if they are other people", EpirWarning, stacklevel=3
+        )
+    return [] if seen is None else overlap(seen, clips)
+
+
+def overlap(seen: Seen, clips: EvaluationSet) -> list[str]:
+    """The people and clips that were trained on, one sentence each."""
+    people = sorted({clip.person for clip in clips.clips if seen.knows(clip.person)})
+    known = np.isin(map_hashes(read_maps(clips.samples)), np.array(sorted(seen.maps), dtype=np.uint64))
+    same = [sample.clip.key for sample, is_known in zip(clips.samples, known, strict=True) if is_known]
+    found = [f"{_count(people, 'person', 'people')} ({_named(people)})"] if people else []
+    return found + ([f"{_count(same, 'map')} ({_named(same)})"] if same else [])
+
+
+def find_across_folds(clips: EvaluationSet, folds: Sequence[Fold]) -> list[str]:
+    """Copies of one clip, and people who are probably one, in different folds; one sentence each."""
+    fold_of = {clip.key: fold.name for fold in folds for clip in fold.test}
+    copies = [each for each in copies_of(clips) if fold_of[each.first] != fold_of[each.second]]
+    person_fold = {clip.person: fold_of[clip.key] for clip in clips.clips}
+    twins = [names for names in probably_one(person_fold) if len({person_fold[name] for name in names}) > 1]
+    return describe_copies(copies) + describe_people(twins)
+
+
+def copies_of(clips: EvaluationSet) -> list[Copy]:
+    """The same clip under two names."""
+    return find_copies(read_maps(clips.samples), clips.clips)
+
+
+def find_between(training: EvaluationSet, others: EvaluationSet) -> list[str]:
+    """People and clips, or copies of them, in both sets; one sentence each."""
+    names = {plain_name(clip.person) for clip in training.clips}
+    both = sorted({clip.person for clip in others.clips if plain_name(clip.person) in names})
+    strangers = [sample for sample in others.samples if sample.clip.person not in both]
+    copies = (
+        find_copies_between(
+            read_maps(training.samples),
+            training.clips,
+            read_maps(strangers),
+            [sample.clip for sample in strangers],
+        )
+        if strangers
+        else []
+    )
+    found = [f"{_count(both, 'person', 'people')} ({_named(both)})"] if both else []
+    return found + describe_copies(copies)
+
+
+def describe_copies(copies: Sequence[Copy]) -> list[str]:
+    """One sentence about copies, or none."""
+    return [f"{_count(copies, 'copy', 'copies')} ({_named(map(str, copies))})"] if copies else []
+
+
+def describe_people(groups: Sequence[Sequence[str]]) -> list[str]:
+    """One sentence about people who are probably one, or none."""
+    return [f"probably one person: {_named(' = '.join(map(repr, names)) for names in groups)}"] if groups else []
+
+
+def refuse(found: Mapping[str, Sequence[str]], *, allow_seen: bool, fix: str) -> tuple[str, ...]:
+    """Refuse what was found, by where it was found; with `allow_seen` give it back, with a warning."""
+    told = tuple(f"{where}: {sentence}" for where, sentences in found.items() for sentence in sentences)
+    if not told:
+        return ()
+    problem = f"the scores would not be strict. {'; '.join(told)}"
+    if not allow_seen:
+        raise LeakError(problem, fix=f"{fix}; {DIFFERENT}; {GO_ON}")
+    warnings.warn(f"{problem}. They are marked as seen in training (leaks).", EpirWarning, stacklevel=3)
+    return told
+
+
+def _named(names: Iterable[str]) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - NAMED} more" if len(listed) > NAMED else ""
+    return ", ".join(listed[:NAMED]) + more
+
+
+def _count(items: Sequence[object], one: str, many: str = "") -> str:
+    return f"{len(items)} {one if len(items) == 1 else many or one + 's'}"

@@ -1,0 +1,160 @@
+"""Nothing is called strict that has been seen: by the weights, under another name, or in another fold."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from epir.core.errors import EpirWarning, LeakError
+from epir.evaluation.engines import Engine
+from epir.evaluation.run import evaluate
+from epir.evaluation.table import score_table
+from epir.maps.copies import map_hashes
+from epir.maps.mapset import load_maps, save_maps
+from epir.models.registry import create_model
+from epir.models.seen import Seen
+
+CLASSES = ("negative", "positive", "surprise")
+SEEN = "seen in training (leaks)"
+
+
+@pytest.fixture
+def call(tmp_path, quick):
+    """Evaluates a map set into a run, quickly."""
+
+    def evaluate_it(maps, *, zero_shot=False, out="run", **options):
+        own = {"zero_shot": True} if zero_shot else {"model": "ststnet", "folds": 2, "changes": quick}
+        own |= {"protocol": "cde", "out": tmp_path / out, "engine": Engine(workers=1)}
+        return evaluate(maps, **(own | options))
+
+    return evaluate_it
+
+
+@pytest.fixture
+def weights_that_saw(tmp_path):
+    """Random weights whose record says that they have seen so much."""
+
+    def make(seen, name="model"):
+        model = create_model("ststnet", map_size=12)
+        return model.save_pretrained(tmp_path / name, labels=CLASSES, seen=seen, force=True)
+
+    return make
+
+
+def rewritten(folder, name, change):
+    """The map set with every clip changed by `change(clip, number)`."""
+    whole = load_maps(folder)
+    clips = [change(clip, number) for number, clip in enumerate(whole.clips)]
+    return save_maps(folder.parent / name, np.array(whole.maps), clips, recipe={}).folder
+
+
+def test_people_that_the_weights_have_seen_are_refused_by_name(make_maps, weights_that_saw, call):
+    weights = weights_that_saw(Seen(frozenset({"casme2/0", "samm/01", "smic/02"})))
+    with pytest.raises(LeakError) as error:
+        call(make_maps(), zero_shot=True, weights=weights)
+    assert "these weights have seen: 2 people (casme2/00, samm/01)" in error.value.problem
+    assert "evaluate on other people" in error.value.fix and "--allow-seen" in error.value.fix
+
+
+def test_maps_that_the_weights_have_seen_are_refused_under_any_name(make_maps, weights_that_saw, call):
+    maps = make_maps()
+    weights = weights_that_saw(Seen(maps=frozenset(map_hashes(load_maps(maps).maps[:2]).tolist())))
+    other = rewritten(maps, "renamed", lambda clip, number: replace(clip, subject=f"new{clip.subject}"))
+    with pytest.raises(
+        LeakError, match=r"these weights have seen: 2 maps \(casme2/new00/clip_0, casme2/new00/clip_1\)"
+    ):
+        call(other, zero_shot=True, weights=weights)
+
+
+def test_a_start_that_has_seen_a_held_out_person_is_refused(make_maps, weights_that_saw, call, quick):
+    weights = weights_that_saw(Seen(frozenset({"samm/03"})))
+    with pytest.raises(LeakError, match=r"training.start has seen: 1 person \(samm/03\)"):
+        call(make_maps(), changes=(*quick, f'training.start="{weights}"'))
+
+
+def test_weights_without_a_record_are_noted(make_maps, weights_that_saw, call):
+    with pytest.warns(EpirWarning, match="it is not known whom these weights have seen"):
+        call(make_maps(), zero_shot=True, weights=weights_that_saw(None))
+
+
+def test_allow_seen_goes_on_and_nothing_says_strict(make_maps, weights_that_saw, call, tmp_path):
+    weights = weights_that_saw(Seen(frozenset({"casme2/00"})))
+    with pytest.warns(EpirWarning, match="marked as seen in training"):
+        run = call(make_maps(), zero_shot=True, weights=weights, allow_seen=True)
+    scores = json.loads((run.folder / "scores.json").read_text())
+    assert scores["evaluation"] == SEEN and "seen_in_training" in scores
+    assert '"strict"' not in (run.folder / "scores.json").read_text()
+    assert "best_epoch" not in scores  # nothing was trained
+    assert (run.folder / "predictions.csv").read_text().startswith("corpus,subject,clip,truth,seen_in_training,")
+    table = score_table([run]).text()
+    assert SEEN in table and "strict" not in table
+
+    from epir.reports.page import report
+
+    page = report(run.folder).read_text()
+    assert f">{SEEN}<" in page and "1 person (casme2/00)" in page and ">strict<" not in page.split('id="glossary"')[0]
+
+
+def test_allow_seen_without_overlap_stays_strict(make_maps, weights_that_saw, call):
+    run = call(make_maps(), zero_shot=True, weights=weights_that_saw(Seen(frozenset({"smic/9"}))), allow_seen=True)
+    assert "strict" in run.scores and not run.experiment.seen_in_training
+
+
+def test_every_clip_copied_under_a_second_subject_is_refused(make_maps, call, tmp_path):
+    whole = load_maps(make_maps())
+    copies = [replace(clip, subject=f"copy of {clip.subject}") for clip in whole.clips]
+    maps = np.concatenate([whole.maps, whole.maps])
+    folder = save_maps(tmp_path / "twice", maps, [*whole.clips, *copies], recipe={}).folder
+    with pytest.raises(LeakError, match=r"in two folds: 24 copies .*equal maps.*\n  fix: keep one of the copies"):
+        call(folder, folds="loso")
+    near = maps + np.concatenate(
+        [np.zeros_like(whole.maps), 0.05 * np.random.default_rng(1).normal(size=whole.maps.shape)]
+    )
+    noisy = save_maps(tmp_path / "noisy", near.astype(np.float32), [*whole.clips, *copies], recipe={}).folder
+    with pytest.raises(LeakError, match=r"in two folds: 24 copies .*correlation of 0\.99"):
+        call(noisy, folds="loso")
+
+
+def test_two_spellings_of_one_person_are_refused_and_a_person_column_tells_them_apart(make_maps, call):
+    maps = make_maps(corpora=("mine",))
+    spelt = rewritten(
+        maps,
+        "spelt",
+        lambda clip, number: replace(clip, subject={"00": "Anna", "01": "anna "}.get(clip.subject, clip.subject)),
+    )
+    with pytest.raises(LeakError, match=r"in two folds: probably one person: 'mine/Anna' = 'mine/anna '"):
+        call(spelt, folds="loso")
+    apart = rewritten(
+        spelt,
+        "apart",
+        lambda clip, number: replace(clip, extra={"person": {"Anna": "A", "anna ": "B"}.get(clip.subject, "")}),
+    )
+    assert call(apart, folds="loso").scores["people"] == 4
+
+
+def test_a_person_column_joins_subjects_of_two_corpora_in_one_fold(make_maps, call):
+    maps = make_maps()  # casme2/00, samm/01, casme2/02, samm/03: equal numbers elsewhere are different people
+    one = {"casme2/00": "anna", "samm/01": "anna"}
+    joined = rewritten(
+        maps,
+        "joined",
+        lambda clip, number: replace(clip, extra={"person": one.get(f"{clip.corpus}/{clip.subject}", "")}),
+    )
+    run = call(joined, folds="loso")
+    assert sorted(fold.fold for fold in run.folds) == ["anna", "casme2/02", "samm/03"]
+    assert run.scores["people"] == 3
+    assert {clip.corpus for fold in run.folds if fold.fold == "anna" for clip in fold.clips} == {"casme2", "samm"}
+
+
+def test_a_run_holds_no_path_of_this_machine(make_maps, weights_that_saw, call, quick, tmp_path):
+    weights = weights_that_saw(Seen(frozenset({"smic/9"})))
+    run = call(make_maps(), changes=(*quick, f'training.start="{weights}"'))
+    for path in run.folder.rglob("*"):
+        if path.is_file():
+            assert str(tmp_path).encode() not in path.read_bytes(), path
+    assert run.experiment.training.start.name == "model"
+
+    from epir.reports.page import report
+
+    assert str(tmp_path) not in report(run.folder).read_text()
