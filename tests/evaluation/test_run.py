@@ -193,7 +193,10 @@ def test_errors_of_a_fold_name_what_is_wrong(make_maps, tmp_path):
         ({"training": "scrach"}, f"did you mean '{SCRATCH}'"),
         ({"changes": ["epochs=3"]}, "there is no setting 'epochs'\n  fix: did you mean training.epochs"),
         ({"weights": "model"}, "--weights needs --zero-shot\n  fix: to train from weights use --set training.start"),
-        ({"zero_shot": True, "seeds": 2}, "--zero-shot does not train\n  fix: leave out --set, --training, --nested and --seeds"),
+        (
+            {"zero_shot": True, "seeds": 2},
+            "--zero-shot does not train\n  fix: leave out --set, --training, --nested and --seeds",
+        ),
         ({"protocol": "cd"}, "there is no protocol 'cd'\n  fix: did you mean 'cde'"),
     ],
 )

@@ -193,7 +193,9 @@ def test_a_name_on_the_hub_is_downloaded(folder, monkeypatch):
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
     assert isinstance(Network.from_pretrained("someone/epir"), Epir)
-    assert asked == [("someone/epir", ["README.md", "config.json", "model.safetensors", "seen.json", "seen.npy"])]  # no pickle, no code
+    assert asked == [
+        ("someone/epir", ["README.md", "config.json", "model.safetensors", "seen.json", "seen.npy"])
+    ]  # no pickle, no code
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,9 @@ def test_every_table_that_the_maps_allow_is_made_and_the_others_say_why_not(foun
     made, page, _ = found
     assert [table.name for table in paper_tables(made)] == ["table-1-cde", "table-4-cde"]
     assert made.missing["sde-casme3"] == "no clip is of casme3"
-    assert "labelled 'negative', which the protocol sde-casme2 does not know" in made.missing["sde-casme2"]  # it has the composite's labels only
+    assert (
+        "labelled 'negative', which the protocol sde-casme2 does not know" in made.missing["sde-casme2"]
+    )  # it has the composite's labels only
     text = page.read_text()
     assert "Not made: sde-casme3 (Table 2): no clip is of casme3." in text and "A quick look" in text
 
