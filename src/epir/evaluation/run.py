@@ -67,8 +67,8 @@ def evaluate(
         clips = gather(sets, protocol)
         notes: tuple[str, ...] = ()
         if zero_shot:
-            folder = find_folder(weights).resolve()
-            experiment = _zero_shot_experiment(clips, folder)
+            folder: Path | None = find_folder(weights).resolve()
+            experiment = _zero_shot_experiment(clips, find_folder(weights).resolve())
         else:
             settings = resolve_settings(
                 model, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
