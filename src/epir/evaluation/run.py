@@ -79,11 +79,12 @@ def evaluate(
             changes = _learning_units(model, training, changes, zero_shot=zero_shot)
         notes: tuple[str, ...] = ()
         if zero_shot:
-            folder = find_folder(weights).resolve()
-            _refuse_other_model(named, folder)
-            experiment = _zero_shot_experiment(clips, folder)
+            chosen = find_folder(weights).resolve()
+            folder: Path | None = chosen
+            _refuse_other_model(named, chosen)
+            experiment = _zero_shot_experiment(clips, chosen)
             if target == "units":
-                _refuse_without_head(folder)
+                _refuse_without_head(chosen)
         else:
             settings = resolve_settings(
                 model, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size

@@ -90,7 +90,7 @@ metrics:
 
 def _calibration(notes: Mapping[str, Any]) -> str:
     """The section on what scores mean; that of real people first, where the temperature comes from them."""
-    own = notes["calibration"]
+    own, label = notes["calibration"], notes.get("evaluation", "strict")
     real = notes.get("real_people")
     fitted = f"{own['temperature']:g}"
     about = f"Temperature {fitted}, fitted on the held-out people"
@@ -101,7 +101,7 @@ def _calibration(notes: Mapping[str, Any]) -> str:
 {_number(own["error_before"])} without a temperature, {_number(own["error_after"])} with one (each \
 {"fold" if "folds" in own else "half of them"} under the temperature that fits the others). Answers whose \
 best score is below {own["threshold"]:g} are given as `uncertain`: {_share(own["answered"])} of the \
-held-out clips get an answer, and {_share(own["right"])} of these answers are right ({notes.get("evaluation", "strict")}).
+held-out clips get an answer, and {_share(own["right"])} of these answers are right ({label}).
 """
 
 
