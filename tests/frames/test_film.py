@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from epir.core.errors import FrameError
+from epir.core.errors import FrameError, MachineError
 from epir.frames.film import write_film
 from epir.frames.reader import open_frames
 
@@ -38,3 +38,10 @@ def test_what_cannot_be_written_is_told(tmp_path):
         write_film(tmp_path / "film.gif", ramp(3), 50)
     with pytest.raises(FrameError, match="there are no frames to write\n  fix: give at least one"):
         write_film(tmp_path / "film.mp4", [], 50)
+
+
+def test_a_full_disk_is_not_the_fault_of_the_frames(full_disk):
+    noise = np.random.default_rng(0).integers(0, 256, (30, 128, 128, 3), dtype=np.uint8)
+    with pytest.raises(MachineError, match=r"film.mp4: the disk is full\n  fix: free disk space"):
+        write_film(full_disk / "film.mp4", noise, 30.0)
+    assert list(full_disk.iterdir()) == []

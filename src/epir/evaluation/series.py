@@ -172,7 +172,7 @@ def _evaluate_each(
         raise RunError(f"{out} is a run of one model", fix="choose another folder with --out")
     check_place(real(out) / "table.csv")
     for variant in variants:
-        check_run_folder(out / _folder(variant.name))
+        check_run_folder(out / folder_name(variant.name))
     with locked(real(out) / "table.csv"):
         return _evaluate_all(evaluate_one, variants, published_for, out)
 

@@ -47,8 +47,9 @@ def write_film(path: Path, frames: Iterable[np.ndarray], fps: float, *, exact: b
                     raise FrameError("there are no frames to write", fix="give at least one")
                 container.mux(stream.encode(None))
         except av.FFmpegError as error:
-            if isinstance(error, OSError) and is_machine_fault(error):
-                raise machine_fault(error, path) from None
+            fault = OSError(error.errno, error.strerror, str(path))
+            if is_machine_fault(fault):
+                raise machine_fault(fault) from None
             raise FrameError(
                 f"{path} cannot be written as a video: {error.strerror}",
                 fix="check that the folder can be written to, and that the frames are at least 16 px wide and high",
