@@ -15,6 +15,7 @@ from epir.spotting.measure import HEAD, Sample
 from epir.spotting.regions import REGIONS
 from epir.spotting.settings import SpottingSettings
 from epir.spotting.spotter import AHEAD, BLOCK, Spotter, resampled, spot
+from epir.spotting.timeline import MACRO
 from epir.synthetic.behaviour import BehavingFace, plan_scene
 from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.portrait import draw_portrait
@@ -77,11 +78,39 @@ def test_a_turn_of_the_head_is_no_movement(film):
     assert spot(shown, fps=shown.fps).movements == ()
 
 
-def test_a_lasting_smile_is_none(film):
-    shown = film(3.0, fps=30, events=[("smile", 12, 40, 75)])
+def test_a_lasting_smile_is_a_macro_expression_and_a_brief_one_is_not(film):
+    shown = film(5.0, fps=30, events=[("smile", 30, 52, 84), ("brows", 115, 120, 127)])
     timeline = spot(shown, fps=shown.fps)
+    (macro,) = timeline.macros
+    assert (macro.kind, macro.reason) == (MACRO, "too long")
+    assert abs(macro.apex - 52) <= 4
+    assert abs(macro.onset - 30) <= 8
+    assert abs(macro.offset - 84) <= 8
+    assert [each.region for each in timeline.movements] == ["brows"]
+
+
+def test_a_smile_that_stays_is_no_macro_expression(film):
+    shown = film(6.0, fps=15, events=[("smile", 20, 30, 400)])
+    timeline = spot(shown, fps=shown.fps)
+    assert timeline.macros == timeline.movements == ()
+
+
+def test_a_macro_expression_is_found_across_the_blocks_of_a_long_video():
+    """The same whether the video is judged in blocks or the movement lies anywhere in them."""
+    rows, columns = np.mgrid[0:SIZE, 0:SIZE].astype(np.float32)
+    ground = cv2.GaussianBlur(np.random.default_rng(0).uniform(0, 255, (SIZE, SIZE)).astype(np.float32), (0, 0), 1.5)
+    ground = (ground - ground.min()) / np.ptp(ground) * 255
+    brows = np.exp(-((columns - 0.3 * SIZE) ** 2 + (rows - 0.1 * SIZE) ** 2) / (2 * 7.0**2))
+    spotter = Spotter(SpottingSettings(), 15.0)
+    for number in range(240):
+        lift = 0.9 * sum(np.exp(-(((number - apex) / 9.0) ** 2)) for apex in (60, 135, 190))
+        face = cv2.remap(ground, columns, (rows + lift * brows).astype(np.float32), cv2.INTER_LINEAR).astype(np.uint8)
+        spotter.push(tracked(number, 15.0, face))
+    spotter.close()
+    timeline = spotter.timeline()
+    assert [each.apex for each in timeline.macros] == pytest.approx([60, 135, 190], abs=4)
+    assert {each.region for each in timeline.macros} == {"brows"}
     assert timeline.movements == ()
-    assert timeline.others
 
 
 @pytest.mark.parametrize("behaviour", ["talk", "chew", "blink", "nod", "scratch", "laugh", "look"])

@@ -9,6 +9,7 @@ Axes: n instants, C channels, R regions, D durations, w instants of a window
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,9 @@ FLOOR = 0.0003  # of the face's width: what noise of the camera leaves
 LEAST = 0.0008  # of the face's width: weaker bumps are not looked at
 STANDS_OUT = 2.5  # amplitude against the rest from which a bump is a candidate
 APART = 0.2  # seconds between two candidates of one group
+AFTERWARDS = 0.2  # seconds before the onset and after the offset that are compared
+LASTING = (0.7, 1.0, 1.4, 2.0, 2.8, 3.8)  # the same for expressions that last longer
+LASTING_APART = 0.6
 FOOT = 0.2  # of the peak: here the flanks are still above the noise
 # A rise like sin^2 passes FOOT after this share of its way: onset and offset lie beyond the foot by that much.
 REACHED = math.asin(math.sqrt(FOOT)) / (math.pi / 2)
@@ -46,6 +50,7 @@ class Candidate:
     head_rest: np.ndarray  # (M,)
     mismatch: float  # of the face during the bump, against that of its surroundings
     step: float  # log of the error of the bump by that of a lasting change: above 0 the skin does not come back
+    left: float = 0.0  # of the way: how far after the offset the skin is from where it was before the onset
 
     @property
     def lengths(self) -> np.ndarray:
@@ -78,28 +83,38 @@ def fit_bumps(values: np.ndarray, rate: float, duration: float) -> tuple[np.ndar
     return parts[..., 2] / math.sqrt(power), deviation
 
 
-def find_candidates(skin: np.ndarray, head: np.ndarray, mismatch: np.ndarray, rate: float) -> list[Candidate]:
-    """The candidates in skin (n, R, 2), head (n, M) and mismatch (n,) at `rate` instants a second, by time."""
+def find_candidates(
+    skin: np.ndarray,
+    head: np.ndarray,
+    mismatch: np.ndarray,
+    rate: float,
+    lengths: Sequence[float] = DURATIONS,
+    apart: float = APART,
+) -> list[Candidate]:
+    """The candidates in skin (n, R, 2), head (n, M) and mismatch (n,) at `rate` instants a second, by time.
+
+    `lengths` are the durations that are tried, in seconds, and `apart` the least time between two of one group.
+    """
     count = len(skin)
     if count < 3:
         return []
     flat = skin.reshape(count, -1).astype(np.float64)
     flat = flat - flat.mean(axis=0)
     amplitudes, rests = [], []
-    durations = [each for each in DURATIONS if each * rate >= 3]
+    durations = [each for each in lengths if each * rate >= 3]
     for duration in durations:
         amplitude, rest = fit_bumps(flat, rate, duration)
         amplitudes.append(np.hypot(*np.moveaxis(amplitude.reshape(count, -1, 2), -1, 0)))
         rests.append(np.sqrt((rest.reshape(count, -1, 2) ** 2).mean(axis=-1)))
     if not durations:
         return []
-    lengths, rest = np.array(amplitudes), np.array(rests)  # (D, n, R)
-    clear = np.where(lengths > LEAST, lengths / (rest + FLOOR), 0.0)
+    amplitude, rest = np.array(amplitudes), np.array(rests)  # (D, n, R)
+    clear = np.where(amplitude > LEAST, amplitude / (rest + FLOOR), 0.0)
     found = []
     for group in GROUPS:
         own = clear[..., members(group)]  # (D, n, regions of the group)
         best = own.max(axis=(0, 2))  # (n,)
-        for apex in separate_peaks(best, STANDS_OUT, max(1, round(APART * rate))):
+        for apex in separate_peaks(best, STANDS_OUT, max(1, round(apart * rate))):
             which, region = np.unravel_index(int(own[:, apex].argmax()), own[:, apex].shape)
             place = int(members(group)[region])
             made = _describe(flat, head, mismatch, rate, apex, durations[which], group, place, float(best[apex]))
@@ -153,6 +168,7 @@ def _describe(
         head_rest=head_rest,
         mismatch=float(mismatch[edges[0] : edges[2] + 1].max() + 0.5) / float(np.median(mismatch[far]) + 0.5),
         step=_step(flat[near, channels], rate, near, apex, duration),
+        left=_left(flat[:, channels] @ direction, edges, max(1, round(AFTERWARDS * rate))),
     )
 
 
@@ -185,6 +201,12 @@ def _step(values: np.ndarray, rate: float, window: slice, apex: int, duration: f
     changes = np.arange(-0.5, 0.61, 0.1) * duration
     lasting = min(error(np.clip((times - change) / 0.08 + 0.5, 0, 1)) for change in changes)
     return math.log(error(bump(times, duration)) / lasting)
+
+
+def _left(course: np.ndarray, edges: tuple[int, int, int], around: int) -> float:
+    onset, apex, offset = edges
+    before, after = course[max(onset - around, 0) : onset + 1].mean(), course[offset : offset + around + 1].mean()
+    return float(abs(after - before) / max(course[apex] - min(before, after), 1e-9))
 
 
 def find_edges(course: np.ndarray, near: int, reach: int) -> tuple[int, int, int] | None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from epir.spotting.candidates import FLOOR, Candidate
 from epir.spotting.regions import EYES, GROUPS, MOUTH, members, named
-from epir.spotting.settings import SpottingSettings
+from epir.spotting.settings import LONGEST_MACRO, SpottingSettings
 
 LARGEST = 0.018  # of the face's width, as the mean over a region: about 2.5 % at the strongest point
 FAR = 0.03  # of the face's width: the head comes and goes by more
@@ -29,6 +29,9 @@ STAYS = 0.0  # of `Candidate.step`: above it a lasting change explains the cours
 RHYTHM = 4.5  # of `Candidate.isolated`: a mouth that stands out less goes on moving
 MURMUR = 0.0015  # of the face's width: a mouth that moves more besides is speaking
 OPENING = 0.004  # of the face's width: lids that go up by less only follow the eyes
+CLEAR_MACRO = 4.0  # of `Candidate.stands_out`, for an expression that lasts
+LEFT = 0.5  # of `Candidate.left`: what lasts must come back by half at least
+LEAST_MACRO = 0.003  # of the face's width: an expression that lasts goes farther
 TOGETHER = {  # groups that move as one: none of them may go too far
     "brows": ("brows",),
     EYES: (EYES, "brows"),
@@ -135,6 +138,20 @@ def rule(candidate: Candidate, blinks: Sequence[Candidate], rate: float, setting
     if duration < settings.shortest - 1 / rate:
         return "too short"
     return ""
+
+
+def is_macro(candidate: Candidate, rate: float, settings: SpottingSettings) -> bool:
+    """Whether the skin of one place clearly rises and comes back, and takes too long for a micro-expression."""
+    duration = (candidate.offset - candidate.onset) / rate
+    return (
+        settings.longest < duration <= LONGEST_MACRO
+        and candidate.stands_out >= CLEAR_MACRO
+        and float(candidate.lengths[candidate.strongest]) >= LEAST_MACRO
+        and candidate.group != EYES
+        and candidate.left <= LEFT
+        and float(np.abs(candidate.head).max()) <= FAR
+        and candidate.mismatch <= COVERED
+    )
 
 
 def _likeness(candidate: Candidate) -> str:

@@ -18,15 +18,17 @@ from epir.faces.settings import TrackingSettings
 from epir.faces.tracking import FaceTracker, TrackedFace
 from epir.frames.reader import Frame
 from epir.spotting import decision
-from epir.spotting.candidates import FLOOR, LEAST, Candidate, find_candidates
+from epir.spotting.candidates import FLOOR, LASTING, LASTING_APART, LEAST, Candidate, find_candidates
 from epir.spotting.measure import FaceMeasure, Sample
 from epir.spotting.regions import EYES, GROUPS, REGIONS, members, named
 from epir.spotting.settings import SpottingSettings
-from epir.spotting.timeline import MICRO_EXPRESSION, Movement, Timeline
+from epir.spotting.timeline import MACRO, MICRO_EXPRESSION, Movement, Timeline
 
 FASTEST = 100.0  # instants a second at which movements are looked for; faster cameras are averaged
 BLOCK = 2.0  # seconds that are judged at once
 AHEAD, BEHIND = 2.0, 3.0  # seconds after and before a block that are looked at
+LATER = 2.0  # seconds: so much later expressions that last are judged
+SLOWEST = 15.0  # instants a second at which these are looked for
 GAP = 0.15  # seconds without a face that break a run
 NEAR = 0.3  # of the face: a new crop that lies farther away is another face
 OTHER_SIZE = 1.33
@@ -59,6 +61,7 @@ class Spotter:
         self._runs: dict[int, Run] = {}  # by track
         self._movements: list[Movement] = []
         self._others: list[Movement] = []
+        self._macros: list[Movement] = []
         self._stamps: list[tuple[int, float]] = []
         self._motion: list[np.ndarray] = []  # (n, G + 2) of each block: groups, lids, head
         self._crops: dict[tuple[int, int], Crop] = {}
@@ -103,7 +106,7 @@ class Spotter:
             lids=motion[:, -2],
             head=motion[:, -1],
             movements=tuple(self._movements),
-            others=tuple(self._others),
+            others=_by_time(self._others, self._macros),
             crops=tuple(self._crops.values()),
             faces=faces,
             frames=frames or len(stamps),
@@ -117,26 +120,42 @@ class Spotter:
             return []
         until = np.inf if ended else run.judged + BLOCK
         times = np.array([each.seconds for each in run.samples])
-        skin, head, mismatch = resampled(run.samples, self.rate)
+        first = int(np.searchsorted(times, run.judged - BEHIND))
+        near = Run(run.measure, run.samples[first:], run.faces[first:], run.judged, run.from_start and not first)
+        skin, head, mismatch = resampled(near.samples, self.rate)
         found = find_candidates(skin, head, mismatch, self.rate)
-        low = 0 if run.from_start else EDGE * self.rate
+        low = 0 if near.from_start else EDGE * self.rate
         high = len(skin) - 1 - (0 if at_end or not ended else EDGE * self.rate)
         found = [each for each in found if each.onset >= low and each.offset <= high]
         blinks = [each for each in found if decision.is_blink(each)]
-        inside = [each for each in found if run.judged <= times[0] + each.apex / self.rate < until]
-        verdicts = [(each, decision.judge(each, blinks, self.rate, self.settings)) for each in inside]
-        made = [movement for each, verdict in verdicts if (movement := _movement(run, times, each, verdict, self.rate))]
-        chosen = _apart([each for each in made if not each.reason], self._movements)
-        rejected = _apart([each for each in made if each.reason], [*chosen, *self._others[-3:]])
+        inside = [each for each in found if run.judged <= times[first] + each.apex / self.rate < until]
+        made = [self._decide(near, each, blinks) for each in inside]
+        known = [each for each in made if each is not None]
+        chosen = _apart([each for each in known if not each.reason], self._movements)
+        rejected = _apart([each for each in known if each.reason], [*chosen, *self._others[-3:]])
         self._movements += chosen
         self._others += rejected
-        self._keep_motion(run, times, skin, head, until)
+        self._macros += self._lasting(run, until)
+        self._keep_motion(near, times[first:], skin, head, until)
         run.judged = min(until, float(times[-1]) + 1 / self.fps)
-        first = int(np.searchsorted(times, run.judged - BEHIND))
+        first = int(np.searchsorted(times, run.judged - LATER - BEHIND))
         del run.samples[:first], run.faces[:first]
         if first:
             run.from_start = False
         return chosen
+
+    def _decide(self, run: Run, found: Candidate, blinks: list[Candidate]) -> Movement | None:
+        verdict = decision.judge(found, blinks, self.rate, self.settings)
+        return _movement(run, found, verdict.reason or MICRO_EXPRESSION, verdict.probability, self.rate)
+
+    def _lasting(self, run: Run, until: float) -> list[Movement]:
+        """The macro-expressions of a block that is `LATER` seconds back."""
+        rate, start = min(self.rate, SLOWEST), run.samples[0].seconds
+        found = find_candidates(*resampled(run.samples, rate), rate, LASTING, LASTING_APART)
+        macros = [each for each in found if decision.is_macro(each, rate, self.settings)]
+        inside = [each for each in macros if run.judged - LATER <= start + each.apex / rate < until - LATER]
+        made = [_movement(run, each, MACRO, 0.0, rate) for each in inside]
+        return _apart([each for each in made if each is not None], [*self._movements, *self._macros[-3:]])
 
     def _keep_motion(self, run: Run, times: np.ndarray, skin: np.ndarray, head: np.ndarray, until: float) -> None:
         """A few numbers for every frame of the block that was judged."""
@@ -214,8 +233,9 @@ def _goes_on(run: Run, tracked: TrackedFace, fps: float) -> bool:
     )
 
 
-def _movement(run: Run, times: np.ndarray, found: Candidate, verdict: decision.Verdict, rate: float) -> Movement | None:
+def _movement(run: Run, found: Candidate, kind: str, probability: float, rate: float) -> Movement | None:
     """The candidate in frame numbers; None where its frames are too few."""
+    times = np.array([each.seconds for each in run.samples])
     onset, apex, offset = (
         int(np.abs(times - (times[0] + place / rate)).argmin()) for place in (found.onset, found.apex, found.offset)
     )
@@ -234,11 +254,11 @@ def _movement(run: Run, times: np.ndarray, found: Candidate, verdict: decision.V
         offset=numbers[2],
         strength=float(lengths[_where(found)]),
         region=region.group,
-        kind=verdict.reason or MICRO_EXPRESSION,
+        kind=kind,
         head=float(np.abs(found.head).max()),
         crop=crop,
         side="both" if both else region.side,
-        probability=verdict.probability,
+        probability=probability,
         seconds=(float(times[onset]), float(times[apex]), float(times[offset])),
         track=track,
         segment=segment,
@@ -261,3 +281,14 @@ def _apart(found: list[Movement], known: list[Movement]) -> list[Movement]:
         if not any(each.onset <= other.offset and other.onset <= each.offset for other in taken):
             kept.append(each)
     return sorted(kept, key=lambda movement: movement.apex)
+
+
+def _by_time(others: list[Movement], macros: list[Movement]) -> tuple[Movement, ...]:
+    """What was rejected and what lasts, without the pieces of what lasts: its rise, its return, its tremble."""
+    pieces = ("too long", "return of an expression", "unclear")
+    kept = [
+        each
+        for each in others
+        if each.kind not in pieces or not any(whole.onset <= each.apex <= whole.offset for whole in macros)
+    ]
+    return tuple(sorted([*kept, *macros], key=lambda movement: movement.onset))

@@ -11,6 +11,7 @@ from epir.faces.align import Crop
 from epir.spotting.regions import GROUPS
 
 MICRO_EXPRESSION = "micro-expression"
+MACRO = "macro"  # an expression that lasts longer, and comes back
 REASONS = (
     "blink",
     "head",
@@ -34,7 +35,7 @@ class Movement:
     offset: int
     strength: float  # displacement at the apex, mean over the region, as a share of the face's width
     region: str  # where it stands out most
-    kind: str = MICRO_EXPRESSION  # or one of `REASONS`
+    kind: str = MICRO_EXPRESSION  # or MACRO, or one of `REASONS`
     head: float = 0.0  # how far the head comes and goes with it, as a share of the face's width
     crop: Crop | None = None
     side: str = "middle"  # left or right of the picture, both, or middle
@@ -45,8 +46,8 @@ class Movement:
 
     @property
     def reason(self) -> str:
-        """Why it was rejected; empty for a micro-expression."""
-        return "" if self.kind == MICRO_EXPRESSION else self.kind
+        """Why it is no micro-expression; empty for one."""
+        return {MICRO_EXPRESSION: "", MACRO: "too long"}.get(self.kind, self.kind)
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Timeline:
     lids: np.ndarray  # (n,) float32: motion of the upper lids downwards
     head: np.ndarray  # (n,) float32: how far the head is from its rest
     movements: tuple[Movement, ...]  # the micro-expressions
-    others: tuple[Movement, ...] = ()  # what was rejected; `kind` says why
+    others: tuple[Movement, ...] = ()  # what was rejected, and macro-expressions; `kind` says which
     crops: tuple[Crop, ...] = ()
     faces: int = 1  # the most that were seen at once
     frames: int = 0  # of the video, also those without a face
@@ -72,3 +73,8 @@ class Timeline:
     def seconds(self) -> float:
         """The length of the video."""
         return self.frames / self.fps
+
+    @property
+    def macros(self) -> tuple[Movement, ...]:
+        """The expressions of half a second to four seconds."""
+        return tuple(each for each in self.others if each.kind == MACRO)
