@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from epir.bench.rejector import chances, collect, examples, learn, measure
+from epir.bench.rejector import chances, collect, draw_patterns, examples, learn, measure
 from epir.core.errors import ConfigError
 from epir.spotting.measure import HEAD
 from epir.spotting.regions import REGIONS, named
@@ -42,3 +42,11 @@ def test_a_folder_of_the_user_is_left_alone(tmp_path):
     with pytest.raises(ConfigError, match=r"holds something else than scenes\n  fix: name a new folder"):
         measure(inputs=[str(tmp_path)])
     assert (tmp_path / "rejector.json").read_text() == "mine"
+
+
+def test_patterns_have_length_one_and_differ():
+    made = draw_patterns(6)
+    assert made.shape == (6, len(REGIONS), 2)
+    assert (made**2).sum(axis=(1, 2)) == pytest.approx(np.ones(6))
+    flat = made.reshape(6, -1)
+    assert (flat @ flat.T - np.eye(6)).max() < 0.999

@@ -2,6 +2,7 @@ import pytest
 
 from epir.bench.injection import Injection
 from epir.bench.spotting import Tally, compare, compare_injections, measure, overlap
+from epir.core.errors import ConfigError
 from epir.core.records import Clip
 from epir.spotting.timeline import Movement as Found
 from epir.synthetic.clip import Course
@@ -56,6 +57,14 @@ def test_one_movement_found_counts_for_one_injection_only():
     tally = Tally()
     compare_injections(plan, [movement(10, 14, 20)], 25.0, tally)
     assert (tally.truths, tally.hits) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"), [("amplitudes=[0.5]", "shares of the face"), ("rates=[2]", "frames a sec")]
+)
+def test_impossible_choices_are_refused(change, words):
+    with pytest.raises(ConfigError, match=rf"cannot be .*\n  fix: give {words}"):
+        measure(changes=[change])
 
 
 @pytest.mark.slow

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from epir.spotting.candidates import Candidate
-from epir.spotting.decision import features, is_blink, judge, probability, weights
+from epir.spotting.decision import features, is_blink, is_macro, judge, match, patterns, probability, weights
 from epir.spotting.measure import HEAD
 from epir.spotting.regions import REGIONS, members, named
 from epir.spotting.settings import SpottingSettings
 from epir.spotting.timeline import REASONS
 
 RATE = 50.0
+RESTLESS = np.full(len(REGIONS), 0.003)
 
 
 def candidate(region="inner brow", amplitude=0.006, down=-1.0, others=None, **changes):
@@ -51,16 +52,16 @@ def test_a_clear_small_brief_movement_is_a_micro_expression(region):
     [
         (candidate(amplitude=0.03), "too large"),
         (candidate("cheek", others={"lip corner": -0.03}), "too large"),
-        (candidate(offset=160), "too long"),
+        (candidate(offset=140, foot=0.9), "too long"),
         (candidate(head=np.full(len(HEAD), 0.05)), "head"),
         (candidate(head_rest=np.full(len(HEAD), 0.05)), "head"),
         (candidate(mismatch=8.0), "occlusion"),
-        (candidate("lower lip", isolated=2.0), "speech"),
-        (candidate("lip corner", rest=np.full(len(REGIONS), 0.003)), "speech"),
+        (candidate("lower lip", isolated=1.5), "speech"),
+        (candidate("lip corner", rest=RESTLESS, stands_out=4.0, isolated=2.2, left=0.6), "speech"),
         (candidate("upper lid", 0.006, down=1.0), "gaze"),
         (candidate("upper lid", 0.03, down=1.0), "blink"),
-        (candidate(step=3.0, stands_out=3.0, isolated=1.0), "return of an expression"),
-        (candidate(stands_out=2.6, isolated=0.5, rest=np.full(len(REGIONS), 0.003)), "unclear"),
+        (candidate(step=3.0, stands_out=3.0, isolated=1.0, left=1.0, rest=RESTLESS), "return of an expression"),
+        (candidate(stands_out=2.6, isolated=0.5, foot=0.55, rest=RESTLESS), "unclear"),
     ],
 )
 def test_everything_else_is_rejected_with_its_reason(found, reason):
@@ -96,11 +97,46 @@ def test_the_weights_are_those_of_the_measures():
         {"isolated": 3.0},
         {"step": 2.0},
         {"head": np.full(len(HEAD), 0.02)},
-        {"offset": 130},
+        {"foot": 0.6},
+        {"left": 1.0},
     ],
 )
 def test_what_speaks_against_a_candidate_lowers_its_probability(worse):
     assert probability(candidate(**worse), RATE) < probability(candidate(), RATE)
+
+
+def test_a_face_that_moves_as_in_an_expression_is_more_probable_than_one_that_does_not():
+    pattern = 0.006 * patterns()[0] / np.hypot(*np.moveaxis(patterns()[0], -1, 0)).max()
+    turned = np.stack([-pattern[:, 1], pattern[:, 0]], axis=1)
+    strongest = int(np.hypot(pattern[:, 0], pattern[:, 1]).argmax())
+    found = [candidate(amplitudes=each, strongest=strongest) for each in (pattern, turned)]
+    assert match(found[0], patterns())[1] == pytest.approx(1, abs=0.02)
+    assert match(found[1], patterns())[1] < 0.9
+    assert probability(found[0], RATE) > probability(found[1], RATE)
+
+
+def test_a_restless_region_hardly_counts_in_the_match():
+    pattern = patterns()[:1]
+    rest = np.full(len(REGIONS), 0.0003)
+    rest[members("lips and chin")] = 0.03
+    amplitudes = 0.006 * pattern[0]
+    amplitudes[members("lips and chin")] = 0.01
+    assert match(candidate(amplitudes=amplitudes, rest=rest), pattern)[1] > 0.95
+
+
+@pytest.mark.parametrize(
+    ("changes", "macro"),
+    [
+        ({}, True),
+        ({"left": 0.8}, False),
+        ({"stands_out": 3.0}, False),
+        ({"offset": 120}, False),
+        ({"offset": 400}, False),
+    ],
+)
+def test_a_macro_expression_lasts_stands_out_and_comes_back(changes, macro):
+    found = candidate(**{"offset": 170, "stands_out": 8.0, **changes})
+    assert is_macro(found, RATE, SpottingSettings()) is macro
 
 
 def test_a_brow_is_judged_whatever_the_chin_does():

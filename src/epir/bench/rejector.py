@@ -31,15 +31,18 @@ from epir.spotting.settings import SpottingSettings
 from epir.synthetic.behaviour import BEHAVIOURS, BehavingFace, Scene, plan_scene
 from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP, Canvas
 from epir.synthetic.drawing.portrait import draw_portrait
-from epir.synthetic.identity import draw_identity
+from epir.synthetic.expressions import draw_expression, emotions
+from epir.synthetic.identity import Geometry, draw_identity
+from epir.synthetic.movement import Movement, draw_movement
 
-SCENES, QUICK_SCENES = 160, 10
+SCENES, QUICK_SCENES = 144, 10
 MEASURES = ("recall", "precision", "mean_probability", "mean_truth")  # on scenes kept apart, at 0.5
 SECONDS = 9.0
 RATES = (25.0, 30.0, 30.0, 30.0, 60.0)
 MICRO = 0.5  # micro-expressions a second
 SIZE, MARGIN = 84, 14  # px
 TOO_LITTLE = 0.3  # of the greatest displacement: a region that moves less is not part of the expression
+PATTERNS = 90  # of expressions
 PENALTY = 3.0  # on the squared weights of standardised measures
 
 
@@ -105,16 +108,30 @@ def collect(path: Path, number: int) -> dict[str, np.ndarray]:
 
 def true_motion(scene: Scene) -> Iterator[np.ndarray]:
     """How far each region goes in each micro-expression of a scene, (R,), as a share of the face's width."""
+    first = len(scene.movements) - len(scene.shown)
+    for movement, amounts in zip(scene.movements[first:], scene.amounts[first:], strict=True):
+        yield np.hypot(*region_motion(movement).T) * amounts.max() / CROP_SIDE
+
+
+def region_motion(movement: Movement) -> np.ndarray:
+    """The displacement of each region, (R, 2), where the strongest point goes by 1."""
     x, y = centres()
     places = CROP_SIDE * (x.ravel() - 0.5), CROP_SIDE * y.ravel() + CROP_TOP
     cells = region_cells() / region_cells().sum(axis=1, keepdims=True)
-    first = len(scene.movements) - len(scene.shown)
-    for movement, amounts in zip(scene.movements[first:], scene.amounts[first:], strict=True):
-        field = movement.displacement(*(each.astype(np.float32)[None] for each in places))[0]
-        yield np.hypot(*(cells @ field).T) * amounts.max() / CROP_SIDE
+    return np.asarray(cells @ movement.displacement(*(each.astype(np.float32)[None] for each in places))[0])
 
 
-def examples(kept: dict[str, np.ndarray]) -> Iterator[tuple[dict[str, float], int]]:
+def draw_patterns(count: int = PATTERNS) -> np.ndarray:
+    """How the regions move in expressions of the three classes in turn, (P, R, 2), each of length 1."""
+    random, words, drawn = generator(0, "templates"), emotions(3), []
+    for number in range(count):
+        actions = draw_expression(3, words[number % len(words)], random).actions
+        drawn.append(region_motion(draw_movement(actions, Geometry(), random)))
+    made = np.array(drawn)
+    return made / np.sqrt((made**2).sum(axis=(1, 2), keepdims=True))
+
+
+def examples(kept: dict[str, np.ndarray], known: np.ndarray | None = None) -> Iterator[tuple[dict[str, float], int]]:
     """Measures of the candidates that no rule decides, with 1 for a micro-expression and 0 for anything else.
 
     A candidate that shares only its time with a micro-expression is neither.
@@ -130,9 +147,9 @@ def examples(kept: dict[str, np.ndarray]) -> Iterator[tuple[dict[str, float], in
         own, moved = each.lengths[each.strongest], kept["moved"][best] if hits else np.zeros(len(REGIONS))
         true = moved[each.strongest]
         if not hits or hits[best] < 0.1:
-            yield decision.features(each, rate), 0
+            yield decision.features(each, rate, known), 0
         elif hits[best] >= OVERLAP and true > TOO_LITTLE * moved.max() and own < 2 * true + 0.001:
-            yield decision.features(each, rate), 1
+            yield decision.features(each, rate, known), 1
 
 
 def learn(measures: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -150,11 +167,12 @@ def write_weights(folder: Path, path: Path, scenes: int = SCENES, progress: Prog
     """Make what is missing of the scenes, learn, and write the weights; gives measures on scenes kept apart."""
     progress = progress or Silent()
     folder.mkdir(parents=True, exist_ok=True)
+    known = draw_patterns()
     rows: list[tuple[dict[str, float], int, int]] = []
     progress.start("scenes", scenes)
     for number in range(scenes):
         kept = collect(folder / f"scene{number:04d}.npz", number)
-        rows += [(row, truth, number) for row, truth in examples(kept)]
+        rows += [(row, truth, number) for row, truth in examples(kept, known)]
         progress.advance()
     progress.finish()
     names = list(rows[0][0])
@@ -164,7 +182,10 @@ def write_weights(folder: Path, path: Path, scenes: int = SCENES, progress: Prog
     tried = chances(measures[apart], learn(measures[~apart], truth[~apart]))
     found = learn(measures, truth)
     kept_weights = {name: round(float(value), 5) for name, value in zip([*names, "constant"], found, strict=True)}
-    write_text(path, json.dumps({"scenes": scenes, "weights": kept_weights}, indent=1) + "\n")
+    drawn = [[round(float(value), 3) for value in each.ravel()] for each in known]
+    learnt = {"scenes": scenes, "weights": kept_weights}
+    lines = ",\n".join(f"  {json.dumps(each)}" for each in drawn)  # one pattern a line
+    write_text(path, f'{json.dumps(learnt, indent=1)[:-2]},\n "patterns": [\n{lines}\n ]\n}}\n')
     sure = tried >= 0.5
     return {
         "candidates": len(truth),

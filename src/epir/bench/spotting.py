@@ -5,7 +5,8 @@
 Without a video the face is a still, scikit-image's astronaut enlarged twice, at 30 and 100 frames a second. What is
 found in a video as it is counts as false: give videos without micro-expressions. With `--set corpus=synthetic` the
 inputs are folders of that corpus, whose annotation is compared with; clips whose `kind` is still, blinking or turning
-count alarms. `--set sensitivity=high` measures at another sensitivity.
+count alarms. `--set sensitivity=high` measures at another sensitivity, `--set amplitudes=[0.01]` only movements of 1 %
+of the face's width, `--set rates=[25,50]` the still at other rates.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +20,7 @@ import numpy as np
 from epir.bench.injection import Injection, compressed, inject, plan_injections, still_frames
 from epir.bench.ratio import Ratio
 from epir.core.config import override
-from epir.core.errors import FaceNotFound, MissingExtra
+from epir.core.errors import ConfigError, FaceNotFound, MissingExtra
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
 from epir.datasets.registry import load_corpus
@@ -47,6 +48,14 @@ class SpottingBench:
 
     corpus: str = ""  # the name of an annotated corpus, where the inputs are its folders
     sensitivity: Sensitivity = "normal"
+    amplitudes: tuple[float, ...] = AMPLITUDES
+    rates: tuple[float, ...] = STILL_RATES  # frames a second of the still
+
+    def __post_init__(self) -> None:
+        if not all(0 < each <= 0.1 for each in self.amplitudes):
+            raise ConfigError(f"amplitudes cannot be {self.amplitudes}", fix="give shares of the face, such as [0.01]")
+        if not all(10 <= each <= 500 for each in self.rates):
+            raise ConfigError(f"rates cannot be {self.rates}", fix="give frames a second from 10 to 500, such as [30]")
 
 
 @dataclass
@@ -107,17 +116,17 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
     lines = []
     with one_thread():
         if not inputs:
-            for fps in STILL_RATES:
+            for fps in chosen.rates:
                 count = round((STILL_SECONDS / 3 if quick else STILL_SECONDS) * fps)
                 sources = [(still_source(count), count, fps, f"astronaut {copy}") for copy in range(1 if quick else 2)]
-                lines += _injected(f"still, {fps:g} fps", sources, settings, recognizer)
+                lines += _injected(f"still, {fps:g} fps", sources, settings, recognizer, chosen.amplitudes)
             return lines
         sources = [video_source(Path(path)) for path in inputs]
         alarms = sum(len(_spot(source(), fps, settings)) for source, _, fps, _ in sources)
         minutes = sum(count / fps / 60 for _, count, fps, _ in sources)
         detail = f"{alarms} movements in {minutes:.2f} minutes of video as it is"
         lines.append(Ratio("alarms a minute", alarms / max(minutes, 1e-9), None, detail))
-        return lines + _injected("videos", sources, settings, recognizer)
+        return lines + _injected("videos", sources, settings, recognizer, chosen.amplitudes)
 
 
 def corpus_lines(corpus: str, root: str, settings: SpottingSettings) -> list[Ratio]:
@@ -139,16 +148,19 @@ def _injected(
     sources: Sequence[tuple[Source, int, float, str]],
     settings: SpottingSettings,
     recognizer: Recognizer,
+    amplitudes: Sequence[float],
 ) -> list[Ratio]:
     """Recall, precision, F1, apex error and classes right for each amplitude."""
     lines = []
-    for amplitude in AMPLITUDES:
+    for amplitude in amplitudes:
         tally = Tally()
         for source, count, fps, key in sources:
             plan = plan_injections(count, fps, amplitude, name=key)
-            frames = compressed(inject(source(), plan, find_crop_or_none), fps)
+            crops: list[Crop | None] = []
+            frames = compressed(inject(source(), plan, _noted(crops)), fps)
             kept: list[np.ndarray] = []
             found = _spot(_kept(frames, kept), fps, settings)
+            plan = [each for each, crop in zip(plan, crops, strict=False) if crop is not None]  # others never showed
             compare_injections(plan, found, fps, tally, lambda each, kept=kept: _class(recognizer, kept, each))  # type: ignore[misc]
         label = f"{name}, {100 * amplitude:g} %"
         apex = 1000 * float(np.median(tally.apex_seconds)) if tally.apex_seconds else float("nan")
@@ -207,6 +219,16 @@ def find_crop_or_none(frame: np.ndarray) -> Crop | None:
     """The crop of the face in a frame, if there is one."""
     face = find_face(frame)
     return face_crop(face) if face is not None else None
+
+
+def _noted(crops: list[Crop | None]) -> Callable[[np.ndarray], Crop | None]:
+    """Looks for the face, and writes down what it finds."""
+
+    def find(frame: np.ndarray) -> Crop | None:
+        crops.append(find_crop_or_none(frame))
+        return crops[-1]
+
+    return find
 
 
 def video_source(path: Path) -> tuple[Source, int, float, str]:

@@ -50,6 +50,7 @@ class Candidate:
     head_rest: np.ndarray  # (M,)
     mismatch: float  # of the face during the bump, against that of its surroundings
     step: float  # log of the error of the bump by that of a lasting change: above 0 the skin does not come back
+    foot: float = 0.0  # seconds from one foot to the other
     left: float = 0.0  # of the way: how far after the offset the skin is from where it was before the onset
 
     @property
@@ -150,9 +151,10 @@ def _describe(
     direction = amplitude[channels] / max(float(np.hypot(*amplitude[channels])), 1e-9)
     below = line[0, channels] + ((np.arange(len(flat)) - apex) / rate)[:, None] * line[1, channels]
     course = (flat[:, channels] - below) @ direction
-    edges = find_edges(course, apex, max(1, round(RISE * duration * rate)))
-    if edges is None:
+    feet = find_edges(course, apex, max(1, round(RISE * duration * rate)))
+    if feet is None:
         return None
+    edges = _between(feet, apex, duration * rate, len(flat))
     shown, rest, _ = _fit(flat, rate, apex, duration, far)
     head_shown, head_rest, _ = _fit(head.astype(np.float64), rate, apex, duration, near)
     rest = np.sqrt((rest.reshape(-1, 2) ** 2).mean(axis=1))
@@ -168,6 +170,7 @@ def _describe(
         head_rest=head_rest,
         mismatch=float(mismatch[edges[0] : edges[2] + 1].max() + 0.5) / float(np.median(mismatch[far]) + 0.5),
         step=_step(flat[near, channels], rate, near, apex, duration),
+        foot=(feet[2] - feet[0]) / rate,
         left=_left(flat[:, channels] @ direction, edges, max(1, round(AFTERWARDS * rate))),
     )
 
@@ -201,6 +204,13 @@ def _step(values: np.ndarray, rate: float, window: slice, apex: int, duration: f
     changes = np.arange(-0.5, 0.61, 0.1) * duration
     lasting = min(error(np.clip((times - change) / 0.08 + 0.5, 0, 1)) for change in changes)
     return math.log(error(bump(times, duration)) / lasting)
+
+
+def _between(feet: tuple[int, int, int], apex: int, length: float, count: int) -> tuple[int, int, int]:
+    """Onset, apex and offset halfway from the feet, which noise moves, to the bump, whose flanks are fixed."""
+    onset = round((feet[0] + apex - RISE * length) / 2)
+    offset = round((feet[2] + apex + (1 - RISE) * length) / 2)
+    return max(min(onset, feet[1] - 2), 0), feet[1], min(max(offset, feet[1] + 1), count - 1)
 
 
 def _left(course: np.ndarray, edges: tuple[int, int, int], around: int) -> float:

@@ -1,8 +1,12 @@
 """Candidate -> a micro-expression or not, how probable that is, and if not, what it is.
 
 A few rules throw out what cannot be one: what moves too far or too long, what happens while the eyes blink, the head
-goes far or something covers the face. The rest is judged by a logistic regression on a dozen measures of the candidate,
-learnt from synthetic people who talk, chew, nod, blink and so on (`epir.bench.rejector`).
+goes far or something covers the face. The rest is judged by a logistic regression on about twenty measures of the
+candidate, learnt from synthetic people who talk, chew, nod, blink and so on (`epir.bench.rejector`). Two of them say
+how well the face moves as in an expression: all regions at once are compared with patterns of expressions of the three
+classes, each region counting by how quiet it is otherwise.
+
+Axes: P patterns, R regions
 """
 
 import json
@@ -11,13 +15,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 
 from epir.spotting.candidates import FLOOR, Candidate
-from epir.spotting.regions import EYES, GROUPS, MOUTH, members, named
+from epir.spotting.regions import EYES, GROUPS, MOUTH, REGIONS, members, named
 from epir.spotting.settings import LONGEST_MACRO, SpottingSettings
 
+LARGE = 0.006  # of the face's width, as the mean over a region: from here on a movement is less and less probable
 LARGEST = 0.018  # of the face's width, as the mean over a region: about 2.5 % at the strongest point
 FAR = 0.03  # of the face's width: the head comes and goes by more
 RESTLESS = 0.02  # of the face's width: the head wanders by more
@@ -49,8 +55,8 @@ class Verdict:
     reason: str = ""
 
 
-def features(candidate: Candidate, rate: float) -> dict[str, float]:
-    """The measures by which a candidate is judged."""
+def features(candidate: Candidate, rate: float, known: np.ndarray | None = None) -> dict[str, float]:
+    """The measures by which a candidate is judged; `known` are other patterns (P, R, 2) than those that ship."""
     lengths, rest = candidate.lengths, candidate.rest
     own = float(lengths[candidate.strongest])
     duration = (candidate.offset - candidate.onset) / rate
@@ -58,8 +64,7 @@ def features(candidate: Candidate, rate: float) -> dict[str, float]:
     found = {
         "stands out": math.log(candidate.stands_out),
         "isolated": math.log(candidate.isolated + 0.1),
-        "amplitude": _log(own),
-        "large": max(_log(own) - _log(0.006), 0.0),
+        "large": max(_log(own) - _log(LARGE), 0.0),
         "elsewhere": _log(float(lengths.max())) - _log(own),
         "explained": math.log(float((lengths**2).sum()) / float((rest**2).sum() + 1e-7) + 1e-3),
         "head": _log(float(np.abs(candidate.head).max())),
@@ -67,12 +72,14 @@ def features(candidate: Candidate, rate: float) -> dict[str, float]:
         "lids down": 100 * max(lids, 0.0),
         "lids up": 100 * max(-lids, 0.0),
         "step": min(max(candidate.step, -4.0), 4.0),
-        "long": max(duration - 0.4, 0.0),
+        "left": min(candidate.left, 2.0),
+        "long": max(candidate.foot - 0.4, 0.0),
+        "very long": max(candidate.foot - 0.7, 0.0),
         "short": max(0.15 - duration, 0.0),
         "mismatch": math.log(candidate.mismatch),
     }
+    found["pattern"], found["fits"] = match(candidate, patterns() if known is None else known)
     for group in GROUPS:
-        found[f"rest of {group}"] = _log(float(rest[members(group)].mean()))
         found[f"in {group}"] = float(candidate.group == group)
     return found
 
@@ -81,10 +88,31 @@ def _log(length: float) -> float:
     return math.log(length + FLOOR)
 
 
+def match(candidate: Candidate, known: np.ndarray) -> tuple[float, float]:
+    """How far the pattern (P, R, 2) that fits best stands out, as a logarithm, and what share of all motion it is."""
+    quiet = (1 / (candidate.rest + FLOOR))[:, None]  # (R, 1)
+    moved, weighted = candidate.amplitudes * quiet, known * quiet
+    along = (weighted * moved).sum(axis=(1, 2)) / np.sqrt((weighted**2).sum(axis=(1, 2)))  # (P,)
+    best = max(float(along.max()), 0.1)
+    return math.log(best), best / (float(np.sqrt((moved**2).sum())) + 0.1)
+
+
+@cache
+def learnt() -> dict[str, Any]:
+    """What `epir bench --only rejector` learnt."""
+    return dict(json.loads(files("epir.spotting").joinpath("rejector.json").read_text(encoding="utf-8")))
+
+
 @cache
 def weights() -> dict[str, float]:
     """The weights of the measures, with their constant."""
-    return dict(json.loads(files("epir.spotting").joinpath("rejector.json").read_text(encoding="utf-8"))["weights"])
+    return dict(learnt()["weights"])
+
+
+@cache
+def patterns() -> np.ndarray:
+    """How the regions move in expressions of the three classes, (P, R, 2), each of length 1."""
+    return np.array(learnt()["patterns"]).reshape(-1, len(REGIONS), 2)
 
 
 def probability(candidate: Candidate, rate: float) -> float:
@@ -109,7 +137,7 @@ def judge(candidate: Candidate, blinks: Sequence[Candidate], rate: float, settin
     chance = probability(candidate, rate)
     if reason or chance >= settings.threshold:
         return Verdict(0.0 if reason else chance, reason)
-    return Verdict(chance, _likeness(candidate))
+    return Verdict(chance, _likeness(candidate, rate, settings))
 
 
 def rule(candidate: Candidate, blinks: Sequence[Candidate], rate: float, settings: SpottingSettings) -> str:
@@ -132,10 +160,9 @@ def rule(candidate: Candidate, blinks: Sequence[Candidate], rate: float, setting
         return "too large"
     if candidate.group == EYES and float(candidate.amplitudes[named("upper lid"), 1].max()) > -OPENING:
         return "gaze"
-    duration = (candidate.offset - candidate.onset) / rate
-    if duration > settings.longest * 1.15 + 1 / rate:
+    if candidate.foot > 1.5 * settings.longest:
         return "too long"
-    if duration < settings.shortest - 1 / rate:
+    if (candidate.offset - candidate.onset) / rate < settings.shortest - 1 / rate:
         return "too short"
     return ""
 
@@ -154,12 +181,12 @@ def is_macro(candidate: Candidate, rate: float, settings: SpottingSettings) -> b
     )
 
 
-def _likeness(candidate: Candidate) -> str:
+def _likeness(candidate: Candidate, rate: float, settings: SpottingSettings) -> str:
     """What an improbable candidate looks like most."""
+    if candidate.foot > settings.longest * 1.15 + 1 / rate:
+        return "too long"
     if candidate.step > STAYS:
         return "return of an expression"
-    if candidate.group in MOUTH and candidate.isolated < RHYTHM:
-        return "speech"
     if candidate.group == EYES:
         return "gaze"
     if float(np.abs(candidate.head).max()) > 2 * float(candidate.lengths[candidate.strongest]):
