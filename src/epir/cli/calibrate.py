@@ -5,10 +5,12 @@ from typing import Annotated
 
 import typer
 
+from epir.cli.evaluate import Protocol
+
 
 def calibrate(
     on: Annotated[list[Path], typer.Option(help="Map sets of people that the model has not seen.", show_default=False)],
-    protocol: Annotated[str, typer.Option(help="cde, sde-casme2, sde-samm, sde-smic, sde-casme3 or sde.")],
+    protocol: Protocol,
     model: Annotated[
         Path | None,
         typer.Argument(help="A model folder, as epir train writes it.", show_default="that which comes with epir"),

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from epir.cli import completion
+
 if TYPE_CHECKING:
     from epir.core.records import Clip
     from epir.datasets.base import Defect
@@ -21,7 +23,8 @@ def check(
         str,
         typer.Argument(
             help="casme, casme2, casme3, samm, smic, mmew, dfme, 4dme, synthetic, manifest; long videos: casme-sq, "
-            "samm-lv, casme3-lv, smic-e."
+            "samm-lv, casme3-lv, smic-e.",
+            autocompletion=completion.corpora,
         ),
     ],
     root: Annotated[Path, typer.Argument(help="The folder into which the corpus was unpacked; for manifest the CSV.")],

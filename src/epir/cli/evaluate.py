@@ -5,11 +5,15 @@ from typing import Annotated
 
 import typer
 
+from epir.cli import completion
 from epir.training.recipe import RECIPES
 
 Maps = Annotated[list[Path], typer.Argument(help="Map sets of one size, written by epir prepare.", show_default=False)]
 Protocol = Annotated[
-    str, typer.Option(help="cde, cde-all, sde-CORPUS (sde-casme2, sde-mmew-4, ...), cd6me or sde.", show_default=False)
+    str,
+    typer.Option(
+        help=f"One of: {', '.join(completion.PROTOCOLS)}.", show_default=False, autocompletion=completion.protocols
+    ),
 ]
 Out = Annotated[Path | None, typer.Option(help="The run folder.", show_default="runs/PROTOCOL-MODEL")]
 Folds = Annotated[
@@ -25,11 +29,17 @@ Training = Annotated[
     typer.Option(
         help=f"Training recipe: {', '.join(RECIPES)}.",
         show_default="by model and settings",
+        autocompletion=completion.recipes,
     ),
 ]
 Changes = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Change a setting: training.epochs=30. May be repeated.", show_default=False),
+    typer.Option(
+        "--set",
+        help="Change a setting: training.epochs=30. May be repeated; epir list settings names all.",
+        show_default=False,
+        autocompletion=completion.settings,
+    ),
 ]
 EngineName = Annotated[str, typer.Option("--engine", help="Where folds run: local or ray.")]
 Workers = Annotated[int | None, typer.Option(help="Folds run in parallel.", show_default="one per core")]
@@ -47,7 +57,12 @@ def evaluate(
     maps: Maps,
     protocol: Protocol,
     model: Annotated[
-        str | None, typer.Option(help="A model, or several separated by commas.", show_default="epir")
+        str | None,
+        typer.Option(
+            help="A model, or several separated by commas; epir list models names all.",
+            show_default="epir",
+            autocompletion=completion.models,
+        ),
     ] = None,
     out: Out = None,
     folds: Folds = "loso",

@@ -5,13 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
+from epir.cli import completion
+
 
 def prepare(
     corpus: Annotated[
         str,
         typer.Argument(
             help="casme, casme2, casme3, samm, smic, mmew, dfme, 4dme, synthetic, manifest; long videos: casme-sq, "
-            "samm-lv, casme3-lv, smic-e."
+            "samm-lv, casme3-lv, smic-e.",
+            autocompletion=completion.corpora,
         ),
     ],
     root: Annotated[Path, typer.Argument(help="The folder into which it was unpacked; for manifest, the CSV file.")],

@@ -5,14 +5,12 @@ from typing import Annotated
 
 import typer
 
-from epir.cli.evaluate import AllowSeen
+from epir.cli.evaluate import AllowSeen, Protocol
 
 
 def train(
     maps: Annotated[list[Path], typer.Argument(help="Map sets of one size, as epir prepare writes them.")],
-    protocol: Annotated[
-        str, typer.Option(help="cde, cde-all, sde-CORPUS (sde-casme2, sde-mmew-4, ...), cd6me or sde.")
-    ],
+    protocol: Protocol,
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     model: Annotated[str, typer.Option(help="The model to train.")] = "epir",
     start: Annotated[

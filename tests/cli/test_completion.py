@@ -1,0 +1,35 @@
+import subprocess
+import sys
+
+import pytest
+
+from epir.cli import completion
+from epir.datasets.protocols import list_protocols
+
+
+def test_the_help_names_every_protocol():
+    assert sorted(completion.PROTOCOLS) == sorted(list_protocols())
+
+
+def test_values_are_completed():
+    assert completion.protocols("sde-casme3") == ["sde-casme3", "sde-casme3-4", "sde-casme3-7"]
+    assert completion.models("epir,sts") == ["epir,ststnet"]
+    assert completion.recipes("f") == ["finetune"]
+    assert completion.corpora("sam") == ["samm", "samm-lv"]
+    assert "training.epochs=" in completion.settings("training.e")
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [("epir evaluate maps --protocol sde-m", "sde-mmew-6"), ("epir check dfm", "dfme"), ("epir repor", "report")],
+)
+def test_the_shell_gets_them(words, found):
+    environment = {
+        "_EPIR_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
+        "PATH": "",
+    }
+    program = "import sys; sys.argv[0] = 'epir'; from epir.cli.main import app; app(prog_name='epir')"
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert found in done.stdout.split(), done.stderr
