@@ -4,7 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PROMISES = {
@@ -24,3 +26,15 @@ def test_an_example_runs(name, words):
     done = subprocess.run([sys.executable, EXAMPLES / name], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert words in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the kernel, which runs in a process of its own
+def test_the_notebook_runs_from_top_to_bottom():
+    notebook = nbformat.read(EXAMPLES / "tour.ipynb", as_version=4)
+    assert not any(cell.get("outputs") for cell in notebook.cells), "commit it without outputs"
+    NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    text = "".join(output.get("text", "") for output in outputs)
+    assert "to the apex." in text and "best epoch (leaks)" in text
+    assert any("image/png" in output.get("data", {}) for output in outputs)  # the picture of why
