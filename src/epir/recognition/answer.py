@@ -3,6 +3,7 @@
 Axes: S map size, h pixels of the face
 """
 
+import io
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -125,6 +126,14 @@ class Answer:
         from epir.recognition.events import frames_table
 
         return frames_table(self)
+
+    def _repr_png_(self) -> bytes | None:
+        """The picture of why in a notebook; nothing where there is nothing to draw."""
+        if not self.found and self.timeline is None:
+            return None
+        picture = io.BytesIO()
+        self.plot().savefig(picture, format="png", dpi=100)
+        return picture.getvalue()
 
     def to_dict_of_all(self) -> dict[str, Any]:
         """The answer with every movement, and what was rejected and why, as plain values for JSON."""
