@@ -9,7 +9,7 @@ ONE    := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 ,      := ,
 
-.PHONY: help demo test check docs bench weights format clean
+.PHONY: help demo test check docs bench weights units format clean
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -32,16 +32,24 @@ docs: $(VENV)/.docs  ## the documentation as a site that works from disk: build/
 bench: $(VENV)/.base ## speed of this machine, as ratios
 	$(ONE) $(BIN)/epir bench
 
-# The shipped weights: synthetic faces only, seen through several flow recipes and crops, emotions as often as in the composite.
-PEOPLE  := --shares 250,109,83 --workers 2 --set variation.crop=0.3 --set variation.apex=0.2 --set variation.jpeg=0.25 $(foreach recipe,direct epir:flow.size=112$(,)flow.context=0 \
+# Weights from synthetic faces only, seen through several flow recipes and crops, emotions as often as in the composite.
+PEOPLE  := --shares 250,109,83 --workers 2 --set variation.crop=0.3 --set variation.apex=0.2 --set variation.jpeg=0.25 \
+             $(foreach recipe,direct epir:flow.size=112$(,)flow.context=0 \
              direct:strain=tensor epir:flow.size=112$(,)flow.window=9 epir direct:strain=magnitude \
              epir:flow.method=dis htnet-like:flow.size=112,--recipe $(recipe))
-weights: build/weights/maps/meta.json build/weights/calibration/meta.json ## train the shipped weights anew (about half an hour on 2 cores); a second call goes on
-	$(ONE) $(BIN)/epir train build/weights/maps --protocol sde --training scratch --set model.normalise=squash \
-	  $(foreach setting,epochs=5 batch=64 lr=4e-4 warmup=0.05 action_units=2 turn=3 zoom=0.05 blur=0.3 noise=0.1 \
-	    smoothing=0.05 decay=0.995 shift_at_prediction=1,--set training.$(setting)) \
-	  --calibrate-on build/weights/calibration --checkpoint build/weights/checkpoint.safetensors --note docs/weights_card.md \
-	  --half --force --out src/epir/weights
+TRAIN   := $(ONE) $(BIN)/epir train build/weights/maps --protocol sde --training scratch \
+             --calibrate-on build/weights/calibration --note docs/weights_card.md --half --force \
+             $(foreach setting,batch=64 warmup=0.05 turn=3 zoom=0.05 blur=0.3 noise=0.1 decay=0.995 \
+             shift_at_prediction=1,--set training.$(setting))
+MAPS    := build/weights/maps/meta.json build/weights/calibration/meta.json
+
+weights: $(MAPS) ## train weights from nothing into build/weights/model (about 40 minutes on 2 cores); a second call goes on
+	$(TRAIN) --set model.normalise=squash --set training.epochs=5 --set training.lr=4e-4 --set training.action_units=2 \
+	  --set training.smoothing=0.05 --checkpoint build/weights/checkpoint.safetensors --out build/weights/model
+
+units: $(MAPS)   ## train the head for action units on the shipped weights, which stay as they are, into build/weights/units
+	$(TRAIN) --start shipped --set training.freeze=true --set training.epochs=3 --set training.lr=2e-3 --set training.action_units=1 \
+	  --out build/weights/units
 
 build/weights/maps/meta.json: | $(VENV)/.base
 	$(ONE) $(BIN)/epir synth $(@D) --maps 24000 --seed 11 $(PEOPLE)

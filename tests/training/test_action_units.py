@@ -3,10 +3,11 @@ from dataclasses import replace
 import pytest
 import torch
 
+from epir.core.errors import ConfigError
 from epir.core.facs import UNITS
 from epir.models.folder import load_network, read_config, start_from
 from epir.models.registry import build
-from epir.models.settings import ModelSettings
+from epir.models.settings import SHIPPED, ModelSettings
 from epir.models.units import LEFT, PRESENT, RIGHT, UnitHead
 from epir.training.action_units import in_mirror, read_units
 from epir.training.augment import mirrored
@@ -146,3 +147,22 @@ def test_a_folder_without_a_head_is_started_from_with_a_new_one(small_clips, tmp
     body = {name: tensor for name, tensor in model.state_dict().items() if not name.startswith("unit_head")}
     torch.testing.assert_close(body, network.state_dict())
     assert model.unit_head is not None and model.unit_head.layer.bias.abs().max() > 0  # moved, not interpolated away
+
+
+def test_a_frozen_model_learns_a_head_and_nothing_else(small_clips, tmp_path):
+    first = build(SMALL)
+    first.save_pretrained(tmp_path / "start", labels=("a", "b"))
+    trained = build(SMALL)
+    fit(trained, small_clips, replace(WITH_UNITS, start=tmp_path / "start", freeze=True))
+    after = trained.state_dict()
+    assert all(torch.equal(tensor, after[name]) for name, tensor in first.state_dict().items())
+    assert trained.unit_head is not None and trained.unit_head.layer.bias.abs().max() > 0
+    assert all(parameter.requires_grad for parameter in trained.parameters())
+
+
+def test_a_frozen_model_needs_weights_and_something_to_learn():
+    with pytest.raises(ConfigError, match="only a head for action units learn"):
+        TrainingSettings(freeze=True, action_units=1.0)
+    with pytest.raises(ConfigError) as caught:
+        TrainingSettings(freeze=True, start=SHIPPED)
+    assert caught.value.fix == "set training.start and training.action_units too"

@@ -81,6 +81,10 @@ def run_epochs(
     model.normalise.fit(maps)
     weights = clips.class_weights().to(device) if settings.class_weights else None
     new_head = _prepare_unit_head(model, clips, settings, seed)
+    learning = {name: parameter.requires_grad for name, parameter in model.named_parameters()}
+    if settings.freeze:
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(name.startswith(UNIT_HEAD))
     optimiser = make_optimiser(model, settings)
     delivered = AveragedModel(model, settings, interpolate=inputs.interpolate, new=UNIT_HEAD if new_head else None)
     steps = settings.epochs * steps_per_epoch(len(clips), settings.batch)
@@ -127,6 +131,8 @@ def run_epochs(
             progress.advance(note=f"loss {losses[-1]:.3f}, {speed:.0f} clips a second")
     if (network := delivered.current()) is not model:
         model.load_state_dict(network.state_dict())
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(learning[name])
     model.eval()
     progress.finish()
     return Trained(model, tuple(losses), len(clips), time.perf_counter() - began)

@@ -11,7 +11,7 @@ from epir.training.recipe import TrainingSettings
 
 
 def make_optimiser(model: Network, settings: TrainingSettings) -> torch.optim.Optimizer:
-    """Adam or AdamW over the model.
+    """Adam or AdamW over what may learn of the model.
 
     Only weight matrices decay: not biases, norms, positions, the class token and temperatures, which also have a
     learning rate of their own (`scale`, a factor on the schedule).
@@ -19,6 +19,8 @@ def make_optimiser(model: Network, settings: TrainingSettings) -> torch.optim.Op
     spared = model.no_weight_decay()
     decaying, plain, temperatures = [], [], []
     for name, parameter in model.named_parameters():
+        if not parameter.requires_grad:
+            continue
         if name.endswith("temperature"):
             temperatures.append(parameter)
         elif parameter.ndim < 2 or name in spared:

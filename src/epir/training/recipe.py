@@ -51,6 +51,7 @@ class TrainingSettings:
     gradient_limit: float = 1.0  # largest norm of a step's gradient; 0: no limit
     class_weights: bool = False  # rare classes count as much as common ones, by the fold's own training clips
     action_units: float = 0.0  # weight of the auxiliary loss on annotated action units; 0: they are not used
+    freeze: bool = False  # only the head for action units learns; all else stays as `start` has it
     averaging: Literal["none", "ema", "last"] = "ema"  # fixed beforehand: nothing is chosen by a score
     decay: float = 0.98  # of `ema`, per step
     last: int = 5  # epochs that `last` averages
@@ -85,6 +86,11 @@ class TrainingSettings:
         for name in ("warmup", "mirror", "smoothing", "decay", "zoom", "blur", "interpolate"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"training.{name} is {getattr(self, name)}", fix="give a share between 0 and 1")
+        if self.freeze and (self.start is None or not self.action_units):
+            raise ConfigError(
+                "training.freeze lets only a head for action units learn, on weights that are there",
+                fix="set training.start and training.action_units too",
+            )
         if self.interpolate and self.start is None:
             raise ConfigError(
                 "training.interpolate needs weights to interpolate with", fix="set training.start, or interpolate=0"
