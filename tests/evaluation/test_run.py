@@ -178,7 +178,13 @@ def test_errors_of_a_fold_name_what_is_wrong(make_maps, tmp_path):
             protocol="cde",
             model="ststnet",
             out=tmp_path / "run",
-            changes=["training.lr=1e30", "training.gradient_limit=0", "training.warmup=0"],
+            changes=[
+                "training.lr=1000",
+                "training.weight_decay=1000",
+                "training.gradient_limit=0",
+                "training.warmup=0",
+                "training.batch=4",
+            ],
             engine=ONE,
         )
 

@@ -190,6 +190,10 @@ def _record(task: FoldTask, outcome: _Outcome, seconds: float) -> FoldRecord:
     classes = task.experiment.classes
     truth = np.array([classes.index(sample.label) for sample in task.test])
     best = best_epoch(outcome.by_epoch, truth)
+    if not np.isfinite(outcome.scores).all():
+        raise TrainingError(
+            f"fold {task.fold}, seed {task.seed}: the scores are not finite", fix="look at the settings of the model"
+        )
     strict = outcome.scores.argmax(1)
     clips = tuple(
         ClipRecord(

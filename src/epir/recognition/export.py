@@ -24,6 +24,7 @@ from epir.core.errors import CheckpointError, MissingExtra
 from epir.core.files import whole_file
 from epir.core.output import claimed_file
 from epir.models.folder import ModelConfig
+from epir.models.schema import check_config
 from epir.recognition.backend import OnnxBackend, TorchBackend, onnx_runtime
 
 METADATA = "epir"
@@ -99,9 +100,10 @@ def read_metadata(metadata: Mapping[str, str], path: Path) -> ModelConfig:
     """The config of the model in an ONNX file."""
     try:
         config = json.loads(metadata[METADATA])
+        check_config(config, path)
         units = tuple(config.get("units", ()))
         return ModelConfig(config["model"], tuple(config["labels"]), config["notes"], units=units)
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
         raise CheckpointError(
             f"{path} does not say which model it is", fix="write it with epir export MODEL --out FILE.onnx"
         ) from None
