@@ -3,17 +3,29 @@
 A pipe, a device, a folder or a loop of links in place of a file is refused before it is read, so that nothing hangs.
 """
 
+import csv
 import errno
+import io
 import json
 import os
 import stat
+import tokenize
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
+from zipfile import BadZipFile
+
+import numpy as np
 
 from epir.core.errors import FAULTS, EpirError, machine_fault
 
 MOST_SETTINGS = 16 << 20  # bytes of an index or of settings
 MOST_TEXT = 1 << 30  # bytes of a table or of a fold
+_BAD_ARRAY = (  # what a damaged header, which is Python source, raises
+    ValueError, TypeError, LookupError, OverflowError, SyntaxError, EOFError, OSError, MemoryError, RecursionError,
+    tokenize.TokenError, BadZipFile,
+)  # fmt: skip
 
 
 def open_regular(path: Path, *, error: type[EpirError], fix: str) -> BinaryIO:
@@ -74,3 +86,37 @@ def read_json(path: Path, *, error: type[EpirError], fix: str, most: int = MOST_
     if not isinstance(values, dict):
         raise error(f"{path} is damaged: it is not a JSON object", fix=fix)
     return values
+
+
+def read_rows(path: Path, columns: Sequence[str], *, error: type[EpirError], fix: str) -> list[dict[str, str]]:
+    """The rows of a CSV in a regular file, every one with a cell in each of these columns."""
+    text = read_text(path, error=error, fix=fix)
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        found = list(reader)
+    except csv.Error as fault:
+        raise error(f"{path} is not a table: {fault}", fix=fix) from None
+    missing = next((name for name in columns if name not in (reader.fieldnames or ())), None)
+    if missing is not None:
+        raise error(f"{path} lacks the column {missing!r}", fix=fix)
+    for number, row in enumerate(found, start=1):
+        if any(row[name] is None for name in columns):
+            raise error(f"{path}, row {number} has too few cells", fix=fix)
+    return found
+
+
+def open_array(path: Path, *, error: type[EpirError], fix: str) -> np.ndarray:
+    """The one array in an .npy file, mapped into memory; nothing in it is ever executed."""
+    check_regular(path, error=error, fix=fix)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # numpy warns of headers that Python 2 wrote
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except _BAD_ARRAY as fault:
+        if isinstance(fault, OSError) and fault.errno in FAULTS:
+            raise machine_fault(fault, path) from None
+        raise error(f"{path} cannot be opened: {fault}", fix=fix) from None
+    if not isinstance(array, np.ndarray):
+        array.close()
+        raise error(f"{path} is an archive of arrays (npz), not one array", fix=fix)
+    return array

@@ -13,14 +13,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
-from zipfile import BadZipFile
 
 import numpy as np
 
 from epir.core.errors import MapSetError
 from epir.core.files import allocate, file_digest
 from epir.core.output import MAP_SET, new_folder
-from epir.core.reading import check_regular, read_json, read_text
+from epir.core.reading import open_array, read_json, read_text
 from epir.core.records import Clip
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ COLUMNS = ("corpus", "subject", "clip", "emotion", "onset", "apex", "offset", "f
 
 AGAIN = "prepare the map set again"
 LARGEST = 1_000_000_000  # frame number or rate
-_DAMAGE = (TypeError, OverflowError, SyntaxError, MemoryError, RecursionError, LookupError, BadZipFile)  # of a header
 
 
 @dataclass(frozen=True, repr=False)
@@ -216,16 +214,9 @@ def _read_meta(folder: Path) -> dict[str, Any]:
 
 def _open_maps(path: Path) -> np.ndarray:
     try:
-        check_regular(path, error=MapSetError, fix=AGAIN)
-        maps = np.load(path, mmap_mode="r", allow_pickle=False)
-        if not isinstance(maps, np.ndarray):
-            maps.close()
-            raise MapSetError(f"{path} is an archive of arrays (npz), not one array", fix=AGAIN)
-        return maps
+        return open_array(path, error=MapSetError, fix=AGAIN)
     except FileNotFoundError:
         raise MapSetError(f"{path.parent} has no {path.name}", fix="prepare the map set again") from None
-    except (ValueError, EOFError, OSError, *_DAMAGE) as error:
-        raise MapSetError(f"{path} cannot be opened: {error}", fix=AGAIN) from None
 
 
 def _verify(folder: Path, meta: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from epir.core.errors import CheckpointError
 from epir.core.people import plain_name
-from epir.core.reading import MOST_TEXT, check_regular, read_json
+from epir.core.reading import MOST_TEXT, open_array, read_json
 
 FORMAT = "epir-seen/1"
 RECORD, HASHES = "seen.json", "seen.npy"
@@ -77,8 +77,7 @@ def read_seen(folder: str | Path) -> Seen | None:
         return None
     try:
         values = read_json(folder / RECORD, error=CheckpointError, fix=FIX, most=MOST_TEXT)
-        check_regular(folder / HASHES, error=CheckpointError, fix=FIX)
-        hashes = np.load(folder / HASHES, allow_pickle=False)
+        hashes = open_array(folder / HASHES, error=CheckpointError, fix=FIX)
         if values["format"] != FORMAT or len(hashes) != values["maps"]:
             raise ValueError(f"not {FORMAT}, or {len(hashes)} hashes instead of {values.get('maps')}")
         return Seen(
