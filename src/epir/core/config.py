@@ -49,6 +49,8 @@ def to_dict(settings: object) -> dict[str, Any]:
 
 def from_dict(kind: type[Settings], values: Mapping[str, Any], *, section: str = "") -> Settings:
     """Settings of the class `kind`; names that it does not have are refused."""
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"[{section}] cannot be {_shown(values)}", fix="give names and values")
     hints = typing.get_type_hints(kind)
     known, renamed = setting_names(kind), _renamed(kind)
     arguments = {}
@@ -57,6 +59,11 @@ def from_dict(kind: type[Settings], values: Mapping[str, Any], *, section: str =
         refuse_unknown(name, known, section=section)
         arguments[name] = _convert(value, hints[name], _dotted(section, name))
     return kind(**arguments)
+
+
+def check_type(value: Any, kind: type, name: str) -> Any:
+    """The value of the setting `name`, as settings of the class `kind` take it; another type is refused."""
+    return _convert(value, typing.get_type_hints(kind)[name], name)
 
 
 def setting_names(kind: type) -> list[str]:
@@ -282,7 +289,7 @@ def _convert(value: Any, hint: Any, name: str) -> Any:
         return float(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise ConfigError(f"{name} cannot be {value}", fix="give a finite number")
-    if hint is Path and isinstance(value, str):
+    if hint is Path and isinstance(value, str) and "\0" not in value:
         return Path(value)
     if hint in (int, float, str, bool) and type(value) is hint:
         return value

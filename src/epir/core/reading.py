@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -24,7 +23,7 @@ MOST_SETTINGS = 16 << 20  # bytes of an index or of settings
 MOST_TEXT = 1 << 30  # bytes of a table or of a fold
 _BAD_ARRAY = (  # what a damaged header, which is Python source, raises
     ValueError, TypeError, LookupError, OverflowError, SyntaxError, EOFError, OSError, MemoryError, RecursionError,
-    tokenize.TokenError, BadZipFile,
+    tokenize.TokenError,
 )  # fmt: skip
 
 
@@ -107,16 +106,17 @@ def read_rows(path: Path, columns: Sequence[str], *, error: type[EpirError], fix
 
 def open_array(path: Path, *, error: type[EpirError], fix: str) -> np.ndarray:
     """The one array in an .npy file, mapped into memory; nothing in it is ever executed."""
-    check_regular(path, error=error, fix=fix)
+    with open_regular(path, error=error, fix=fix) as file:
+        start = file.read(6)
+    if start.startswith(b"PK"):
+        raise error(f"{path} is an archive of arrays (npz), not one array", fix=fix)
+    if start != b"\x93NUMPY":
+        raise error(f"{path} cannot be opened: it is not an .npy file", fix=fix)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy warns of headers that Python 2 wrote
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
+            return np.lib.format.open_memmap(path, mode="r")
     except _BAD_ARRAY as fault:
         if isinstance(fault, OSError) and fault.errno in FAULTS:
             raise machine_fault(fault, path) from None
         raise error(f"{path} cannot be opened: {fault}", fix=fix) from None
-    if not isinstance(array, np.ndarray):
-        array.close()
-        raise error(f"{path} is an archive of arrays (npz), not one array", fix=fix)
-    return array

@@ -88,9 +88,11 @@ def experiment_from(values: Mapping[str, Any]) -> Experiment:
     training = config.from_dict(TrainingSettings, plain.pop("training", {}), section="training")
     if training.start is not None:
         training = replace(training, start=Path(training.start.name))  # older versions stored the path
-    for name in ("classes", "maps", "choices"):
-        plain[name] = tuple(plain.get(name, ()))
-    return Experiment(model=settings, training=training, **plain)
+    for name in ("protocol", "classes"):
+        if name not in plain:
+            raise ConfigError(f"there is no {name} in these settings", fix="restore the file from a copy")
+    checked = {name: config.check_type(value, Experiment, name) for name, value in plain.items()}
+    return Experiment(model=settings, training=training, **checked)
 
 
 class Resolved(NamedTuple):

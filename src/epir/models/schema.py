@@ -39,6 +39,8 @@ def check_config(values: Mapping[str, Any], where: object) -> None:
 def _check_notes(notes: Mapping[str, Any], where: object) -> None:
     if not _number(temperature := notes.get("temperature", 1.0), COLDEST, HOTTEST):
         _refuse(where, "notes.temperature", temperature, f"a number from {COLDEST:g} to {HOTTEST:g}")
+    if not _number(highest := notes.get("highest", 1.0), 0.5, 1):
+        _refuse(where, "notes.highest", highest, "a number from 0.5 to 1")
     if not _number(threshold := notes.get("threshold", 0.5), 0, 1):
         _refuse(where, "notes.threshold", threshold, "a number from 0 to 1")
     if not isinstance(mirror := notes.get("mirror", True), bool):
