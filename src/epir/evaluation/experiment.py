@@ -45,7 +45,7 @@ class Experiment:
         if self.seeds < 1:
             raise ConfigError(f"--seeds must be at least 1, not {self.seeds}", fix="for example --seeds 3")
         if self.seeds > MOST_SEEDS:
-            raise ConfigError(f"--seeds cannot be {self.seeds:g}", fix=f"give {MOST_SEEDS} or fewer; 3 is usual")
+            raise ConfigError("these are too many --seeds", fix=f"give {MOST_SEEDS} or fewer; 3 is usual")
         if self.folds not in ("loso", "loco", "split", ZERO_SHOT) and not (
             self.folds.isdecimal() and len(self.folds) < 8 and int(self.folds) >= 2
         ):

@@ -105,8 +105,13 @@ class OnnxBackend:
 
     def run(self, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Logits (n, C) of maps (n, 3, S, S), and those of their action units (n, 2, U) where the graph has them."""
-        logits, *units = self.session.run(None, {"maps": np.ascontiguousarray(maps, np.float32)})
+        names = ["logits", "units"] if self.config.units else ["logits"]
+        logits, *units = self.session.run(names, {"maps": np.ascontiguousarray(maps, np.float32)})
         return logits, units[0] if units else None
+
+    def calibrated_scores(self, maps: np.ndarray) -> np.ndarray:
+        """The scores (n, C) that the graph gives by itself; files of version 0.1 and raw ones have none."""
+        return np.asarray(self.session.run(["scores"], {"maps": np.ascontiguousarray(maps, np.float32)})[0])
 
     def logits(self, maps: np.ndarray) -> np.ndarray:
         """Logits (n, C) of maps (n, 3, S, S)."""
