@@ -42,10 +42,7 @@ if __name__ == "__main__":
 
     expected = with_temperature(recognizer.backend.scores(maps), recognizer.temperature, recognizer.highest)
     for answer, own in zip(answers, expected, strict=True):
-        print(
-            ", ".join(f"{label} {score:.3f}" for label, score in answer.items()),
-            f"(torch: {', '.join(f'{score:.3f}' for score in own)})",
-        )
+        print(", ".join(f"{label} {score:.3f}" for label, score in answer.items()), f"(torch: {own.max():.3f})")
     off = np.abs(np.array([list(answer.values()) for answer in answers]) - expected).max()
     print(f"largest difference between ONNX Runtime and torch: {off:.1e}")
     assert off < 1e-4
