@@ -13,11 +13,12 @@ import tokenize
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from epir.core.errors import FAULTS, EpirError, machine_fault
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MOST_SETTINGS = 16 << 20  # bytes of an index or of settings
 MOST_TEXT = 1 << 30  # bytes of a table or of a fold
@@ -104,8 +105,10 @@ def read_rows(path: Path, columns: Sequence[str], *, error: type[EpirError], fix
     return found
 
 
-def open_array(path: Path, *, error: type[EpirError], fix: str) -> np.ndarray:
+def open_array(path: Path, *, error: type[EpirError], fix: str) -> "np.ndarray":
     """The one array in an .npy file, mapped into memory; nothing in it is ever executed."""
+    from numpy.lib.format import open_memmap
+
     with open_regular(path, error=error, fix=fix) as file:
         start = file.read(6)
     if start.startswith(b"PK"):
@@ -115,7 +118,7 @@ def open_array(path: Path, *, error: type[EpirError], fix: str) -> np.ndarray:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy warns of headers that Python 2 wrote
-            return np.lib.format.open_memmap(path, mode="r")
+            return open_memmap(path, mode="r")
     except _BAD_ARRAY as fault:
         if isinstance(fault, OSError) and fault.errno in FAULTS:
             raise machine_fault(fault, path) from None
