@@ -13,6 +13,7 @@ PROMISES = {
     "01_one_clip.py": "selected by head",
     "02_train_on_synthetic.py": "strict, on 160 maps of other people",
     "03_compare_models.py": "best epoch (leaks)",
+    "04_onnx_without_torch.py": "largest difference between ONNX Runtime and torch",
 }
 
 

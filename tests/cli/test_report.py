@@ -35,7 +35,7 @@ def finished_run(tmp_path: Path) -> Path:
                 for number in range(4)
             )
             store.add(FoldRecord(f"mine/{person}", 0, experiment.digest, clips))
-        store.finish([f"mine/{person}" for person in "abc"])
+        store.finish({f"mine/{person}": [f"mine/{person}/{number}" for number in range(4)] for person in "abc"})
     return tmp_path / "run"
 
 

@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from epir.core import config
 from epir.core.config import current_name, differences, digest, from_dict, override, read_toml, to_dict, write_toml
 from epir.core.errors import ConfigError, EpirWarning
+from epir.faces.settings import FaceSettings
+from epir.flow.recipe import FlowSettings
+from epir.models.settings import ModelSettings
+from epir.spotting.settings import SpottingSettings
+from epir.training.recipe import TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -128,3 +134,38 @@ def test_the_digest_depends_on_values_and_on_nothing_else():
 
 def test_differences_name_each_setting():
     assert differences(Outer(), Outer("y", True, Inner(depth=4))) == ["model.depth: 3 -> 4", "name: x -> y"]
+
+
+@pytest.mark.parametrize("text", ["inf", "-inf", "nan"])
+@pytest.mark.parametrize("name", ["lr", "weight_decay", "noise", "gradient_limit"])
+def test_a_setting_is_finite(name, text):
+    with pytest.raises(ConfigError, match=rf"{name} cannot be -?(inf|nan)\n  fix: give a finite number"):
+        config.override(TrainingSettings(), [f"{name}={text}"])
+    with pytest.raises(ConfigError, match=rf"training.{name} cannot be"):
+        TrainingSettings(**{name: float(text)})
+
+
+@pytest.mark.parametrize("section", [TrainingSettings, ModelSettings, FlowSettings, SpottingSettings, FaceSettings])
+def test_every_number_has_a_bound(section):
+    """No size, count or rate of 10^23 gets as far as a loop or an allocation."""
+    numbers = [each for each in config.describe(section) if each.kind in ("int", "float")]
+    assert numbers
+    for each in numbers:
+        value = 10**23 if each.kind == "int" else 1e23
+        with pytest.raises(ConfigError, match=r"\n  fix: "):
+            section(**{each.name: value})
+        with pytest.raises(ConfigError):
+            config.override(section(), [f"{each.name}={10**23}"])
+
+
+def test_a_bound_is_named():
+    with pytest.raises(ConfigError, match=r"model.blocks cannot be 10{23}\n  fix: give 1,000 or less"):
+        ModelSettings(blocks=10**23)
+    with pytest.raises(ConfigError, match="billion weights"):
+        ModelSettings(blocks=1000, width=16384)
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "[" * 5000, "1e" + "9" * 5000])
+def test_a_value_of_thousands_of_characters_is_refused(text):
+    with pytest.raises(ConfigError):
+        config.override(TrainingSettings(), [f"lr={text}"])

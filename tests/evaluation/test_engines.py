@@ -89,7 +89,13 @@ def test_ray_gives_the_same_predictions_though_a_worker_dies_and_returns_errors(
         with monkeypatch.context() as patch:
             patch.setattr(engines, "_remote_fold", die_once)
             evaluate(maps, out=tmp_path / "ray", engine=Engine("ray", workers=2), **call)
-        wrong = ["training.lr=1e30", "training.gradient_limit=0", "training.warmup=0", "training.epochs=2"]
+        wrong = [
+            "training.lr=1000",
+            "training.weight_decay=1000",
+            "training.gradient_limit=0",
+            "training.warmup=0",
+            "training.epochs=20",
+        ]
         with pytest.raises(Exception, match=r"not a number any more in epoch .; .*\n  fix: train with a lower rate"):
             evaluate(maps, out=tmp_path / "wrong", engine=Engine("ray", workers=1), **call | {"changes": wrong})
     assert marker.exists() and not ray.is_initialized()

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -42,3 +43,21 @@ def test_predictions_carry_both_columns():
 def test_anything_else_is_refused(text):
     with pytest.raises((ValueError, KeyError, TypeError)):
         from_json(text)
+
+
+def test_a_change_of_one_answer_is_seen():
+    values = json.loads(to_json(RECORD))
+    values["clips"][0]["strict"] = "b"
+    with pytest.raises(ValueError, match="changed after it was written"):
+        from_json(json.dumps(values))
+
+
+def test_the_digest_does_not_depend_on_how_long_it_took():
+    other = replace(RECORD, seconds=9.0, training_seconds=8.0)
+    assert json.loads(to_json(other))["digest"] == json.loads(to_json(RECORD))["digest"]
+
+
+def test_a_record_of_version_0_1_has_no_digest_and_opens():
+    values = json.loads(to_json(RECORD))
+    del values["digest"]
+    assert from_json(json.dumps(values)) == RECORD

@@ -178,7 +178,13 @@ def test_errors_of_a_fold_name_what_is_wrong(make_maps, tmp_path):
             protocol="cde",
             model="ststnet",
             out=tmp_path / "run",
-            changes=["training.lr=1e30", "training.gradient_limit=0", "training.warmup=0"],
+            changes=[
+                "training.lr=1000",
+                "training.weight_decay=1000",
+                "training.gradient_limit=0",
+                "training.warmup=0",
+                "training.batch=4",
+            ],
             engine=ONE,
         )
 
@@ -265,3 +271,38 @@ def test_one_corpus_out_across_corpora(tmp_path, quick):
     )
     assert [record.fold for record in run.folds] == sorted(words)
     assert run.experiment.classes == ("negative", "positive", "surprise")
+
+
+def test_maps_replaced_while_it_runs_stop_the_run(finished, quick, monkeypatch):
+    """The folds that are done stay; nothing of the new maps is mixed with them."""
+    real, mapset = Engine.run, load_maps(finished / "maps")
+    other = np.array(mapset.maps)[::-1].copy()
+
+    def replaced(self, tasks):
+        for number, one in enumerate(real(self, tasks)):
+            if number == 0:
+                save_maps(finished / "maps", other, mapset.clips, recipe={}, force=True)
+            yield one
+
+    monkeypatch.setattr(Engine, "run", replaced)
+    call = dict(protocol="cde", model="ststnet", out=finished / "new", changes=quick, engine=ONE)
+    with pytest.raises(EpirError, match="was replaced or changed while it was used"):
+        evaluate(finished / "maps", **call)
+    assert folds_done(finished / "new") == 1
+    with pytest.raises(RunError, match=r"has other settings or maps \(maps: "):
+        evaluate(finished / "maps", **call)
+
+
+def test_weights_replaced_while_it_runs_stop_the_run(finished, tmp_path):
+    from epir.evaluation.fold import run_fold
+    from epir.evaluation.run import fold_tasks
+    from epir.evaluation.samples import gather
+    from epir.models.registry import create_model
+
+    weights = create_model("ststnet", map_size=12).save_pretrained(tmp_path / "weights")
+    clips = gather([load_maps(finished / "maps")], "cde")
+    task = fold_tasks(clips, module._zero_shot_experiment(clips, weights), weights)[0]
+    assert run_fold(task).clips
+    create_model("ststnet", map_size=12).save_pretrained(weights, force=True)
+    with pytest.raises(EpirError, match="were replaced while the run used them\n  fix: run the same command"):
+        run_fold(task)

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -18,13 +20,29 @@ def test_clips_are_in_the_order_of_their_names_with_their_own_maps(make_maps):
         assert sample.label == sample.clip.emotion == found.labels[sample.clip.key]
 
 
-def test_a_map_set_written_anew_is_read_anew(make_maps):
+def test_a_map_set_written_anew_is_refused(make_maps):
+    """Half of the folds would be of one data set and half of another."""
     found = gather([load_maps(make_maps())], "cde")
-    before = read_maps(found.samples)
+    read_maps(found.samples)
     maps, clips = load_maps(make_maps("other", seed=5)).maps, load_maps(make_maps("third")).clips
     folder = found.samples[0].folder
     save_maps(folder, maps, clips, recipe={}, force=True)
-    assert not np.array_equal(read_maps(found.samples), before)
+    with pytest.raises(MapSetError, match=r"was replaced or changed while it was used\n  fix: run the same command"):
+        read_maps(found.samples)
+    assert read_maps(gather([load_maps(folder)], "cde").samples).shape == maps.shape  # asked for anew, it is taken
+
+
+def test_maps_changed_in_place_are_refused(make_maps):
+    found = gather([load_maps(make_maps())], "cde")
+    path = Path(found.samples[0].folder) / "maps.npy"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(MapSetError, match="was changed or only half written"):
+        read_maps(found.samples)
+    path.unlink()
+    with pytest.raises(MapSetError, match="was replaced or changed"):
+        read_maps(found.samples)
 
 
 def test_the_digest_knows_labels_but_not_the_order_of_map_sets(make_maps):

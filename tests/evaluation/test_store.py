@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epir.core import config
-from epir.core.errors import EpirError, MachineError, RunError
+from epir.core.errors import EpirError, EpirWarning, MachineError, RunError
 from epir.evaluation.experiment import Experiment, read_experiment
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.store import file_name, locked, open_run, open_store
@@ -19,6 +19,8 @@ from epir.training.recipe import training_recipe
 
 CLASSES = ("negative", "positive", "surprise")
 EXPERIMENT = Experiment("cde", CLASSES, model_settings("ststnet"), training_recipe("paper"), maps=("d1",), clips="d2")
+
+HELD_OUT = {fold: [f"{fold}/c{number}" for number in range(3)] for fold in ("casme2/1", "samm/2")}
 
 
 def record(fold, *, seed=0, count=3):
@@ -36,7 +38,7 @@ def finished(folder, experiment=EXPERIMENT):
             for fold in ("casme2/1", "samm/2"):
                 store.add(record(fold, seed=seed))
         store.describe({"engine": "local"})
-        return store.finish(["casme2/1", "samm/2"])
+        return store.finish(HELD_OUT)
 
 
 def test_a_run_is_what_the_design_says(tmp_path):
@@ -135,6 +137,7 @@ def test_folds_that_an_older_version_marked_with_the_number_of_seeds_still_count
     settings = config.toml_values(tmp_path / "config.toml")
     for path in (tmp_path / "folds").iterdir():
         fold = json.loads(path.read_text())
+        del fold["digest"]
         seeds = fold["seed"] + 1  # begun with one seed, gone on with two
         path.write_text(json.dumps({**fold, "experiment": config.digest({**settings, "seeds": seeds})}))
     assert len(open_run(tmp_path).folds) == 4
@@ -220,7 +223,7 @@ def test_a_run_outlives_settings_that_a_later_version_adds(tmp_path):
         store.add(record("casme2/1"))
     with open_store(tmp_path, EXPERIMENT) as store:
         store.add(record("samm/2"))
-        store.finish(["casme2/1", "samm/2"])
+        store.finish(HELD_OUT)
     assert open_run(tmp_path).experiment == EXPERIMENT
 
 
@@ -239,7 +242,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
         monkeypatch.undo()
         assert store.has("casme2/1", 0) and not store.has("samm/2", 0)
         store.add(record("samm/2"))
-        assert len(store.finish(["casme2/1", "samm/2"]).predictions) == 6
+        assert len(store.finish(HELD_OUT).predictions) == 6
 
 
 def test_a_call_from_elsewhere_is_added_to_the_environment(tmp_path):
@@ -301,3 +304,70 @@ def test_an_unwritable_place_is_reported(tmp_path):
     words = r"file is a file, not a folder\n  fix: choose another name for --out"
     with pytest.raises(EpirError, match=words), open_store(tmp_path / "file", EXPERIMENT):
         pass
+
+
+STRAYS = ("samm+2__seed0 (conflicted copy).json", "samm+2__seed0 2.json", "samm+3__seed0.json", "notes.json")
+
+
+@pytest.mark.parametrize("name", STRAYS)
+def test_a_stray_copy_of_a_fold_is_told_of_and_not_counted(tmp_path, name):
+    before = finished(tmp_path)
+    folds = tmp_path / "folds"
+    (folds / name).write_bytes((folds / "samm+2__seed0.json").read_bytes())
+    with pytest.warns(EpirWarning, match="is not a fold of this run and is not counted; delete it"):
+        run = open_run(tmp_path)
+    assert run.predictions == before.predictions
+    with pytest.warns(EpirWarning), open_store(tmp_path, EXPERIMENT) as store:
+        assert store.finish(HELD_OUT).scores == before.scores
+
+
+def test_missing_folds_never_give_the_old_headline(tmp_path):
+    finished(tmp_path, replace(EXPERIMENT, seeds=2))
+    (tmp_path / "folds" / "samm+2__seed1.json").unlink()
+    words = r"is not finished: of seed 1 1 of 2 folds are there\n  fix: run the same command to resume"
+    with pytest.raises(RunError, match=words):
+        open_run(tmp_path)
+
+
+def test_scores_of_other_folds_are_refused_until_they_are_made_again(tmp_path):
+    finished(tmp_path)
+    with open_store(tmp_path, EXPERIMENT) as store:
+        other = record("samm/2")
+        store.add(replace(other, clips=(replace(other.clips[0], strict="surprise"), *other.clips[1:])))
+    with pytest.raises(RunError, match=r"scores.json does not belong to the folds beside it\n  fix: run the same"):
+        open_run(tmp_path)
+    with open_store(tmp_path, EXPERIMENT) as store:
+        assert store.finish(HELD_OUT).predictions == open_run(tmp_path).predictions
+
+
+def test_a_fold_with_other_clips_is_refused(tmp_path):
+    with open_store(tmp_path, EXPERIMENT) as store:
+        store.add(record("casme2/1", count=2))
+        with pytest.raises(RunError, match=r"casme2\+1__seed0.json has other clips than its fold\n  fix: delete"):
+            store.check(HELD_OUT)
+        with pytest.raises(RunError, match="is of no fold of this run"):
+            store.check({"samm/2": []})
+
+
+@pytest.mark.parametrize(
+    "change", [{"scores": (float("nan"), 0.5, 0.5)}, {"scores": (0.5, 0.5)}, {"strict": "anger"}, {"truth": None}]
+)
+def test_answers_that_the_experiment_cannot_give_are_refused(tmp_path, change):
+    with open_store(tmp_path, EXPERIMENT) as store:
+        good = record("casme2/1")
+        store.add(replace(good, clips=(replace(good.clips[0], **change), *good.clips[1:])))
+        with pytest.raises(RunError, match=r"casme2.1__seed0.json is damaged: "):
+            store.check(HELD_OUT)
+
+
+def test_a_run_of_version_0_1_opens(tmp_path):
+    """Its folds and scores carry no digests."""
+    before = finished(tmp_path)
+    for path in (*(tmp_path / "folds").iterdir(), tmp_path / "scores.json"):
+        values = json.loads(path.read_text())
+        del values["predictions" if path.name == "scores.json" else "digest"]
+        path.write_text(json.dumps(values))
+    assert open_run(tmp_path).predictions == before.predictions
+    (tmp_path / "folds" / "samm+2__seed0.json").unlink()
+    with pytest.raises(RunError, match="of seed 0 1 of 2 folds are there"):
+        open_run(tmp_path)

@@ -1,4 +1,5 @@
 import json
+import os
 
 import numpy as np
 import pytest
@@ -157,3 +158,75 @@ def test_a_table_has_a_row_per_map_and_every_further_column(four):
 def test_a_part_of_a_set_can_be_saved_as_one(four, tmp_path):
     save_maps(tmp_path / "part", four[1:3].maps, four[1:3].clips, recipe={})
     assert [clip.clip for clip in load_maps(tmp_path / "part").clips] == ["c1", "c2"]
+
+
+def change(folder, **changes):
+    path = folder / "meta.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"channels": ["v", "u", "strain"]}, r"has the channels \['v', 'u', 'strain'\], not u, v, strain\n  fix: put"),
+        ({"digest": None}, "digest is None, not a digest"),
+        ({"clips_digest": None}, "clips_digest is None, not a digest"),
+        ({"digest": ""}, "not a digest"),
+        ({"digest": 7}, "not a digest"),
+        ({"recipe": "epir"}, "the recipe is not an object"),
+    ],
+)
+def test_an_index_that_says_something_else_is_refused(folder, changes, words):
+    change(folder, **changes)
+    with pytest.raises(MapSetError, match=words):
+        load_maps(folder)
+
+
+def test_a_set_of_an_older_version_without_a_digest_of_its_clips_opens(folder):
+    meta = json.loads((folder / "meta.json").read_text())
+    del meta["clips_digest"]
+    (folder / "meta.json").write_text(json.dumps(meta))
+    assert len(load_maps(folder)) == 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_another_encoding_is_refused(folder, encoding):
+    path = folder / "clips.csv"
+    path.write_bytes(path.read_text().replace("anger", "Ärger").encode(encoding))
+    with pytest.raises(MapSetError, match=r"clips.csv is not UTF-8\n  fix: save it as CSV with commas, in UTF-8"):
+        load_maps(folder)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("575", "1" + "0" * 20, "apex is '10{20}'"),
+        ("575", "9" * 5000, "apex is"),
+        ("200", "nan", "fps is 'nan'"),
+        ("anger", "x" * 200_000, "is not a table: field larger than field limit"),
+        ("samm,006,006_1_2,anger", "samm", "line 2 has too few cells"),
+    ],
+)
+def test_cells_that_nobody_means_are_refused(folder, old, new, words):
+    path = folder / "clips.csv"
+    text = path.read_text()
+    lines = text.splitlines()
+    lines[1] = new if words.endswith("cells") else lines[1].replace(old, new, 1)
+    path.write_text("\n".join(lines))
+    with pytest.raises(MapSetError, match=words):
+        load_maps(folder)
+
+
+def test_an_archive_is_no_array(folder):
+    np.savez(folder / "maps.npz", maps=np.zeros((2, 3, 4, 4), np.float32))
+    (folder / "maps.npz").replace(folder / "maps.npy")
+    with pytest.raises(MapSetError, match=r"an archive of arrays \(npz\), not one array"):
+        load_maps(folder)
+
+
+@pytest.mark.parametrize("name", ["maps.npy", "clips.csv", "meta.json"])
+def test_a_pipe_is_not_waited_for(folder, name):
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(MapSetError, match=f"{name} is a pipe or a device, not a file"):
+        load_maps(folder)

@@ -1,4 +1,5 @@
 import json
+import os
 import pickle
 
 import pytest
@@ -351,3 +352,53 @@ def test_weights_without_names_need_the_right_number_of_classes(tmp_path):
     check_fits(folder, classes=("a", "b"), map_size=12)
     with pytest.raises(CheckpointError, match="classify 2 classes, but the protocol has a, b, c"):
         check_fits(folder, classes=("a", "b", "c"), map_size=12)
+
+
+def change(folder, **changes):
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.mark.parametrize("temperature", [0, -1, float("nan"), float("inf"), 1e9, "1", None, True, [1]])
+def test_a_temperature_out_of_range_is_refused(folder, temperature):
+    change(folder, notes={"temperature": temperature})
+    with pytest.raises(
+        CheckpointError, match=r"notes.temperature is .*, not a number from 0.01 to 100\n  fix: restore"
+    ):
+        read_config(folder)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("half", [False, True])
+def test_weights_that_are_no_numbers_are_refused(folder, value, half):
+    weights = load_file(folder / "model.safetensors")
+    name = sorted(weights)[3]
+    weights[name].view(-1)[-1] = value
+    save_file({key: each.half() if half else each for key, each in weights.items()}, folder / "model.safetensors")
+    for use in (
+        module.load_network,
+        lambda place: start_from(Epir(preset("epir", width=24, feed_forward=32)), place, ()),
+    ):
+        with pytest.raises(CheckpointError, match=rf"the weights '{name}' hold NaN or infinity\n  fix: .*train again"):
+            use(folder)
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+@pytest.mark.parametrize("kind", ["pipe", "folder", "loop", "device"])
+def test_only_regular_files_are_opened(folder, name, kind):
+    path = folder / name
+    path.unlink()
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(path if kind == "loop" else "/dev/zero")
+    words = {
+        "pipe": "a pipe or a device",
+        "device": "a pipe or a device",
+        "folder": "a folder",
+        "loop": "a loop of links",
+    }
+    with pytest.raises(CheckpointError, match=f"{name} is {words[kind]}"):
+        module.load_network(folder)

@@ -1,12 +1,14 @@
 import numpy as np
 import pytest
 
+from epir.core.errors import EpirWarning
 from epir.core.records import Prediction
 from epir.recognition.calibration import (
     calibrate,
     calibration_error,
     cross_fitted,
     fit_temperature,
+    highest_score,
     negative_log_likelihood,
     with_temperature,
 )
@@ -66,7 +68,7 @@ def test_calibrating_predictions_lowers_their_error():
     scores, truth = drawn(600, temperature=3.0)
     names = ("a", "b", "c")
     predictions = [
-        Prediction("x", "1", str(n), names[t], "a", "a", 0, f"fold {n % 4}", tuple(row))
+        Prediction("x", str(n % 200), str(n), names[t], "a", "a", 0, f"fold {n % 4}", tuple(row))
         for n, (row, t) in enumerate(zip(scores, truth, strict=True))
     ]
     found = calibrate(predictions, names)
@@ -74,3 +76,69 @@ def test_calibrating_predictions_lowers_their_error():
     assert found.error_after < 0.5 * found.error_before
     assert 0 < found.answered < 1
     assert found.right > (scores.argmax(1) == truth).mean()
+
+
+def all_right(people=4, each=6, best=0.8):
+    """Predictions of a small corpus of which every one is right."""
+    rest = (1 - best) / 2
+    return [
+        Prediction(
+            "x", str(person), str(n), "abc"[n % 3], "a", "a", 0, str(person), tuple(np.roll([best, rest, rest], n))
+        )
+        for person in range(people)
+        for n in range(each)
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::epir.core.errors.EpirWarning")
+@pytest.mark.parametrize("best", [0.5, 0.8, 0.95, 0.9999])
+@pytest.mark.parametrize("people", [1, 2, 4, 9])
+def test_a_few_people_who_were_all_right_make_nobody_sure(people, best):
+    found = calibrate(all_right(people, best=best), ("a", "b", "c"))
+    assert found.temperature > 0.2
+    assert found.highest == pytest.approx((people + 1) / (people + 2), abs=1e-6)
+    scores = np.array([each.scores for each in all_right(people, best=best)])
+    after = with_temperature(scores, found.temperature, found.highest)
+    assert after.max() <= found.highest + 1e-9
+    assert after.max(axis=1).mean() <= (people + 1) / (people + 2) + 1e-4
+
+
+@pytest.mark.filterwarnings("ignore::epir.core.errors.EpirWarning")
+def test_more_people_who_were_all_right_make_surer():
+    found = [calibrate(all_right(people), ("a", "b", "c")) for people in (2, 4, 16, 64, 256)]
+    temperatures = [each.temperature for each in found]
+    assert temperatures == sorted(temperatures, reverse=True) and len(set(temperatures)) == 5
+    assert [each.highest for each in found] == sorted(each.highest for each in found)
+
+
+def test_more_clips_of_the_same_people_support_no_more():
+    def arrays(rows):
+        truth = ["abc".index(each.truth) for each in rows]
+        return np.array([each.scores for each in rows]), np.array(truth), np.array([each.subject for each in rows])
+
+    few, many = arrays(all_right(4, 6)), arrays(all_right(4, 60))
+    assert fit_temperature(*few) == pytest.approx(fit_temperature(*many), rel=1e-3)
+
+
+def test_with_many_people_the_prior_vanishes():
+    scores, truth = drawn(4000, temperature=0.5)
+    everyone = np.arange(4000).astype(str)
+    assert fit_temperature(scores, truth, everyone) == pytest.approx(fit_temperature(scores, truth), rel=0.02)
+    assert highest_score(everyone) > 0.9997
+
+
+def test_few_people_and_the_end_of_the_range_are_told_of():
+    with pytest.warns(EpirWarning, match=r"calibrated on 4 people only, so none is above 0.83; calibrate on more"):
+        calibrate(all_right(4), ("a", "b", "c"))
+    wrong = [Prediction("x", str(n), "c", "b", "a", "a", 0, str(n), (0.9, 0.05, 0.05)) for n in range(40)]
+    with pytest.warns(EpirWarning, match="the temperature 20 is at the end of its range, 0.05 to 20"):
+        calibrate(wrong, ("a", "b", "c"))
+
+
+def test_a_highest_score_keeps_the_order_and_the_sum():
+    scores = np.array([[0.98, 0.015, 0.005], [0.6, 0.3, 0.1], [1.0, 0.0, 0.0]])
+    for temperature in (0.05, 1.0):
+        made = with_temperature(scores, temperature, 0.9)
+        assert made.sum(axis=1) == pytest.approx([1, 1, 1]) and made.max() == pytest.approx(0.9)
+        assert (made.argsort(axis=1)[:2] == scores.argsort(axis=1)[:2]).all()
+    assert with_temperature(scores, 1.0, 0.9)[1] == pytest.approx(scores[1])

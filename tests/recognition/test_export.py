@@ -8,6 +8,7 @@ from epir.core.errors import CheckpointError, EpirError, MissingExtra, ShapeErro
 from epir.maps.mapset import load_maps
 from epir.recognition import export as module
 from epir.recognition.backend import OnnxBackend, TorchBackend
+from epir.recognition.calibration import with_temperature
 from epir.recognition.recognizer import Recognizer
 
 pytest.importorskip("onnxruntime")
@@ -123,3 +124,24 @@ def test_without_onnx_the_error_names_the_extra(trained, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtra, match="ONNX Runtime is not installed"):
         OnnxBackend(tmp_path / "m.onnx")
+
+
+def test_the_scores_of_the_graph_are_those_of_a_recognizer(exported, trained):
+    """Views, normalisation, temperature and highest score are inside: ONNX Runtime and NumPy are enough."""
+    import onnxruntime
+
+    maps = np.random.default_rng(5).standard_normal((7, 3, 28, 28)).astype(np.float32)
+    session = onnxruntime.InferenceSession(str(exported.path))
+    scores = session.run(["scores"], {"maps": maps})[0]
+    original = Recognizer.from_pretrained(trained.folder)
+    expected = with_temperature(original.backend.scores(maps), original.temperature, original.highest)
+    assert scores == pytest.approx(expected, abs=1e-5)
+    assert scores.sum(axis=1) == pytest.approx(np.ones(7), abs=1e-5)
+
+
+def test_raw_logits_on_request(trained, tmp_path):
+    done = module.export_onnx(trained.folder, tmp_path / "raw.onnx", logits=True)
+    raw = OnnxBackend(done.path)
+    assert "scores" not in [each.name for each in raw.session.get_outputs()]
+    maps = np.random.default_rng(6).standard_normal((3, 3, 28, 28)).astype(np.float32)
+    assert raw.scores(maps) == pytest.approx(TorchBackend(trained.folder).scores(maps), abs=1e-5)

@@ -127,7 +127,7 @@ def write_run(
                 ],
             }
         )
-        return store.finish(list(folds))
+        return store.finish({name: [clip.key for clip in mine] for name, mine in folds.items()})
 
 
 def _fold(name, number, experiment, clips, rng, skill, epochs, merges):

@@ -159,6 +159,7 @@ def test_damaged_tokens_are_named_with_their_fold(small):
     run = small(epochs=2)
     for path in (run.folder / "folds").glob("*.json"):
         record = json.loads(path.read_text(encoding="utf-8"))
+        del record["digest"]  # as version 0.1 wrote it
         for clip in record["clips"]:
             clip["tokens"]["groups"] = [[0]]
             clip["tokens"]["selected"] = [5]

@@ -58,3 +58,20 @@ def test_a_damaged_file_says_what_to_do(make_tiny, two_classes, tmp_path):
     kept.write_bytes(b"no tensors at all")
     with pytest.raises(CheckpointError, match=r"cannot be read: .*\n  fix: delete it to train from the start"):
         fit(make_tiny(), two_classes, RECIPE, checkpoint=kept)
+
+
+def test_another_start_is_not_continued(make_tiny, two_classes, tmp_path):
+    """Under the same name: what counts is the weights, and not where they lie."""
+    kept, start = tmp_path / "state.safetensors", tmp_path / "start"
+    torch.manual_seed(0)
+    make_tiny().save_pretrained(start)
+    recipe = replace(RECIPE, start=start)
+    fit(make_tiny(), two_classes, recipe, checkpoint=kept)
+    start.rename(tmp_path / "moved")
+    fit(make_tiny(), two_classes, replace(recipe, start=tmp_path / "moved"), checkpoint=kept)
+    torch.manual_seed(1)
+    other = make_tiny()
+    next(other.parameters()).data.mul_(1.5)
+    other.save_pretrained(start)
+    with pytest.raises(CheckpointError, match="is the checkpoint of another training"):
+        fit(make_tiny(), two_classes, recipe, checkpoint=kept)

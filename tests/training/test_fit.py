@@ -125,7 +125,7 @@ def test_a_loss_that_is_no_number_stops_with_the_last_good_weights(make_tiny, tw
 def test_weights_that_a_step_spoiled_are_not_called_good(make_tiny, two_classes):
     model = make_tiny()
     with pytest.raises(TrainingError, match="lower rate"):
-        fit(model, two_classes, replace(QUICK, lr=1e30, gradient_limit=0.0, optimiser="adam", warmup=0.0))
+        fit(model, two_classes, replace(QUICK, lr=1000, weight_decay=1000, gradient_limit=0.0, warmup=0.0))
     assert torch.isfinite(weights(model)).all()
     assert np.isfinite(predict(model, two_classes.maps)).all()
 
@@ -169,3 +169,24 @@ def test_an_answer_is_the_mean_over_the_views(make_tiny, two_classes):
     fit(model, two_classes, QUICK)
     alone = [predict(model, each, mirror=False) for each in views(two_classes.maps, mirror=True, shift=1)]
     np.testing.assert_allclose(predict(model, two_classes.maps, shift=1), np.mean(alone, axis=0), atol=1e-6)
+
+
+def test_a_last_step_that_spoils_the_weights_is_found(make_tiny, two_classes, monkeypatch):
+    """The loss of every step was finite; what the last one left is looked at too."""
+    model = make_tiny()
+
+    def spoil(model, optimiser, loss, *_):
+        next(model.parameters()).data.fill_(float("nan"))
+
+    monkeypatch.setattr("epir.training.fit.take_step", spoil)
+    recipe = replace(QUICK, epochs=1, batch=len(two_classes), averaging="none")
+    with pytest.raises(TrainingError, match=r"not a number any more in epoch 1; .* last good weights\n  fix: train"):
+        fit(model, two_classes, recipe)
+    assert torch.isfinite(weights(model)).all()
+
+
+def test_scores_that_are_no_numbers_are_no_answer(make_tiny, two_classes):
+    model = make_tiny()
+    next(model.parameters()).data.fill_(float("nan"))
+    with pytest.raises(TrainingError, match=r"scores that are not numbers\n  fix: its training diverged"):
+        predict(model, two_classes.maps)

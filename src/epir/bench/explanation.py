@@ -56,7 +56,7 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
     recognizer = Recognizer.from_pretrained(settings.model or None)
 
     def predict(maps: np.ndarray) -> np.ndarray:
-        return with_temperature(recognizer.backend.plain_scores(maps), recognizer.temperature)
+        return with_temperature(recognizer.backend.plain_scores(maps), recognizer.temperature, recognizer.highest)
 
     rows: dict[str, list[tuple[float, float]]] = {}
     for number in range(settings.maps):

@@ -18,7 +18,11 @@ def export(
         Path | None, typer.Option(help="A map set to compare on, besides random maps.", show_default="synthetic maps")
     ] = None,
     int8: Annotated[
-        bool, typer.Option("--int8", help="Weights of eight bits: smaller and faster, and answers differ a little.")
+        bool,
+        typer.Option("--int8", help="Weights of eight bits and raw logits: smaller, faster, a little different."),
+    ] = False,
+    logits: Annotated[
+        bool, typer.Option("--logits", help="Raw logits of one view only, without views and temperature in the graph.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -39,7 +43,7 @@ def export(
     else:
         size = int(read_config(folder).settings.get("map_size", 28))
         compared = synthetic_maps(24, "direct", size=size).maps
-    done = export_onnx(folder, out, maps=compared, int8=int8, force=force)
+    done = export_onnx(folder, out, maps=compared, int8=int8, logits=logits, force=force)
     if json:
         emit_json(
             {

@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import inspect
 import json
+import math
 import re
 import tomllib
 import types
@@ -24,6 +25,7 @@ import tomli_w
 
 from epir.core.errors import ConfigError, EpirWarning
 from epir.core.files import write_text
+from epir.core.reading import MOST_SETTINGS, read_text
 
 Settings = TypeVar("Settings")
 
@@ -47,6 +49,8 @@ def to_dict(settings: object) -> dict[str, Any]:
 
 def from_dict(kind: type[Settings], values: Mapping[str, Any], *, section: str = "") -> Settings:
     """Settings of the class `kind`; names that it does not have are refused."""
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"[{section}] cannot be {_shown(values)}", fix="give names and values")
     hints = typing.get_type_hints(kind)
     known, renamed = setting_names(kind), _renamed(kind)
     arguments = {}
@@ -55,6 +59,11 @@ def from_dict(kind: type[Settings], values: Mapping[str, Any], *, section: str =
         refuse_unknown(name, known, section=section)
         arguments[name] = _convert(value, hints[name], _dotted(section, name))
     return kind(**arguments)
+
+
+def check_type(value: Any, kind: type, name: str) -> Any:
+    """The value of the setting `name`, as settings of the class `kind` take it; another type is refused."""
+    return _convert(value, typing.get_type_hints(kind)[name], name)
 
 
 def setting_names(kind: type) -> list[str]:
@@ -116,6 +125,30 @@ def refuse_unknown(name: str, known: Iterable[str], *, section: str = "", what: 
     )
 
 
+def check_ranges(settings: object, most: Mapping[str, float], *, section: str = "", least: float = -1e9) -> None:
+    """Refuse numbers that are not finite, and those above their bound in `most`, or above a billion.
+
+    The bounds lie beyond what anybody trains or measures with: they catch slips of the keyboard before memory does.
+    """
+    assert dataclasses.is_dataclass(settings)
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        for number in value if isinstance(value, tuple) else (value,):
+            if isinstance(number, bool) or not isinstance(number, int | float):
+                continue
+            bound = most.get(field.name, 1e9)
+            if not least <= number <= bound:  # true for nan as well
+                is_finite = isinstance(number, int) or math.isfinite(number)
+                raise ConfigError(
+                    f"{_dotted(section, field.name)} cannot be {_short(number)}",
+                    fix=f"give {bound:,g} or less" if is_finite and number > bound else "give a finite number",
+                )
+
+
+def _short(number: float) -> str:
+    return f"{number:g}" if isinstance(number, float) else str(number) if abs(number) < 10**24 else "so large a number"
+
+
 def override(settings: Settings, changes: Iterable[str]) -> Settings:
     """The settings with `a.b=value` texts applied, as `--set` gives them."""
     for change in changes:
@@ -140,10 +173,10 @@ def read_toml(kind: type[Settings], path: Path) -> Settings:
 def toml_values(path: Path) -> dict[str, Any]:
     """The plain values of a TOML file, with a clear error where it cannot be read."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(path, error=ConfigError, fix="give a settings file", most=MOST_SETTINGS))
     except FileNotFoundError:
         raise ConfigError(f"there is no settings file {path}", fix="check the path") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, thousands of digits or brackets
         raise ConfigError(f"{path} is not valid TOML: {error}", fix="correct that line; strings need quotes") from None
 
 
@@ -219,6 +252,8 @@ def _parse(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
+    except (ValueError, RecursionError):  # thousands of digits, or of brackets
+        raise ConfigError(f"--set cannot take {text[:40]}...", fix="give a shorter value") from None
 
 
 def _convert(value: Any, hint: Any, name: str) -> Any:
@@ -250,11 +285,20 @@ def _convert(value: Any, hint: Any, name: str) -> Any:
             return value
         if isinstance(value, Mapping):
             return from_dict(hint, value, section=name)  # type: ignore[arg-type]
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+    if hint is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1e300:
         return float(value)
-    if hint is Path and isinstance(value, str):
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{name} cannot be {value}", fix="give a finite number")
+    if hint is Path and isinstance(value, str) and "\0" not in value:
         return Path(value)
     if hint in (int, float, str, bool) and type(value) is hint:
         return value
     wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", Path: "a path"}
-    raise ConfigError(f"{name} cannot be {value!r}", fix=f"give {wanted.get(hint, f'a value of {hint}')}")
+    raise ConfigError(f"{name} cannot be {_shown(value)}", fix=f"give {wanted.get(hint, f'a value of {hint}')}")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int) and abs(value) >= 10**24:
+        return "a number with so many digits"
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from epir.core.errors import DatasetError
+from epir.core.reading import read_text
 from epir.datasets.tiers import Interval, Tiers, read_tiers
 
 EMOTION, APEX, UNITS = "micro-expression", "apex", "action units"  # tiers
@@ -142,26 +143,30 @@ def _beside(path: Path) -> Path:
 def _csv_rows(path: Path, subject: str | None) -> list[dict[str, str]]:
     if not path.is_file():
         raise DatasetError(f"there is no file {path}", fix="check the path")
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        known = {name.strip().casefold(): name for name in reader.fieldnames or ()}
-        found = {own: next((known[name] for name in spelt if name in known), None) for own, spelt in COLUMNS.items()}
-        missing = [own for own in ("frames", "emotion", "onset") if found[own] is None]
-        if missing:
-            raise DatasetError(
-                f"{path} has no column {missing[0]}", fix="name the columns file, emotion, onset, apex, offset"
-            )
-        rows = []
-        for cells in reader:
-            row = {own: (cells.get(name) or "").strip() if name else "" for own, name in found.items()}
-            rejected = (cells.get(known.get("rejected", "")) or "").strip().casefold() in ("true", "1", "yes")
-            if not row["onset"] or rejected:
-                continue
-            place = Path(row["frames"])
-            place = place if place.is_absolute() or place.exists() else path.parent / place
-            row["subject"] = subject or row["subject"] or place.stem
-            row |= {key: row[key].removesuffix(".0") for key in ("onset", "apex", "offset")}
-            rows.append({**row, "frames": str(place)})
+    text = read_text(path, error=DatasetError, fix="save it as CSV with commas, in UTF-8")
+    reader = csv.DictReader(io.StringIO(text, newline=""))
+    try:
+        lines = list(reader)
+    except csv.Error as error:
+        raise DatasetError(f"{path} is not a table: {error}", fix="save it as CSV with commas, in UTF-8") from None
+    known = {name.strip().casefold(): name for name in reader.fieldnames or ()}
+    found = {own: next((known[name] for name in spelt if name in known), None) for own, spelt in COLUMNS.items()}
+    missing = [own for own in ("frames", "emotion", "onset") if found[own] is None]
+    if missing:
+        raise DatasetError(
+            f"{path} has no column {missing[0]}", fix="name the columns file, emotion, onset, apex, offset"
+        )
+    rows = []
+    for cells in lines:
+        row = {own: (cells.get(name) or "").strip() if name else "" for own, name in found.items()}
+        rejected = (cells.get(known.get("rejected", "")) or "").strip().casefold() in ("true", "1", "yes")
+        if not row["onset"] or rejected:
+            continue
+        place = Path(row["frames"])
+        place = place if place.is_absolute() or os.path.exists(place) else path.parent / place
+        row["subject"] = subject or row["subject"] or place.stem
+        row |= {key: row[key].removesuffix(".0") for key in ("onset", "apex", "offset")}
+        rows.append({**row, "frames": str(place)})
     return rows
 
 

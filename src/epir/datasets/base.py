@@ -147,6 +147,7 @@ def _rows(name: str) -> tuple[dict[str, str], ...]:
     return tuple(csv.DictReader(text.splitlines()))
 
 
+LONGEST_CLIP = 100_000  # frames: whatever is longer is a slip
 Problem = tuple[str, str]  # its kind, as known.csv names it, and a sentence
 
 
@@ -188,6 +189,9 @@ def frame_problems(clip: Clip, frames: Sequence[int]) -> Iterator[Problem]:
         if number is not None and number not in there:
             yield "missing key frame", f"the {name} frame {number} is missing (the folder has {_span(frames)})"
     if clip.onset is None or clip.offset is None or clip.offset < clip.onset:
+        return
+    if clip.offset - clip.onset > LONGEST_CLIP:
+        yield "missing frames", f"most of the frames {clip.onset}-{clip.offset} are missing"
         return
     missing = [n for n in range(clip.onset, clip.offset + 1) if n not in there and n not in (clip.onset, clip.apex)]
     if missing:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn, get_args
 
-from epir.core.errors import DatasetError
+from epir.core.errors import DatasetError, is_machine_fault
 from epir.core.files import write_text
 from epir.datasets.folders import refuse_archive
 from epir.datasets.sheet import Row, read_table
@@ -100,6 +100,15 @@ def find_intervals(root: Path) -> Path:
 
 def read_intervals(path: Path, *, corpus: str = "manifest") -> list[LongVideo]:
     """The videos of one CSV, in its order; paths are relative to it."""
+    try:
+        return _read(path, corpus)
+    except (OSError, ValueError) as error:  # a path that no disk takes: too long, a loop of links
+        if is_machine_fault(error):
+            raise
+        raise DatasetError(f"{path} names files that cannot be: {error}", fix="correct its column path") from None
+
+
+def _read(path: Path, corpus: str) -> list[LongVideo]:
     fields = {name: (name,) for name in COLUMNS}
     table = read_table(path, {**fields, "clip": ("video",)}, optional=(*OPTIONAL, "video"))
     videos: dict[tuple[str, str, str], LongVideo] = {}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from epir.core.errors import DatasetError
+from epir.core.errors import DatasetError, is_machine_fault
 from epir.core.records import Clip
 from epir.datasets.base import Corpus, Defect, Problem, defects, frame_problems, order_problems
 from epir.datasets.folders import Tree, refuse_archive
@@ -105,6 +105,15 @@ def find_manifest(root: Path, name: str = NAME) -> Path:
 
 def read_manifest(path: Path, *, root: Path, corpus: str = "manifest") -> Corpus:
     """The clips of one CSV; a column `corpus` overrides the name given here, row by row."""
+    try:
+        return _manifest(path, root, corpus)
+    except (OSError, ValueError) as error:  # a path that no disk takes: too long, a loop of links
+        if is_machine_fault(error):
+            raise
+        raise DatasetError(f"{path} names files that cannot be: {error}", fix="correct its column frames") from None
+
+
+def _manifest(path: Path, root: Path, corpus: str) -> Corpus:
     table = read_table(path, {name: (name,) for name in COLUMNS}, optional=OPTIONAL)
     disk = Tree(path.parent)
     clips: dict[str, Clip] = {}

@@ -14,11 +14,13 @@ from typing import NoReturn
 from zipfile import BadZipFile
 
 from epir.core.errors import DatasetError
+from epir.core.reading import read_bytes
 from epir.datasets.folders import Tree
 from epir.datasets.spelling import column, plain
 
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _DAMAGE = (BadZipFile, zlib.error, EOFError, LookupError, ValueError, OSError, RuntimeError, SyntaxError)
+MOST_BYTES = 256 << 20
 Grid = list[list[str]]
 
 
@@ -137,9 +139,9 @@ def _refuse(path: Path, spellings: Sequence[str], found: Sequence[str]) -> NoRet
 def _pages(path: Path) -> Iterator[tuple[str, Grid]]:
     """Every page of a sheet as texts; a .csv has one."""
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise DatasetError(f"{path} cannot be read: {error.strerror}", fix="check its permissions") from None
+        content = read_bytes(path, error=DatasetError, fix="give an annotation sheet", most=MOST_BYTES)
+    except FileNotFoundError:
+        raise DatasetError(f"there is no file {path}", fix="check the path of the sheet") from None
     if content.startswith(_OLD_EXCEL):
         yield from _old_workbook(path, content)
     elif content.startswith(_ZIP):

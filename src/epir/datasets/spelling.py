@@ -8,8 +8,9 @@ PICTURES = frozenset({".jpg", ".jpeg", ".png", ".bmp"})
 VIDEOS = frozenset({".avi", ".mp4", ".mov", ".m4v", ".mkv", ".webm", ".wmv", ".mpg", ".mpeg"})
 ARCHIVES = frozenset({".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz"})
 
-_SUBJECT = re.compile(r"(?:(?:subject|sub|spno|sp|s)[\s._-]*)?(\d+)(?:\.0+)?", re.IGNORECASE)
-_WHOLE = re.compile(r"[+-]?\d+(?:\.0*)?")
+_SUBJECT = re.compile(r"(?:(?:subject|sub|spno|sp|s)[\s._-]*)?(\d{1,100})(?:\.0+)?", re.IGNORECASE)
+_WHOLE = re.compile(r"[+-]?\d{1,100}(?:\.0*)?")
+LARGEST_FRAME = 1_000_000_000
 _DIGITS = re.compile(r"\d+")
 _SYNONYMS = (frozenset({"other", "others"}), frozenset({"happy", "happiness"}), frozenset({"sad", "sadness"}))
 
@@ -58,7 +59,7 @@ def frame_number(cell: object, *, zero: bool = False) -> int | None:
     if not _WHOLE.fullmatch(text):
         raise ValueError(text)
     number = int(text.partition(".")[0])
-    if number < 0:
+    if not 0 <= number <= LARGEST_FRAME:
         raise ValueError(text)
     return number if number or zero else None
 

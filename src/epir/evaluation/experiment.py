@@ -20,6 +20,7 @@ from epir.models.settings import SHIPPED
 from epir.training.recipe import BASELINE, FINETUNE, PAPER, SCRATCH, TrainingSettings, training_recipe
 
 ZERO_SHOT = "zero-shot"
+MOST_SEEDS = 10_000
 FIXED = {"name": "--model", "classes": "--protocol", "map_size": "the map set"}  # what decides these model settings
 
 
@@ -43,8 +44,10 @@ class Experiment:
     def __post_init__(self) -> None:
         if self.seeds < 1:
             raise ConfigError(f"--seeds must be at least 1, not {self.seeds}", fix="for example --seeds 3")
+        if self.seeds > MOST_SEEDS:
+            raise ConfigError("these are too many --seeds", fix=f"give {MOST_SEEDS} or fewer; 3 is usual")
         if self.folds not in ("loso", "loco", "split", ZERO_SHOT) and not (
-            self.folds.isdecimal() and int(self.folds) >= 2
+            self.folds.isdecimal() and len(self.folds) < 8 and int(self.folds) >= 2
         ):
             raise ConfigError(
                 f"--folds cannot be {self.folds!r}",
@@ -85,9 +88,11 @@ def experiment_from(values: Mapping[str, Any]) -> Experiment:
     training = config.from_dict(TrainingSettings, plain.pop("training", {}), section="training")
     if training.start is not None:
         training = replace(training, start=Path(training.start.name))  # older versions stored the path
-    for name in ("classes", "maps", "choices"):
-        plain[name] = tuple(plain.get(name, ()))
-    return Experiment(model=settings, training=training, **plain)
+    for name in ("protocol", "classes"):
+        if name not in plain:
+            raise ConfigError(f"there is no {name} in these settings", fix="restore the file from a copy")
+    checked = {name: config.check_type(value, Experiment, name) for name, value in plain.items()}
+    return Experiment(model=settings, training=training, **checked)
 
 
 class Resolved(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from epir.core.errors import TrainingError
+from epir.core.errors import CheckpointError, TrainingError
 from epir.core.seeds import stream_seed
 from epir.evaluation.experiment import Experiment
 from epir.evaluation.record import ClipRecord, FoldRecord
@@ -52,6 +52,7 @@ def run_fold(task: FoldTask, read: Reader = read_maps) -> FoldRecord:
     from epir.models.registry import is_pipeline
 
     began = time.perf_counter()
+    _check_weights(task)
     with one_thread(), _named(task):
         if task.experiment.choices:
             return _nested(task, read, began)
@@ -62,6 +63,18 @@ def run_fold(task: FoldTask, read: Reader = read_maps) -> FoldRecord:
         else:
             outcome = _network(task, read)
     return _record(task, outcome, time.perf_counter() - began)
+
+
+def _check_weights(task: FoldTask) -> None:
+    """Refuse weights that are others by now than when the run began."""
+    from epir.models.folder import weights_digest
+
+    expected = task.experiment.weights
+    if task.weights is not None and expected and weights_digest(task.weights) != expected:
+        raise CheckpointError(
+            f"the weights in {task.weights} were replaced while the run used them",
+            fix="run the same command again with the weights that it began with, or start over with --force",
+        )
 
 
 def _nested(task: FoldTask, read: Reader, began: float) -> FoldRecord:
@@ -190,6 +203,10 @@ def _record(task: FoldTask, outcome: _Outcome, seconds: float) -> FoldRecord:
     classes = task.experiment.classes
     truth = np.array([classes.index(sample.label) for sample in task.test])
     best = best_epoch(outcome.by_epoch, truth)
+    if not np.isfinite(outcome.scores).all():
+        raise TrainingError(
+            f"fold {task.fold}, seed {task.seed}: the scores are not finite", fix="look at the settings of the model"
+        )
     strict = outcome.scores.argmax(1)
     clips = tuple(
         ClipRecord(

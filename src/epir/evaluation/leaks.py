@@ -39,7 +39,8 @@ def overlap(seen: Seen, clips: EvaluationSet) -> list[str]:
 
 def find_across_folds(clips: EvaluationSet, folds: Sequence[Fold]) -> list[str]:
     """Copies of one clip, and people who are probably one, in different folds; one sentence each."""
-    fold_of = {clip.key: fold.name for fold in folds for clip in fold.test}
+    in_training = {clip.key: "" for clip in clips.clips}  # clips of a corpus's own split may never be held out
+    fold_of = in_training | {clip.key: fold.name for fold in folds for clip in fold.test}
     copies = [each for each in copies_of(clips) if fold_of[each.first] != fold_of[each.second]]
     person_fold = {clip.person: fold_of[clip.key] for clip in clips.clips}
     twins = [names for names in probably_one(person_fold) if len({person_fold[name] for name in names}) > 1]

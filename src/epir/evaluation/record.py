@@ -4,6 +4,7 @@ It holds what the tables need (predictions, after the last epoch and after each)
 curve, tokens); it holds no weights.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 from epir.core.records import Prediction
 
 FORMAT = "epir-fold/1"
+UNSIGNED = ("digest", "seconds", "training_seconds")  # how long it took is no part of a record's digest
 
 
 @dataclass(frozen=True)
@@ -83,14 +85,25 @@ def to_json(record: FoldRecord) -> str:
     lines = ",\n  ".join(
         json.dumps({name: value for name, value in vars(clip).items() if value is not None}) for clip in record.clips
     )
-    return json.dumps({"format": FORMAT, **head})[:-1] + f', "clips": [\n  {lines}\n]}}\n'
+    rest = f', "clips": [\n  {lines}\n]}}\n'
+    digest = _digest(json.loads(json.dumps({"format": FORMAT, **head})[:-1] + rest))
+    return json.dumps({"format": FORMAT, **head, "digest": digest})[:-1] + rest
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+    signed = {name: value for name, value in values.items() if name not in UNSIGNED}
+    return hashlib.sha256(json.dumps(signed, sort_keys=True).encode()).hexdigest()
 
 
 def from_json(text: str) -> FoldRecord:
-    """The record in JSON text; `ValueError` or `KeyError` where it is not one."""
+    """The record in JSON text; `ValueError`, `KeyError` or `TypeError` where it is not one, or was changed."""
     values = json.loads(text)
-    if not isinstance(values, dict) or values.pop("format", None) != FORMAT:
+    if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise ValueError(f"not {FORMAT}")
+    digest = values.pop("digest", None)
+    if digest is not None and digest != _digest(values):  # version 0.1 wrote none
+        raise ValueError("it was changed after it was written")
+    del values["format"]
     clips = tuple(
         ClipRecord(**{**clip, "scores": tuple(clip["scores"]), "by_epoch": tuple(clip["by_epoch"])})
         for clip in values.pop("clips")

@@ -113,8 +113,10 @@ def evaluate(
                 environment["clips_without_units"] = without_units
             environment |= {"seen_in_training": list(leaks)} if leaks else {}
             store.describe(environment | ({"notes": list(notes)} if notes else {}))
+            held_out = {task.fold: [sample.clip.key for sample in task.test] for task in tasks}
+            store.check(held_out)
             _run_missing(store, tasks, engine, progress or Silent())
-            return store.finish(sorted({task.fold for task in tasks}))
+            return store.finish(held_out)
 
 
 def _learning_units(model: str, training: str | None, changes: tuple[str, ...], *, zero_shot: bool) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from epir.core.config import digest
-from epir.core.errors import ProtocolError
+from epir.core.errors import MapSetError, ProtocolError
 from epir.core.facs import parse_units
 from epir.core.records import Clip
 from epir.datasets.protocols import Protocol, get_protocol
@@ -27,6 +27,7 @@ class Sample:
     label: str
     folder: str
     row: int
+    digest: str = ""  # of the map set, which every process that opens it compares
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def gather(sets: Sequence[MapSet], protocol: str) -> EvaluationSet:
     everything = [clip for mapset in sets for clip in mapset.clips]
     rule = get_protocol(protocol, everything)
     samples = [
-        Sample(clip, label, str(mapset.folder), row)
+        Sample(clip, label, str(mapset.folder), row, mapset.digest)
         for mapset in sets
         for row, clip in enumerate(mapset.clips)
         if (label := rule.label(clip)) is not None
@@ -92,21 +93,39 @@ def with_units(clips: EvaluationSet) -> EvaluationSet:
 
 
 def read_maps(samples: Sequence[Sample]) -> np.ndarray:
-    """The maps (n, 3, S, S) of the samples, read from disk."""
-    opened = {folder: _opened(folder, _stamp(folder)) for folder in {sample.folder for sample in samples}}
-    return np.stack([opened[sample.folder][sample.row] for sample in samples])
+    """The maps (n, 3, S, S) of the samples, read from disk; a map set that is another one by now is refused."""
+    stamps = {(sample.folder, sample.digest): _stamp(sample.folder) for sample in samples}
+    opened = {folder: _opened(folder, digest, stamp) for (folder, digest), stamp in stamps.items()}
+    maps = np.stack([opened[sample.folder][sample.row] for sample in samples])
+    for (folder, _), stamp in stamps.items():
+        if _stamp(folder) != stamp:
+            raise _replaced(folder)
+    return maps
 
 
 @lru_cache(maxsize=16)
-def _opened(folder: str, stamp: tuple[int, int]) -> np.ndarray:
-    """The maps of a map set, opened once per process; the digest is verified when the evaluation begins."""
-    return load_maps(Path(folder), verify=False).maps
+def _opened(folder: str, digest: str, stamp: tuple[int, int, int]) -> np.ndarray:
+    """The maps of a map set, opened and verified once per process as long as its file stays the same."""
+    mapset = load_maps(Path(folder), verify=True)
+    if digest and mapset.digest != digest:
+        raise _replaced(folder)
+    return mapset.maps
 
 
-def _stamp(folder: str) -> tuple[int, int]:
+def _replaced(folder: str) -> MapSetError:
+    return MapSetError(
+        f"the map set {folder} was replaced or changed while it was used",
+        fix="run the same command again with the map set that it began with, or start over with --force",
+    )
+
+
+def _stamp(folder: str) -> tuple[int, int, int]:
     """Changes when a map set is written anew, so that the cache is not used for it."""
-    state = (Path(folder) / "maps.npy").stat()
-    return state.st_ino, state.st_mtime_ns
+    try:
+        state = (Path(folder) / "maps.npy").stat()
+    except FileNotFoundError:
+        raise _replaced(folder) from None
+    return state.st_ino, state.st_mtime_ns, state.st_size
 
 
 def _refuse_missing_classes(rule: Protocol, labels: Sequence[str], clips: Sequence[Clip]) -> None:

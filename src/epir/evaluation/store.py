@@ -7,9 +7,13 @@
 import csv
 import io
 import json
+import math
+import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import warnings
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,10 +22,11 @@ from typing import Any
 from urllib.parse import quote
 
 from epir.core import config
-from epir.core.errors import RunError, machine_fault
+from epir.core.errors import EpirWarning, RunError, machine_fault
 from epir.core.files import write_text
 from epir.core.output import RUN as RUN_FOLDER
 from epir.core.output import check_folder, check_place, hold, mark, real
+from epir.core.reading import read_json, read_text
 from epir.core.records import Prediction
 from epir.evaluation.experiment import Experiment, read_experiment
 from epir.evaluation.record import FoldRecord, from_json, to_json
@@ -31,6 +36,7 @@ from epir.evaluation.units import unit_scores
 CONFIG, FOLDS, PREDICTIONS = "config.toml", "folds", "predictions.csv"
 SCORES, ENVIRONMENT, LOCK = "scores.json", "environment.json", ".lock"
 LONGEST_NAME = 150
+_FOLD_FILE = re.compile(r".+__seed[0-9]+\.json")
 GIVEN_UP = ".given-up-"  # what --force moved aside
 
 RESUME = "run the same command to resume"
@@ -73,7 +79,9 @@ def open_run(folder: str | Path) -> Run:
         done = len(list((folder / FOLDS).glob("[!.]*.json")))
         raise RunError(f"the run {folder} is not finished: {done} folds are done", fix=RESUME)
     environment = _read_json(folder / ENVIRONMENT) if (folder / ENVIRONMENT).exists() else {}
-    return Run(folder, experiment, _read_folds(folder), _read_json(folder / SCORES), environment)
+    records, scores = _read_folds(folder), _read_json(folder / SCORES)
+    _check_complete(folder, experiment, records, scores)
+    return Run(folder, experiment, records, scores, environment)
 
 
 @contextmanager
@@ -148,12 +156,24 @@ class Store:
         with _writing(path):
             write_text(path, json.dumps(known, indent=1) + "\n")
 
-    def finish(self, folds: Sequence[str]) -> Run:
-        """Write predictions and scores of a run that has all of `folds`, and open it."""
+    def check(self, folds: Mapping[str, Collection[str]]) -> tuple[FoldRecord, ...]:
+        """The records so far, each of one of these folds and of all its clips; anything else is refused."""
         records = _read_folds(self.folder)
+        for record in records:
+            path = self._path(record.fold, record.seed)
+            if record.fold not in folds:
+                raise RunError(f"{path} is of no fold of this run", fix=f"delete that file, then {RESUME}")
+            if Counter(clip.key for clip in record.clips) != Counter(folds[record.fold]):
+                raise RunError(f"{path} has other clips than its fold", fix=f"delete that file, then {RESUME}")
+        return records
+
+    def finish(self, folds: Mapping[str, Collection[str]]) -> Run:
+        """Write predictions and scores of a run that has all of `folds`, with these held-out clips, and open it."""
+        records = self.check(folds)
         missing = {(fold, seed) for fold in folds for seed in range(self.experiment.seeds)}
         missing -= {(record.fold, record.seed) for record in records}
-        assert not missing, f"folds are missing: {sorted(missing)}"
+        if missing:  # somebody removed them meanwhile
+            raise RunError(f"folds of {self.folder} are missing: {sorted(missing)[0]}", fix=RESUME)
         predictions = _sorted_predictions(records)
         with _writing(self.folder / PREDICTIONS):
             write_text(self.folder / PREDICTIONS, _predictions_csv(predictions, self.experiment))
@@ -185,6 +205,7 @@ def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: 
         **({"evaluation": SEEN} if experiment.seen_in_training else {}),
         **all_scores(predictions, experiment.classes, experiment.columns),
         **({"units": units} if units else {}),
+        "predictions": _predictions_digest(predictions),
         "seconds": round(sum(record.seconds for record in records), 1),
     }
 
@@ -208,19 +229,77 @@ def _sorted_predictions(records: Sequence[FoldRecord]) -> tuple[Prediction, ...]
 
 
 def _read_folds(folder: Path) -> tuple[FoldRecord, ...]:
-    """The folds of the run's seeds; those of further seeds stay in the folder for a later call."""
+    """The folds of the run's seeds; those of further seeds stay in the folder for a later call.
+
+    A file that this version would not have named so, such as the copy that a program for synchronisation keeps of a
+    conflict, is told of and not counted.
+    """
     records = []
-    seeds, expected = read_experiment(folder / CONFIG).seeds, _digests(folder)
+    experiment, expected = read_experiment(folder / CONFIG), _digests(folder)
+    again = f"delete that file, then {RESUME}"
     for path in sorted((folder / FOLDS).glob("[!.]*.json")):
+        if not _FOLD_FILE.fullmatch(path.name):
+            _tell_of_stray(path)
+            continue
         try:
-            record = from_json(path.read_text(encoding="utf-8"))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RunError(f"{path} is damaged: {error}", fix=f"delete that file, then {RESUME}") from None
+            record = from_json(read_text(path, error=RunError, fix=again))
+            _check_record(record, experiment)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise RunError(f"{path} is damaged: {error}", fix=again) from None
+        if path.name != f"{file_name(record.fold)}__seed{record.seed}.json":
+            _tell_of_stray(path)
+            continue
         if record.experiment not in expected:
-            raise RunError(f"{path} belongs to another experiment", fix=f"delete that file, then {RESUME}")
-        if record.seed < seeds:
+            raise RunError(f"{path} belongs to another experiment", fix=again)
+        if record.seed < experiment.seeds:
             records.append(record)
     return tuple(records)
+
+
+def _tell_of_stray(path: Path) -> None:
+    warnings.warn(f"{path} is not a fold of this run and is not counted; delete it", EpirWarning, stacklevel=3)
+
+
+def _check_record(record: FoldRecord, experiment: Experiment) -> None:
+    """Refuse classes and scores that this experiment cannot have given, with `ValueError`."""
+    if type(record.seed) is not int or not isinstance(record.fold, str):
+        raise ValueError("it names no fold and seed")
+    for clip in record.clips:
+        if not all(isinstance(name, str) for name in (clip.corpus, clip.subject, clip.clip)):
+            raise ValueError("a clip without a name")
+        for name in (clip.truth, clip.strict, clip.best_epoch):
+            if name not in experiment.classes:
+                raise ValueError(f"{clip.key} has the class {name!r}")
+        if len(clip.scores) != len(experiment.classes) or not all(map(math.isfinite, clip.scores)):
+            raise ValueError(f"{clip.key} has the scores {list(clip.scores)}")
+
+
+def _check_complete(
+    folder: Path, experiment: Experiment, records: Sequence[FoldRecord], scores: Mapping[str, Any]
+) -> None:
+    """Refuse a run whose scores were made from other folds or clips than are in it now."""
+    predictions = _sorted_predictions(records)
+    twice = next((each for each, times in Counter((one.seed, one.key) for one in predictions).items() if times > 1), ())
+    if twice:
+        raise RunError(f"the run {folder} has the clip {twice[1]} twice", fix=f"delete one fold, then {RESUME}")
+    wanted = scores.get("folds")
+    for seed in range(experiment.seeds):
+        done = sum(record.seed == seed for record in records)
+        if wanted != done:
+            raise RunError(
+                f"the run {folder} is not finished: of seed {seed} {done} of {wanted} folds are there", fix=RESUME
+            )
+    digest = scores.get("predictions")  # version 0.1 wrote none
+    clips = len({each.key for each in predictions})
+    if scores.get("clips") != clips or (digest is not None and digest != _predictions_digest(predictions)):
+        raise RunError(f"{folder / SCORES} does not belong to the folds beside it", fix=RESUME)
+    if not all(isinstance(scores.get(name), dict) for name in experiment.columns):
+        raise RunError(f"{folder / SCORES} is damaged: it has no scores", fix=f"delete that file, then {RESUME}")
+
+
+def _predictions_digest(predictions: Sequence[Prediction]) -> str:
+    rows = [[each.seed, each.fold, each.key, each.truth, each.strict, each.best_epoch] for each in predictions]
+    return config.digest([[*row, *each.scores] for row, each in zip(rows, predictions, strict=True)])
 
 
 def _digests(folder: Path) -> list[str]:
@@ -289,13 +368,11 @@ def _clear(folder: Path) -> None:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
+    again = f"delete that file, then {RESUME}"
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path} cannot be read: {error}", fix=f"delete that file, then {RESUME}") from None
-    if not isinstance(values, dict):
-        raise RunError(f"{path} is damaged: it is not a JSON object", fix=f"delete that file, then {RESUME}")
-    return values
+        return read_json(path, error=RunError, fix=again)
+    except FileNotFoundError as error:
+        raise RunError(f"{path} cannot be read: {error}", fix=again) from None
 
 
 @contextmanager

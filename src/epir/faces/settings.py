@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from epir.core.config import refuse_unknown
+from epir.core.config import check_ranges, refuse_unknown
 from epir.core.errors import ConfigError
 
 
@@ -51,6 +51,7 @@ class TrackingSettings:
     same_person: float = 0.7  # likeness from which a face that comes back keeps its track number
 
     def __post_init__(self) -> None:
+        check_ranges(self, {"size": 4096, "patch": 4096}, section="tracking")
         refuse_unknown(self.faces, ("largest", "all"), section="tracking.faces", what="choice")
         for name in ("least_face", "redetect", "again", "confirm", "far"):
             if getattr(self, name) <= 0:

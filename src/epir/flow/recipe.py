@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from epir.core.config import differences, digest, override, refuse_unknown, to_dict
+from epir.core.config import check_ranges, differences, digest, override, refuse_unknown, to_dict
 from epir.core.errors import ConfigError
 from epir.faces.settings import FaceSettings
 
@@ -29,6 +29,7 @@ class FlowSettings:
     attachment: float = 0.15  # tvl1: weight of the pictures against smoothness; less is smoother
 
     def __post_init__(self) -> None:
+        check_ranges(self, {"window": 1024, "levels": 16, "iterations": 1000, "attachment": 1e6}, section="flow")
         refuse_unknown(self.method, METHODS, section="flow.method", what="choice")
         if not 16 <= self.size <= 1024:
             raise ConfigError(f"flow.size cannot be {self.size}", fix="give a size in pixels from 16 to 1024")

@@ -19,6 +19,7 @@ import numpy as np
 from epir.core.errors import MapSetError
 from epir.core.files import allocate, file_digest
 from epir.core.output import MAP_SET, new_folder
+from epir.core.reading import open_array, read_json, read_text
 from epir.core.records import Clip
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 FORMAT = "epir-maps/1"
 CHANNELS = ("u", "v", "strain")
 COLUMNS = ("corpus", "subject", "clip", "emotion", "onset", "apex", "offset", "fps")
+
+
+AGAIN = "prepare the map set again"
+LARGEST = 1_000_000_000  # frame number or rate
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,13 +115,13 @@ def load_maps(folder: str | Path, *, verify: bool = True) -> MapSet:
     meta = _read_meta(folder)
     clips = _read_clips(folder / "clips.csv")
     maps = _open_maps(folder / "maps.npy")
-    if len(maps) != len(clips):
-        raise MapSetError(f"{folder} has {len(maps)} maps but {len(clips)} rows in clips.csv", fix="prepare it again")
     if maps.dtype != np.float32 or maps.ndim != 4 or maps.shape[1] != 3 or maps.shape[2] != maps.shape[3]:
         raise MapSetError(
             f"{folder / 'maps.npy'} holds {maps.dtype} {maps.shape}, not float32 (n, 3, S, S)",
             fix="write it with epir prepare, or convert it to that shape",
         )
+    if len(maps) != len(clips):
+        raise MapSetError(f"{folder} has {len(maps)} maps but {len(clips)} rows in clips.csv", fix="prepare it again")
     if verify:
         _verify(folder, meta)
     return MapSet(maps=maps, clips=clips, meta=meta, folder=folder)
@@ -183,12 +188,10 @@ def _read_meta(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise MapSetError(f"there is no map set {folder}", fix="check the path, or make one with epir prepare")
     try:
-        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+        meta = read_json(folder / "meta.json", error=MapSetError, fix=AGAIN)
     except FileNotFoundError:
         raise MapSetError(f"{folder} is not a map set: it has no meta.json", fix="make one with epir prepare") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise MapSetError(f"{folder / 'meta.json'} is damaged: {error}", fix="prepare the map set again") from None
-    found = meta.get("format") if isinstance(meta, dict) else None
+    found = meta.get("format")
     if found != FORMAT:
         raise MapSetError(
             f"{folder} has the format {found!r}, not {FORMAT!r}", fix="prepare it with this version of epir"
@@ -196,20 +199,28 @@ def _read_meta(folder: Path) -> dict[str, Any]:
     for name in ("digest", "recipe", "size"):
         if name not in meta:
             raise MapSetError(f"{folder / 'meta.json'} lacks {name!r}", fix="prepare the map set again")
+    for name in ("digest", "clips_digest"):
+        if not isinstance(meta.get(name, ""), str) or meta.get(name) == "":
+            raise MapSetError(f"{folder / 'meta.json'}: {name} is {meta[name]!r}, not a digest", fix=AGAIN)
+    if not isinstance(meta["recipe"], dict):
+        raise MapSetError(f"{folder / 'meta.json'}: the recipe is not an object", fix=AGAIN)
+    if meta.get("channels", list(CHANNELS)) != list(CHANNELS):
+        raise MapSetError(
+            f"{folder} has the channels {meta['channels']!r}, not {', '.join(CHANNELS)}",
+            fix="put them in that order, and write the map set with epir.save_maps",
+        )
     return meta
 
 
 def _open_maps(path: Path) -> np.ndarray:
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        return open_array(path, error=MapSetError, fix=AGAIN)
     except FileNotFoundError:
         raise MapSetError(f"{path.parent} has no {path.name}", fix="prepare the map set again") from None
-    except (ValueError, EOFError, OSError) as error:
-        raise MapSetError(f"{path} cannot be opened: {error}", fix="prepare the map set again") from None
 
 
 def _verify(folder: Path, meta: Mapping[str, Any]) -> None:
-    for name, expected in (("maps.npy", meta["digest"]), ("clips.csv", meta.get("clips_digest"))):
+    for name, expected in (("maps.npy", meta["digest"]), ("clips.csv", meta.get("clips_digest"))):  # older sets: none
         if expected is not None and file_digest(folder / name) != expected:
             raise MapSetError(
                 f"{folder / name} is not what meta.json says: it was changed or only half written",
@@ -219,28 +230,36 @@ def _verify(folder: Path, meta: Mapping[str, Any]) -> None:
 
 def _read_clips(path: Path) -> tuple[Clip, ...]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, error=MapSetError, fix="save it as CSV with commas, in UTF-8")
     except FileNotFoundError:
         raise MapSetError(f"{path.parent} has no clips.csv", fix="prepare the map set again") from None
-    except UnicodeDecodeError:
-        raise MapSetError(f"{path} is not UTF-8", fix="save it as CSV with commas, in UTF-8") from None
     rows = csv.DictReader(io.StringIO(text))
-    missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
-    if missing:
-        raise MapSetError(f"{path} lacks the column {missing[0]!r}", fix=f"its columns must begin {','.join(COLUMNS)}")
-    return tuple(_clip(row, path, line) for line, row in enumerate(rows, start=2))
+    try:
+        missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
+        if missing:
+            raise MapSetError(
+                f"{path} lacks the column {missing[0]!r}", fix=f"its columns must begin {','.join(COLUMNS)}"
+            )
+        return tuple(_clip(row, path, line) for line, row in enumerate(rows, start=2))
+    except csv.Error as error:
+        raise MapSetError(f"{path} is not a table: {error}", fix="save it as CSV with commas, in UTF-8") from None
 
 
 def _clip(row: Mapping[str, str], path: Path, line: int) -> Clip:
     def number(name: str, kind: type) -> Any:
         text = (row[name] or "").strip()
         try:
-            return kind(text) if text else None
+            value = kind(text) if text else None
+            if value is not None and not abs(value) <= LARGEST:  # true for nan as well
+                raise ValueError(text)
+            return value
         except ValueError:
             raise MapSetError(
-                f"{path}, line {line}: {name} is {text!r}", fix="write a number, or leave it empty"
+                f"{path}, line {line}: {name} is {text[:40]!r}", fix="write a number, or leave it empty"
             ) from None
 
+    if any(row[name] is None for name in COLUMNS[:4]):
+        raise MapSetError(f"{path}, line {line} has too few cells", fix=f"its columns are {','.join(COLUMNS)}")
     return Clip(
         corpus=row["corpus"],
         subject=row["subject"],

@@ -20,6 +20,7 @@ import numpy as np
 from epir.core.config import differences, from_dict
 from epir.core.errors import ConfigError, EpirError, MapSetError
 from epir.core.files import whole_file, write_text
+from epir.core.reading import read_rows
 from epir.core.records import Clip
 from epir.flow.recipe import FlowRecipe
 from epir.maps.mapset import MapSet, load_maps
@@ -103,8 +104,8 @@ def read_left_out(folder: Path | None) -> tuple[LeftOut, ...]:
     """The list of a map set; nothing if the set was not made by `prepare`."""
     if folder is None or not (folder / LEFT_OUT).is_file():
         return ()
-    with (folder / LEFT_OUT).open(encoding="utf-8", newline="") as file:
-        return tuple(LeftOut(**{name: row[name] for name in COLUMNS}) for row in csv.DictReader(file))
+    rows = read_rows(folder / LEFT_OUT, COLUMNS, error=MapSetError, fix="prepare the map set again")
+    return tuple(LeftOut(**{name: row[name] for name in COLUMNS}) for row in rows)
 
 
 def existing_set(out: Path, recipe: FlowRecipe, size: int, request: str, *, force: bool) -> MapSet | None:

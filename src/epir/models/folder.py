@@ -22,7 +22,9 @@ from epir.core.config import to_dict
 from epir.core.errors import CheckpointError, ConfigError
 from epir.core.files import file_digest, write_bytes
 from epir.core.output import MODEL, new_folder
+from epir.core.reading import check_regular, read_json
 from epir.models.registry import AnySettings, build, settings_from_dict
+from epir.models.schema import FIX, check_config
 from epir.models.seen import HASHES, RECORD, Seen, read_seen, write_seen
 from epir.models.settings import SHIPPED
 from epir.models.units import UnitHead
@@ -159,21 +161,18 @@ def read_config(folder: str | Path) -> ModelConfig:
     if not folder.is_dir():
         raise CheckpointError(f"there is no model folder {folder}", fix="check the path, or make one with epir train")
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
+        config = read_json(path, error=CheckpointError, fix=FIX)
     except FileNotFoundError:
         raise CheckpointError(
             f"{folder} is not a model folder: it has no config.json", fix="make one with epir train"
         ) from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise CheckpointError(f"{path} is damaged: {error}", fix="restore it from a copy, or train again") from None
-    found = config.get("format") if isinstance(config, dict) else None
-    if found not in VERSIONS:
+    found = config.get("format")
+    if not isinstance(found, str) or found not in VERSIONS:
         raise CheckpointError(
             f"{path} has the format {found!r}, this version of epir reads {FORMAT!r}",
             fix="install the version of epir that wrote it, or train again",
         )
-    if not isinstance(config.get("model"), dict):
-        raise CheckpointError(f"{path} has no settings of the model", fix="restore it from a copy, or train again")
+    check_config(config, path)
     return ModelConfig(
         settings=config["model"],
         labels=tuple(config.get("labels", ())),
@@ -218,8 +217,10 @@ def weights_digest(folder: Path) -> str:
     """The digest of a model folder's weights; refuses what is no model folder."""
     read_config(folder)
     path = Path(folder) / WEIGHTS
-    if not path.exists():
-        raise _no_weights(path)
+    try:
+        check_regular(path, error=CheckpointError, fix=FIX)
+    except FileNotFoundError:
+        raise _no_weights(path) from None
     return file_digest(path)
 
 
@@ -227,13 +228,20 @@ def _read_weights(network: "Network", folder: Path) -> dict[str, Tensor]:
     """The weights of a model folder in float32 and in today's layout of this kind of network."""
     path, version = folder / WEIGHTS, read_config(folder).version
     try:
+        check_regular(path, error=CheckpointError, fix=FIX)
         weights = load_file(path)
     except FileNotFoundError:
         raise _no_weights(path) from None
-    except (SafetensorError, OSError) as error:
+    except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:  # KeyError: a type torch has not
         raise CheckpointError(
             f"{path} is not a whole safetensors file: {error}", fix="it may be cut short: copy it again, or train again"
         ) from None
+    broken = next((name for name, each in weights.items() if not bool(each.to(torch.float32).isfinite().all())), None)
+    if broken is not None:
+        raise CheckpointError(
+            f"{path}: the weights {broken!r} hold NaN or infinity",
+            fix="its training diverged: train again with a lower rate, or restore the file from a copy",
+        )
     weights = {name: each.to(torch.float32) if each.is_floating_point() else each for name, each in weights.items()}
     return network.convert_weights(weights, version)
 

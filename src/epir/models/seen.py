@@ -14,9 +14,11 @@ import numpy as np
 
 from epir.core.errors import CheckpointError
 from epir.core.people import plain_name
+from epir.core.reading import MOST_TEXT, open_array, read_json
 
 FORMAT = "epir-seen/1"
 RECORD, HASHES = "seen.json", "seen.npy"
+FIX = f"restore {RECORD} and {HASHES} from a copy, or train again"
 UNKNOWN = "it is not known whom these weights have seen"
 
 
@@ -74,22 +76,22 @@ def read_seen(folder: str | Path) -> Seen | None:
     if not (folder / RECORD).exists():
         return None
     try:
-        values = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        hashes = np.load(folder / HASHES, allow_pickle=False)
+        values = read_json(folder / RECORD, error=CheckpointError, fix=FIX, most=MOST_TEXT)
+        hashes = open_array(folder / HASHES, error=CheckpointError, fix=FIX)
         if values["format"] != FORMAT or len(hashes) != values["maps"]:
             raise ValueError(f"not {FORMAT}, or {len(hashes)} hashes instead of {values.get('maps')}")
         return Seen(
             people=_names(values["people"]),
             maps=frozenset(hashes.astype(np.uint64).tolist()),
             calibrated_on=_names(values["calibrated_on"]),
-            ancestors=tuple(values["ancestors"]),
+            ancestors=tuple(dict(each) for each in values["ancestors"]),
             teachers=int(values["teachers"]),
             complete=bool(values["complete"]),
         )
-    except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, OverflowError) as error:
         raise CheckpointError(
             f"the record of whom {folder} has seen cannot be read: {error}",
-            fix=f"restore {RECORD} and {HASHES} from a copy, or train again",
+            fix=FIX,
         ) from None
 
 

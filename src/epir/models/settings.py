@@ -4,12 +4,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from epir.core.config import refuse_unknown
+from epir.core.config import check_ranges, refuse_unknown
 from epir.core.errors import ConfigError
 
 Normalisation = Literal["map", "squash", "fold", "none"]
 
 SHIPPED = Path("shipped")  # names the model folder that comes with the package, wherever it is installed
+MOST = {  # of each setting: larger models than anybody trains on maps
+    "map_size": 1024,
+    "patch": 1024,
+    "width": 16_384,
+    "heads": 1024,
+    "feed_forward": 65_536,
+    "blocks": 1000,
+    "margin": 1000,
+    "contrastive": 1e6,
+    "classes": 10_000,
+}
+MOST_PATCHES = 4096  # of a map: attention compares each with each
+MOST_WEIGHTS = 2_000_000_000
 FEWEST_TOKENS = 2  # a lone token has no other to attend to
 
 
@@ -42,6 +55,7 @@ class ModelSettings:
     normalise: Normalisation = "map"
 
     def __post_init__(self) -> None:
+        check_ranges(self, MOST, section="model")
         for name in ("map_size", "patch", "width", "heads", "feed_forward"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"model.{name} is {getattr(self, name)}", fix="give a whole number of 1 or more")
@@ -60,6 +74,17 @@ class ModelSettings:
         if self.classes < 2:
             raise ConfigError(
                 f"a model of {self.classes} classes has nothing to decide", fix="set model.classes to 2 or more"
+            )
+        if self.patches > MOST_PATCHES:
+            raise ConfigError(
+                f"{self.patch} px patches cut a {self.map_size} px map into {self.patches} of them",
+                fix=f"use larger patches: {MOST_PATCHES} or fewer per map",
+            )
+        weights = self.blocks * self.width * (4 * self.width + 2 * self.feed_forward)  # roughly
+        if weights > MOST_WEIGHTS:
+            raise ConfigError(
+                f"a model of these sizes has about {weights / 1e9:.3g} billion weights",
+                fix="lower model.blocks, model.width or model.feed_forward",
             )
         if not 0 <= self.dropout < 1:
             raise ConfigError(

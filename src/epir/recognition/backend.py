@@ -105,8 +105,13 @@ class OnnxBackend:
 
     def run(self, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Logits (n, C) of maps (n, 3, S, S), and those of their action units (n, 2, U) where the graph has them."""
-        logits, *units = self.session.run(None, {"maps": np.ascontiguousarray(maps, np.float32)})
+        names = ["logits", "units"] if self.config.units else ["logits"]
+        logits, *units = self.session.run(names, {"maps": np.ascontiguousarray(maps, np.float32)})
         return logits, units[0] if units else None
+
+    def calibrated_scores(self, maps: np.ndarray) -> np.ndarray:
+        """The scores (n, C) that the graph gives by itself; files of version 0.1 and raw ones have none."""
+        return np.asarray(self.session.run(["scores"], {"maps": np.ascontiguousarray(maps, np.float32)})[0])
 
     def logits(self, maps: np.ndarray) -> np.ndarray:
         """Logits (n, C) of maps (n, 3, S, S)."""
@@ -114,17 +119,22 @@ class OnnxBackend:
 
     def scores(self, maps: np.ndarray) -> np.ndarray:
         """Uncalibrated scores (n, C) of maps (n, 3, S, S)."""
-        return np.mean([softmax(self.logits(each), axis=-1) for each in _views(maps, **self.config.views)], axis=0)
+        from epir.training.fit import finite
+
+        seen = _views(maps, **self.config.views)
+        return finite(np.mean([softmax(self.logits(each), axis=-1) for each in seen], axis=0))
 
     def scores_and_units(self, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Uncalibrated scores (n, C), and logits (n, 3, U) of the action units where the graph has them."""
+        from epir.training.fit import finite
+
         if not self.config.units:
             return self.scores(maps), None
         wanted = self.config.views
         found = [self.run(each) for each in _views(maps, mirror=True, shift=wanted["shift"])]
         counted = found if wanted["mirror"] else found[: len(found) // 2]
         scores = np.mean([softmax(logits, axis=-1) for logits, _ in counted], axis=0)
-        return scores, over_views(np.stack([units for _, units in found if units is not None]))
+        return finite(scores), over_views(np.stack([units for _, units in found if units is not None]))
 
     def plain_scores(self, maps: np.ndarray) -> np.ndarray:
         """Uncalibrated scores (n, C) of maps (n, 3, S, S) as they are."""
@@ -177,7 +187,7 @@ def open_backend(path: Path, backend: str | None = None) -> Backend:
     if backend != "onnx":
         return TorchBackend(path)
     exported = path / "model.onnx"
-    if not exported.exists():
+    if not exported.is_file():
         raise CheckpointError(f"{path} has no model.onnx", fix=f"write it with epir export {path} --out {exported}")
     return OnnxBackend(exported)
 

@@ -3,9 +3,20 @@
 [G] Guo et al. 2017, On Calibration of Modern Neural Networks, arXiv:1706.04599: one temperature, and the expected
 calibration error
 
+Few people who were all recognised would be fitted best by a temperature of nothing, and every answer, wrong ones too,
+would then be sure. So [G] is departed from in three ways, all of which vanish as people become many; a person counts as
+one observation, whatever the number of clips:
+
+- a prior on the logarithm of the temperature, around 0 with a deviation of log 2, against the mean likelihood of a clip
+  times the number of people;
+- the mean of the best scores is at most Laplace's (right + 1) / (people + 2), where `right` is the share of right
+  answers times the number of people; the temperature rises until that holds;
+- no single score is above (people + 1) / (people + 2), what so many people, all recognised, would support.
+
 Axes: n clips, C classes
 """
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +26,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
 
-from epir.core.errors import ProtocolError
+from epir.core.errors import EpirWarning, ProtocolError
 from epir.core.records import Prediction
 from epir.evaluation.leaks import find_between, find_seen, refuse
 from epir.evaluation.samples import EvaluationSet, read_maps
@@ -25,6 +36,8 @@ from epir.models.folder import find_folder
 BINS = 10
 LOWEST, HIGHEST = 0.05, 20.0  # the range of temperatures that is searched
 SMALLEST = 1e-7  # a score is never quite 0
+PRIOR = float(np.log(2))  # deviation of the logarithm of the temperature
+FEW_PEOPLE = 10
 
 
 @dataclass(frozen=True)
@@ -40,6 +53,7 @@ class Calibration:
     threshold: float = 0.5
     answered: float | None = None  # share of held-out clips whose best score reaches the threshold
     right: float | None = None  # share of these that are right
+    highest: float = 1.0  # no score is above it
 
 
 def calibrate(predictions: Sequence[Prediction], classes: Sequence[str], *, threshold: float = 0.5) -> Calibration:
@@ -48,8 +62,10 @@ def calibrate(predictions: Sequence[Prediction], classes: Sequence[str], *, thre
     scores = np.array([each.scores for each in predictions], float)  # (n, C)
     truth = np.array([place[each.truth] for each in predictions])  # (n,)
     fold = np.array([each.fold for each in predictions])  # (n,)
-    temperature = fit_temperature(scores, truth)
-    after = cross_fitted(scores, truth, fold)
+    people = np.array([each.person for each in predictions])  # (n,)
+    temperature, highest = fit_temperature(scores, truth, people), highest_score(people)
+    tell_of_few(temperature, people)
+    after = cross_fitted(scores, truth, fold, people)
     sure = after.max(axis=1) >= threshold
     hits = after.argmax(axis=1) == truth
     return Calibration(
@@ -59,35 +75,93 @@ def calibrate(predictions: Sequence[Prediction], classes: Sequence[str], *, thre
         threshold=threshold,
         answered=round(float(sure.mean()), 4),
         right=round(float(hits[sure].mean()), 4) if sure.any() else None,
+        highest=round(highest, 6),
     )
 
 
-def cross_fitted(scores: np.ndarray, truth: np.ndarray, fold: np.ndarray) -> np.ndarray:
+def cross_fitted(
+    scores: np.ndarray, truth: np.ndarray, fold: np.ndarray, people: np.ndarray | None = None
+) -> np.ndarray:
     """Scores (n, C), those of each fold under the temperature that fits the other folds."""
     after = np.array(scores, float)
     for name in np.unique(fold):
         own = fold == name
-        after[own] = with_temperature(scores[own], fit_temperature(scores[~own], truth[~own]) if (~own).any() else 1.0)
+        others = None if people is None else people[~own]
+        temperature = fit_temperature(scores[~own], truth[~own], others) if (~own).any() else 1.0
+        highest = 1.0 if others is None or not len(others) else highest_score(others)
+        after[own] = with_temperature(scores[own], temperature, highest)
     return after
 
 
-def with_temperature(scores: np.ndarray, temperature: float) -> np.ndarray:
-    """Scores (n, C) made softer (above 1) or sharper (below 1); each row still sums to 1."""
-    return softmax(np.log(np.maximum(scores, SMALLEST)) / temperature, axis=-1)
+def with_temperature(scores: np.ndarray, temperature: float, highest: float = 1.0) -> np.ndarray:
+    """Scores (n, C) made softer (above 1) or sharper (below 1), none above `highest`; each row still sums to 1."""
+    made = softmax(np.log(np.maximum(scores, SMALLEST)) / temperature, axis=-1)
+    if highest >= 1:
+        return made
+    best = made.max(axis=-1, keepdims=True)  # (n, 1)
+    others = np.where(made == best, 0.0, made + np.finfo(float).tiny)  # of a row they share what is left
+    lowered = np.where(made == best, highest, others / others.sum(axis=-1, keepdims=True) * (1 - highest))
+    return np.where(best > highest, lowered, made)
 
 
-def fit_temperature(scores: np.ndarray, truth: np.ndarray) -> float:
-    """The temperature under which the truth (n,) is most likely.
+def fit_temperature(scores: np.ndarray, truth: np.ndarray, people: np.ndarray | None = None) -> float:
+    """The temperature under which the truth (n,) is most likely, under the prior where the `people` (n,) are given.
 
-    The likelihood has one maximum in the inverse temperature, since the logarithm of a softmax is concave.
+    The likelihood has one maximum in the inverse temperature, since the logarithm of a softmax is concave. With
+    `people` the mean of the best scores is at most what Laplace's rule supports.
     """
-    found = minimize_scalar(
-        lambda logarithm: negative_log_likelihood(scores, truth, float(np.exp(logarithm))),
-        bounds=(np.log(LOWEST), np.log(HIGHEST)),
-        method="bounded",
-        options={"xatol": 1e-6},
-    )
-    return float(np.exp(found.x))
+    count = None if people is None else len(set(people.tolist()))
+
+    def loss(logarithm: float) -> float:
+        likelihood = negative_log_likelihood(scores, truth, float(np.exp(logarithm)))
+        return likelihood if count is None else count * likelihood + (logarithm / PRIOR) ** 2 / 2
+
+    found = minimize_scalar(loss, bounds=(np.log(LOWEST), np.log(HIGHEST)), method="bounded", options={"xatol": 1e-6})
+    temperature = float(np.exp(found.x))
+    if count is None:
+        return temperature
+    right = float((scores.argmax(axis=1) == truth).mean())
+    return max(temperature, _softest_for(scores, (count * right + 1) / (count + 2)))
+
+
+def _softest_for(scores: np.ndarray, most: float) -> float:
+    """The lowest temperature under which the mean of the best scores is at most `most`, by bisection."""
+
+    def is_soft(temperature: float) -> bool:
+        return float(with_temperature(scores, temperature).max(axis=1).mean()) <= most
+
+    low, high = LOWEST, HIGHEST
+    if is_soft(low) or not is_soft(high):
+        return low if is_soft(low) else high
+    for _ in range(40):
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if is_soft(middle) else (middle, high)
+    return high
+
+
+def highest_score(people: np.ndarray) -> float:
+    """The highest score that answers on so many different people support, by Laplace's rule."""
+    count = len(set(people.tolist()))
+    return (count + 1) / (count + 2)
+
+
+def tell_of_few(temperature: float, people: np.ndarray) -> None:
+    """Warn where the temperature is at the end of its range, or where few people decide on it."""
+    count = len(set(people.tolist()))
+    if count < FEW_PEOPLE:
+        warnings.warn(
+            f"scores are calibrated on {count} {'person' if count == 1 else 'people'} only, so none is above "
+            f"{highest_score(people):.2f}; calibrate on more people with --calibrate-on or epir calibrate",
+            EpirWarning,
+            stacklevel=3,
+        )
+    if not LOWEST * 1.01 < temperature < HIGHEST / 1.01:
+        warnings.warn(
+            f"the temperature {temperature:.3g} is at the end of its range, {LOWEST:g} to {HIGHEST:g}: the scores do "
+            "not fit the answers",
+            EpirWarning,
+            stacklevel=3,
+        )
 
 
 def negative_log_likelihood(scores: np.ndarray, truth: np.ndarray, temperature: float = 1.0) -> float:

@@ -17,6 +17,7 @@ from epir.core.config import digest
 from epir.core.errors import EpirError
 from epir.core.files import file_digest, write_text
 from epir.core.progress import Progress, Silent
+from epir.core.reading import read_text
 from epir.maps.workers import check_workers, run
 from epir.models.folder import find_folder
 from epir.recognition.batch import FailedInput, gather_inputs
@@ -161,13 +162,14 @@ def _name(given: Given) -> str:
 
 def _read(table: Path, columns: Sequence[str], state: str) -> dict[str, Rows]:
     """The rows of a table by input; refuses one that was made in another way."""
-    with table.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
+    fix = "choose another name, or add --force to replace it"
+    reader = csv.DictReader(io.StringIO(read_text(table, error=EpirError, fix=fix), newline=""))
+    try:
         found = list(reader)
+    except csv.Error as error:
+        raise EpirError(f"{table} is not a table: {error}", fix=fix) from None
     if list(reader.fieldnames or ()) != list(columns):
-        raise EpirError(
-            f"{table} is not a table that this command wrote", fix="choose another name, or add --force to replace it"
-        )
+        raise EpirError(f"{table} is not a table that this command wrote", fix=fix)
     if any(row["settings"] != state for row in found):
         raise EpirError(
             f"{table} was made with another model or other settings",

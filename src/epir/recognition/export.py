@@ -1,7 +1,9 @@
 """A model folder -> one ONNX file, compared with the original before it is kept.
 
-The file carries the model's `config.json`, so that a recognizer needs nothing else. Its weights are those of the
-model, or rounded to eight bits, which a processor reads and multiplies in half the time.
+The file carries the model's `config.json`, so that a recognizer needs nothing else. Its output `scores` needs nothing
+but ONNX Runtime: normalisation, the mean over the views of a map, temperature and highest score are part of the graph.
+`logits` are those of one view, as they are. Its weights are those of the model, or rounded to eight bits, which a
+processor reads and multiplies in half the time.
 
 Axes: n maps, S map size, C classes
 """
@@ -24,7 +26,9 @@ from epir.core.errors import CheckpointError, MissingExtra
 from epir.core.files import whole_file
 from epir.core.output import claimed_file
 from epir.models.folder import ModelConfig
+from epir.models.schema import check_config
 from epir.recognition.backend import OnnxBackend, TorchBackend, onnx_runtime
+from epir.recognition.calibration import SMALLEST, with_temperature
 
 METADATA = "epir"
 LARGEST_DIFFERENCE = 1e-4  # of a logit: rounding of float32 stays well below
@@ -53,21 +57,22 @@ def export_onnx(
     *,
     maps: Sequence[np.ndarray] | np.ndarray = (),
     int8: bool = False,
+    logits: bool = False,
     force: bool = False,
 ) -> Exported:
     """Write the model of a folder as ONNX; `maps` (n, 3, S, S) are compared besides random ones.
 
     With `int8` the weights are rounded to eight bits: a quarter of the size and faster, with answers that differ a
-    little.
+    little. With `logits`, and with `int8`, the graph has no output `scores`, only raw logits of one view.
     """
     folder, out = Path(folder), Path(out)
     if out.suffix != ".onnx":
         raise CheckpointError(f"{out} does not end in .onnx", fix=f"name it {out.with_suffix('.onnx')}")
     with claimed_file(out, force=force, inputs=[folder]):
-        return _export(folder, out, maps=maps, int8=int8)
+        return _export(folder, out, maps=maps, int8=int8, logits=logits or int8)
 
 
-def _export(folder: Path, out: Path, *, maps: Sequence[np.ndarray] | np.ndarray, int8: bool) -> Exported:
+def _export(folder: Path, out: Path, *, maps: Sequence[np.ndarray] | np.ndarray, int8: bool, logits: bool) -> Exported:
     import torch
 
     original = TorchBackend(folder)
@@ -76,13 +81,15 @@ def _export(folder: Path, out: Path, *, maps: Sequence[np.ndarray] | np.ndarray,
     real = np.array(maps, np.float32) if len(maps) else noise[:0]  # a copy: torch wants arrays that it may write to
     original.network.check(torch.from_numpy(real))
     with whole_file(out) as temporary:
-        _write(original, temporary, int8=int8)
+        _write(original, temporary, int8=int8, logits=logits)
         copy = OnnxBackend(temporary)
         expected, given = (np.concatenate(each) for each in zip(*_both(original, copy, noise, real), strict=True))
         off = np.abs(expected - given).max(axis=1)  # (n,)
         expected, given = (each[:, : original.network.settings.classes] for each in (expected, given))
         scores = float(np.abs(softmax(expected, axis=1) - softmax(given, axis=1)).max(axis=1).mean())
         _refuse_misfit(off, scores, int8=int8)
+        if not logits:
+            _refuse_other_scores(original, copy, np.concatenate([noise, real]))
     return Exported(
         path=out,
         difference=float(off.max()),
@@ -99,9 +106,10 @@ def read_metadata(metadata: Mapping[str, str], path: Path) -> ModelConfig:
     """The config of the model in an ONNX file."""
     try:
         config = json.loads(metadata[METADATA])
+        check_config(config, path)
         units = tuple(config.get("units", ()))
         return ModelConfig(config["model"], tuple(config["labels"]), config["notes"], units=units)
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
         raise CheckpointError(
             f"{path} does not say which model it is", fix="write it with epir export MODEL --out FILE.onnx"
         ) from None
@@ -122,20 +130,33 @@ def _refuse_misfit(off: np.ndarray, scores: float, *, int8: bool) -> None:
         )
 
 
-def _write(original: TorchBackend, path: Path, *, int8: bool) -> None:
+def _refuse_other_scores(original: TorchBackend, copy: OnnxBackend, maps: np.ndarray) -> None:
+    """Refuse a file whose own scores are not those that a recognizer makes of the original's."""
+    notes = original.config.notes
+    temperature, highest = float(notes.get("temperature", 1.0)), float(notes.get("highest", 1.0))
+    expected = with_temperature(original.scores(maps), temperature, highest)
+    off = float(np.abs(copy.calibrated_scores(maps) - expected).max())
+    if not off <= LARGEST_DIFFERENCE:
+        raise CheckpointError(
+            f"the scores in the graph differ from the original's by {off:.2g}, so the file was not kept",
+            fix="export with --logits, and use it through epir",
+        )
+
+
+def _write(original: TorchBackend, path: Path, *, int8: bool, logits: bool = False) -> None:
     import torch
 
     onnx = _onnx()
     size = original.map_size
     batch = torch.export.Dim("batch", min=1)
-    has_units = original.network.unit_head is not None
+    names = [*([] if logits else ["scores"]), "logits", *(["units"] if original.network.unit_head is not None else [])]
     with _quiet(), torch.no_grad():
         program = torch.onnx.export(
-            _with_units(original.network) if has_units else original.network,
+            _graph(original.network, original.config, scores=not logits),
             (torch.zeros(2, 3, size, size),),
             dynamo=True,
             input_names=["maps"],
-            output_names=["logits", "units"] if has_units else ["logits"],
+            output_names=names,
             dynamic_shapes={"maps": {0: batch}},
             opset_version=OPSET,
             verbose=False,
@@ -155,20 +176,50 @@ def _write(original: TorchBackend, path: Path, *, int8: bool) -> None:
         onnx.save_model(model, str(path))
 
 
-def _with_units(network: Any) -> Any:
-    """A network that gives the logits of its action units besides those of the classes."""
+def _graph(network: Any, config: ModelConfig, *, scores: bool) -> Any:
+    """A module with everything that the file gives: calibrated scores, logits, and those of the action units."""
+    import torch
     from torch import Tensor, nn
 
-    class WithUnits(nn.Module):
+    from epir.training.augment import mirrored
+
+    shift, mirror = config.views["shift"], config.views["mirror"]
+    temperature, highest = float(config.notes.get("temperature", 1.0)), float(config.notes.get("highest", 1.0))
+    steps = [(0, 0)] + [(0, shift), (0, -shift), (shift, 0), (-shift, 0)] * bool(shift)  # as `training.augment.views`
+
+    class Graph(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.network = network
+            places = torch.arange(network.settings.map_size)
+            for number, (down, right) in enumerate(steps):
+                self.register_buffer(f"rows{number}", (places - down).clamp(0, len(places) - 1))
+                self.register_buffer(f"columns{number}", (places - right).clamp(0, len(places) - 1))
 
-        def forward(self, maps: Tensor) -> tuple[Tensor, Tensor]:
-            logits, units = self.network.forward_with_units(maps)
-            return logits, units
+        def forward(self, maps: Tensor) -> tuple[Tensor, ...]:
+            if network.unit_head is None:
+                plain: tuple[Tensor, ...] = (self.network(maps),)
+            else:
+                plain = self.network.forward_with_units(maps)
+            return (self.scores(maps), *plain) if scores else plain
 
-    return WithUnits().eval()
+        def scores(self, maps: Tensor) -> Tensor:
+            moved = [maps]
+            for number in range(1, len(steps)):
+                rows, columns = getattr(self, f"rows{number}"), getattr(self, f"columns{number}")
+                moved.append(maps.index_select(2, rows).index_select(3, columns))
+            seen = moved + [mirrored(each) for each in moved] * mirror
+            answers = self.network(torch.cat(seen)).softmax(-1)  # (VB, C)
+            mean = answers.reshape(len(seen), -1, answers.shape[-1]).mean(0)  # (B, C)
+            made = (mean.clamp(min=SMALLEST).log() / temperature).softmax(-1)
+            if highest >= 1:
+                return made
+            best = made.amax(-1, keepdim=True)
+            others = torch.where(made == best, 0.0, made + torch.finfo(made.dtype).tiny)
+            lowered = torch.where(made == best, highest, others / others.sum(-1, keepdim=True) * (1 - highest))
+            return torch.where(best > highest, lowered, made)
+
+    return Graph().eval()
 
 
 def _save_int8(model: Any, path: Path) -> None:

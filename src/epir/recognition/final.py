@@ -234,6 +234,7 @@ def _notes(
     return {
         "recipe": recipes[0] if len({each.get("digest") for each in recipes}) == 1 else _mixed(recipes),
         "temperature": calibration.temperature,
+        "highest": calibration.highest,
         "threshold": calibration.threshold,
         "mirror": training.mirror_at_prediction,
         "shift": training.shift_at_prediction,

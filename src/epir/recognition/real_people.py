@@ -21,7 +21,14 @@ from epir.evaluation.run import opened
 from epir.evaluation.samples import EvaluationSet, gather, read_maps
 from epir.maps.mapset import MapSet
 from epir.models.folder import check_fits, find_folder, load_network, read_config
-from epir.recognition.calibration import calibration_error, cross_fitted, fit_temperature, with_temperature
+from epir.recognition.calibration import (
+    calibration_error,
+    cross_fitted,
+    fit_temperature,
+    highest_score,
+    tell_of_few,
+    with_temperature,
+)
 from epir.recognition.card import replace_calibration
 
 EDGES = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # of the best score, for the table of how many answers were right
@@ -55,6 +62,7 @@ class RealCalibration:
     mean_score: float  # best score after calibration, each corpus under the temperature of the others
     right: float  # share of all answers
     reliability: tuple[Bin, ...]
+    highest: float = 1.0  # no score is above it
 
 
 def calibrate_on_real_people(
@@ -80,17 +88,23 @@ def measure(scores: np.ndarray, clips: EvaluationSet, *, before: float) -> RealC
     scores = np.asarray(scores, float)
     truth = np.array([clips.classes.index(sample.label) for sample in clips.samples])
     group = _groups(clips)
-    after = cross_fitted(scores, truth, group)
+    people = np.array([clip.person for clip in clips.clips])
+    after = cross_fitted(scores, truth, group, people)
     names = sorted(set(group.tolist()))
     by_corpus = {
         name: {
-            "temperature": round(fit_temperature(scores[group != name], truth[group != name]), 4),
+            "temperature": round(
+                fit_temperature(scores[group != name], truth[group != name], people[group != name]), 4
+            ),
             "error": round(calibration_error(after[group == name], truth[group == name]), 4),
         }
         for name in names
     }
+    temperature = fit_temperature(scores, truth, people)
+    tell_of_few(temperature, people)
     return RealCalibration(
-        temperature=round(fit_temperature(scores, truth), 4),
+        temperature=round(temperature, 4),
+        highest=round(highest_score(people), 6),
         temperature_before=before,
         protocol=clips.protocol,
         clips=len(truth),
@@ -154,7 +168,7 @@ def _groups(clips: EvaluationSet) -> np.ndarray:
 def _write(folder: Path, found: RealCalibration) -> None:
     path = folder / "config.json"
     values = json.loads(path.read_text(encoding="utf-8"))
-    values["notes"] |= {"temperature": found.temperature, NOTES: asdict(found)}
+    values["notes"] |= {"temperature": found.temperature, "highest": found.highest, NOTES: asdict(found)}
     write_text(path, json.dumps(values, indent=2) + "\n")
     card = folder / "README.md"
     if card.exists():

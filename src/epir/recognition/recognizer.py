@@ -107,6 +107,7 @@ class Recognizer:
         if detector is not None:
             self.recipe = replace(self.recipe, face=replace(self.recipe.face, detector=detector))
         self.temperature = float(notes.get("temperature", 1.0))
+        self.highest = float(notes.get("highest", 1.0))  # score that the people it was calibrated on support
         self.unit_calibration = UnitCalibration.of_notes(notes)
         own = float(notes.get("threshold", self.settings.threshold))
         self.settings = replace(self.settings, threshold=own if threshold is None else threshold)
@@ -379,7 +380,7 @@ class Recognizer:
     def _answer_batch(self, looked: Sequence[Looked], name: str, fps: float | None) -> list[Answer]:
         maps = np.stack([each.map for each in looked])  # (n, 3, S, S)
         plain, logits = self.backend.scores_and_units(maps)
-        scores = with_temperature(plain, self.temperature)  # (n, C)
+        scores = with_temperature(plain, self.temperature, self.highest)  # (n, C)
         units_of = self._units(logits, len(maps))
         answers = []
         for each, row, tokens, units in zip(looked, scores, self.backend.tokens(maps), units_of, strict=True):
@@ -427,7 +428,7 @@ class Recognizer:
         """The answer with the attribution of every movement whose pixels were kept."""
 
         def predict(copies: np.ndarray) -> np.ndarray:
-            return with_temperature(self.backend.plain_scores(copies), self.temperature)
+            return with_temperature(self.backend.plain_scores(copies), self.temperature, self.highest)
 
         def explained(each: Answer) -> Answer:
             if each.map is None or each.evidence is None:

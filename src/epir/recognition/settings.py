@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from epir.core.config import check_ranges
 from epir.core.errors import ConfigError
 
 
@@ -25,6 +26,7 @@ class RecognitionSettings:
     most_notes: int = 3  # about such gaps
 
     def __post_init__(self) -> None:
+        check_ranges(self, {"memory": 3600, "patch": 8192, "batch": 65_536, "pictures": 100_000})
         if not 0 <= self.threshold <= 1:
             raise ConfigError(f"the threshold cannot be {self.threshold:g}", fix="give a score from 0 to 1")
         if self.least_rise < 1 or self.memory <= 0 or self.patch < 64:

@@ -23,6 +23,7 @@ from epir.core.config import differences, read_toml, write_toml
 from epir.core.errors import ConfigError, EpirError, RunError
 from epir.core.files import write_text
 from epir.core.output import SPOTTED, check_folder, check_place, mark, real
+from epir.core.reading import read_json, read_rows
 from epir.datasets.intervals import COLUMNS, Interval, Kind, LongVideo, in_order, read_intervals, write_intervals
 from epir.evaluation.spotting import SpottedVideo
 from epir.evaluation.spotting_table import SHIPPED
@@ -174,10 +175,10 @@ def write_record(folder: Path, record: SpottedRecord) -> None:
 def read_record(path: Path) -> SpottedRecord:
     """What was spotted in one video."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = read_json(path, error=RunError, fix=f"delete that file, then {RESUME}")
         intervals = tuple(Spotted(**each) for each in values.pop("intervals"))
         return SpottedRecord(**{**values, "warnings": tuple(values["warnings"])}, intervals=intervals)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
         raise RunError(f"{path} is damaged: {error}", fix=f"delete that file, then {RESUME}") from None
 
 
@@ -186,8 +187,8 @@ def read_failed(folder: Path) -> tuple[FailedVideo, ...]:
     path = folder / FAILED
     if not path.exists():
         return ()
-    with path.open(encoding="utf-8", newline="") as file:
-        return tuple(FailedVideo(**{name: row[name] for name in FAILED_COLUMNS}) for row in csv.DictReader(file))
+    rows = read_rows(path, FAILED_COLUMNS, error=RunError, fix=f"delete that file, then {RESUME}")
+    return tuple(FailedVideo(**{name: row[name] for name in FAILED_COLUMNS}) for row in rows)
 
 
 def failure(video: LongVideo, error: EpirError) -> FailedVideo:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from epir.core.config import refuse_unknown
+from epir.core.config import check_ranges, refuse_unknown
 from epir.core.errors import ConfigError
 from epir.faces.settings import FaceSettings
 
@@ -25,6 +25,7 @@ class SpottingSettings:
     redetect: float = 1.0  # seconds between two looks for the face
 
     def __post_init__(self) -> None:
+        check_ranges(self, {"shortest": 3600, "longest": 3600, "redetect": 3600}, section="spotting")
         refuse_unknown(self.sensitivity, THRESHOLDS, section="spotting.sensitivity", what="choice")
         if not 24 <= self.size <= 512:
             raise ConfigError(f"spotting.size cannot be {self.size}", fix="give a size in pixels from 24 to 512")

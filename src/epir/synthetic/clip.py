@@ -49,8 +49,13 @@ class Course:
         return math.sin(math.pi / 2 * left**self.fall) ** 2
 
 
+FASTEST = 10_000  # frames a second
+
+
 def refuse_slow(fps: float) -> None:
     """Stop if no micro-expression has a frame between its onset, its apex and its offset at this rate."""
+    if not fps <= FASTEST:
+        raise ConfigError(f"{fps:g} frames a second are too many", fix=f"give --fps {FASTEST} or less; 200 is usual")
     if not fps > 0 or fps * LONGEST < LEAST_FRAMES:
         raise ConfigError(
             f"at {fps:g} frames a second a micro-expression has no frame between onset, apex and offset",

@@ -45,6 +45,9 @@ SHUT = 0.05  # closure of the lids from which a blink is noted
 NOISE = 1.0  # grey levels of the camera
 
 
+MOST_VIDEOS = 100_000
+
+
 @dataclass(frozen=True)
 class LongSettings:
     """Who is filmed, for how long, and how."""
@@ -64,6 +67,11 @@ class LongSettings:
                     f"--{name} must be at least {least}, not {getattr(self, name)}",
                     fix=f"give --{name} {least} or more",
                 )
+        if self.people * self.videos > MOST_VIDEOS:
+            raise ConfigError(
+                f"{self.people} people with {self.videos} videos each are too many",
+                fix=f"ask for {MOST_VIDEOS} videos or fewer, for example --people 4",
+            )
         if not 5 <= self.seconds <= 3600:
             raise ConfigError(f"a video cannot last {self.seconds:g} seconds", fix="give --seconds from 5 to 3600")
         emotions(self.classes)

@@ -16,6 +16,8 @@ from torch import Tensor
 from epir.core.config import digest, to_dict
 from epir.core.errors import CheckpointError
 from epir.core.files import write_bytes
+from epir.core.reading import check_regular
+from epir.models.folder import find_folder, weights_digest
 from epir.models.network import Network
 from epir.training.data import LabelledMaps
 from epir.training.optimiser import AveragedModel
@@ -47,7 +49,9 @@ class Checkpoint:
         """Go back to what `path` holds; nothing happens where there is no such file."""
         from safetensors import SafetensorError, safe_open
 
-        if not path.exists():
+        try:
+            check_regular(path, error=CheckpointError, fix="give another name for the checkpoint")
+        except FileNotFoundError:
             return
         try:
             with safe_open(path, framework="pt") as file:
@@ -60,8 +64,11 @@ class Checkpoint:
                 f"{path} is the checkpoint of another training",
                 fix="give another name, or delete it to train from the start",
             )
-        self.step, self.losses[:] = int(about["step"]), json.loads(about["losses"])
-        self._fill(saved)
+        try:
+            self.step, self.losses[:] = int(about["step"]), json.loads(about["losses"])
+            self._fill(saved)
+        except (KeyError, ValueError, TypeError, RuntimeError) as error:
+            raise CheckpointError(f"{path} is damaged: {error}", fix="delete it to train from the start") from None
 
     def _tensors(self) -> dict[str, Tensor]:
         state = self.optimiser.state_dict()["state"]
@@ -99,6 +106,8 @@ def _under(saved: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
 def training_digest(model: Network, clips: LabelledMaps, settings: TrainingSettings, seed: int) -> str:
     """A name for this training: the network, its recipe (how it predicts later is no part of it), seed and clips."""
     recipe = {name: value for name, value in to_dict(settings).items() if not name.endswith("_at_prediction")}
+    if settings.start is not None:  # the weights count, not where they lie
+        recipe["start"] = weights_digest(find_folder(settings.start))
     content = hashlib.sha256(clips.labels.numpy().tobytes())
     content.update(clips.maps.numpy().tobytes())
     content.update(b"" if clips.units is None else clips.units.numpy().tobytes())

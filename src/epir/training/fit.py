@@ -121,6 +121,9 @@ def run_epochs(
                 delivered.after_step(model)
                 state.step += 1
                 total += value * len(rows)
+            if not _is_finite(model):  # no loss has shown what the last step made of the weights
+                model.load_state_dict(good)
+                raise _diverged(epoch, settings)
             losses.append(total / len(clips))
             delivered.after_epoch(model, epoch)
             if after_epoch is not None:
@@ -134,6 +137,9 @@ def run_epochs(
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(learning[name])
     model.eval()
+    if not _is_finite(model):  # their average
+        model.load_state_dict(good)
+        raise _diverged(settings.epochs, settings)
     progress.finish()
     return Trained(model, tuple(losses), len(clips), time.perf_counter() - began)
 
@@ -200,7 +206,17 @@ def predict(model: Network, maps: Tensor | np.ndarray, *, mirror: bool = True, s
         seen = views(batch, mirror=mirror, shift=shift)
         answer = model(torch.cat(seen)).softmax(-1)
         parts.append(answer.unflatten(0, (len(seen), -1)).mean(0))  # (B, C)
-    return torch.cat(parts).cpu().numpy()
+    return finite(torch.cat(parts).cpu().numpy())
+
+
+def finite(scores: np.ndarray) -> np.ndarray:
+    """The scores, refused where one is not a number: the largest of such scores is always class 0."""
+    if not np.isfinite(scores).all():
+        raise TrainingError(
+            "the model gives scores that are not numbers",
+            fix="its training diverged: train again with a lower rate (--set training.lr=...)",
+        )
+    return scores
 
 
 @torch.no_grad()
@@ -224,7 +240,7 @@ def predict_with_units(
         answer = logits.softmax(-1).unflatten(0, (len(seen), -1))  # (V, B, C)
         scores.append((answer if mirror else answer[: len(seen) // 2]).mean(0).cpu().numpy())
         units.append(over_views(own.unflatten(0, (len(seen), -1)).cpu().numpy()))
-    return np.concatenate(scores), np.concatenate(units)
+    return finite(np.concatenate(scores)), np.concatenate(units)
 
 
 def find_device(name: str) -> torch.device:
@@ -257,6 +273,10 @@ def _show(after_epoch: AfterEpoch, epoch: int, network: Network, device: torch.d
     network.eval()
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         after_epoch(epoch, network)
+
+
+def _is_finite(model: nn.Module) -> bool:
+    return all(bool(tensor.isfinite().all()) for tensor in model.state_dict().values())
 
 
 def _snapshot(model: nn.Module) -> dict[str, Tensor]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from epir.core.config import refuse_unknown
+from epir.core.config import check_ranges, refuse_unknown
 from epir.core.errors import ConfigError, EpirWarning
 from epir.models.settings import SHIPPED
 
@@ -22,6 +22,21 @@ ABOUT = {  # one line each, for lists
     SCRATCH: "from random weights, 20 epochs; the default of the ladder's other rungs",
     BASELINE: "from random weights, 60 epochs at a higher rate; the default of the small convolutional networks",
     PAPER: "as the paper prints it: Adam, 5e-5, 300 epochs, batch 256",
+}
+MOST = {  # of each setting: beyond them nothing is learnt, or memory ends
+    "epochs": 100_000,
+    "batch": 65_536,
+    "lr": 1000,
+    "temperature_rate": 1e6,
+    "weight_decay": 1000,
+    "shift": 1000,
+    "turn": 180,
+    "noise": 1000,
+    "action_units": 1e6,
+    "last": 100_000,
+    "shift_at_prediction": 8,
+    "replay": 10_000_000,
+    "teachers": 100,
 }
 RENAMED_RECIPES = {"strict": FINETUNE, "peer": BASELINE}  # names of version 0.1, which go on working for one release
 
@@ -64,6 +79,7 @@ class TrainingSettings:
     device: str = "auto"
 
     def __post_init__(self) -> None:
+        check_ranges(self, MOST, section="training")
         for name in ("epochs", "batch", "last"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"training.{name} is {getattr(self, name)}", fix="give 1 or more")

@@ -3,8 +3,12 @@
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
+from epir.core.config import check_ranges
 from epir.core.errors import ConfigError
 from epir.models.settings import Normalisation
+
+MOST = {"map_size": 1024, "classes": 10_000, "width": 4096, "routings": 100, "length": 1000, "cost": 1e6}
+MOST_OTHERS = ("grid", "bins", "heads", "patch_size", "radius", "reach", "pool", "face_size")  # at most 1024
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class BaselineSettings:
     normalisations: ClassVar[tuple[str, ...]] = ("map", "squash", "fold", "none")
 
     def __post_init__(self) -> None:
+        check_ranges(self, {**MOST, **dict.fromkeys(MOST_OTHERS, 1024)})
         own = {field.name: field.default for field in fields(self)}
         if self.name != own["name"]:
             raise ConfigError(f"{self.name!r} is not the name of this model", fix=f"write name = {own['name']!r}")
