@@ -1,5 +1,7 @@
 """Scores of action units, by hand and against scikit-learn, and the way of `--target units` through a run."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +13,7 @@ from epir.core.records import Clip
 from epir.evaluation.engines import Engine
 from epir.evaluation.record import ClipRecord, FoldRecord, from_json, to_json
 from epir.evaluation.run import evaluate
+from epir.evaluation.samples import EvaluationSet, Sample, with_units
 from epir.evaluation.store import open_run
 from epir.evaluation.table import units_table
 from epir.evaluation.units import unit_records, unit_scores
@@ -163,3 +166,19 @@ def test_what_has_no_units_is_refused(annotated, make_maps, tmp_path):
 
 def test_a_run_of_a_model_without_a_head_has_no_table_of_units(finished):
     assert units_table(open_run(finished / "run")) is None
+
+
+def test_under_cd6me_a_clip_without_units_has_none_and_counts():
+    clips = [
+        Clip(corpus, "01", f"{corpus}{row}", "happiness", extra={"action_units": units} if units else {})
+        for corpus in ("casme2", "samm")
+        for row, units in enumerate(("12", "", "4+7"))
+    ]
+    whole = EvaluationSet("cd6me", ("a", "b"), tuple(Sample(each, "a", "", 0) for each in clips), 8, ())
+    kept = with_units(whole)
+    assert len(kept.samples) == 6 and kept.left_out == 0
+    assert [each.clip.extra["action_units"] for each in kept.samples] == ["12", "none", "4+7"] * 2
+    assert len(with_units(replace(whole, protocol="cde")).samples) == 4
+    scores = unit_scores([record(clip("p", 1, "12", [12]), clip("p", 2, "none", [12]))])
+    assert scores["units"]["12"]["f1"] == pytest.approx(2 / 3)  # the clip without units is a false alarm
+    assert scores["units"]["12"]["always"] == pytest.approx(2 / 3) and scores["without_annotation"] == 0

@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 Pair = tuple[str, str]  # what was found, what was expected
 LINES = 20  # of each kind of finding in the terminal; --json has them all
 
+CorpusName = Annotated[
+    str,
+    typer.Argument(
+        help="casme, casme2, casme3, samm, smic, mmew, dfme, 4dme, synthetic, manifest; long videos: casme-sq, "
+        "samm-lv, casme3-lv, smic-e.",
+        autocompletion=completion.corpora,
+    ),
+]
+
 
 def check(
-    corpus: Annotated[
-        str,
-        typer.Argument(
-            help="casme, casme2, casme3, samm, smic, mmew, dfme, 4dme, synthetic, manifest; long videos: casme-sq, "
-            "samm-lv, casme3-lv, smic-e.",
-            autocompletion=completion.corpora,
-        ),
-    ],
+    corpus: CorpusName,
     root: Annotated[Path, typer.Argument(help="The folder into which the corpus was unpacked; for manifest the CSV.")],
     deep: Annotated[bool, typer.Option("--deep", help="Decode every frame too: minutes instead of seconds.")] = False,
     sheet: Annotated[Path | None, typer.Option(help="The annotation sheet, where it lies elsewhere.")] = None,

@@ -5,18 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from epir.cli import completion
+from epir.cli.check import CorpusName
 
 
 def prepare(
-    corpus: Annotated[
-        str,
-        typer.Argument(
-            help="casme, casme2, casme3, samm, smic, mmew, dfme, 4dme, synthetic, manifest; long videos: casme-sq, "
-            "samm-lv, casme3-lv, smic-e.",
-            autocompletion=completion.corpora,
-        ),
-    ],
+    corpus: CorpusName,
     root: Annotated[Path, typer.Argument(help="The folder into which it was unpacked; for manifest, the CSV file.")],
     out: Annotated[Path, typer.Option(help="The map set to write.")],
     size: Annotated[int, typer.Option(help="Width and height of a map, in pixels.")] = 28,

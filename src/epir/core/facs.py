@@ -13,6 +13,7 @@ from typing import Literal
 Side = Literal["both", "left", "right"]  # of the person, not of the picture
 
 UNITS = (1, 2, 4, 5, 6, 7, 9, 10, 12, 14, 15, 17, 20, 23, 24, 25, 26)  # those that models of epir know
+NO_UNITS = "none"  # an annotation that says: there is none; an empty one says nothing
 CD6ME_UNITS = (1, 2, 4, 5, 6, 7, 9, 10, 12, 14, 15, 17)  # those of the cross-corpus benchmark CD6ME
 
 _UNIT = re.compile(r"([A-Za-z]*(?:/[A-Za-z]+)?)(\d+)(?:[A-Ea-e](?:/[A-Ea-e])?(?![A-Za-z]))?")
@@ -31,6 +32,11 @@ def parse_units(annotation: str) -> dict[int, Side]:
         side, number = _side(letters), int(digits)
         found[number] = side if found.get(number, side) == side else "both"
     return found
+
+
+def is_annotated(annotation: str) -> bool:
+    """Whether an annotation says anything: which units are there, or `none`."""
+    return annotation.strip().casefold() == NO_UNITS or bool(parse_units(annotation))
 
 
 def names_a_side(annotation: str) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from epir.core.config import digest
 from epir.core.errors import MapSetError, ProtocolError
-from epir.core.facs import parse_units
+from epir.core.facs import NO_UNITS, is_annotated
 from epir.core.records import Clip
 from epir.datasets.protocols import Protocol, get_protocol
 from epir.maps.mapset import MapSet, load_maps, refuse_mixed_sizes
@@ -82,14 +82,25 @@ def gather(sets: Sequence[MapSet], protocol: str) -> EvaluationSet:
 
 
 def with_units(clips: EvaluationSet) -> EvaluationSet:
-    """The clips whose action units are annotated; the others are left out."""
-    annotated = tuple(each for each in clips.samples if parse_units(each.clip.extra.get("action_units", "")))
+    """The clips whose action units are annotated; the others are left out.
+
+    Under `cd6me` all six corpora are annotated, and a clip without units has none of them.
+    """
+    samples = tuple(map(_without_units, clips.samples)) if clips.protocol == "cd6me" else clips.samples
+    annotated = tuple(each for each in samples if is_annotated(each.clip.extra.get("action_units", "")))
     if not annotated:
         raise ProtocolError(
             f"none of the {len(clips.samples)} clips has annotated action units",
             fix="give a map set whose clips.csv has a column action_units, for example of CASME II or SAMM",
         )
     return replace(clips, samples=annotated, left_out=clips.left_out + len(clips.samples) - len(annotated))
+
+
+def _without_units(sample: Sample) -> Sample:
+    """The sample, an empty annotation written as `none`."""
+    if is_annotated(sample.clip.extra.get("action_units", "")):
+        return sample
+    return replace(sample, clip=replace(sample.clip, extra={**sample.clip.extra, "action_units": NO_UNITS}))
 
 
 def read_maps(samples: Sequence[Sample]) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from epir.core.facs import CD6ME_UNITS, UNITS, parse_units
+from epir.core.facs import CD6ME_UNITS, UNITS, is_annotated, parse_units
 from epir.core.seeds import generator
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.scores import LEVEL, RESAMPLINGS
@@ -54,7 +54,7 @@ def unit_scores(records: Sequence[FoldRecord]) -> dict[str, Any] | None:
 
 
 def _is_annotated(clip: ClipRecord) -> bool:
-    return clip.units is not None and bool(parse_units(clip.units["annotation"]))
+    return clip.units is not None and is_annotated(clip.units["annotation"])
 
 
 def _score(clips: Sequence[tuple[int, ClipRecord]]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from epir.core.facs import UNITS, names_a_side, parse_units
+from epir.core.facs import UNITS, is_annotated, names_a_side, parse_units
 from epir.models.units import LEFT, PRESENT, RIGHT
 
 UNKNOWN = float("nan")
@@ -27,9 +27,9 @@ def read_units(annotations: Sequence[str]) -> Tensor:
     sided = any(map(names_a_side, annotations))
     truth = torch.full((len(annotations), len(UNITS), 3), UNKNOWN)
     for row, annotation in zip(truth, annotations, strict=True):
-        found = parse_units(annotation)
-        if not found:
+        if not is_annotated(annotation):
             continue
+        found = parse_units(annotation)
         row[:, PRESENT] = 0.0
         for column, unit in enumerate(UNITS):
             if unit in found:
