@@ -217,3 +217,13 @@ def crash_at(monkeypatch):
         return False
 
     return run
+
+
+def pytest_collection_modifyitems(config, items):
+    """Tests of many minutes are left out unless `-m` names their marker."""
+    asked = config.getoption("markexpr")
+    left_out = [
+        item for item in items for name in ("every", "fuzz") if item.get_closest_marker(name) and name not in asked
+    ]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]

@@ -1,6 +1,6 @@
 """Killed at every single operation on files, then the same command: nothing is lost, and the result is the same.
 
-Some of the operations in the quick tests, every one in those marked slow.
+Some of the operations in every test run; each single one with `-m every`, which takes many minutes.
 """
 
 import os
@@ -21,7 +21,7 @@ from epir.synthetic.corpus import CorpusSettings, write_corpus
 ONE = Engine(workers=1)
 TINY = ("model.width=4", "model.heads=1", "model.feed_forward=4", "model.blocks=3", "training.epochs=2")
 
-steps = pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
+steps = pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.every)])
 
 
 @pytest.fixture(scope="session")
@@ -88,7 +88,7 @@ def test_prepare(killed_everywhere, face_clips, bytes_in, step, force):
     assert kills >= 30 // step
 
 
-@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [17, pytest.param(1, marks=pytest.mark.every)])
 def test_train(killed_everywhere, maps, step):
     def work(out):
         try:
@@ -102,7 +102,7 @@ def test_train(killed_everywhere, maps, step):
     assert killed_everywhere(work, result, step) >= 60 // step
 
 
-@pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.every)])
 @pytest.mark.parametrize("force", [False, True], ids=["", "--force"])
 def test_synth(killed_everywhere, bytes_in, step, force):
     def work(out, seed=0, force=force):

@@ -253,8 +253,7 @@ READERS = {
 
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.fuzz)])
-def test_a_malformed_file_is_refused_or_read(reader, count, tmp_path, request):
-    _skip_many(count, request)
+def test_a_malformed_file_is_refused_or_read(reader, count, tmp_path):
     make, read = READERS[reader]
     names = make(tmp_path / "good")
     read(tmp_path / "good")  # the good one is good
@@ -262,8 +261,7 @@ def test_a_malformed_file_is_refused_or_read(reader, count, tmp_path, request):
 
 
 @pytest.mark.parametrize("count", [2 * FEW, pytest.param(MANY, marks=pytest.mark.fuzz)])
-def test_a_malformed_setting_is_refused_or_taken(count, tmp_path, request):
-    _skip_many(count, request)
+def test_a_malformed_setting_is_refused_or_taken(count, tmp_path):
     names = [f"training.{name}" for name in config.setting_names(type(resolve("ststnet").training))]
     names += [f"model.{name}" for name in config.setting_names(type(resolve("epir").model))]
     texts = [value.decode("utf-8", "replace") for value in NASTY] + [str(value)[:200] for value in VALUES]
@@ -282,11 +280,6 @@ def test_a_malformed_setting_is_refused_or_taken(count, tmp_path, request):
 
 def resolve(model, *changes):
     return resolve_settings(model, training="scratch", changes=changes, classes=3, map_size=28)
-
-
-def _skip_many(count, request):
-    if count == MANY and "fuzz" not in request.config.getoption("markexpr"):
-        pytest.skip("thousands of cases: -m fuzz")
 
 
 def test_a_settings_file_that_is_no_file_is_refused(tmp_path):
