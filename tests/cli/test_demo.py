@@ -42,6 +42,7 @@ def test_another_corpus_in_its_place_is_refused(small, tmp_path):
     from epir.synthetic.corpus import CorpusSettings
 
     write_toml(CorpusSettings(people=4), tmp_path / "demo" / "corpus" / "corpus.toml")
+    (tmp_path / "demo" / "corpus" / "annotations.csv").touch()
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo")])
     assert isinstance(result.exception, EpirError)
     assert "has other settings (clips: 9 -> 3)" in str(result.exception)

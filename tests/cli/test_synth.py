@@ -46,7 +46,7 @@ def test_a_map_set_is_written_instead(tmp_path):
 def test_settings_are_changed_by_their_dotted_names(tmp_path):
     run(tmp_path / "c", *SMALL, "--png", "--set", "nuisances.blink=1.0")
     sheet = (tmp_path / "c" / "annotations.csv").read_text()
-    assert sheet.splitlines()[0].endswith(",blinks")
+    assert sheet.splitlines()[0].endswith(",blinks,person")
     assert all(line.split(",")[-1] for line in sheet.splitlines()[1:] if ",expression," in line)
     assert list((tmp_path / "c").rglob("*.png"))
 

@@ -45,6 +45,9 @@ def process_pool(workers: int, *, in_order: bool, **options: Any) -> Any:
 
 def start_worker(parent: int) -> None:
     """Leave signals to the parent, and end when it has ended."""
+    from joblib.externals.loky import process_executor
+
+    process_executor._USE_PSUTIL = False  # with psutil installed, loky takes the import of torch for a leak and restarts
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()

@@ -56,7 +56,9 @@ def prepare(
         raise ConfigError(f"a map cannot be {size} px wide", fix="give --size from 4 to 512; 28 is usual")
     check_workers(workers)
     chosen = chosen_recipe(recipe, detector, apex)
-    name, sheet, clips = corpus_clips(corpus, root, options)
+    name, sheet, found = corpus_clips(corpus, root, options)
+    # a worker process that is there already may have started in another folder
+    clips = [clip if clip.frames is None else replace(clip, frames=clip.frames.absolute()) for clip in found]
     out = Path(out)
     meta = {
         **chosen.to_meta(),

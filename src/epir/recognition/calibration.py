@@ -99,7 +99,7 @@ def with_temperature(scores: np.ndarray, temperature: float, highest: float = 1.
     if highest >= 1:
         return made
     best = made.max(axis=-1, keepdims=True)  # (n, 1)
-    others = np.where(made == best, 0.0, made + np.finfo(float).tiny)  # of a row they share what is left
+    others = np.where(made == best, 0.0, np.maximum(made, SMALLEST))  # of a row they share what is left
     lowered = np.where(made == best, highest, others / others.sum(axis=-1, keepdims=True) * (1 - highest))
     return np.where(best > highest, lowered, made)
 

@@ -54,7 +54,7 @@ FASTEST = 10_000  # frames a second
 
 def refuse_slow(fps: float) -> None:
     """Stop if no micro-expression has a frame between its onset, its apex and its offset at this rate."""
-    if not fps <= FASTEST:
+    if fps > FASTEST:
         raise ConfigError(f"{fps:g} frames a second are too many", fix=f"give --fps {FASTEST} or less; 200 is usual")
     if not fps > 0 or fps * LONGEST < LEAST_FRAMES:
         raise ConfigError(
