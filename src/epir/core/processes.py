@@ -47,7 +47,7 @@ def start_worker(parent: int) -> None:
     """Leave signals to the parent, and end when it has ended."""
     from joblib.externals.loky import process_executor
 
-    process_executor._USE_PSUTIL = False  # with psutil installed, loky takes the import of torch for a leak and restarts
+    process_executor._USE_PSUTIL = False  # with psutil, loky takes the import of torch for a leak and starts over
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
