@@ -98,10 +98,10 @@ def with_temperature(scores: np.ndarray, temperature: float, highest: float = 1.
     made = softmax(np.log(np.maximum(scores, SMALLEST)) / temperature, axis=-1)
     if highest >= 1:
         return made
-    best = made.max(axis=-1, keepdims=True)  # (n, 1)
-    others = np.where(made == best, 0.0, np.maximum(made, SMALLEST))  # of a row they share what is left
-    lowered = np.where(made == best, highest, others / others.sum(axis=-1, keepdims=True) * (1 - highest))
-    return np.where(best > highest, lowered, made)
+    is_best = np.arange(made.shape[-1]) == made.argmax(axis=-1)[:, None]  # (n, C): one of each row
+    others = np.where(is_best, 0.0, np.maximum(made, SMALLEST))  # of a row they share what is left
+    lowered = np.where(is_best, highest, others / others.sum(axis=-1, keepdims=True) * (1 - highest))
+    return np.where(made.max(axis=-1, keepdims=True) > highest, lowered, made)
 
 
 def fit_temperature(scores: np.ndarray, truth: np.ndarray, people: np.ndarray | None = None) -> float:
