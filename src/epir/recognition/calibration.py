@@ -99,7 +99,7 @@ def with_temperature(scores: np.ndarray, temperature: float, highest: float = 1.
     if highest >= 1:
         return made
     is_best = np.arange(made.shape[-1]) == made.argmax(axis=-1)[:, None]  # (n, C): one of each row
-    others = np.where(is_best, 0.0, np.maximum(made, SMALLEST))  # of a row they share what is left
+    others = np.where(is_best, 0.0, made + np.finfo(float).tiny)  # of a row they share what is left
     lowered = np.where(is_best, highest, others / others.sum(axis=-1, keepdims=True) * (1 - highest))
     return np.where(made.max(axis=-1, keepdims=True) > highest, lowered, made)
 
