@@ -31,7 +31,7 @@ from epir.web.service import Service
 from epir.web.settings import ServeSettings
 
 PAGE = Path(__file__).parent / "page"
-PICTURE = re.compile(r"(why|timeline)\.png|(onset|apex)-\d{1,4}\.jpg|(flow|tokens|rollout)-\d{1,4}\.png")
+PICTURE = re.compile(r"(why|timeline)\.png|(onset|apex)-\d{1,4}\.jpg|(why|flow|tokens|rollout)-\d{1,4}\.png")
 DISCONNECT_S = 0.5  # between two checks whether a waiting client is still connected
 SIGTERM_EXIT = 143  # as shells report it
 HTTP_PROBLEMS = {
