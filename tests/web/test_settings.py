@@ -15,7 +15,7 @@ def test_private_by_default():
     [
         ("port=99999", r"the port cannot be 99999\n  fix: .*1024 to 65535"),
         ("max_seconds=0", r"max_seconds cannot be 0\n  fix: give a number above 0"),
-        ("timeout_s=inf", r"timeout_s cannot be inf\n  fix: give a number above 0"),
+        ("timeout_s=inf", r"timeout_s cannot be inf\n  fix: give a finite number"),
         ("workers=0", r"workers cannot be 0"),
         ("queue=-1", r"queue cannot be -1\n  fix: give 0 or more"),
         ("live_frames=2", r"live_frames cannot be 2\n  fix: give 3 or more"),
