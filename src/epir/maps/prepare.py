@@ -94,7 +94,7 @@ def _make_set(
 ) -> MapSet:
     """Prepare what is missing, and put the set in its place."""
     already = existing_set(out, chosen, size, meta["request"], force=force)
-    finished = FinishedClips(out, meta["request"])
+    finished = FinishedClips(out.absolute(), meta["request"])  # workers may have started in another folder
     done = set() if already is None else {clip.key for clip in already.clips}
     missing = [clip for clip in clips if clip.key not in done and finished.get(clip.key) is None]
     left_out = prepare_clips(missing, chosen, size, finished, workers, progress, task=f"preparing {name}")
