@@ -92,3 +92,17 @@ def test_two_workers_give_the_same_table(video, folder, options, tmp_path):
     collect_events(inputs, one, options, workers=1)
     collect_events(inputs, two, options, workers=2)
     assert one.read_text() == two.read_text()
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_table_never_replaces_an_input_or_a_folder(video, options, tmp_path, force):
+    film = tmp_path / "film.mp4"
+    film.write_bytes(video.read_bytes())
+    with pytest.raises(EpirError, match="is an input of this command"):
+        collect_events([str(film)], film, options, force=force)
+    with pytest.raises(EpirError, match="is an input of this command"):
+        collect_events([str(tmp_path)], film, options, force=force)  # as one of the videos of a folder
+    assert film.read_bytes() == video.read_bytes()
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(EpirError, match="is a folder, not a file"):
+        collect_events([str(film)], tmp_path / "mine", options, force=force)

@@ -4,7 +4,7 @@ import shutil
 import numpy as np
 import pytest
 
-from epir.core.errors import CheckpointError
+from epir.core.errors import CheckpointError, ConfigError
 from epir.core.records import Clip
 from epir.evaluation.samples import EvaluationSet, Sample
 from epir.maps.mapset import load_maps, save_maps
@@ -114,3 +114,9 @@ def test_maps_that_do_not_fit_are_refused(model, maps, tmp_path):
     save_maps(tmp_path / "small", whole.maps[:, :, :14, :14], whole.clips, recipe={})
     with pytest.raises(CheckpointError, match=r"are for 28 px maps, but the map set has 14 px\n  fix: prepare"):
         calibrate_on_real_people(model, [tmp_path / "small"], protocol="sde")
+
+
+def test_the_model_that_comes_with_epir_is_not_changed_in_its_place(maps):
+    with pytest.raises(ConfigError, match="not changed where it is installed") as caught:
+        calibrate_on_real_people(None, [maps], protocol="sde")
+    assert "--dry-run" in caught.value.fix

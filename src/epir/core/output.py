@@ -29,7 +29,7 @@ from epir.core.files import hidden_name, open_up, save_to_disk, write_text
 
 MARK, LOCK = ".epir", ".lock"
 MAP_SET, MODEL, RUN, CORPUS, ANSWER, DEMO = "map set", "model folder", "run", "synthetic corpus", "answer", "demo"
-SPOTTED = "folder of spotted videos"
+SPOTTED, REPRODUCTION = "folder of spotted videos", "reproduction"
 ANOTHER = "choose another name for --out"
 
 _held: ContextVar[frozenset[Path]] = ContextVar("locks held", default=frozenset())

@@ -16,6 +16,7 @@ from typing import Any
 from epir.core.config import digest
 from epir.core.errors import EpirError
 from epir.core.files import file_digest, write_text
+from epir.core.output import claimed_file
 from epir.core.progress import Progress, Silent
 from epir.core.reading import read_text
 from epir.maps.workers import check_workers, run
@@ -78,8 +79,24 @@ def collect_events(
     check_workers(workers)
     labels, state = _model(options).labels, _state(options)
     columns = [*event_columns(labels), "error", "settings"]
-    rows = {} if force or not table.exists() else _read(table, columns, state)
-    wanted = {_name(each): each for each in gather_inputs(videos_of(inputs))}
+    given = videos_of(inputs)
+    with claimed_file(table, force=True, inputs=given):  # a table that this command wrote is gone on with
+        rows = {} if force or not table.exists() else _read(table, columns, state)
+        return _collect(given, table, options, columns, rows, state, workers, progress)
+
+
+def _collect(
+    inputs: Sequence[str],
+    table: Path,
+    options: CollectOptions,
+    columns: Sequence[str],
+    rows: dict[str, Rows],
+    state: str,
+    workers: int | None,
+    progress: Progress,
+) -> Collected:
+    """Answer for the inputs that `rows` do not hold yet."""
+    wanted = {_name(each): each for each in gather_inputs(inputs)}
     known = [name for name in wanted if name in rows and not any(row["error"] for row in rows[name])]
     left = {name: each for name, each in wanted.items() if name not in known}
     errors: list[tuple[str, EpirError]] = []

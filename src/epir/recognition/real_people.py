@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from epir.core.errors import ConfigError
 from epir.core.files import write_text
+from epir.core.output import locked, real
 from epir.evaluation.fold import one_thread
 from epir.evaluation.run import opened
 from epir.evaluation.samples import EvaluationSet, gather, read_maps
@@ -70,6 +72,11 @@ def calibrate_on_real_people(
 ) -> RealCalibration:
     """Fit the temperature of a model folder on map sets of real people, and write it there with its card."""
     folder = find_folder(model)
+    if write and model is None:
+        raise ConfigError(
+            "the model that comes with epir is not changed where it is installed",
+            fix="measure only with --dry-run, or give a copy of its folder",
+        )
     config = read_config(folder)
     with opened(list(maps)) as sets, one_thread():
         clips = gather(sets, protocol)
@@ -79,7 +86,8 @@ def calibrate_on_real_people(
         scores = predict(load_network(folder), read_maps(clips.samples), **config.views)
     found = measure(scores, clips, before=float(config.notes.get("temperature", 1.0)))
     if write:
-        _write(folder, found)
+        with locked(real(folder)):
+            _write(folder, found)
     return found
 
 
