@@ -14,7 +14,6 @@ from epir.core.records import Clip
 from epir.datasets import casme3
 from epir.datasets.base import Corpus
 from epir.datasets.folders import Layouts, Tree
-from epir.datasets.intervals import LongVideo
 from epir.datasets.loading import FRAMES, Events, SheetFormat, kind_of, load_sheet
 from epir.datasets.sheet import Row, Table, find_sheet, read_table
 from epir.datasets.spelling import subject_number, whole
@@ -118,8 +117,3 @@ FORMAT = SheetFormat(
 def load(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
     """Part A as found under `root`: its micro-expressions as clips of `casme3`, everything as long videos."""
     return load_sheet(FORMAT, root, sheet=sheet, tree=tree)
-
-
-def long_videos(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> list[LongVideo]:
-    """The long videos with their micro- and macro-expressions."""
-    return list(load(root, sheet=sheet, tree=tree).videos)

@@ -18,7 +18,6 @@ from epir.core.errors import DatasetError
 from epir.core.records import Clip
 from epir.datasets.base import Corpus
 from epir.datasets.folders import Layouts, Tree
-from epir.datasets.intervals import LongVideo
 from epir.datasets.loading import Events, SheetFormat, kind_of, load_sheet
 from epir.datasets.sheet import Row, Table
 from epir.datasets.spelling import frame_number, subject_number
@@ -137,8 +136,3 @@ FORMAT = SheetFormat(
 def load(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
     """CAS(ME)^2 as found under `root`: its micro-expressions as clips, everything as long videos."""
     return load_sheet(FORMAT, root, sheet=sheet, tree=tree)
-
-
-def long_videos(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> list[LongVideo]:
-    """The long videos of CAS(ME)^2 with their micro- and macro-expressions."""
-    return list(load(root, sheet=sheet, tree=tree).videos)

@@ -28,9 +28,9 @@ _HOME = {
     "manifest": "epir.datasets.manifest:load",
 }
 _LONG = {
-    "casme-sq": "epir.datasets.casme_sq:long_videos",
-    "samm-lv": "epir.datasets.samm_lv:long_videos",
-    "casme3-lv": "epir.datasets.casme3_lv:long_videos",
+    "casme-sq": "epir.datasets.casme_sq:load",
+    "samm-lv": "epir.datasets.samm_lv:load",
+    "casme3-lv": "epir.datasets.casme3_lv:load",
     "smic-e": "epir.datasets.smic:long_videos",
     "synthetic": "epir.datasets.manifest:long_synthetic",
     "manifest": "epir.datasets.manifest:long_videos",
@@ -84,8 +84,8 @@ def load_long_videos(name: str, root: str | Path, **options: Any) -> list[LongVi
 
     Videos whose frames are not there are listed too: their movements count as missed, not as absent.
     """
-    videos: list[LongVideo] = _call(name, root, _LONG, options)
-    return videos
+    found: Corpus | list[LongVideo] = _call(name, root, _LONG, options)
+    return list(found.videos) if isinstance(found, Corpus) else found
 
 
 def _call(name: str, root: str | Path, homes: Mapping[str, str], options: Mapping[str, Any]) -> Any:

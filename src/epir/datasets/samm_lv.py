@@ -16,7 +16,6 @@ from epir.core.records import Clip
 from epir.datasets import samm
 from epir.datasets.base import Corpus
 from epir.datasets.folders import Layouts, Tree
-from epir.datasets.intervals import LongVideo
 from epir.datasets.loading import FRAMES, Events, SheetFormat, kind_of, load_sheet
 from epir.datasets.sheet import Table, find_sheet, read_table
 
@@ -114,8 +113,3 @@ FORMAT = SheetFormat(
 def load(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
     """SAMM Long Videos as found under `root`: its micro-movements as clips of SAMM, everything as long videos."""
     return load_sheet(FORMAT, root, sheet=sheet, tree=tree)
-
-
-def long_videos(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> list[LongVideo]:
-    """The long videos with their micro- and macro-movements."""
-    return list(load(root, sheet=sheet, tree=tree).videos)
