@@ -14,7 +14,7 @@ from epir.frames.reader import Frame
 from epir.spotting.measure import HEAD, Sample
 from epir.spotting.regions import REGIONS
 from epir.spotting.settings import SpottingSettings
-from epir.spotting.spotter import AHEAD, BLOCK, Spotter, resampled, spot
+from epir.spotting.spotter import AHEAD, BEHIND, BLOCK, LATER, Spotter, resampled, spot
 from epir.spotting.timeline import MACRO
 from epir.synthetic.behaviour import BehavingFace, plan_scene
 from epir.synthetic.drawing.canvas import Canvas
@@ -140,7 +140,7 @@ def test_movements_come_while_the_video_goes_on_and_the_working_window_is_bounde
         for each in spotter.push(tracked(number, fps, face)):
             certain[number] = each
         (run,) = spotter._runs.values()
-        assert len(run.samples) <= 30 * 9
+        assert len(run.samples) <= 30 * (BLOCK + AHEAD + BEHIND + LATER) + 1
     ((when, found),) = certain.items()
     assert abs(found.apex - 90) <= 1
     assert found.region == "brows"

@@ -101,11 +101,13 @@ def find_candidates(
     apart: float = APART,
     known: np.ndarray | None = None,
     within: tuple[float, float] = (-math.inf, math.inf),
+    whole: bool = True,
 ) -> list[Candidate]:
     """The candidates in skin (n, R, 2), head (n, M) and mismatch (n,) at `rate` instants a second, by time.
 
     `lengths` are the durations that are tried, in seconds, and `apart` the least time between two of one group; `known`
-    are other patterns (P, R, 2) than those that ship. Outside the instants `within` only the eyes are looked at.
+    are other patterns (P, R, 2) than those that ship. Outside the instants `within`, and well around them, only
+    the eyes are looked at; `whole` looks for movements of the whole face besides those of single regions.
     """
     count = len(skin)
     durations = [each for each in lengths if each * rate >= 3]
@@ -117,8 +119,10 @@ def find_candidates(
     amplitude = np.array([np.hypot(each[:, ::2], each[:, 1::2]) for each, _ in fits])  # (D, n, R)
     rest = np.array([np.sqrt((each[:, ::2] ** 2 + each[:, 1::2] ** 2) / 2) for _, each in fits])
     clear = np.where(amplitude > LEAST, amplitude / (rest + FLOOR), 0.0)
-    evidence = [weigh(each, patterns() if known is None else known, rate) for each, _ in fits]
-    scores = np.array([each.score for each in evidence])  # (D, n)
+    evidence = [weigh(each, patterns() if known is None else known, rate) for each, _ in fits] if whole else []
+    scores = np.array([each.score for each in evidence]).reshape(-1, count)  # (D, n), or (0, n)
+    reach = RISE * durations[-1] * rate  # the apex may lie so far from the middle of the bump
+    first, last = within[0] - reach, within[1] + reach
     described = _Describer(flat, head, mismatch, rate, scores, evidence)
     found = []
     for group in GROUPS:
@@ -127,11 +131,11 @@ def find_candidates(
         for apex in separate_peaks(best, STANDS_OUT, max(1, round(apart * rate))):
             which, region = np.unravel_index(int(own[:, apex].argmax()), own[:, apex].shape)
             place = int(members(group)[region])
-            if group != EYES and not within[0] <= apex < within[1]:
+            if group != EYES and not first <= apex < last:
                 continue
             found.append(described.one(apex, durations[which], place, float(best[apex])))
-    for apex in separate_peaks(scores.max(axis=0), SPEAKS, max(1, round(apart * rate))):
-        if not within[0] <= apex < within[1]:
+    for apex in separate_peaks(scores.max(axis=0, initial=0.0), SPEAKS, max(1, round(apart * rate))):
+        if not first <= apex < last:
             continue
         which = int(scores[:, apex].argmax())
         share = evidence[which].filters[evidence[which].pattern[apex]] * fits[which][0][apex]  # (C,) of the score
@@ -200,6 +204,8 @@ class _Describer:
         )
 
     def _unusual(self, apex: int) -> dict[str, float]:
+        if not self.evidence:
+            return {}
         which = int(self.scores[:, apex].argmax())
         score = float(self.scores[which, apex])
         best = self.scores.max(axis=0)

@@ -28,6 +28,7 @@ FASTEST = 100.0  # instants a second at which movements are looked for; faster c
 BLOCK = 2.0  # seconds that are judged at once
 AHEAD, BEHIND = 2.0, 6.0  # seconds after and before a block that are looked at
 LATER = 2.0  # seconds: so much later expressions that last are judged
+SLACK = 0.5  # seconds before such a block: with more of the video seen, an apex may lie a little earlier
 SLOWEST = 15.0  # instants a second at which these are looked for
 GAP = 0.15  # seconds without a face that break a run
 NEAR = 0.3  # of the face: a new crop that lies farther away is another face
@@ -157,9 +158,11 @@ class Spotter:
         """The macro-expressions of a block that is `LATER` seconds back."""
         rate, start = min(self.rate, SLOWEST), run.samples[0].seconds
         block = ((run.judged - LATER - start) * rate, (until - LATER - start) * rate)
-        found = find_candidates(*resampled(run.samples, rate), rate, LASTING, LASTING_APART, within=block)
+        measured = resampled(run.samples, rate)
+        found = find_candidates(*measured, rate, LASTING, LASTING_APART, within=block, whole=False)
         macros = [each for each in found if decision.is_macro(each, rate, self.settings)]
-        inside = [each for each in macros if run.judged - LATER <= start + each.apex / rate < until - LATER]
+        since = run.judged - LATER - SLACK
+        inside = [each for each in macros if since <= start + each.apex / rate < until - LATER]
         made = [_movement(run, each, MACRO, 0.0, rate) for each in inside]
         return _apart([each for each in made if each is not None], [*self._movements, *self._macros[-3:]])
 
