@@ -140,7 +140,8 @@ def find_candidates(
         which = int(scores[:, apex].argmax())
         share = evidence[which].filters[evidence[which].pattern[apex]] * fits[which][0][apex]  # (C,) of the score
         place = int((share[::2] + share[1::2]).argmax())
-        found.append(described.one(apex, durations[which], place, float(clear[which, apex, place]), whole=which))
+        if clear[which, apex, place] >= STANDS_OUT:  # or else it is the tip of something that lasts
+            found.append(described.one(apex, durations[which], place, float(clear[which, apex, place]), whole=which))
     return sorted((each for each in found if each is not None), key=lambda each: each.apex)
 
 
