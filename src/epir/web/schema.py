@@ -18,8 +18,12 @@ def _json(description: str, schema: dict[str, Any]) -> dict[str, Any]:
 
 PREDICT_FORM = _form(
     {
-        "files": {**_FILES, "description": "one video, or two pictures: onset, then apex", "maxItems": 2},
+        "files": {
+            **_FILES,
+            "description": "one video; two pictures, onset and apex; or more, with frame numbers in their names",
+        },
         "example": {**_TEXT, "description": "the name of an example, in place of files"},
+        "name": {**_TEXT, "description": "what the clip is called in the answer; its file name without it"},
         "onset": {**_COUNT, "description": "number of the onset frame; spotted without it"},
         "apex": {**_COUNT, "description": "number of the apex frame; spotted without it"},
         "fps": {**_NUMBER, "description": "frames per second, if the file does not give it"},
@@ -82,6 +86,7 @@ STATUS: dict[int | str, dict[str, Any]] = {
             "type": "object",
             "properties": {
                 "id": _TEXT,
+                "name": {**_TEXT, "description": "what the clip is called: its file, or its `name`"},
                 "state": {"enum": ["queued", "running", "done", "failed"]},
                 "place": {**_COUNT, "description": "position in the queue: 1 is next, 0 is not waiting"},
                 "stage": _TEXT,

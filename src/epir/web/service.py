@@ -22,7 +22,7 @@ from epir.web.worker import receive, run_worker, send
 RENDER_S = 300.0  # time limit for rendering one example
 START_S = 180.0  # time limit for loading the model
 CANCEL_S = 3.0  # time for a worker process to react to a cancelled job
-WORKER_SETTINGS = ("max_seconds", "max_frames", "max_pixels", "max_memory", "live_side", "movements")
+WORKER_SETTINGS = ("max_seconds", "max_frames", "max_pixels", "max_memory", "live_side", "movements", "rejected")
 
 
 class Service:
