@@ -5,6 +5,7 @@ Axes: S map size, h pixels of the face
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -136,6 +137,14 @@ class Recognizer:
             sensitivity=sensitivity,
         )
 
+    def with_options(self, *, threshold: float | None = None, sensitivity: Sensitivity = "normal") -> "Recognizer":
+        """The same model with another threshold or sensitivity; the weights are shared."""
+        other = copy(self)
+        if threshold is not None:
+            other.settings = replace(self.settings, threshold=threshold)
+        other.spotting = replace(self.spotting, sensitivity=sensitivity)
+        return other
+
     @property
     def threshold(self) -> float:
         """The score below which an answer is `uncertain`."""
@@ -182,7 +191,8 @@ class Recognizer:
                 words = [] if rate is None and apex is not None else caution.about_rate(rate, self.settings)
                 looked.words = [*frames.notes, *words, *looked.words]
                 answers = self._answers([looked], name, rate)
-                answer = replace(answers[0], all=tuple(answers))
+                count = 2 if isinstance(frames, PairFrames) else None
+                answer = replace(answers[0], all=tuple(answers), frame_count=count)
                 return self._explained(answer) if explain else answer
             except NoFace as found:
                 return Answer(name, found.reason, fps=rate, warnings=(*frames.notes, *found.words))
@@ -256,7 +266,7 @@ class Recognizer:
     def _pace(self, frames: Frames) -> Pace:
         """The rate of the camera, from the beginning of a video; pictures of a folder are taken as they are."""
         if isinstance(frames, VideoFrames):
-            with VideoFrames(frames.path, frames.given_fps) as beginning:
+            with VideoFrames(frames.path, frames.given_fps, frames.check) as beginning:
                 return measure_pace(beginning, frames.given_fps)
         if isinstance(frames, ArrayFrames):
             return measure_pace(frames, frames.fps or ASSUMED_RATE)
