@@ -4,6 +4,7 @@ import io
 import struct
 import warnings
 from pathlib import Path
+from typing import BinaryIO
 
 import cv2
 import numpy as np
@@ -40,7 +41,12 @@ def read_picture(path: str | Path) -> np.ndarray:
     return pixels
 
 
-def picture_size(path: str | Path) -> tuple[int, int] | None:
+def decode_jpeg(content: bytes) -> np.ndarray | None:
+    """The pixels of a whole JPEG in memory, (H, W, 3) uint8 RGB; None if it is none."""
+    return None if not content.startswith(b"\xff\xd8") or is_cut_short(content) else _opencv(content)
+
+
+def picture_size(path: str | Path | BinaryIO) -> tuple[int, int] | None:
     """Width and height as the head of a picture says, without decoding it; None where that cannot be told."""
     from PIL import Image
 

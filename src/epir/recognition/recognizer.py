@@ -217,6 +217,15 @@ class Recognizer:
                 answers.append(FailedAnswer(source_name(given), machine_fault(error).problem))
         return answers_table(answers, labels=self.labels)
 
+    def one_pass(self, fps: float, faces: Literal["largest", "all"] = "largest", apex: int | None = None) -> OnePass:
+        """Follows faces and spots movements, frame by frame."""
+        tracking = replace(self.tracking, faces=faces, patch=self.settings.patch)
+        return OnePass(tracking, self.spotting, fps, self.settings, apex)
+
+    def answer_seen(self, seen: Seen, name: str, fps: float) -> Answer:
+        """The answer for one movement that was spotted."""
+        return self._answers([self._look(seen)], name, fps)[0]
+
     # Movements that are spotted, in one forward pass.
 
     def _spotted(
@@ -230,8 +239,7 @@ class Recognizer:
     ) -> Answer:
         pace = self._pace(frames)
         steps = TimeSteps()  # also counts the frames
-        tracking = replace(self.tracking, faces=faces, patch=self.settings.patch)
-        run = OnePass(tracking, self.spotting, pace.fps, self.settings, apex)
+        run = self.one_pass(pace.fps, faces, apex)
         progress.start("spotting", frames.announced or 0)
         chosen = _advancing(_chosen(frames, apex, times, self.settings.near * LONGEST), steps, progress)
         looked: list[Looked] = []

@@ -57,7 +57,7 @@ def serve(
     model: Path | None = None,
     ready: Callable[[list[str]], None] = lambda _: None,
 ) -> None:
-    """Serve until interrupted; `ready` is called with the addresses once the server listens, that of this machine first."""
+    """Serve until interrupted; `ready` gets its addresses once it listens, that of this machine first."""
     settings = settings or ServeSettings()
     if threading.current_thread() is threading.main_thread():
         signal.signal(
