@@ -28,15 +28,16 @@ def answer(model, clip):
 
 
 def test_a_result_is_json_and_lists_all_its_pictures(answer):
-    result, pictures = answer_output(answer, 100, "/at/", movements=12)
+    result, pictures = answer_output(answer, "/at/", movements=12)
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     listed = [*result["pictures"].values(), *(each for m in result["movements"] for each in m["pictures"].values())]
+    listed.append(result["table"])
     assert sorted(listed) == sorted(f"/at/{name}" for name in pictures)
 
 
 def test_only_the_strongest_movements_get_pictures(answer):
-    result, pictures = answer_output(answer, 100, "/at/", movements=0)
-    assert set(pictures) == {"why.png", "timeline.png"}
+    result, pictures = answer_output(answer, "/at/", movements=0)
+    assert set(pictures) == {"why.png", "timeline.png", "events.csv"}
     assert all(each["pictures"] == {} for each in result["movements"])
     assert _strongest(answer, 1) == {0}
 
@@ -45,7 +46,7 @@ def test_a_model_without_tokens_has_no_pictures_of_them(answer):
     from dataclasses import replace
 
     plain = replace(answer, tokens=None, all=tuple(replace(each, tokens=None) for each in answer.all))
-    result, _ = answer_output(plain, 100, "/at/", movements=1)
+    result, _ = answer_output(plain, "/at/", movements=1)
     assert set(result["movements"][0]["pictures"]) == {"onset", "apex", "flow", "why"}
 
 

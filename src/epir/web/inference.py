@@ -3,7 +3,6 @@
 import io
 import time
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,6 @@ from epir.core.progress import Progress
 from epir.faces.tracking import NO_FACE, TOO_SMALL
 from epir.flow.colour import flow_peak
 from epir.flow.head_motion import without_head_motion
-from epir.frames.picture import read_picture
-from epir.frames.reader import open_frames
 from epir.recognition.answer import Answer
 from epir.recognition.events import events_table
 from epir.recognition.real_people import NOTES as REAL_PEOPLE
@@ -33,9 +30,9 @@ from epir.reports.why import (
     draw_why,
 )
 from epir.spotting.timeline import Movement
+from epir.web.cost import CostLimit, check_pictures, open_clip
 from epir.web.examples import example_video
 from epir.web.films import make_films
-from epir.web.problems import RequestError
 
 MAX_POINTS = 1500  # of the curve, about one per pixel of a screen
 LIVE_KEYS = ("label", "text", "confidence", "scores", "units", "onset", "apex", "offset", "warnings")
@@ -52,16 +49,20 @@ def infer_clip(
     if task.get("example"):
         clip = example_video(task["example"], Path(config["private"]) / "examples", progress)
     elif len(task["files"]) == 2:
+        check_pictures(task["files"], config)
         clip = tuple(task["files"])
     else:
-        clip = task["files"][0]
-    frames = 2 if isinstance(clip, tuple) else _checked_length(clip, task.get("fps"), config)
+        clip = open_clip(Path(task["files"][0]), task.get("fps"), config)
     options: dict[str, Any] = {name: task.get(name) for name in ("onset", "apex", "fps")}
-    answer = recognizer.predict(clip, **options, name=task["name"], progress=progress)
+    recognizer = recognizer.with_options(threshold=task.get("threshold"), sensitivity=task.get("sensitivity", "normal"))
+    watched = CostLimit(progress, config["timeout_s"])
+    answer = recognizer.predict(
+        clip, **options, faces=task.get("faces", "largest"), name=task["name"], progress=watched
+    )
     _require_face(answer)
     progress.start("drawing", 1)
     url = f"/api/results/{id}/"
-    result, pictures = answer_output(answer, frames, url, movements=config["movements"], labels=recognizer.labels)
+    result, pictures = answer_output(answer, url, movements=config["movements"], labels=recognizer.labels)
     shown = [number for number, each in enumerate(result["movements"]) if each["pictures"]]
     rejected = strongest([each["strength"] for each in result["rejected"]], config["rejected"])
     films, files = make_films(
@@ -85,35 +86,6 @@ def infer_clip(
     return result, pictures | files
 
 
-def infer_live(
-    recognizer: Recognizer, config: Mapping[str, Any], id: str, task: Mapping[str, Any], progress: Progress
-) -> Output:
-    """Answer for the last frames of a camera; no pictures."""
-    began = time.monotonic()
-    frames: list[np.ndarray] = []
-    for path in task["files"]:
-        frame = read_picture(path)
-        if frames and frame.shape != frames[0].shape:
-            raise RequestError("the frames differ in size", fix="send frames of one size")
-        if max(frame.shape[:2]) > config["live_side"]:
-            raise RequestError(
-                f"a live frame has {frame.shape[1]} x {frame.shape[0]} px",
-                fix=f"send frames of at most {config['live_side']} px a side",
-                status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-            )
-        frames.append(frame)
-    answer = recognizer.predict(frames, fps=task["fps"], name="camera", explain=False, progress=progress)
-    _require_face(answer)
-    return {
-        **{name: value for name, value in answer.to_dict().items() if name in LIVE_KEYS},
-        "movements": [{name: each.to_dict()[name] for name in LIVE_KEYS} for each in answer.all],
-        "curve": motion_curve(answer),
-        "frames": len(frames),
-        "fps": round(task["fps"], 2),
-        "elapsed_ms": round(1000 * (time.monotonic() - began)),
-    }, {}
-
-
 def render_example(
     recognizer: Recognizer, config: Mapping[str, Any], id: str, task: Mapping[str, Any], progress: Progress
 ) -> Output:
@@ -122,7 +94,7 @@ def render_example(
     return {"bytes": path.stat().st_size}, {}
 
 
-TASKS = {"predict": infer_clip, "live": infer_live, "example": render_example}
+TASKS = {"predict": infer_clip, "example": render_example}
 
 
 def calibrated_on(notes: Mapping[str, Any]) -> str:
@@ -131,8 +103,11 @@ def calibrated_on(notes: Mapping[str, Any]) -> str:
     return "synthetic faces" if set(corpora) == {"synthetic"} and REAL_PEOPLE not in notes else "people"
 
 
-def answer_output(answer: Answer, frames: int, url: str, *, movements: int, labels: Sequence[str] = ()) -> Output:
-    """The answer as JSON and pictures; at most `movements` of a video get pictures, the strongest."""
+def answer_output(answer: Answer, url: str, *, movements: int, labels: Sequence[str] = ()) -> Output:
+    """The answer as `epir predict --json` gives it, and pictures.
+
+    At most `movements` of a video get pictures, the strongest.
+    """
     pictures: dict[str, bytes] = {}
     if answer.found:
         pictures["why.png"] = _png(draw_why(answer))
@@ -147,14 +122,16 @@ def answer_output(answer: Answer, frames: int, url: str, *, movements: int, labe
         addresses = {name.split("-")[0]: url + name for name in own}
         listed.append({**each.to_dict(), "pictures": addresses, "scales": _scales(each) if own else {}})
     pictures["events.csv"] = events_table(answer, labels).to_csv(index=False).encode()
-    fps = answer.fps
+    frames, fps = answer.frame_count, answer.fps
+    whole = answer.to_dict_of_all()
+    for each, other in zip(whole["rejected"], answer.timeline.others if answer.timeline else (), strict=True):
+        each["probability"] = round(other.probability, 4)
     return {
-        **answer.to_dict_of_all(),
+        **whole,
         "movements": listed,
         "pictures": {name.split(".")[0]: url + name for name in of_clip},
         "table": f"{url}events.csv",
-        "frames": frames,
-        "seconds": round(frames / fps, 4) if fps else None,
+        "seconds": round(frames / fps, 4) if fps and frames else None,
         "curve": motion_curve(answer),
     }, pictures
 
@@ -243,21 +220,3 @@ def _require_face(answer: Answer) -> None:
             details[0] if details else "no face was found",
             fix="film the face from the front, well lit, and so close that it is at least 100 px wide",
         )
-
-
-def _checked_length(path: Path, fps: float | None, config: Mapping[str, Any]) -> int:
-    """The number of frames of a video; refuses one that is too long or has too large frames."""
-    with open_frames(path) as frames:
-        count, rate = len(frames.numbers), fps or frames.fps
-        if count > config["max_frames"]:
-            raise _too_large(f"the video has {count} frames; the limit is {config['max_frames']}")
-        if rate and count / rate > config["max_seconds"]:
-            raise _too_large(f"the video lasts {count / rate:.0f} seconds; the limit is {config['max_seconds']:g}")
-        height, width = frames.read(frames.numbers[0]).shape[:2] if count else (0, 0)
-        if height * width > config["max_pixels"]:
-            raise _too_large(f"the frames have {width} x {height} px", "scale the video down, such as to 1280 x 720")
-    return count
-
-
-def _too_large(problem: str, fix: str = "cut it around the movement") -> RequestError:
-    return RequestError(problem, fix=fix, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)

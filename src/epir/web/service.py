@@ -22,7 +22,10 @@ from epir.web.worker import receive, run_worker, send
 RENDER_S = 300.0  # time limit for rendering one example
 START_S = 180.0  # time limit for loading the model
 CANCEL_S = 3.0  # time for a worker process to react to a cancelled job
-WORKER_SETTINGS = ("max_seconds", "max_frames", "max_pixels", "max_memory", "live_side", "movements", "rejected")
+WORKER_SETTINGS = (
+    *("max_seconds", "max_frames", "max_pixels", "max_megapixels", "max_memory", "timeout_s"),
+    *("live_side", "movements", "rejected"),
+)
 
 
 class Service:
@@ -31,7 +34,9 @@ class Service:
     def __init__(self, settings: ServeSettings, model: Path | None = None) -> None:
         self.settings = settings
         self.private = PrivateFolder()
-        self.queue = JobQueue(settings.queue, settings.workers)
+        self.queue = JobQueue(
+            settings.queue, settings.workers, receiving=settings.receiving, per_address=settings.per_address
+        )
         self.results = ResultStore(
             max_results=settings.keep_results, max_bytes=settings.keep_bytes, seconds=settings.keep_s
         )
@@ -60,15 +65,11 @@ class Service:
             worker.close()
         self.private.close()
 
-    def submit(self, task: dict[str, Any], folder: Path | None) -> Job:
-        """Queue the job for one upload, in the place reserved for it."""
-        job = Job(task, self.settings.timeout_s, folder)
+    def submit(self, task: dict[str, Any], folder: Path | None, address: str | None = None) -> Job:
+        """Queue the job for one upload, or refuse it; from then on the folder is the job's to remove."""
+        job = self.queue.submit(Job(task, self.settings.timeout_s, folder, address=address))
         self.results.add(job)
-        return self.queue.submit(job)
-
-    def submit_live(self, task: dict[str, Any], folder: Path) -> Job:
-        """Queue the job for live frames, in the place reserved for it; its result is not stored."""
-        return self.queue.submit(Job(task, self.settings.live_timeout_s, folder))
+        return job
 
     def cancel(self, job: Job) -> None:
         """Cancel a job, whether it waits or runs."""

@@ -15,14 +15,20 @@ class ServeSettings:
     host: str = "127.0.0.1"
     port: int = 7860  # 0: any free one
     names: tuple[str, ...] = ()  # further host names, as behind a reverse proxy
+    token: str = ""  # that every request must carry; empty: none
     workers: int = 1  # processes; each holds the model
     queue: int = 8  # uploads that may wait
+    receiving: int = 32  # uploads that may arrive at once; they take no place in the queue yet
+    per_address: int = 4  # uploads of one address that may arrive, wait or run; this machine itself is not limited
     max_bytes: int = 64 * MIB  # of one request
     max_seconds: float = 60.0  # of a video
     max_frames: int = 12000
     max_pixels: int = 4096 * 4096  # of one frame or picture
+    max_megapixels: float = 16_000.0  # of all frames of a video together
     max_memory: int = 4096 * MIB  # of a worker process, on Linux
+    header_s: float = 15.0  # to receive the head of a request
     receive_s: float = 120.0  # to receive one request
+    stall_s: float = 20.0  # without a byte of it
     timeout_s: float = 120.0  # to process one upload
     live_frames: int = 120
     live_side: int = 640  # px
@@ -43,10 +49,12 @@ class ServeSettings:
             )
         for name in self.__dataclass_fields__:
             value = getattr(self, name)
-            if name in ("host", "port", "names", "queue", "examples_ahead"):
+            if name in ("host", "port", "names", "token", "queue", "examples_ahead"):
                 continue
             if not 0 < value < float("inf"):
                 raise ConfigError(f"{name} cannot be {value:g}", fix="give a number above 0")
+        if self.token and not (self.token.isascii() and self.token.isprintable() and " " not in self.token):
+            raise ConfigError("the token holds a space or an unusual character", fix="give ASCII letters and digits")
         if self.queue < 0:
             raise ConfigError(f"queue cannot be {self.queue}", fix="give 0 or more")
         if self.live_frames < 3:
@@ -64,6 +72,7 @@ class ServeSettings:
             "seconds": self.max_seconds,
             "frames": self.max_frames,
             "pixels": self.max_pixels,
+            "megapixels": self.max_megapixels,
             "pictures": self.max_pictures,
             "time_s": self.timeout_s,
             "live_frames": self.live_frames,

@@ -168,6 +168,7 @@ async def read_upload(
     max_files: int,
     max_bytes: int,
     seconds: float,
+    stall: float,
 ) -> Upload:
     """Read one request into `folder`, which the caller removes, also after an error."""
     upload = Upload(folder)
@@ -185,17 +186,32 @@ async def read_upload(
 
     reader = FormReader(content_type, fields=fields, open_sink=open_sink, max_bytes=max_bytes)
     try:
-        async with asyncio.timeout(seconds):
-            async for piece in body:
-                reader.feed(piece)
-    except TimeoutError:
-        raise RequestError(
-            f"the upload took more than {seconds:g} seconds",
-            fix="send a smaller file",
-            status=HTTPStatus.REQUEST_TIMEOUT,
-        ) from None
+        async for piece in with_deadlines(body, seconds=seconds, stall=stall):
+            reader.feed(piece)
     finally:
         with suppress(RequestError):  # the type of a half-read file matters no more
             reader.close()
     upload.fields = reader.finish()
     return upload
+
+
+async def with_deadlines(body: AsyncIterator[bytes], *, seconds: float, stall: float) -> AsyncIterator[bytes]:
+    """The pieces of a body, which has so many seconds as a whole, and may pause for `stall` at most."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while True:
+        until = min(end, loop.time() + stall)
+        try:
+            async with asyncio.timeout_at(until):
+                piece = await anext(body, None)
+        except TimeoutError:
+            late = until == end
+            raise RequestError(
+                f"the upload took more than {seconds:g} seconds" if late else f"no byte came for {stall:g} seconds",
+                fix="send a smaller file, or over a faster connection" if late else "send it again",
+                status=HTTPStatus.REQUEST_TIMEOUT,
+                headers={"Connection": "close"},
+            ) from None
+        if piece is None:
+            return
+        yield piece
