@@ -41,7 +41,11 @@ from epir.web.service import Service
 from epir.web.settings import ServeSettings
 
 PAGE = Path(__file__).parent / "page"
-PICTURE = re.compile(r"(why|timeline)\.png|(onset|apex)-\d{1,4}\.jpg|(why|flow|tokens|rollout)-\d{1,4}\.png")
+FILE = re.compile(
+    r"(why|timeline)\.png|clip\.jpg|events\.csv|(onset|apex|replay|rejected)-\d{1,4}\.jpg"
+    r"|(why|flow|tokens|rollout)-\d{1,4}\.png|replay-\d{1,4}\.json"
+)
+MEDIA_TYPES = {"jpg": "image/jpeg", "png": "image/png", "json": "application/json", "csv": "text/csv; charset=utf-8"}
 BINARY = {"type": "string", "format": "binary"}
 DISCONNECT_S = 0.5  # between two checks whether a waiting client is still connected
 SIGTERM_EXIT = 143  # as shells report it
@@ -211,8 +215,8 @@ def add_uploads(app: FastAPI, service: Service) -> None:
         response_model=None,
     )
     async def predict(request: Request, wait: bool = True) -> JSONResponse:
-        fields = ("example", "onset", "apex", "fps", "threshold", "sensitivity", "faces")
-        limits = {"max_files": 2, "max_bytes": settings.max_bytes}
+        fields = ("example", "name", "onset", "apex", "fps", "threshold", "sensitivity", "faces")
+        limits = {"max_files": settings.max_pictures, "max_bytes": settings.max_bytes}
         async with receive_upload(request, service, file_field="files", fields=fields, **limits) as upload:
             task = predict_task(upload, [each["name"] for each in service.examples])
             job = service.submit(task, upload.folder, upload.address)
@@ -274,27 +278,29 @@ def add_results(app: FastAPI, service: Service) -> None:
         return JSONResponse(service.results.status(service.results.get(id), service.queue))
 
     @app.get(
-        "/api/results/{id}/{picture}",
-        summary="One picture of a result",
+        "/api/results/{id}/{file}",
+        summary="One picture, film or table of a result",
         response_class=Response,
         responses={
             200: {
-                "content": {kind: {"schema": BINARY} for kind in ("image/png", "image/jpeg")},
-                "description": "the picture",
+                "content": {
+                    kind: {"schema": {} if kind == "application/json" else BINARY}
+                    for kind in ("image/png", "image/jpeg", "application/json", "text/csv")
+                },
+                "description": "the file",
             },
             **problems(404, 422),
         },
     )
-    async def picture(id: str, picture: str) -> Response:
+    async def file(id: str, file: str) -> Response:
         job = service.results.get(id)
-        if not PICTURE.fullmatch(picture) or picture not in job.pictures:
+        if not FILE.fullmatch(file) or file not in job.pictures:
             raise RequestError(
-                "this result has no such picture",
+                "this result has no such file",
                 fix="use the addresses that the result gives",
                 status=HTTPStatus.NOT_FOUND,
             )
-        media_type = "image/jpeg" if picture.endswith(".jpg") else "image/png"
-        return Response(job.pictures[picture], media_type=media_type)
+        return Response(job.pictures[file], media_type=MEDIA_TYPES[file.rsplit(".", 1)[-1]])
 
     @app.delete(
         "/api/results/{id}",

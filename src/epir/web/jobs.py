@@ -218,6 +218,7 @@ class ResultStore:
         """The state of a job, as JSON."""
         return {
             "id": job.id,
+            "name": str(job.task.get("name", "")),
             "state": job.state,
             "place": queue.place(job),
             "stage": job.stage,

@@ -2,22 +2,25 @@
 
 import asyncio
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
+from epir.frames.folder import LAST_INTEGER
 from epir.spotting.settings import THRESHOLDS
+from epir.web.form import display_name
 from epir.web.problems import RequestError
 from epir.web.security import limited_address
 from epir.web.service import Service
-from epir.web.uploads import ACCEPTED, Upload, read_upload, remove
+from epir.web.uploads import ACCEPTED, Upload, UploadedFile, read_upload, remove
 
 DRAIN_S, DRAIN_BYTES = 5.0, 256 << 20  # limits for reading on after a refusal
+MOST_DIGITS = 15  # of a frame number
 
 
 @dataclass
@@ -89,7 +92,7 @@ async def drain(request: Request, body: AsyncIterator[bytes]) -> None:
 
 
 def predict_task(upload: Upload, examples: list[str]) -> dict[str, Any]:
-    """The task for one video, two pictures or an example."""
+    """The task for one video, two pictures, up to `max_pictures` numbered ones, or an example."""
     fields, files = upload.fields, upload.files
     options: dict[str, Any] = {
         "onset": _frame_number(fields, "onset"),
@@ -108,19 +111,61 @@ def predict_task(upload: Upload, examples: list[str]) -> dict[str, Any]:
         return {"type": "predict", "example": example, "name": f"example: {example}", **options}
     if not files:
         raise RequestError("no file was sent", fix=f"send {ACCEPTED} as files, or the name of an example")
-    kinds = sorted(each.type.kind for each in files)
-    if kinds == ["picture"]:
-        raise RequestError("one picture shows no movement", fix="send two pictures, onset and apex, or a video")
-    if kinds not in (["video"], ["picture", "picture"]):
-        raise RequestError("these files do not go together", fix="send one video, or two pictures: onset, then apex")
+    given = display_name(fields["name"]) if fields.get("name") else ""
     return {
         "type": "predict",
-        "files": [str(each.path) for each in files],
+        "files": [str(path) for path in _one_clip(upload)],
         "folder": str(upload.folder),
         "names": {str(each.path): each.name for each in files},
-        "name": " ".join(each.name for each in files),
+        "name": given or _clip_name([each.name for each in files]),
         **options,
     }
+
+
+def _one_clip(upload: Upload) -> list[Path]:
+    """The paths of one clip: a video, two pictures, or the folder of numbered pictures that more of them become."""
+    videos = [each for each in upload.files if each.type.kind == "video"]
+    pictures = [each for each in upload.files if each.type.kind == "picture"]
+    if len(videos) > 1:
+        raise RequestError(f"these are {len(videos)} videos", fix="send each of them in a request of its own")
+    if videos and pictures:
+        raise RequestError(
+            f"a video and {len(pictures)} picture{'' if len(pictures) == 1 else 's'} were sent",
+            fix="send the video in a request of its own, and the pictures in another",
+        )
+    if len(pictures) == 1:
+        raise RequestError(
+            f"{pictures[0].name} is one picture, which shows no movement",
+            fix="send two pictures, onset and apex, or a video",
+        )
+    if len(upload.files) <= 2:
+        return [each.path for each in upload.files]
+    upload.files = number_frames(upload)
+    return [upload.files[0].path.parent]
+
+
+def number_frames(upload: Upload) -> list[UploadedFile]:
+    """The pictures in a folder of their own, named by the last integer of the client's names: their frame number."""
+    frames: dict[int, UploadedFile] = {}
+    for each in upload.files:
+        found = LAST_INTEGER.search(Path(each.name).stem)
+        if found is None or len(found[1]) > MOST_DIGITS:
+            raise RequestError(
+                f"{each.name} has no frame number in its name", fix="name the pictures img1.jpg, img2.jpg, ..."
+            )
+        other = frames.setdefault(int(found[1]), each)
+        if other is not each:
+            raise RequestError(
+                f"{other.name} and {each.name} are both frame {int(found[1])}", fix="send the pictures of one clip"
+            )
+    folder = upload.folder / "frames"
+    folder.mkdir(mode=0o700)
+    moved = [(each, folder / f"{number}{each.type.suffix}") for number, each in sorted(frames.items())]
+    return [replace(each, path=each.path.rename(path)) for each, path in moved]
+
+
+def _clip_name(names: Sequence[str]) -> str:
+    return " ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1} more"
 
 
 def _frame_number(fields: dict[str, str], name: str) -> int | None:

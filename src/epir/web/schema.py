@@ -100,10 +100,23 @@ class Movement(Strict):
     attribution: Attribution | None
 
 
+class Film(Strict):
+    """The frames of a movement, or of the whole clip, in one picture, row by row."""
+
+    sheet: str = Field(description="address of the picture")
+    size: int = Field(description="px of one frame, which is square")
+    columns: int
+    frames: list[int] = Field(description="frame numbers")
+    seconds: list[float]
+    flow: str | None = Field(default=None, description="address of the arrows from the onset to each frame, as JSON")
+
+
 class DrawnMovement(Movement):
     """A movement with the addresses of its pictures."""
 
     pictures: dict[str, str] = Field(description="onset, apex, flow, why, tokens, rollout; empty where none were drawn")
+    scales: dict[str, float] = Field(description="what full colour stands for in each picture, in per cent")
+    replay: Film | None
 
 
 class Rejected(Strict):
@@ -122,6 +135,12 @@ class Rejected(Strict):
     track: int
 
 
+class FilmedRejection(Rejected):
+    """A rejected movement with its film."""
+
+    replay: Film | None
+
+
 class CurveEvent(Strict):
     """A movement on the timeline; times in seconds."""
 
@@ -136,6 +155,7 @@ class Curve(Strict):
     """The timeline: the motion of the face over time."""
 
     time: list[float] = Field(description="seconds")
+    frames: list[int] = Field(description="frame numbers")
     energy: list[float] = Field(description="motion in per cent of the width of the face")
     level: float | None = Field(description="the motion from which movements are looked at, in the same unit")
     events: list[CurveEvent] = Field(description="classified")
@@ -156,8 +176,10 @@ class Answer(Movement):
     """The JSON of `epir predict --json`, with pictures, the timeline and what the scores are worth."""
 
     movements: list[DrawnMovement] = Field(description="all of them, in the order of time")
-    rejected: list[Rejected]
+    rejected: list[FilmedRejection]
     pictures: dict[str, str] = Field(description="why, timeline: addresses")
+    table: str = Field(description="address of events.csv")
+    film: Film | None = Field(description="the whole clip in small pictures")
     seconds: float | None = Field(description="the length of the video")
     curve: Curve
     model: str
@@ -175,6 +197,7 @@ class Status(Strict):
     """The state of a job."""
 
     id: str
+    name: str = Field(description="what the clip is called: its file, or its `name`")
     state: Literal["queued", "running", "done", "failed"]
     place: int = Field(ge=0, description="position in the queue: 1 is next, 0 is not waiting")
     stage: str
@@ -237,10 +260,10 @@ PREDICT_FORM = _form(
         "files": {
             "type": "array",
             "items": _FILE,
-            "maxItems": 2,
-            "description": "one video, or two pictures: onset, then apex",
+            "description": "one video; two pictures, onset and apex; or more, with frame numbers in their names",
         },
         "example": {**_TEXT, "description": "the name of an example, in place of files"},
+        "name": {**_TEXT, "description": "what the clip is called in the answer; its file name without it"},
         "onset": {"type": "integer", "minimum": 0, "description": "number of the onset frame; spotted without it"},
         "apex": {"type": "integer", "minimum": 0, "description": "number of the apex frame; spotted without it"},
         "fps": {"type": "number", "minimum": 1, "description": "frames per second, if the file does not give it"},

@@ -24,7 +24,7 @@ START_S = 180.0  # time limit for loading the model
 CANCEL_S = 3.0  # time for a worker process to react to a cancelled job
 WORKER_SETTINGS = (
     *("max_seconds", "max_frames", "max_pixels", "max_megapixels", "max_memory", "timeout_s"),
-    *("live_side", "movements"),
+    *("live_side", "movements", "rejected"),
 )
 
 

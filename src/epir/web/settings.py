@@ -39,6 +39,8 @@ class ServeSettings:
     keep_s: float = 1800.0
     examples_ahead: bool = True  # render the examples at the start, not on first use
     movements: int = 12  # of one video that get pictures, the strongest first
+    rejected: int = 24  # rejected movements of one video that get a replay, the strongest first
+    max_pictures: int = 300  # that are one clip
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
@@ -71,7 +73,7 @@ class ServeSettings:
             "frames": self.max_frames,
             "pixels": self.max_pixels,
             "megapixels": self.max_megapixels,
-            "pictures": 2,
+            "pictures": self.max_pictures,
             "time_s": self.timeout_s,
             "live_frames": self.live_frames,
             "live_side": self.live_side,
