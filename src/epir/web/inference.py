@@ -2,7 +2,7 @@
 
 import io
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from epir.spotting.timeline import Movement
 from epir.web.cost import CostLimit, check_pictures, open_checked
 from epir.web.examples import example_video
 from epir.web.films import make_films
+from epir.web.stream import infer_live
 
 MAX_POINTS = 1500  # of the curve, about one per pixel of a screen
 
@@ -97,7 +98,7 @@ def render_example(
     return {"bytes": path.stat().st_size}, {}
 
 
-TASKS = {"predict": infer_clip, "example": render_example}
+TASKS: dict[str, Callable[..., Output]] = {"predict": infer_clip, "live": infer_live, "example": render_example}
 
 
 def calibrated_on(notes: Mapping[str, Any]) -> str:
