@@ -20,7 +20,7 @@ from epir.web.settings import ServeSettings
 
 BATCH = 8  # frames that the process gets at once
 MOST_MESSAGES = 2000  # that a client who reconnects can still get
-MOST_BYTES = 48 << 20  # of frames that wait
+MOST_BYTES, MOST_FRAMES = 48 << 20, 600  # of what waits
 THINNEST_S = 0.12  # between two frames after thinning out; farther apart, the spotter would lose the face
 STILL_S = 10.0  # without a message, after which a sign of life is sent
 GRACE_S = 10.0  # a session that has ended can still be read so long
@@ -79,8 +79,13 @@ class LiveSession:
                 )
             self._heard = time.monotonic()
             self._first = times[0] if self._first is None else self._first
+            before = times[0] - 1 / 30 if self._latest is None else self._latest
+            sparsest = max(1, int(THINNEST_S * len(times) / (times[-1] - before)))
             for seconds, jpeg in zip(times, frames, strict=True):
-                self._waiting.append(LiveFrame(self.received, seconds, jpeg))
+                if self.received % self._stride(sparsest):
+                    self.dropped += 1
+                else:
+                    self._waiting.append(LiveFrame(self.received, seconds, jpeg))
                 self.received += 1
             self._latest = times[-1]
             self._bound()
@@ -135,28 +140,28 @@ class LiveSession:
     def _has_something(self) -> bool:
         return bool(self._waiting or self._ending)
 
+    def _stride(self, sparsest: int) -> int:
+        """Every how many frames one is taken: each while few wait, then every second, then every third."""
+        return min(sparsest, 1 + int(3 * self._waiting_s() / self._settings.live_backlog_s))
+
     def _bound(self) -> None:
-        """Thin out what waits, or drop the oldest, until it is no longer than it may be."""
-        most, frames = self._settings.live_backlog_s, self._waiting
-        while len(frames) > 1 and frames[-1].seconds - frames[0].seconds > most:
-            step = (frames[-1].seconds - frames[0].seconds) / (len(frames) - 1)
-            half = 2 * step <= THINNEST_S
-            self._keep(list(frames)[::2] if half else [f for f in frames if f.seconds > frames[-1].seconds - most / 2])
-            if half:  # the rest waits as long as before, but takes half the work
-                break
-        size = sum(len(each.jpeg) for each in self._waiting)
-        while size > MOST_BYTES or len(self._waiting) > self._settings.live_frames * 10:
-            size -= len(self._waiting.popleft().jpeg)
+        """Drop the older half of what waits if it is longer or larger than it may be: one gap, not many."""
+        frames, most = self._waiting, self._settings.live_backlog_s
+        if self._waiting_s() > most:
+            self._drop_until(frames[-1].seconds - most / 2)
+        while sum(len(each.jpeg) for each in frames) > MOST_BYTES or len(frames) > MOST_FRAMES:
+            self._drop_until(frames[len(frames) // 2].seconds)
+
+    def _drop_until(self, seconds: float) -> None:
+        while self._waiting[0].seconds < seconds:
+            self._waiting.popleft()
             self.dropped += 1
 
-    def _keep(self, frames: list[LiveFrame]) -> None:
-        self.dropped += len(self._waiting) - len(frames)
-        self._waiting.clear()
-        self._waiting.extend(frames)
+    def _waiting_s(self) -> float:
+        return self._waiting[-1].seconds - self._waiting[0].seconds if self._waiting else 0.0
 
     def _counts(self) -> dict[str, Any]:
-        waiting = self._waiting[-1].seconds - self._waiting[0].seconds if self._waiting else 0.0
-        return {"received": self.received, "dropped": self.dropped, "waiting_s": round(waiting, 3)}
+        return {"received": self.received, "dropped": self.dropped, "waiting_s": round(self._waiting_s(), 3)}
 
     def _publish_report(self, report: Mapping[str, Any]) -> None:
         for each in report.get("movements", ()):
