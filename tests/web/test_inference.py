@@ -31,12 +31,13 @@ def test_a_result_is_json_and_lists_all_its_pictures(answer):
     result, pictures = answer_output(answer, "/at/", movements=12)
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     listed = [*result["pictures"].values(), *(each for m in result["movements"] for each in m["pictures"].values())]
+    listed.append(result["table"])
     assert sorted(listed) == sorted(f"/at/{name}" for name in pictures)
 
 
 def test_only_the_strongest_movements_get_pictures(answer):
     result, pictures = answer_output(answer, "/at/", movements=0)
-    assert set(pictures) == {"why.png", "timeline.png"}
+    assert set(pictures) == {"why.png", "timeline.png", "events.csv"}
     assert all(each["pictures"] == {} for each in result["movements"])
     assert _strongest(answer, 1) == {0}
 

@@ -19,6 +19,14 @@ SHORTER = "cut it around the movement"
 SMALLER = "scale it down, such as to 1280 x 720"
 
 
+def open_clip(path: Path, fps: float | None, config: Mapping[str, Any]) -> VideoFrames | Path:
+    """A video as `open_checked` gives it, or a folder whose pictures are within the limits."""
+    if not path.is_dir():
+        return open_checked(path, fps, config)
+    check_pictures([str(each) for each in sorted(path.iterdir())], config)
+    return path
+
+
 def open_checked(path: Path, fps: float | None, config: Mapping[str, Any]) -> VideoFrames:
     """A video that ends with 413 at the first frame beyond a limit; it is decoded once, while it is analysed."""
 

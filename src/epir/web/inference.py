@@ -31,7 +31,7 @@ from epir.reports.why import (
     draw_why,
 )
 from epir.spotting.timeline import Movement
-from epir.web.cost import CostLimit, check_pictures, open_checked
+from epir.web.cost import CostLimit, check_pictures, open_clip
 from epir.web.examples import example_video
 from epir.web.films import make_films
 from epir.web.stream import infer_live
@@ -52,11 +52,8 @@ def infer_clip(
     elif len(task["files"]) == 2:
         check_pictures(task["files"], config)
         clip = tuple(task["files"])
-    elif Path(task["files"][0]).is_dir():
-        clip = Path(task["files"][0])
-        check_pictures([str(each) for each in clip.iterdir()], config)
     else:
-        clip = open_checked(Path(task["files"][0]), task.get("fps"), config)
+        clip = open_clip(Path(task["files"][0]), task.get("fps"), config)
     options: dict[str, Any] = {name: task.get(name) for name in ("onset", "apex", "fps")}
     recognizer = recognizer.with_options(threshold=task.get("threshold"), sensitivity=task.get("sensitivity", "normal"))
     watched = CostLimit(progress, config["timeout_s"])
@@ -127,8 +124,11 @@ def answer_output(answer: Answer, url: str, *, movements: int, labels: Sequence[
         listed.append({**each.to_dict(), "pictures": addresses, "scales": _scales(each) if own else {}})
     pictures["events.csv"] = events_table(answer, labels).to_csv(index=False).encode()
     frames, fps = answer.frame_count, answer.fps
+    whole = answer.to_dict_of_all()
+    for each, other in zip(whole["rejected"], answer.timeline.others if answer.timeline else (), strict=True):
+        each["probability"] = round(other.probability, 4)
     return {
-        **answer.to_dict_of_all(),
+        **whole,
         "movements": listed,
         "pictures": {name.split(".")[0]: url + name for name in of_clip},
         "table": f"{url}events.csv",

@@ -101,22 +101,22 @@ class Movement(Strict):
 
 
 class Film(Strict):
-    """The frames of a movement, or of the whole clip, in one picture, row by row."""
+    """Frames of the face, in one JPEG: row by row, `columns` in a row, each `size` px wide and high."""
 
-    sheet: str = Field(description="address of the picture")
-    size: int = Field(description="px of one frame, which is square")
+    sheet: str = Field(description="address")
+    size: int
     columns: int
     frames: list[int] = Field(description="frame numbers")
     seconds: list[float]
-    flow: str | None = Field(default=None, description="address of the arrows from the onset to each frame, as JSON")
+    flow: str = Field("", description="address: arrows from the onset to each frame, (frames, 14, 14, 2) in per cent")
 
 
 class DrawnMovement(Movement):
     """A movement with the addresses of its pictures."""
 
     pictures: dict[str, str] = Field(description="onset, apex, flow, why, tokens, rollout; empty where none were drawn")
-    scales: dict[str, float] = Field(description="what full colour stands for in each picture, in per cent")
-    replay: Film | None
+    scales: dict[str, float] = Field(description="what full colour stands for in flow, why and rollout, in per cent")
+    replay: Film | None = Field(description="from before the onset to after the offset")
 
 
 class Rejected(Strict):
@@ -133,11 +133,7 @@ class Rejected(Strict):
     apex_s: float
     offset_s: float
     track: int
-
-
-class FilmedRejection(Rejected):
-    """A rejected movement with its film."""
-
+    probability: float = Field(description="of being a micro-expression; 0 where a rule speaks against it")
     replay: Film | None
 
 
@@ -176,10 +172,10 @@ class Answer(Movement):
     """The JSON of `epir predict --json`, with pictures, the timeline and what the scores are worth."""
 
     movements: list[DrawnMovement] = Field(description="all of them, in the order of time")
-    rejected: list[FilmedRejection]
+    rejected: list[Rejected]
     pictures: dict[str, str] = Field(description="why, timeline: addresses")
     table: str = Field(description="address of events.csv")
-    film: Film | None = Field(description="the whole clip in small pictures")
+    film: Film | None = Field(description="the face in the whole clip; of a long one every second frame, or fewer")
     seconds: float | None = Field(description="the length of the video")
     curve: Curve
     model: str
@@ -197,7 +193,7 @@ class Status(Strict):
     """The state of a job."""
 
     id: str
-    name: str = Field(description="what the clip is called: its file, or its `name`")
+    name: str = Field(description="what the clip is called")
     state: Literal["queued", "running", "done", "failed"]
     place: int = Field(ge=0, description="position in the queue: 1 is next, 0 is not waiting")
     stage: str

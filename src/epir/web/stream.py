@@ -10,8 +10,7 @@ from epir.evaluation.fold import one_thread as one_torch_thread
 from epir.frames.picture import decode_jpeg, picture_size
 from epir.frames.reader import Frame
 from epir.maps.workers import one_thread
-from epir.recognition.answer import Answer
-from epir.recognition.live import LiveStream
+from epir.recognition.live import LiveAnswer, LiveStream
 from epir.recognition.recognizer import Recognizer
 from epir.spotting.timeline import Timeline
 
@@ -60,7 +59,7 @@ class Camera:
         self._stream = self._new_stream()
         self._side, self._clock = side, clock
         self._shape: tuple[int, ...] | None = None
-        self._found: list[Answer] = []
+        self._found: list[LiveAnswer] = []
         self._before = {"frames": 0, "covered": 0.0}  # of streams that ended
         self._fps: float | None = None
         self._latest = 0.0
@@ -128,9 +127,11 @@ class Camera:
         return None if new is None else live_motion(*new)
 
 
-def live_answer(answer: Answer) -> dict[str, Any]:
-    """One movement as JSON, as `epir predict --json` gives it, without what only a file has."""
-    return {name: value for name, value in answer.to_dict().items() if name not in OMITTED}
+def live_answer(found: LiveAnswer) -> dict[str, Any]:
+    """One movement as `epir predict --json` gives it, without what only a file has, and where the face was."""
+    crop = found.crop
+    face = {"x": round(crop.x, 1), "y": round(crop.y, 1), "side": round(crop.side, 1)}  # centre and side, px
+    return {**{name: value for name, value in found.answer.to_dict().items() if name not in OMITTED}, "face": face}
 
 
 def live_motion(timeline: Timeline, first: int) -> dict[str, Any]:
