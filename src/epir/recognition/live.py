@@ -5,8 +5,9 @@ that holds them. A movement is certain two to four seconds after it.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from epir.faces.align import Crop
 from epir.faces.tracking import NO_FACE, TOO_SMALL
 from epir.frames.pace import ENOUGH, Freshness, measure_pace
 from epir.frames.reader import Frame
@@ -18,6 +19,13 @@ from epir.spotting.timeline import Timeline
 
 LONGEST_START = 2.0  # seconds of frames after which the rate is taken as measured
 NAME = "camera"
+
+
+class LiveAnswer(NamedTuple):
+    """One movement of a camera, and where the face was."""
+
+    answer: Answer
+    crop: Crop  # of the frames
 
 
 class LiveStream:
@@ -35,7 +43,7 @@ class LiveStream:
         self.fps: float | None = None  # of the camera, once it is known
         self.coverage = Coverage()
 
-    def push(self, frame: Frame) -> list[Answer]:
+    def push(self, frame: Frame) -> list[LiveAnswer]:
         """Take the next frame; gives the answers for the movements that have become certain."""
         if self._pass is not None:
             return self._take([frame])
@@ -44,7 +52,7 @@ class LiveStream:
             return self._begin()
         return []
 
-    def close(self) -> list[Answer]:
+    def close(self) -> list[LiveAnswer]:
         """The answers for the last seconds."""
         answers = self._begin() if self._pass is None and len(self._first) > 1 else []
         return answers if self._pass is None else answers + self._answers(self._pass.close())
@@ -65,7 +73,7 @@ class LiveStream:
         first, self._shown = self._shown, len(timeline.numbers)
         return timeline, first
 
-    def _begin(self) -> list[Answer]:
+    def _begin(self) -> list[LiveAnswer]:
         pace = measure_pace(self._first)
         self.fps = pace.fps
         self.coverage.gap = max(GAP, 2.5 / pace.fps)
@@ -73,18 +81,18 @@ class LiveStream:
         first, self._first = self._first, []
         return self._take(first)
 
-    def _take(self, frames: Iterable[Frame]) -> list[Answer]:
+    def _take(self, frames: Iterable[Frame]) -> list[LiveAnswer]:
         assert self._pass is not None and self._fresh is not None, "the rate is known"
-        found: list[Answer] = []
+        found: list[LiveAnswer] = []
         for frame in frames:
             self.coverage.push(frame.seconds)
             if self._fresh.is_new(frame):
                 found += self._answers(self._pass.push(frame))
         return found
 
-    def _answers(self, seen: Iterator[Seen]) -> list[Answer]:
+    def _answers(self, seen: Iterator[Seen]) -> list[LiveAnswer]:
         assert self.fps is not None, "the rate is known"
-        return [self._recognizer.answer_seen(each, NAME, self.fps) for each in seen]
+        return [LiveAnswer(self._recognizer.answer_seen(each, NAME, self.fps), each.onset.crop) for each in seen]
 
 
 class Coverage:

@@ -24,6 +24,7 @@ from epir import __version__
 from epir.core.errors import EpirError
 from epir.web.deadlines import PunctualProtocol
 from epir.web.jobs import Job
+from epir.web.live_routes import add_live
 from epir.web.problems import CLIENT_ERROR, Problem, RequestError
 from epir.web.requests import predict_task, receive_upload
 from epir.web.schema import (
@@ -153,6 +154,7 @@ def create_app(service: Service) -> Asgi:
     add_page(app)
     add_uploads(app, service)
     add_results(app, service)
+    add_live(app, service)
     return Guard(app, (service.settings.host, *service.settings.names), token=service.settings.token)
 
 
@@ -238,6 +240,7 @@ def add_results(app: FastAPI, service: Service) -> None:
             "version": __version__,
             "model": service.model,
             "queue": service.queue.counts(),
+            "cameras": service.live.counts(),
             "limits": service.settings.limits(),
         }
 
@@ -283,7 +286,10 @@ def add_results(app: FastAPI, service: Service) -> None:
         response_class=Response,
         responses={
             200: {
-                "content": {kind: {"schema": BINARY} for kind in MEDIA_TYPES.values()},
+                "content": {
+                    kind: {"schema": {} if kind == "application/json" else BINARY}
+                    for kind in ("image/png", "image/jpeg", "application/json", "text/csv")
+                },
                 "description": "the file",
             },
             **problems(404, 422),

@@ -2,7 +2,7 @@
 
 import io
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from epir.core.progress import Progress
 from epir.faces.tracking import NO_FACE, TOO_SMALL
 from epir.flow.colour import flow_peak
 from epir.flow.head_motion import without_head_motion
+from epir.frames.video import VideoFrames
 from epir.recognition.answer import Answer
 from epir.recognition.events import events_table
 from epir.recognition.real_people import NOTES as REAL_PEOPLE
@@ -33,9 +34,9 @@ from epir.spotting.timeline import Movement
 from epir.web.cost import CostLimit, check_pictures, open_clip
 from epir.web.examples import example_video
 from epir.web.films import make_films
+from epir.web.stream import infer_live
 
 MAX_POINTS = 1500  # of the curve, about one per pixel of a screen
-LIVE_KEYS = ("label", "text", "confidence", "scores", "units", "onset", "apex", "offset", "warnings")
 
 Output = tuple[dict[str, Any], dict[str, bytes]]  # the result, and its pictures by name
 
@@ -66,7 +67,7 @@ def infer_clip(
     shown = [number for number, each in enumerate(result["movements"]) if each["pictures"]]
     rejected = strongest([each["strength"] for each in result["rejected"]], config["rejected"])
     films, files = make_films(
-        clip,
+        clip.path if isinstance(clip, VideoFrames) else clip,
         answer,
         recognizer.recipe,
         url,
@@ -94,7 +95,7 @@ def render_example(
     return {"bytes": path.stat().st_size}, {}
 
 
-TASKS = {"predict": infer_clip, "example": render_example}
+TASKS: dict[str, Callable[..., Output]] = {"predict": infer_clip, "live": infer_live, "example": render_example}
 
 
 def calibrated_on(notes: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ import secrets
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,7 +16,9 @@ from typing import Any, Literal
 from epir.web.problems import CANCELLED, SHUTTING_DOWN, Problem, RequestError, busy, too_many
 from epir.web.uploads import remove
 
+Exchange = Callable[[Mapping[str, Any]], tuple[dict[str, Any], dict[str, bytes]]]
 State = Literal["queued", "running", "done", "failed"]
+FULL = "the server is busy: its queue is full"
 FIRST_ESTIMATE = 5.0  # seconds per job, before any has run
 
 
@@ -39,6 +41,7 @@ class Job:
     problem: Problem | None = None
     ended: float | None = None  # time.time()
     cancelled: bool = False
+    exchange: Exchange | None = field(default=None, repr=False)  # for a job that lasts: report -> what it gets next
     outcome: "Future[None]" = field(default_factory=Future, repr=False)
 
     def __post_init__(self) -> None:
@@ -69,14 +72,17 @@ class JobQueue:
     Uploads that are still arriving are counted as well: so many at once, and so many of one address.
     """
 
-    def __init__(self, places: int, workers: int, *, receiving: int = 32, per_address: int = 4) -> None:
+    def __init__(
+        self, places: int, workers: int, *, receiving: int = 32, per_address: int = 4, full: str = FULL
+    ) -> None:
         self.places, self.workers = places, workers
-        self.most_receiving, self.per_address = receiving, per_address
+        self.most_receiving, self.per_address, self._full = receiving, per_address, full
         self._receiving: Counter[str | None] = Counter()  # by address
         self._waiting: deque[Job] = deque()
         self._background: deque[Job] = deque()
         self._running: list[Job] = []
         self._closed = False
+        self._ready = 0  # workers with a process that wait for a job
         self._seconds_per_job = FIRST_ESTIMATE
         self._changed = threading.Condition()
 
@@ -103,14 +109,21 @@ class JobQueue:
                 job.fail(SHUTTING_DOWN)
                 return job
             (self._background if job.background else self._waiting).append(job)
-            self._changed.notify()
+            self._changed.notify_all()
         return job
 
-    def take(self) -> Job | None:
-        """Wait for the next job; None once the queue is closed."""
+    def take(self, seconds: float | None = None, *, ready: bool = True) -> Job | None:
+        """Wait for the next job; None once the queue is closed, or after so many seconds.
+
+        A worker that is not `ready`, without a process, leaves the job to one that is.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._waiting or self._background)
-            if self._closed:
+            self._ready += ready
+            self._changed.wait_for(
+                lambda: self._closed or ((self._waiting or self._background) and (ready or not self._ready)), seconds
+            )
+            self._ready -= ready
+            if self._closed or not (self._waiting or self._background):
                 return None
             job = self._waiting.popleft() if self._waiting else self._background.popleft()
             job.state = "running"
@@ -149,6 +162,11 @@ class JobQueue:
                 "capacity": self.places,
             }
 
+    @property
+    def closed(self) -> bool:
+        """Whether no more jobs are taken."""
+        return self._closed
+
     def close(self) -> None:
         """Fail all waiting jobs and stop the workers."""
         with self._changed:
@@ -170,7 +188,7 @@ class JobQueue:
             raise SHUTTING_DOWN.error()
         jobs = [*self._waiting, *(job for job in self._running_jobs() if not job.background)]
         if len(jobs) >= self.places + self.workers:
-            raise busy(self._retry_after())
+            raise busy(self._retry_after(), self._full)
         if address is not None:
             own = self._receiving[address] - arrived + sum(job.address == address for job in jobs)
             if own >= self.per_address:

@@ -68,7 +68,7 @@ def timed_out(seconds: float) -> Problem:
     )
 
 
-def busy(seconds: int, problem: str = "the server is busy: its queue is full") -> RequestError:
+def busy(seconds: int, problem: str) -> RequestError:
     """The refusal while there is no place."""
     return _later(problem, seconds, HTTPStatus.SERVICE_UNAVAILABLE)
 

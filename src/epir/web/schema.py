@@ -221,6 +221,30 @@ class QueueCounts(Strict):
     capacity: int
 
 
+class LiveTicket(Strict):
+    """A camera session that has begun."""
+
+    id: str
+    frames: str = Field(description="where frames are sent")
+    events: str = Field(description="where events are read")
+    seconds: float = Field(description="how long it may last")
+
+
+class LiveCounts(Strict):
+    """What became of the frames of a session so far."""
+
+    received: int
+    dropped: int = Field(description="never looked at, because the server is too slow")
+    waiting_s: float = Field(description="seconds of frames that wait")
+
+
+class CameraCounts(Strict):
+    """How many cameras are connected."""
+
+    running: int
+    capacity: int
+
+
 class Health(Strict):
     """Version, model, queue and limits."""
 
@@ -228,6 +252,7 @@ class Health(Strict):
     version: str
     model: ModelInfo
     queue: QueueCounts
+    cameras: CameraCounts
     limits: dict[str, float]
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
@@ -275,6 +300,23 @@ PREDICT_FORM = _form(
     [],
 )
 
+FRAMES_FORM = _form(
+    {
+        "frames": {
+            "type": "array",
+            "items": _FILE,
+            "minItems": 1,
+            "description": "JPEGs of one size, in order, each frame of the camera once",
+        },
+        "times": {
+            **_TEXT,
+            "pattern": r"^\d+(\.\d+)?(,\d+(\.\d+)?)*$",
+            "description": "when each was taken, in milliseconds since the beginning: 0,33,67",
+        },
+    },
+    ["frames", "times"],
+)
+
 MEANINGS = {
     400: "the form is malformed, or the host name unknown",
     401: "the token is missing or wrong",
@@ -305,4 +347,5 @@ def problems(*statuses: int) -> Responses:
     return responses
 
 
+FRAMES_PROBLEMS = problems(403, 404, 408, 413, 415, 422)
 UPLOAD_PROBLEMS = problems(403, 408, 410, 413, 415, 422, 429, 500, 503, 504)

@@ -30,10 +30,14 @@ class ServeSettings:
     receive_s: float = 120.0  # to receive one request
     stall_s: float = 20.0  # without a byte of it
     timeout_s: float = 120.0  # to process one upload
-    live_frames: int = 120
-    live_side: int = 640  # px
-    live_bytes: int = 24 * MIB
-    live_timeout_s: float = 20.0
+    live_sessions: int = 2  # cameras at once; each has a process of its own, which holds the model
+    live_s: float = 3600.0  # of one session
+    live_idle_s: float = 15.0  # without a frame, after which a session ends
+    live_backlog_s: float = 3.0  # of frames that may wait; beyond, they are thinned out and dropped
+    live_frames: int = 60  # of one request
+    live_side: int = 1280  # px
+    live_bytes: int = 8 * MIB  # of one request
+    live_timeout_s: float = 20.0  # to look at a few frames
     keep_results: int = 50
     keep_bytes: int = 256 * MIB  # of the pictures of all results
     keep_s: float = 1800.0
@@ -57,8 +61,6 @@ class ServeSettings:
             raise ConfigError("the token holds a space or an unusual character", fix="give ASCII letters and digits")
         if self.queue < 0:
             raise ConfigError(f"queue cannot be {self.queue}", fix="give 0 or more")
-        if self.live_frames < 3:
-            raise ConfigError(f"live_frames cannot be {self.live_frames}", fix="give 3 or more; 120 is usual")
 
     @property
     def private(self) -> bool:
@@ -78,6 +80,8 @@ class ServeSettings:
             "live_frames": self.live_frames,
             "live_side": self.live_side,
             "live_bytes": self.live_bytes,
+            "live_sessions": self.live_sessions,
+            "live_s": self.live_s,
             "results": self.keep_results,
             "results_s": self.keep_s,
         }

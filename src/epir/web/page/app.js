@@ -18,7 +18,7 @@ let health = null;
 let pictures = [];
 let controller = new AbortController(); // aborts the current upload or wait
 const sent = new Map(); // the clips of this page by the id of their result: for marks by hand
-const camera = openCamera(() => health?.limits);
+const camera = openCamera();
 const batch = openBatch(() => health?.limits, (id, clip) => sent.set(id, clip));
 
 /** Show one section and move the focus to its title. */
