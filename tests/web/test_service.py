@@ -117,7 +117,7 @@ def test_an_address_behind_a_proxy_has_its_share(service, api, held, pictures, m
     second = api.post("/api/predict?wait=false", files=pair(pictures), headers=forwarded)
     other = api.post("/api/predict?wait=false", files=pair(pictures), headers={"X-Forwarded-For": "203.0.113.8"})
     assert [each.status_code for each in (first, second, other)] == [202, 429, 202]
-    assert second.json()["problem"] == "1 uploads of your address are not done yet, and no more are taken"
+    assert second.json()["problem"] == "your address has as many uploads under way as it may: 1"
     for each in (first, other):
         assert api.delete(each.json()["url"]).status_code == 204
 

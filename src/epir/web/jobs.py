@@ -73,10 +73,18 @@ class JobQueue:
     """
 
     def __init__(
-        self, places: int, workers: int, *, receiving: int = 32, per_address: int = 4, full: str = FULL
+        self,
+        places: int,
+        workers: int,
+        *,
+        receiving: int = 32,
+        per_address: int = 4,
+        full: str = FULL,
+        what: str = "uploads",
     ) -> None:
         self.places, self.workers = places, workers
         self.most_receiving, self.per_address, self._full = receiving, per_address, full
+        self._what = what
         self._receiving: Counter[str | None] = Counter()  # by address
         self._waiting: deque[Job] = deque()
         self._background: deque[Job] = deque()
@@ -192,7 +200,7 @@ class JobQueue:
         if address is not None:
             own = max(0, self._receiving[address] - arrived) + sum(job.address == address for job in jobs)
             if own >= self.per_address:
-                raise too_many(own, "uploads", self._retry_after())
+                raise too_many(own, self._what, self._retry_after())
 
     def _retry_after(self) -> int:
         return max(1, min(120, round(self._seconds_per_job * (len(self._waiting) + 1) / self.workers)))
