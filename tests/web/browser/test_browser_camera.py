@@ -86,7 +86,8 @@ def found(page):
             constructor(address) {
               super(address);
               const data = JSON.stringify(movement);
-              this.addEventListener("status", () => this.dispatchEvent(new MessageEvent("movement", { data })), { once: true });
+              const find = () => this.dispatchEvent(new MessageEvent("movement", { data }));
+              this.addEventListener("status", find, { once: true });
             }
           };
         }""",
