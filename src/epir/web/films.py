@@ -109,6 +109,7 @@ def make_films(
         films["clip", 0] = _of_clip(answer.timeline)
     found: dict[tuple[str, int], dict[str, Any]] = {}
     files: dict[str, bytes] = {}
+    progress.start("filming", answer.frame_count or 0)
     for key, film in _filmed(clip, fps, films, recipe, progress):
         found[key], own = film.output(url)
         files |= own
@@ -141,7 +142,6 @@ def _filmed(
     small = replace(recipe, flow=replace(recipe.flow, size=FLOW_PX))
     waiting = {key: film for key, film in films.items() if film.wanted}
     with open_source(clip, fps) as frames:
-        progress.start("filming", frames.announced or 0)
         for frame in frames:
             progress.advance()
             for key, film in list(waiting.items()):

@@ -18,7 +18,8 @@ export function showResult(section, id, result, { truth = null, clip = null, exp
   const events = result.curve?.events ?? [];
   const eventOf = (movement) => events.find((event) => event.frames?.[0] === movement?.onset) ?? null;
   const strongest = Math.max(0, movements.findIndex((each) => each.onset === result.onset && each.apex === result.apex));
-  const head = element("div", { class: "answer", "aria-live": "polite" });
+  const head = element("div", { class: "answer" });
+  const spoken = element("p", { class: "visually-hidden", role: "status" }); // what changes, for screen readers
   const faces = element("div");
   const spotted = Boolean(result.curve?.time?.length);
   const others = rejectedList(rejected);
@@ -32,6 +33,7 @@ export function showResult(section, id, result, { truth = null, clip = null, exp
     const which = movements.length > 1 ? `${rank} of ${movements.length} movements` : null;
     head.replaceChildren(...answerHead(movement, which, truth, result));
     head.classList.toggle("alone", head.childElementCount < 2);
+    spoken.textContent = [which, title(movement.label), movement.text].filter(Boolean).join(". ");
     faces.replaceChildren(...(movements.length ? [player(movement, result), ...keyFrames(movement)].filter(Boolean) : []));
     curve?.choose(eventOf(movement));
     choices?.querySelectorAll("input").forEach((radio, place) => (radio.checked = place === number));
@@ -45,14 +47,13 @@ export function showResult(section, id, result, { truth = null, clip = null, exp
     ...[
       element("p", { class: "eyebrow" }, clipFacts(result, spotted)),
       head,
+      spoken,
       curve && element("h2", {}, found ? "When it moved" : "Motion over time"),
       curve,
       choices,
       !found && marks,
       found && element("h2", {}, "What moved"),
       faces,
-      !found && result.film && element("h2", {}, "The face"),
-      !found && result.film && element("div", { class: "movement" }, replay(result.film, { label: "The face in the clip", playing: false })),
       others,
       found && marks,
       actions(id, result, found, onDelete),
@@ -62,7 +63,7 @@ export function showResult(section, id, result, { truth = null, clip = null, exp
   choose(strongest);
 }
 
-function answerHead(movement, which, truth, { judged_on: calibratedOn, reliability = [] }) {
+function answerHead(movement, which, truth, { judged_on: calibratedOn, reliability = [], film }) {
   const found = movement.label !== NOT_FOUND;
   const shown = truth === "none" ? "no micro-expression" : truth;
   const text = element(
@@ -75,7 +76,7 @@ function answerHead(movement, which, truth, { judged_on: calibratedOn, reliabili
     truth && element("p", { class: "truth" }, `Truth: this synthetic face shows ${shown}.`),
     warnings(movement.warnings ?? []),
   );
-  if (!found) return [text];
+  if (!found) return [text, film && replay(film, { label: "The face in the clip", playing: false })].filter(Boolean);
   const side = element("div", { class: "answer-side" }, scoreBars(movement.scores), units(movement.units ?? []), onRealPeople(movement, reliability));
   return [text, side];
 }
@@ -131,7 +132,7 @@ function player(movement, result) {
     offset !== null && ["Offset", at(offset, movement.offset_s)],
     lasted !== null && ["Length", seconds(lasted)],
     movement.strength !== null && ["How far", `${percent(100 * movement.strength)} of the face’s width`],
-    movement.probability !== null && ["A micro-expression", `probability ${score(movement.probability)}`],
+    movement.probability !== null && ["Probability", `${score(movement.probability)} that it is a micro-expression`],
   ].filter(Boolean);
   return element("div", { class: "movement" }, replay(movement.replay, { names, label: movement.text, begin: onset }), definitions(facts));
 }

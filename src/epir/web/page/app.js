@@ -96,6 +96,7 @@ async function submit(clip, { marks = null, from = null } = {}) {
   controller.abort();
   controller = new AbortController();
   byId("working-stop").onclick = () => go(from ? `/r/${from}` : "/");
+  clearProblem();
   showSending(clip.name);
   show("working");
   try {

@@ -80,7 +80,7 @@ export function openBatch(getLimits, onSent) {
     sessionStorage.setItem(STORED, JSON.stringify(stored));
     byId("batch-rows").replaceChildren(...rows.map(tableRow));
     const done = rows.filter((row) => row.state !== "waiting").length;
-    byId("batch-title").textContent = done < rows.length ? `Analysing ${counted(rows.length, "clip")}` : counted(rows.length, "answer");
+    byId("batch-title").textContent = done < rows.length ? `Analysing ${counted(rows.length, "clip")}` : counted(rows.length, "clip");
     const failed = rows.filter((row) => row.state === "failed").length;
     const progress = `${done} of ${rows.length} done${failed ? `, ${failed} without an answer` : ""}`;
     if (byId("batch-status").textContent !== progress) byId("batch-status").textContent = progress;

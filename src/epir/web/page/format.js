@@ -77,7 +77,7 @@ export function certainty(answer, calibratedOn = "people", reliability = []) {
   if (!name) return "No movement was both short and clear enough.";
   const value = score(answer.scores[name]);
   const known = rangeOf(answer.scores[name], reliability);
-  const real = known && `Of real people the model had not seen, ${Math.round(100 * known.right)} of 100 such answers were right.`;
+  const real = known && `On real people the model had not seen, ${Math.round(100 * known.right)} of 100 answers with such a score were right.`;
   if (answer.label === UNCERTAIN) {
     const improbable = answer.probability !== null && answer.probability < 0.5;
     const doubt = improbable ? "but this may be no micro-expression at all" : `but its score is only ${value}`;

@@ -59,7 +59,7 @@ function entry(movement) {
       movement.replay
         ? replay(movement.replay, { names, begin: apex, label: `The face during this movement: ${kind(movement.reason)}` })
         : element("p", { class: "note" }, "Only the strongest rejected movements of a clip have a replay."),
-      element("div", {}, element("p", {}, why(movement)), definitions(facts)),
+      element("div", {}, element("p", { class: "reason" }, why(movement)), definitions(facts)),
     );
   });
   return item;

@@ -7,18 +7,20 @@ import { at, percent } from "./format.js";
 
 const SPEEDS = [[1 / 16, "1/16"], [1 / 8, "1/8"], [1 / 4, "1/4"], [1 / 2, "1/2"], [1, "real time"]];
 const LOOP = 2.5; // seconds that a loop should take
+const WIDTH = 400; // px of the picture, about
 const REST = 0.5; // seconds on the last frame, before it begins again
-const LONGEST = 1.5; // cells: the longest arrow
-const SHORTEST = 0.14; // cells: shorter arrows are not drawn
+const LONGEST = 1.6; // cells: the arrow of the strongest motion
+const SHORTEST = 0.3; // of the strongest motion: shorter arrows are not drawn
 
 /** A player for `film`; `names` maps frame numbers to their names (onset, apex, offset). */
 export function replay(film, { names = new Map(), label = "", begin = 0, playing = true } = {}) {
   let flow = null; // (frames, A, A, 2), in per cent of the face's width
+  let peak = 1;
   let current = 0;
   let running = false;
   let shownAt = 0;
   const { frames, seconds } = film;
-  const canvas = filmCanvas(film, { label, onDrawn: (context, index) => flow && arrows.checked && drawArrows(context, flow, index) });
+  const canvas = filmCanvas(film, { label, onDrawn: (context, index) => flow && arrows.checked && drawArrows(context, flow, peak, index) });
   const button = element("button", { type: "button", class: "button play", click: () => (running ? pause() : play()) });
   const slider = element("input", { type: "range", min: 0, max: frames.length - 1, value: 0, class: "frames", "aria-label": "Frame" });
   const facts = element("p", { class: "replay-at" });
@@ -62,7 +64,8 @@ export function replay(film, { names = new Map(), label = "", begin = 0, playing
   if (film.flow) {
     fetchJson(film.flow).then((found) => {
       flow = found;
-      legend.replaceChildren(...arrowLegend(flow));
+      peak = strongest(flow);
+      legend.replaceChildren(...arrowLegend(flow[0].length, peak));
       legend.hidden = false;
       show(current);
     }, () => {}); // the replay works without arrows
@@ -83,18 +86,17 @@ export function replay(film, { names = new Map(), label = "", begin = 0, playing
   );
 }
 
-/** The length in per cent that is drawn as one cell, so that the longest arrow of all frames fits. */
-function cellLength(flow) {
-  let longest = 0.05;
-  for (const row of flow.flat(1)) for (const [u, v] of row) longest = Math.max(longest, Math.hypot(u, v));
-  return longest / LONGEST;
+/** The strongest motion in per cent: in the frame that moves most, all but the longest arrows stay below it. */
+function strongest(flow) {
+  const lengths = flow.map((field) => field.flat().map(([u, v]) => Math.hypot(u, v)).sort((a, b) => a - b));
+  return Math.max(0.05, ...lengths.map((each) => each[Math.floor(0.97 * each.length)]));
 }
 
-function drawArrows(context, flow, index) {
+function drawArrows(context, flow, peak, index) {
   const field = flow[index];
   if (!field) return;
   const cell = context.canvas.width / field.length;
-  const unit = cell / cellLength(flow);
+  const unit = (LONGEST * cell) / peak;
   const draw = (width, colour) => {
     Object.assign(context, { lineWidth: width, strokeStyle: colour, lineCap: "round", lineJoin: "round" });
     context.beginPath();
@@ -102,7 +104,7 @@ function drawArrows(context, flow, index) {
       row.forEach(([u, v], x) => {
         const [dx, dy] = [u * unit, v * unit];
         const length = Math.hypot(dx, dy);
-        if (length < SHORTEST * cell) return;
+        if (length < SHORTEST * LONGEST * cell) return;
         const [x0, y0] = [(x + 0.5) * cell, (y + 0.5) * cell];
         const tip = Math.min(0.4 * length, 0.3 * cell) / length;
         context.moveTo(x0, y0);
@@ -119,13 +121,11 @@ function drawArrows(context, flow, index) {
 }
 
 /** An arrow of a round length, in the scale of the picture. */
-function arrowLegend(flow) {
-  const cell = cellLength(flow);
-  const round = [0.05, 0.1, 0.2, 0.5, 1, 2, 5].findLast((value) => value <= LONGEST * cell) ?? 0.05;
-  const side = 320 / flow[0].length; // px of a cell, about
-  const width = (round / cell) * side;
+function arrowLegend(cells, peak) {
+  const round = [0.05, 0.1, 0.2, 0.5, 1, 2, 5].findLast((value) => value <= peak);
+  const width = (round / peak) * LONGEST * (WIDTH / cells);
   const shaft = svgElement("path", { d: `M2 8h${width.toFixed(1)}m-6 -5 6 5 -6 5`, class: "arrow" });
-  const times = Math.max(1, Math.round(100 / flow[0].length / cell));
+  const times = Math.max(1, Math.round((100 * LONGEST) / cells / peak));
   return [
     svgElement("svg", { width: width + 6, height: 16, viewBox: `0 0 ${width + 6} 16`, "aria-hidden": "true" }, shaft),
     `${percent(round)} of the face’s width since the onset; arrows are ${times} times as long as the motion. Head motion is removed.`,

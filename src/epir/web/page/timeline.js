@@ -20,7 +20,7 @@ export function timeline(curve, onChoose = null, { onReject = null, film = null 
   const state = { chosen: null, marks: null, onMove: null };
   const redraw = () => {
     const width = Math.floor(figure.clientWidth);
-    if (width > 0) figure.replaceChildren(...[chart(curve, width, state, { onChoose, onReject, peek }), peek].filter(Boolean));
+    if (width > 0) figure.replaceChildren(...[chart(curve, width, state, { onChoose, onReject, peek }), peek, legend(curve)].filter(Boolean));
   };
   new ResizeObserver(redraw).observe(figure);
   figure.choose = (event) => {
@@ -145,6 +145,15 @@ function peekAt(film) {
     box.style.insetInlineStart = `${Math.min(Math.max(x, FACE), width - FACE)}px`;
   };
   return box;
+}
+
+function legend({ events, others = [], level }) {
+  const parts = [
+    events.length && "Green: classified, with the apex as a line.",
+    others.length && "Grey: rejected.",
+    level && "Dashed: how far a movement must go from where the face rests.",
+  ].filter(Boolean);
+  return element("figcaption", {}, parts.join(" "));
 }
 
 function description({ events, others = [], energy }, length) {
