@@ -39,7 +39,7 @@ class LiveStream:
         self._first: list[Frame] = []
         self._pass: OnePass | None = None
         self._fresh: Freshness | None = None
-        self._shown = 0  # entries of the timeline that were given
+        self._shown: dict[int, int] = {}  # entries of each person's timeline that were given
         self.fps: float | None = None  # of the camera, once it is known
         self.coverage = Coverage()
 
@@ -65,13 +65,14 @@ class LiveStream:
         return TOO_SMALL if self._pass.tracker.gaps[-1].reason == TOO_SMALL else NO_FACE
 
     def new_motion(self) -> tuple[Timeline, int] | None:
-        """The timeline of the person who is followed, and the index of its first entry that was not given yet."""
-        tracks = self._pass.tracks if self._pass is not None else []
-        timeline = self._pass.timeline(tracks[0]) if self._pass is not None and tracks else None
-        if timeline is None or len(timeline.numbers) <= self._shown:
-            return None
-        first, self._shown = self._shown, len(timeline.numbers)
-        return timeline, first
+        """The timeline of a person, and the index of its first entry that was not given yet; None without any."""
+        for track in self._pass.tracks if self._pass is not None else ():
+            timeline = self._pass.timeline(track) if self._pass is not None else None
+            first = self._shown.get(track, 0)
+            if timeline is not None and len(timeline.numbers) > first:
+                self._shown[track] = len(timeline.numbers)
+                return timeline, first
+        return None
 
     def _begin(self) -> list[LiveAnswer]:
         pace = measure_pace(self._first)

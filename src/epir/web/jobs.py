@@ -73,16 +73,24 @@ class JobQueue:
     """
 
     def __init__(
-        self, places: int, workers: int, *, receiving: int = 32, per_address: int = 4, full: str = FULL
+        self,
+        places: int,
+        workers: int,
+        *,
+        receiving: int = 32,
+        per_address: int = 4,
+        full: str = FULL,
+        what: str = "uploads",
     ) -> None:
         self.places, self.workers = places, workers
         self.most_receiving, self.per_address, self._full = receiving, per_address, full
+        self._what = what
         self._receiving: Counter[str | None] = Counter()  # by address
         self._waiting: deque[Job] = deque()
         self._background: deque[Job] = deque()
         self._running: list[Job] = []
         self._closed = False
-        self._ready = 0  # workers with a process that wait for a job
+        self.ready = 0  # workers with a process that wait for a job
         self._seconds_per_job = FIRST_ESTIMATE
         self._changed = threading.Condition()
 
@@ -118,11 +126,11 @@ class JobQueue:
         A worker that is not `ready`, without a process, leaves the job to one that is.
         """
         with self._changed:
-            self._ready += ready
+            self.ready += ready
             self._changed.wait_for(
-                lambda: self._closed or ((self._waiting or self._background) and (ready or not self._ready)), seconds
+                lambda: self._closed or ((self._waiting or self._background) and (ready or not self.ready)), seconds
             )
-            self._ready -= ready
+            self.ready -= ready
             if self._closed or not (self._waiting or self._background):
                 return None
             job = self._waiting.popleft() if self._waiting else self._background.popleft()
@@ -190,9 +198,9 @@ class JobQueue:
         if len(jobs) >= self.places + self.workers:
             raise busy(self._retry_after(), self._full)
         if address is not None:
-            own = self._receiving[address] - arrived + sum(job.address == address for job in jobs)
+            own = max(0, self._receiving[address] - arrived) + sum(job.address == address for job in jobs)
             if own >= self.per_address:
-                raise too_many(own, "uploads", self._retry_after())
+                raise too_many(own, self._what, self._retry_after())
 
     def _retry_after(self) -> int:
         return max(1, min(120, round(self._seconds_per_job * (len(self._waiting) + 1) / self.workers)))

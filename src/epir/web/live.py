@@ -197,7 +197,7 @@ class LiveSessions:
 
     def __init__(self, settings: ServeSettings) -> None:
         self._settings = settings
-        self.queue = JobQueue(0, settings.live_sessions, per_address=1, full=FULL)
+        self.queue = JobQueue(0, settings.live_sessions, per_address=1, full=FULL, what="cameras")
         self._sessions: dict[str, LiveSession] = {}
         self._lock = threading.Lock()
 

@@ -76,7 +76,7 @@ def busy(seconds: int, problem: str) -> RequestError:
 def too_many(count: int, what: str, seconds: int) -> RequestError:
     """The refusal of one address that asks for more than its share."""
     return _later(
-        f"{count} {what} of your address are not done yet, and no more are taken", seconds, HTTPStatus.TOO_MANY_REQUESTS
+        f"your address has as many {what} under way as it may: {count}", seconds, HTTPStatus.TOO_MANY_REQUESTS
     )
 
 

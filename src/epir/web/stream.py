@@ -141,6 +141,7 @@ def live_motion(timeline: Timeline, first: int) -> dict[str, Any]:
     rejected = [each for each in timeline.others if each.seconds[1] >= since]
     return {
         "time": [round(float(each), 4) for each in stamps[first:]],
+        "frames": timeline.numbers[first:].tolist(),
         "energy": [round(100 * float(each), 4) for each in timeline.face[first:]],
         "level": round(100 * timeline.level, 4),
         "rejected": [

@@ -116,19 +116,19 @@ export function openCamera() {
     byId("camera-warnings").replaceChildren(...(warnings(notes)?.children ?? []));
   }
 
-  function showMotion(state, { time, energy, level, rejected }) {
+  function showMotion(state, { time, frames, energy, level, rejected }) {
     const { curve, session } = state;
     if (state.controller.signal.aborted) return;
     const shift = (session.origin - state.began) / 1000; // of this session, in seconds of the camera
     curve.time.push(...time.map((each) => each + shift));
     curve.energy.push(...energy);
+    curve.frames.push(...frames);
     curve.level = level;
     const placed = rejected.map((each) => event(each, shift, each.reason));
     curve.others.push(...placed.filter((each) => !curve.others.some((other) => other.apex === each.apex)));
     const first = curve.time.at(-1) - SHOWN;
     const drop = curve.time.findIndex((each) => each >= first);
-    for (const name of ["time", "energy"]) curve[name].splice(0, drop);
-    curve.frames = curve.time.map((_, index) => index);
+    for (const name of ["time", "frames", "energy"]) curve[name].splice(0, drop);
     for (const name of ["events", "others"]) curve[name] = curve[name].filter((each) => each.onset >= first);
     byId("camera-curve").replaceChildren(timeline(structuredClone(curve)));
   }

@@ -30,9 +30,9 @@ export class Capture {
     this.#await();
   }
 
-  /** The frames between two times that are still kept. */
+  /** The frames between two times that went up and are still kept. */
   between(from, to) {
-    return this.kept.filter(({ time }) => from <= time && time <= to);
+    return this.kept.filter(({ time, number }) => number !== undefined && from <= time && time <= to);
   }
 
   #await() {
@@ -87,5 +87,5 @@ export async function filmOf(frames, face, timeOf) {
   }
   const blob = await new Promise((resolve) => sheet.toBlob(resolve, "image/jpeg", 0.88));
   const seconds = frames.map((frame) => timeOf(frame.time));
-  return { sheet: URL.createObjectURL(blob), size, columns, frames: frames.map((_, index) => index), seconds };
+  return { sheet: URL.createObjectURL(blob), size, columns, frames: frames.map((frame) => frame.number), seconds };
 }

@@ -68,12 +68,7 @@ export class History {
   }
 
   #replay({ film, movement, clock }) {
-    const names = new Map();
-    for (const name of ["onset", "apex", "offset"]) {
-      const at = movement[`${name}_s`];
-      const near = film.seconds.reduce((best, each, index) => (Math.abs(each - at) < Math.abs(film.seconds[best] - at) ? index : best), 0);
-      names.set(near, name);
-    }
+    const names = new Map(["onset", "apex", "offset"].map((name) => [movement[name], name]));
     const label = `${title(movement.label)} at ${clock.toLocaleTimeString()}`;
     const heading = element("h3", { tabindex: "-1" }, label);
     byId("camera-replay").replaceChildren(heading, replay(film, { names, label }));

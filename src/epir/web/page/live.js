@@ -22,6 +22,7 @@ class Session {
     this.on = on;
     this.waiting = []; // {time, blob}, time in ms of this page
     this.origin = null; // time of the first frame
+    this.sent = 0;
     this.lost = 0; // frames that never went up
     this.over = false;
     this.events = new EventSource(ticket.events);
@@ -66,6 +67,7 @@ class Session {
         await pause(PAUSE);
         continue;
       }
+      for (const frame of frames) frame.number = this.sent++; // as the server counts them
       const form = new FormData();
       frames.forEach((frame, number) => form.append("frames", frame.blob, `${number}.jpg`));
       form.append("times", frames.map((frame) => (frame.time - this.origin).toFixed(2)).join(","));
