@@ -40,7 +40,7 @@ AT_HOME = {
     "praatio": "datasets",
     "openpyxl": "datasets",
     "sklearn": "models evaluation bench",
-    "ray": "evaluation",
+    "ray": "core",
     "fastapi": "web",
     "starlette": "web",
     "uvicorn": "web",

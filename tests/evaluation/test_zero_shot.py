@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from epir.core.engines import Engine
 from epir.core.errors import CheckpointError, ConfigError
-from epir.evaluation.engines import Engine
 from epir.evaluation.run import evaluate
 from epir.maps.mapset import load_maps
 from epir.models.folder import load_network, weights_digest

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from epir.cli.check import CorpusName
+from epir.cli.evaluate import Address, EngineName
 
 
 def prepare(
@@ -13,7 +14,9 @@ def prepare(
     root: Annotated[Path, typer.Argument(help="The folder into which it was unpacked; for manifest, the CSV file.")],
     out: Annotated[Path, typer.Option(help="The map set to write.")],
     size: Annotated[int, typer.Option(help="Width and height of a map, in pixels.")] = 28,
-    workers: Annotated[int | None, typer.Option(help="Processes; by default one per core.")] = None,
+    engine: EngineName = "local",
+    workers: Annotated[int | None, typer.Option(help="Clips at once.", show_default="one per core")] = None,
+    address: Address = "",
     recipe: Annotated[str, typer.Option(help="Flow recipe: epir, ststnet-like or htnet-like.")] = "epir",
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="Change the flow recipe: flow.size=224, strain=tensor.")
@@ -34,8 +37,11 @@ def prepare(
     """Turn the frames of a corpus into a map set. Run the same command to resume.
 
     Example: epir prepare casme2 data/CASME2 --out maps/casme2 --contact-sheet
+
+    Example: epir prepare casme3 /shared/CASME3 --out maps/casme3 --engine ray --address 10.0.0.1:6379
     """
     from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.core.engines import Engine
     from epir.core.people import probably_one
     from epir.flow.recipe import changed, flow_recipe
     from epir.maps.copies import find_copies
@@ -51,7 +57,7 @@ def prepare(
             root,
             out,
             size=size,
-            workers=workers,
+            engine=Engine(engine, workers, address),
             recipe=chosen,
             strict=strict,
             contact_sheet=contact_sheet,

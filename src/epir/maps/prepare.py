@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 
 from epir.core.config import digest
+from epir.core.engines import Engine
 from epir.core.errors import ConfigError, DatasetError, EpirError, FrameError, MissingExtra, is_machine_fault
 from epir.core.output import MAP_SET, claimed, put_in_place, real
 from epir.core.progress import Progress, Silent
@@ -21,10 +22,10 @@ from epir.flow.apex import middle_apex, spot_apex
 from epir.flow.map import cut_face, face_map
 from epir.flow.recipe import FlowRecipe, flow_recipe
 from epir.frames.reader import Frames, open_frames
+from epir.frames.threads import one_thread
 from epir.maps.contact_sheet import contact_sheets
 from epir.maps.mapset import MapSet, finish_maps, load_maps, new_maps
 from epir.maps.resume import FinishedClips, LeftOut, PreparedClip, existing_set, write_left_out
-from epir.maps.workers import check_workers, one_thread, run
 
 CONTACT_SHEETS = "contact_sheets"
 
@@ -36,6 +37,7 @@ def prepare(
     *,
     size: int = 28,
     workers: int | None = None,
+    engine: Engine | None = None,
     recipe: str | FlowRecipe = "epir",
     detector: str | None = None,
     apex: str | None = None,
@@ -47,14 +49,14 @@ def prepare(
 ) -> MapSet:
     """Make the map set of a corpus: its name and the folder it was unpacked to, or clips that are loaded already.
 
-    `detector` and `apex` change these two choices of the flow recipe. A second call with the same settings resumes.
-    Clips that cannot be prepared are left out and listed in `left_out.csv`; `strict` makes them an error.
-    `options` go to `load_corpus` (`sheet`, `tree`, `part`).
+    `engine` is another way than `workers` to say where: `Engine("ray", address="10.0.0.1:6379")`, with the corpus on a
+    disk that all nodes see. `detector` and `apex` change these two choices of the flow recipe. A second call with the
+    same settings resumes. Clips that cannot be prepared are left out and listed in `left_out.csv`; `strict` makes them
+    an error. `options` go to `load_corpus` (`sheet`, `tree`, `part`).
     """
-    progress = progress or Silent()
+    progress, engine = progress or Silent(), engine or Engine(workers=workers)
     if not 4 <= size <= 512:
         raise ConfigError(f"a map cannot be {size} px wide", fix="give --size from 4 to 512; 28 is usual")
-    check_workers(workers)
     chosen = chosen_recipe(recipe, detector, apex)
     name, sheet, found = corpus_clips(corpus, root, options)
     # a worker process that is there already may have started in another folder
@@ -72,7 +74,7 @@ def prepare(
     needs = 4 * len(clips) * 3 * size**2
     with claimed(out, MAP_SET, force=True, inputs=[*([root] if root is not None else []), *sources], needs=needs):
         already = _make_set(
-            out, clips, chosen, size, meta, name, workers=workers, strict=strict, force=force, progress=progress
+            out, clips, chosen, size, meta, name, engine=engine, strict=strict, force=force, progress=progress
         )
         if contact_sheet:
             contact_sheets(already, chosen, out / CONTACT_SHEETS, progress=progress)
@@ -87,17 +89,17 @@ def _make_set(
     meta: Mapping[str, Any],
     name: str,
     *,
-    workers: int | None,
+    engine: Engine,
     strict: bool,
     force: bool,
     progress: Progress,
 ) -> MapSet:
     """Prepare what is missing, and put the set in its place."""
     already = existing_set(out, chosen, size, meta["request"], force=force)
-    finished = FinishedClips(out.absolute(), meta["request"])  # workers may have started in another folder
+    finished = FinishedClips(out, meta["request"])
     done = set() if already is None else {clip.key for clip in already.clips}
     missing = [clip for clip in clips if clip.key not in done and finished.get(clip.key) is None]
-    left_out = prepare_clips(missing, chosen, size, finished, workers, progress, task=f"preparing {name}")
+    left_out = prepare_clips(missing, chosen, size, finished, engine, progress, task=f"preparing {name}")
     refuse_left_out(left_out, len(clips), strict=strict)
 
     if already is None or len(clips) - len(left_out) > len(done):
@@ -160,7 +162,7 @@ def prepare_clips(
     recipe: FlowRecipe,
     size: int,
     finished: FinishedClips,
-    workers: int | None,
+    engine: Engine,
     progress: Progress,
     *,
     task: str,
@@ -170,10 +172,12 @@ def prepare_clips(
         return []
     reasons: dict[str, LeftOut] = {}
     progress.start(task, len(clips))
-    for clip, reason in run(prepare_one, clips, recipe, size, finished, workers=workers, in_order=False):
-        if reason is not None:
-            reasons[clip.key] = reason
-        progress.advance(note=clip.key if reason is None else f"{clip.key} left out")
+    for key, found in engine.run(prepare_one, clips, recipe, size, files=_files):
+        if isinstance(found, LeftOut):
+            reasons[key] = found
+        else:
+            finished.add(found)
+        progress.advance(note=f"{key} left out" if key in reasons else key)
     progress.finish()
     return [reasons[clip.key] for clip in clips if clip.key in reasons]
 
@@ -188,18 +192,22 @@ def refuse_left_out(left_out: Sequence[LeftOut], clips: int, *, strict: bool) ->
     raise DatasetError(f"{count} {clips} clips {could} prepared; {first.key}: {first.problem}", fix=first.fix)
 
 
-def prepare_one(clip: Clip, recipe: FlowRecipe, size: int, finished: FinishedClips) -> tuple[Clip, LeftOut | None]:
-    """Prepare one clip and store it; a clip that cannot be prepared does not stop the others."""
+def _files(clip: Clip) -> list[Path]:
+    """What a node of a cluster must see."""
+    return [] if clip.frames is None else [clip.frames]
+
+
+def prepare_one(clip: Clip, recipe: FlowRecipe, size: int) -> tuple[str, PreparedClip | LeftOut]:
+    """Prepare one clip; one that cannot be prepared does not stop the others."""
     with one_thread():
         try:
-            finished.add(prepare_clip(clip, recipe, size))
+            return clip.key, prepare_clip(clip, recipe, size)
         except MissingExtra:  # the same for every clip
             raise
         except (EpirError, OSError, cv2.error) as error:
             if is_machine_fault(error) or getattr(error, "code", 0) == cv2.Error.StsNoMem:
                 raise  # not the clip's fault, and the next clip would fail too
-            return clip, LeftOut.because(clip, error)
-    return clip, None
+            return clip.key, LeftOut.because(clip, error)
 
 
 def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28) -> PreparedClip:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from epir.core.config import digest, to_dict
+from epir.core.engines import Engine
 from epir.core.errors import ConfigError, ProtocolError
 from epir.core.output import MODEL, check_folder, claimed, real
 from epir.core.progress import Progress, Silent
-from epir.evaluation.engines import Engine
 from epir.evaluation.experiment import resolve_settings
 from epir.evaluation.fold import one_thread
 from epir.evaluation.run import evaluate, opened

@@ -26,8 +26,8 @@ from epir.flow.map import cut_face, flow_to_map, without_border
 from epir.flow.optical import flow_between
 from epir.frames.pace import Pace, TimeSteps, measure_pace, without_repeats
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames
+from epir.frames.threads import one_thread
 from epir.frames.video import VideoFrames
-from epir.maps.workers import one_thread
 from epir.models.folder import find_folder
 from epir.models.units import PRESENT, UnitCalibration
 from epir.recognition import caution

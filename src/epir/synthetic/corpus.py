@@ -21,11 +21,12 @@ import cv2
 import numpy as np
 
 from epir.core.config import refuse_unknown, write_toml
+from epir.core.engines import Engine
 from epir.core.errors import ConfigError
 from epir.core.output import CORPUS, new_folder
 from epir.core.progress import Progress, Silent
 from epir.core.seeds import generator
-from epir.maps.workers import one_thread, run
+from epir.frames.threads import one_thread
 from epir.synthetic.clip import FIRST, ClipPlan, draw_frame, plan_clip, refuse_slow
 from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.portrait import Portrait, draw_portrait
@@ -114,7 +115,7 @@ def write_corpus(
     with new_folder(out, CORPUS, force=force, needs=least_size(settings)) as folder:
         plans = plan_corpus(settings)
         progress.start("drawing clips", len(plans))
-        for plan in run(write_clip, plans, settings, folder, workers=workers):
+        for plan in Engine(workers=workers).run(write_clip, plans, settings, folder, in_order=True):
             progress.advance(note=plan.name)
         progress.finish()
         write_sheet(folder / SHEET, plans, settings.seed)
