@@ -33,7 +33,7 @@ MAY_IMPORT = {
 # Third-party weight, and the only folders that may carry it.
 AT_HOME = {
     "cv2": "frames faces flow maps synthetic spotting recognition bench",
-    "torch": "models training evaluation reports recognition bench",
+    "torch": "maps models training evaluation reports recognition bench",
     "matplotlib": "reports",
     "pandas": "datasets maps reports recognition",
     "pympi": "datasets",

@@ -34,7 +34,7 @@ def export(
     from epir.cli.console import emit_json, stdout
     from epir.maps.mapset import load_maps
     from epir.models.folder import find_folder, read_config
-    from epir.recognition.export import export_onnx
+    from epir.recognition.export import export as export_model
     from epir.synthetic.maps import synthetic_maps
 
     folder = find_folder(model)
@@ -43,7 +43,7 @@ def export(
     else:
         size = int(read_config(folder).settings.get("map_size", 28))
         compared = synthetic_maps(24, "direct", size=size).maps
-    done = export_onnx(folder, out, maps=compared, int8=int8, logits=logits, force=force)
+    done = export_model(folder, out, maps=compared, int8=int8, logits=logits, force=force)
     if json:
         emit_json(
             {

@@ -11,9 +11,10 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from epir import __version__
@@ -165,37 +166,53 @@ def _connected(ray: Any, engine: "Engine", *, size: int) -> Iterator[None]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # silences a notice of a future default
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
-    if engine.address:
-        with _same_sigterm():
+    with ExitStack() as stack:
+        before = stack.enter_context(_same_sigterm())
+        if engine.address:
             _join(ray, engine.address, **quiet)
-        try:
-            yield
-        finally:
-            ray.shutdown()
-        return
-    with scratch_folder("ray") as folder:
-        with _same_sigterm():
+        else:
             ray.init(
                 num_cpus=engine.processes,
                 num_gpus=None if engine.gpus else 0,
                 include_dashboard=False,
                 object_store_memory=max(SMALLEST_STORE, 4 * size),
-                _temp_dir=str(folder),
+                _temp_dir=str(stack.enter_context(scratch_folder("ray"))),
                 **quiet,
             )
-        try:
+        stack.callback(ray.shutdown)
+        with _sigterm_through_ray(before):
             yield
-        finally:
-            ray.shutdown()
 
 
 @contextmanager
-def _same_sigterm() -> Iterator[None]:
+def _same_sigterm() -> Iterator[Any]:
     """Keep what this process does at SIGTERM: Ray puts a handler of its own in place, which exits with 15."""
     before = signal.getsignal(signal.SIGTERM)
-    yield
+    try:
+        yield before
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _sigterm_through_ray(before: Any) -> Iterator[None]:
+    """The end that `before`, a handler of SIGTERM, wants; a call of Ray would replace its exit code by 1."""
+    stops: list[SystemExit] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        try:
+            before(number, frame)
+        except SystemExit as stop:
+            stops.append(stop)
+            raise
+
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, handle if callable(before) else before)
+    try:
+        yield
+    except SystemExit as stop:
+        raise (stops[0] if stops else stop) from None
 
 
 def _join(ray: Any, address: str, **quiet: Any) -> None:

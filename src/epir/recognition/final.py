@@ -73,6 +73,9 @@ def train(
 ) -> FinalModel:
     """Train one model on all clips of `maps` and write its folder; its scores are calibrated by grouped folds.
 
+    `epir.train("maps/casme2", protocol="sde-casme2", out="models/mine")` makes a model for
+    `Recognizer.from_pretrained("models/mine")`.
+
     The folds train the same recipe on some of the people and predict the others: their scores are strict, and the
     temperature comes from them. `run` keeps them as a run folder. With `calibrate_on`, map sets of other people, there
     are no folds: the model itself predicts those people. `start` is a model folder to start from, `note` a text that

@@ -123,17 +123,29 @@ class Recognizer:
         threshold: float | None = None,
         detector: Literal["mtcnn", "none"] | None = None,
         sensitivity: Sensitivity = "normal",
+        device: str = "cpu",
     ) -> "Recognizer":
-        """The recognizer of a model folder, an ONNX file or `owner/name` on the hub; the shipped one by default."""
+        """The recognizer of a model folder, an ONNX file or `owner/name` on the hub; the shipped one by default.
+
+        `device` is where torch runs the network: `cpu`, `cuda`, or `auto` for a GPU where there is one. Frames, faces
+        and flow stay on the CPU, which takes nearly all of the time.
+        """
         if backend is not None:
             refuse_unknown(backend, ("torch", "onnx"), what="backend")
         if detector is not None:
             refuse_unknown(detector, ("mtcnn", "none"), what="detector")
         return cls(
-            open_backend(find_folder(folder), backend),
+            open_backend(find_folder(folder), backend, device),
             threshold=threshold,
             detector=detector,
             sensitivity=sensitivity,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Recognizer({self.backend.config.settings.get('name', 'model')}, {self.backend.map_size} px, "
+            f"{self.backend.name}; {', '.join(self.labels)}; detector {self.recipe.face.detector}, "
+            f"threshold {self.threshold:g}, sensitivity {self.spotting.sensitivity})"
         )
 
     @property
