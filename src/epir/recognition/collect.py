@@ -106,7 +106,7 @@ def _collect(
     known = [name for name in wanted if name in rows and not any(row["error"] for row in rows[name])]
     left = {name: each for name, each in wanted.items() if name not in known}
     errors: list[tuple[str, EpirError]] = []
-    written = time.monotonic()
+    written, done = time.monotonic(), 0
     progress.start("videos", len(left))
     try:
         jobs = [(name, _absolute(each)) for name, each in left.items()]  # a worker may have started in another folder
@@ -116,7 +116,8 @@ def _collect(
                 errors.append((name, error))
                 found = [{"file": name, "error": error.problem}]
             rows[name] = [{**row, "settings": state} for row in found]
-            progress.advance(note=name)
+            done += 1
+            progress.advance(note=f"{Path(name).name}, {done} of {len(left)}")
             if time.monotonic() - written > EVERY:
                 _write(table, columns, rows, list(wanted))
                 written = time.monotonic()
