@@ -23,6 +23,9 @@ def prepare(
     ] = None,
     detector: Annotated[str | None, typer.Option(help="mtcnn, or none for frames that are cropped already.")] = None,
     apex: Annotated[str | None, typer.Option(help="Apex of clips without one: spotted or middle.")] = None,
+    views: Annotated[
+        str, typer.Option(help="Maps per clip: apex, neighbours, rise2+return2, or with flow methods apex+apex:dis.")
+    ] = "apex",
     sheet: Annotated[Path | None, typer.Option(help="The annotation sheet, if there are several.")] = None,
     tree: Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")] = None,
     part: Annotated[str | None, typer.Option(help="smic, smic-e: hs (default), vis, nir.")] = None,
@@ -59,6 +62,7 @@ def prepare(
             size=size,
             engine=Engine(engine, workers, address),
             recipe=chosen,
+            views=views,
             strict=strict,
             contact_sheet=contact_sheet,
             progress=progress,
@@ -80,6 +84,7 @@ def prepare(
                 "clips": len(maps),
                 "people": people,
                 "size": maps.size,
+                "views": list(maps.view_names),
                 "recipe": {"name": chosen.name, "digest": chosen.digest, "changed": changed(chosen)},
                 "apex": apexes,
                 "left_out": [{"clip": clip.key, "problem": clip.problem, "fix": clip.fix} for clip in left_out],
@@ -90,6 +95,8 @@ def prepare(
         )
         return
     stdout.print(f"{out}: {len(maps)} maps of {people} people, {maps.size} x {maps.size} px", markup=False)
+    if maps.views > 1:
+        stdout.print(f"{maps.views} views of each: {', '.join(maps.view_names)}", markup=False)
     stdout.print(f"flow recipe: {'; '.join([chosen.name, *changed(chosen)])}", markup=False)
     stdout.print(f"apex: {', '.join(f'{count} {source}' for source, count in apexes.items())}", markup=False)
     if contact_sheet:

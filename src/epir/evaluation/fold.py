@@ -192,7 +192,7 @@ def _zero_shot(task: FoldTask, read: Reader) -> _Outcome:
     from epir.training.fit import predict_with_units
 
     assert task.weights is not None
-    model = load_network(task.weights)
+    model = load_network(task.weights, task.experiment.model)
     held_out = read(task.test)
     recipe = task.experiment.training
     scores, logits = predict_with_units(
@@ -222,8 +222,11 @@ def _unit_records(samples: Sequence[Sample], logits: np.ndarray | None, folder: 
 
 
 def token_records(model: Any, maps: np.ndarray) -> list[dict[str, Any]]:
-    """Groups, selection and rollout of each map (n, 3, S, S); empty for models without `explain`."""
-    if not hasattr(model, "explain"):
+    """Groups, selection and rollout of each map (n, 3, S, S); empty for models without `explain`, and of several maps.
+
+    The pictures of tokens show one map.
+    """
+    if not hasattr(model, "explain") or len(model.map_shape) > 3:
         return []
     import torch
 

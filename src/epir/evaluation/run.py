@@ -20,7 +20,7 @@ from epir.core.files import scratch_folder
 from epir.core.processes import cores, processor
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
-from epir.evaluation.experiment import ZERO_SHOT, Experiment, Resolved, resolve_settings
+from epir.evaluation.experiment import ZERO_SHOT, Experiment, Resolved, resolve_settings, with_views
 from epir.evaluation.fold import FoldInputs, FoldJob, run_job
 from epir.evaluation.folds import make_folds
 from epir.evaluation.leaks import find_across_folds, find_seen, refuse
@@ -93,7 +93,12 @@ def evaluate(
                 _refuse_without_head(chosen)
         else:
             settings = resolve_settings(
-                model, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
+                model,
+                training=training,
+                changes=changes,
+                classes=len(clips.classes),
+                map_size=clips.size,
+                views=clips.views,
             )
             experiment, notes = _experiment(clips, settings, folds=str(folds), seeds=seeds), settings.notes
             folder = _start_folder(settings.training)
@@ -207,7 +212,8 @@ def opened(maps: Maps | Sequence[Maps]) -> Iterator[tuple[MapSet, ...]]:
             mapset = each if isinstance(each, MapSet) else load_maps(Path(each).resolve())
             if mapset.folder is None:
                 folder = stack.enter_context(scratch_folder("maps")) / "maps"
-                mapset = save_maps(folder, mapset.maps, mapset.clips, recipe=mapset.meta.get("recipe", {}))
+                recipe, names = mapset.meta.get("recipe", {}), mapset.meta.get("views", ())
+                mapset = save_maps(folder, mapset.maps, mapset.clips, recipe=recipe, views=names)
             sets.append(mapset)
         yield tuple(sets)
 
@@ -234,6 +240,7 @@ def provenance(sets: Sequence[MapSet], run: Path, *, engine: str, workers: int, 
                 "digest": mapset.digest,
                 "clips": len(mapset),
                 "size": mapset.size,
+                **({"views": list(mapset.view_names)} if mapset.views > 1 else {}),
                 "recipe": dict(mapset.meta["recipe"]),
             }
             for mapset in sets
@@ -272,7 +279,7 @@ def _zero_shot_experiment(clips: EvaluationSet, folder: Path) -> Experiment:
     return Experiment(
         protocol=clips.protocol,
         classes=clips.classes,
-        model=read_settings(folder),
+        model=with_views(read_settings(folder), clips.views),
         training=TrainingSettings(mirror_at_prediction=views["mirror"], shift_at_prediction=views["shift"]),
         folds=ZERO_SHOT,
         maps=clips.maps,

@@ -94,7 +94,12 @@ def train(
         clips = gather(sets, protocol)
         _refuse_pipelines(model)
         settings, recipe, _ = resolve_settings(
-            model, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
+            model,
+            training=training,
+            changes=changes,
+            classes=len(clips.classes),
+            map_size=clips.size,
+            views=clips.views,
         )
         others = gather(stack.enter_context(opened(list(calibrate_on))), protocol) if calibrate_on else None
         state = _state_folder(out, clips, others, settings, recipe, folds, seed)
@@ -209,7 +214,7 @@ def _seen(clips: EvaluationSet, recipe: Any, others: EvaluationSet | None) -> Se
 
     own = Seen(
         people=frozenset(clip.person for clip in clips.clips) | replayed_people(recipe.replay, clips.classes),
-        maps=frozenset(map_hashes(read_maps(clips.samples)).tolist()),
+        maps=frozenset(map_hashes(read_maps(clips.samples)).ravel().tolist()),
         calibrated_on=frozenset(clip.person for clip in others.clips) if others else frozenset(),
         teachers=recipe.teachers,
     )

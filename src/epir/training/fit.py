@@ -178,7 +178,7 @@ def _prepare_unit_head(model: Network, clips: LabelledMaps, settings: TrainingSe
         return False
     model.eval()
     device = next(model.parameters()).device
-    width = model.forward_features(model.normalise(clips.maps[:1].to(device))).shape[1]
+    width = model.forward_features(model.normalise(clips.maps[:1].to(device))).shape[-1]
     with repeatable(stream_seed(seed, "head for action units"), torch.device("cpu")):
         model.unit_head = UnitHead(width).to(device)
     return True
