@@ -224,3 +224,17 @@ def test_the_recipe_comes_from_the_notes(trained):
     assert read_recipe({}).name == "epir"
     with pytest.raises(CheckpointError, match=r"flow recipe of this model cannot be used: .*\n  fix: install"):
         read_recipe({"recipe": {"flow": {"method": "guess"}}})
+
+
+def test_a_recognizer_says_what_it_is(recognizer):
+    words = repr(recognizer)
+    assert words.startswith("Recognizer(epir, 28 px, torch on cpu; negative, positive, surprise; detector ")
+    assert f"threshold {recognizer.threshold:g}" in words
+
+
+def test_a_device_can_be_chosen(trained, tmp_path):
+    assert "torch on cpu" in repr(Recognizer.from_pretrained(trained.folder, device="cpu"))
+    with pytest.raises(ConfigError, match="there is no device 'gpu9' here\n  fix: use device='cpu', or 'auto'"):
+        Recognizer.from_pretrained(trained.folder, device="gpu9")
+    with pytest.raises(ConfigError, match="ONNX Runtime runs on the CPU here"):
+        Recognizer.from_pretrained(trained.folder, backend="onnx", device="cuda")

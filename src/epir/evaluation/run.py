@@ -293,10 +293,10 @@ def fold_jobs(clips: EvaluationSet, experiment: Experiment, *, whole: bool = Fal
 
     The parts do not depend on the number of workers, and are those in which one process would predict: same bits.
     """
-    row_of = {sample.clip.key: row for row, sample in enumerate(clips.samples)}
+    row_of = {id(sample.clip): row for row, sample in enumerate(clips.samples)}  # folds hold these very clips
 
     def rows(some: Iterable[Clip]) -> np.ndarray:
-        return np.array([row_of[clip.key] for clip in some], dtype=np.int32)
+        return np.array([row_of[id(clip)] for clip in some], dtype=np.int32)
 
     if experiment.is_zero_shot:
         count, everything = len(clips.samples), np.arange(len(clips.samples), dtype=np.int32)
