@@ -48,18 +48,19 @@ class Bar:
 
         self._bar = RichProgress(
             TextColumn("{task.description}", markup=False),
-            BarColumn(),
+            BarColumn(bar_width=12),  # leaves room for the note on 80 columns
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TextColumn("left"),
-            TimeRemainingColumn(),
+            TimeRemainingColumn(compact=True),
             TextColumn(
                 "{task.fields[note]}",
                 style="dim",
                 markup=False,
-                table_column=Column(no_wrap=True, overflow="ellipsis"),  # one line, however narrow the terminal is
+                table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"),  # one line: what the others leave
             ),
             console=stderr,
+            expand=True,
         )
         self._task: Any = None
 
