@@ -274,7 +274,7 @@ def _experiment(clips: EvaluationSet, settings: Resolved, *, folds: str, seeds: 
 
 
 def _zero_shot_experiment(clips: EvaluationSet, folder: Path) -> Experiment:
-    check_fits(folder, classes=clips.classes, map_size=clips.size)
+    check_fits(folder, classes=clips.classes, map_size=clips.size, views=clips.views)
     views = read_config(folder).views
     return Experiment(
         protocol=clips.protocol,

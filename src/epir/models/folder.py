@@ -323,8 +323,8 @@ def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> b
     return with_head
 
 
-def check_fits(folder: Path, *, classes: Sequence[str], map_size: int) -> None:
-    """Refuse weights that were trained for other classes or another size of map."""
+def check_fits(folder: Path, *, classes: Sequence[str], map_size: int, views: int = 1) -> None:
+    """Refuse weights that were trained for other classes, another size of map, or another number of several maps."""
     config, settings = read_config(folder), read_settings(folder)
     if not _same_classes(config, classes):
         theirs = ", ".join(config.labels) or f"{settings.classes} classes"
@@ -336,6 +336,11 @@ def check_fits(folder: Path, *, classes: Sequence[str], map_size: int) -> None:
         raise CheckpointError(
             f"the weights in {folder} are for {settings.map_size} px maps, but the map set has {map_size} px",
             fix=f"prepare the maps with --size {settings.map_size}",
+        )
+    if getattr(settings, "views", 1) not in (1, views):
+        raise CheckpointError(
+            f"the weights in {folder} are for {getattr(settings, 'views', 1)} maps per clip, not for {views}",
+            fix="prepare the maps with the same --views",
         )
 
 
