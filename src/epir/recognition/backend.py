@@ -201,9 +201,6 @@ def read_recipe(notes: Mapping[str, Any]) -> FlowRecipe:
         ) from None
 
 
-<<<<<<< HEAD
-def open_backend(path: Path, backend: str | None = None, device: str = "cpu") -> Backend:
-=======
 def model_views(backend: Backend) -> tuple[View, ...]:
     """From which frames a model's several maps of a clip are made, by its flow recipe; none for a model of one map."""
     if backend.views == 1:
@@ -218,8 +215,7 @@ def model_views(backend: Backend) -> tuple[View, ...]:
     return views
 
 
-def open_backend(path: Path, backend: str | None = None) -> Backend:
->>>>>>> views
+def open_backend(path: Path, backend: str | None = None, device: str = "cpu") -> Backend:
     """The backend for a model: ONNX Runtime for an ONNX file or where it is asked for, else torch."""
     if device != "cpu" and (path.suffix == ".onnx" or backend == "onnx"):
         raise ConfigError(f"ONNX Runtime runs on the CPU here, not on {device!r}", fix="leave out device, or use torch")

@@ -28,11 +28,7 @@ from epir.frames.pace import Pace, TimeSteps, measure_pace, without_repeats
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames
 from epir.frames.threads import one_thread
 from epir.frames.video import VideoFrames
-<<<<<<< HEAD
-=======
 from epir.maps.views import frame_pairs
-from epir.maps.workers import one_thread
->>>>>>> views
 from epir.models.folder import find_folder
 from epir.models.units import PRESENT, UnitCalibration
 from epir.recognition import caution
