@@ -49,6 +49,7 @@ COMMANDS = {  # verb: (its input, the name of its output, the words of its comma
         ],
     ),
     "prepare": ("corpus", "out", lambda home, out: ["prepare", "synthetic", home / "corpus", "--out", out]),
+    "join": ("maps", "out", lambda home, out: ["join", home / "maps", home / "maps", "--out", out]),
     "evaluate": (
         "maps",
         "out",

@@ -189,7 +189,7 @@ ABOUT = {  # one line each, for lists
     "vit+dtsm+itals+spt": "and shifted patch tokenization",
     "vit+dtsm+itals+dnspt": "and dual norm shifted patch tokenization",
     "epir": "the paper's model: all of them, and token integration",
-    "epir-seq": "epir with several maps per clip, the tokens of all in one sequence",
+    "epir-seq": "epir with several maps per clip, stacked as channels",
     "paper": "epir in the literal reading of the paper, where the others depart from it",
 }
 
@@ -201,7 +201,8 @@ LITERAL: dict[str, Any] = {  # the paper as it is printed, where the presets rea
     "normalise": "none",
 }
 PAPER = replace(PRESETS["epir"], name="paper", **LITERAL)
-SEQUENCE = replace(PRESETS["epir"], name="epir-seq", views=4)  # as many as rise2+return2 has; a map set may have others
+# as many views as rise2+return2 has, though a map set may have others; the fusion that did best on real people
+SEQUENCE = replace(PRESETS["epir"], name="epir-seq", views=4, fusion="channels")
 NAMED: dict[str, ModelSettings] = {**PRESETS, SEQUENCE.name: SEQUENCE, PAPER.name: PAPER}
 
 
