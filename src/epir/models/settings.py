@@ -180,6 +180,7 @@ ABOUT = {  # one line each, for lists
     "vit+dtsm+itals+dnspt": "and dual norm shifted patch tokenization",
     "epir": "the paper's model: all of them, and token integration",
     "paper": "epir in the literal reading of the paper, where the others depart from it",
+    "epir-small": "epir with half the width and 7 blocks: a seventh of its parameters",
 }
 
 LITERAL: dict[str, Any] = {  # the paper as it is printed, where the presets read it otherwise
@@ -190,7 +191,8 @@ LITERAL: dict[str, Any] = {  # the paper as it is printed, where the presets rea
     "normalise": "none",
 }
 PAPER = replace(PRESETS["epir"], name="paper", **LITERAL)
-NAMED: dict[str, ModelSettings] = {**PRESETS, PAPER.name: PAPER}
+SMALL = replace(PRESETS["epir"], name="epir-small", width=128, feed_forward=256, blocks=7)
+NAMED: dict[str, ModelSettings] = {**PRESETS, PAPER.name: PAPER, SMALL.name: SMALL}
 
 
 def preset(name: str, **changes: Any) -> ModelSettings:

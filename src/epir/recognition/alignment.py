@@ -1,0 +1,114 @@
+"""Maps of another laboratory, moved up or down so that the face lies where the weights expect it, without labels.
+
+Laboratories cut faces out in different ways, and all maps of one corpus in the same. The weights are surest where eyes
+and mouth lie as in the maps that they were trained on. So each person's maps are moved by the step under which the mean
+best score of the corpus's other people is highest: neither labels nor the person's own maps have a part in the choice.
+
+Axes: n clips, S map size, K steps
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from epir.core.progress import Progress, Silent
+from epir.evaluation.fold import one_thread
+from epir.maps.mapset import MapSet, load_maps, save_maps
+from epir.models.folder import check_fits, find_folder, load_network, read_config
+from epir.models.network import Network
+from epir.training.augment import shifted
+from epir.training.fit import predict
+
+SIDE = 14  # steps that make up the side of a map
+STEPS = (0, -1, 1, -2, 2, -3, 3)  # that are tried, down; as they are first
+MARGIN = 0.02  # by which the mean best score must rise before maps are moved
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """The map set that was written, and how the maps of each corpus were moved."""
+
+    maps: MapSet
+    moves: Mapping[str, Mapping[int, int]]  # of each corpus: how many people were moved by how many steps
+    certainty: Mapping[str, tuple[float, float]]  # of each corpus: the mean best score before and after
+
+
+def align(
+    maps: str | Path,
+    out: str | Path,
+    *,
+    weights: str | Path | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Aligned:
+    """Write the map set `maps` again as `out`, its faces moved to where the weights (the shipped ones) expect them."""
+    given, folder = load_maps(maps), find_folder(weights)
+    check_fits(folder, classes=read_config(folder).classes, map_size=given.size)
+    clips = torch.from_numpy(np.array(given.maps))  # (n, 3, S, S)
+    with one_thread():
+        found = certainties(load_network(folder), clips, progress=progress)  # (K, n)
+    people, corpora = [clip.person for clip in given.clips], [clip.corpus for clip in given.clips]
+    chosen = choose(found, people, corpora)  # (n,) places in STEPS
+    steps = np.array(STEPS)[chosen]
+    moves = _counted(steps.tolist(), people, corpora)
+    recipe = {**given.meta["recipe"], "moved_down": {corpus: dict(own) for corpus, own in moves.items()}}
+    moved = move(clips, torch.from_numpy(steps)).numpy()
+    written = save_maps(out, moved, given.clips, recipe=recipe, force=force)
+    after, groups = found[chosen, np.arange(len(chosen))], np.array(corpora)
+    means = {name: (float(found[0, groups == name].mean()), float(after[groups == name].mean())) for name in moves}
+    return Aligned(written, moves, means)
+
+
+def certainties(network: Network, maps: Tensor, *, progress: Progress | None = None) -> np.ndarray:
+    """The best score (K, n) of each of the maps (n, 3, S, S), moved by each of the steps."""
+    progress = progress or Silent()
+    progress.start("trying steps", len(STEPS))
+    found = []
+    for step in STEPS:
+        found.append(predict(network, move(maps, torch.full((len(maps),), step))).max(1))
+        progress.advance()
+    progress.finish()
+    return np.stack(found)
+
+
+def choose(certainty: np.ndarray, people: Sequence[str], corpora: Sequence[str]) -> np.ndarray:
+    """The place in STEPS (n,) for each clip, by the best scores (K, n) of the other people of its corpus.
+
+    A person who is alone in a corpus has nobody else to go by, and counts.
+    """
+    who, where = np.array(people), np.array(corpora)
+    chosen = np.zeros(len(who), dtype=np.int64)
+    for person in np.unique(who):
+        own = who == person
+        for corpus in np.unique(where[own]):
+            inside = where == corpus
+            others = inside & ~own
+            means = certainty[:, others if others.any() else inside].mean(1)  # (K,)
+            best = int(means.argmax())
+            chosen[own & inside] = best if means[best] > means[0] + MARGIN else 0
+    return chosen
+
+
+def move(maps: Tensor, steps: Tensor) -> Tensor:
+    """Maps (n, 3, S, S) moved down by so many steps (n,), each a fourteenth of the side; the edges are replicated."""
+    pixels = (steps * maps.shape[-1] / SIDE).round().long()
+    return shifted(maps, pixels, torch.zeros_like(pixels))
+
+
+def step_words(step: int) -> str:
+    """A step as the user reads it: `moved up by 2/14 of the side`."""
+    return f"moved {'down' if step > 0 else 'up'} by {abs(step)}/{SIDE} of the side" if step else "as they are"
+
+
+def _counted(steps: Sequence[int], people: Sequence[str], corpora: Sequence[str]) -> dict[str, dict[int, int]]:
+    """How many people of each corpus are moved by each step, the most frequent first."""
+    of_person = {(corpus, person): step for corpus, person, step in zip(corpora, people, steps, strict=True)}
+    return {
+        name: dict(Counter(step for (corpus, _), step in of_person.items() if corpus == name).most_common())
+        for name in sorted(set(corpora))
+    }
