@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from epir.core.output import MAP_SET, claimed
 from epir.core.progress import Progress, Silent
 from epir.evaluation.fold import one_thread
 from epir.maps.mapset import MapSet, load_maps, save_maps
@@ -47,18 +48,19 @@ def align(
     progress: Progress | None = None,
 ) -> Aligned:
     """Write the map set `maps` again as `out`, its faces moved to where the weights (the shipped ones) expect them."""
-    given, folder = load_maps(maps), find_folder(weights)
-    check_fits(folder, classes=read_config(folder).classes, map_size=given.size)
-    clips = torch.from_numpy(np.array(given.maps))  # (n, 3, S, S)
-    with one_thread():
+    folder = find_folder(weights)
+    with claimed(out, MAP_SET, force=force, inputs=[maps, folder]), one_thread():
+        given = load_maps(maps)
+        check_fits(folder, classes=read_config(folder).classes, map_size=given.size)
+        clips = torch.from_numpy(np.array(given.maps))  # (n, 3, S, S)
         found = certainties(load_network(folder), clips, progress=progress)  # (K, n)
-    people, corpora = [clip.person for clip in given.clips], [clip.corpus for clip in given.clips]
-    chosen = choose(found, people, corpora)  # (n,) places in STEPS
-    steps = np.array(STEPS)[chosen]
-    moves = _counted(steps.tolist(), people, corpora)
-    recipe = {**given.meta["recipe"], "moved_down": {corpus: dict(own) for corpus, own in moves.items()}}
-    moved = move(clips, torch.from_numpy(steps)).numpy()
-    written = save_maps(out, moved, given.clips, recipe=recipe, force=force)
+        people, corpora = [clip.person for clip in given.clips], [clip.corpus for clip in given.clips]
+        chosen = choose(found, people, corpora)  # (n,) places in STEPS
+        steps = np.array(STEPS)[chosen]
+        moves = _counted(steps.tolist(), people, corpora)
+        recipe = {**given.meta["recipe"], "moved_down": {corpus: dict(own) for corpus, own in moves.items()}}
+        moved = move(clips, torch.from_numpy(steps)).numpy()
+        written = save_maps(out, moved, given.clips, recipe=recipe, force=force)
     after, groups = found[chosen, np.arange(len(chosen))], np.array(corpora)
     means = {name: (float(found[0, groups == name].mean()), float(after[groups == name].mean())) for name in moves}
     return Aligned(written, moves, means)
