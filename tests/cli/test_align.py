@@ -24,7 +24,7 @@ def test_align_writes_a_map_set_and_says_what_it_did(tmp_path):
     call = [str(maps), "--out", str(tmp_path / "aligned"), "--weights", str(model)]
     done = CliRunner().invoke(app, call)
     assert done.exit_code == 0, done.output
-    assert "casme2: " in done.output and "mean best score" in done.output
+    assert "people); mean best score" in done.output.replace("\n", " ")
     assert load_maps(tmp_path / "aligned").clips == tuple(clips)
     found = json.loads(CliRunner().invoke(app, [*call, "--force", "--json"]).stdout)
-    assert sum(found["corpora"]["casme2"]["people_by_step"].values()) == 3
+    assert sum(found["people_by_step"].values()) == 3

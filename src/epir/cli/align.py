@@ -15,7 +15,7 @@ def align(
 ) -> None:
     """Move the faces of somebody else's maps up or down to where the weights expect them, without a look at the labels.
 
-    Each person's maps move as suits the other people of the corpus: to where the weights are surest of their answers.
+    Each person's maps move as suits the other people of the set: to where the weights are surest of their answers.
 
     Example: epir align maps/theirs --out maps/aligned
     """
@@ -26,14 +26,14 @@ def align(
     with showing_progress(quiet=json) as progress:
         found = align_maps(maps, out, weights=weights, force=force, progress=progress)
     if json:
-        corpora = {
-            name: {"people_by_step": own, "mean_best_score": list(found.certainty[name])}
-            for name, own in found.moves.items()
-        }
-        emit_json({"maps": str(found.maps.folder), "corpora": corpora})
+        emit_json(
+            {
+                "maps": str(found.maps.folder),
+                "people_by_step": found.moves,
+                "mean_best_score": {"before": found.before, "after": found.after},
+            }
+        )
         return
-    for name, own in found.moves.items():
-        before, after = found.certainty[name]
-        words = "; ".join(f"{step_words(step)} ({count} people)" for step, count in own.items())
-        stdout.print(f"{name}: {words}; mean best score {before:.3f} -> {after:.3f}", markup=False)
+    words = "; ".join(f"{step_words(step)} ({count} people)" for step, count in found.moves.items())
+    stdout.print(f"{words}; mean best score {found.before:.3f} -> {found.after:.3f}", markup=False)
     stdout.print(f"maps: {found.maps.folder}", markup=False)

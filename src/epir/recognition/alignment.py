@@ -1,8 +1,8 @@
 """Maps of another laboratory, moved up or down so that the face lies where the weights expect it, without labels.
 
-Laboratories cut faces out in different ways, and all maps of one corpus in the same. The weights are surest where eyes
-and mouth lie as in the maps that they were trained on. So each person's maps are moved by the step under which the mean
-best score of the corpus's other people is highest: neither labels nor the person's own maps have a part in the choice.
+Laboratories cut faces out in different ways, and all maps of one set in the same. The weights are surest where eyes and
+mouth lie as in the maps that they were trained on. So each person's maps are moved by the step under which the mean
+best score of the set's other people is highest: neither labels nor the person's own maps have a part in the choice.
 
 Axes: n clips, S map size, K steps
 """
@@ -32,11 +32,12 @@ MARGIN = 0.02  # by which the mean best score must rise before maps are moved
 
 @dataclass(frozen=True)
 class Aligned:
-    """The map set that was written, and how the maps of each corpus were moved."""
+    """The map set that was written, and how far the maps were moved."""
 
     maps: MapSet
-    moves: Mapping[str, Mapping[int, int]]  # of each corpus: how many people were moved by how many steps
-    certainty: Mapping[str, tuple[float, float]]  # of each corpus: the mean best score before and after
+    moves: Mapping[int, int]  # how many people were moved by how many steps, the most frequent first
+    before: float  # mean best score
+    after: float
 
 
 def align(
@@ -54,16 +55,16 @@ def align(
         check_fits(folder, classes=read_config(folder).classes, map_size=given.size)
         clips = torch.from_numpy(np.array(given.maps))  # (n, 3, S, S)
         found = certainties(load_network(folder), clips, progress=progress)  # (K, n)
-        people, corpora = [clip.person for clip in given.clips], [clip.corpus for clip in given.clips]
-        chosen = choose(found, people, corpora)  # (n,) places in STEPS
+        people = [clip.person for clip in given.clips]
+        chosen = choose(found, people)  # (n,) places in STEPS
         steps = np.array(STEPS)[chosen]
-        moves = _counted(steps.tolist(), people, corpora)
-        recipe = {**given.meta["recipe"], "moved_down": {corpus: dict(own) for corpus, own in moves.items()}}
+        of_person = dict(zip(people, steps.tolist(), strict=True))
+        moves = dict(Counter(of_person.values()).most_common())
         moved = move(clips, torch.from_numpy(steps)).numpy()
+        recipe = {**given.meta["recipe"], "moved_down": moves}
         written = save_maps(out, moved, given.clips, recipe=recipe, force=force)
-    after, groups = found[chosen, np.arange(len(chosen))], np.array(corpora)
-    means = {name: (float(found[0, groups == name].mean()), float(after[groups == name].mean())) for name in moves}
-    return Aligned(written, moves, means)
+    after = found[chosen, np.arange(len(chosen))]
+    return Aligned(written, moves, float(found[0].mean()), float(after.mean()))
 
 
 def certainties(network: Network, maps: Tensor, *, progress: Progress | None = None) -> np.ndarray:
@@ -78,21 +79,18 @@ def certainties(network: Network, maps: Tensor, *, progress: Progress | None = N
     return np.stack(found)
 
 
-def choose(certainty: np.ndarray, people: Sequence[str], corpora: Sequence[str]) -> np.ndarray:
-    """The place in STEPS (n,) for each clip, by the best scores (K, n) of the other people of its corpus.
+def choose(certainty: np.ndarray, people: Sequence[str]) -> np.ndarray:
+    """The place in STEPS (n,) for each clip, by the best scores (K, n) of the other people.
 
-    A person who is alone in a corpus has nobody else to go by, and counts.
+    Somebody who is alone in the map set has nobody else to go by, and counts.
     """
-    who, where = np.array(people), np.array(corpora)
+    who = np.array(people)
     chosen = np.zeros(len(who), dtype=np.int64)
     for person in np.unique(who):
         own = who == person
-        for corpus in np.unique(where[own]):
-            inside = where == corpus
-            others = inside & ~own
-            means = certainty[:, others if others.any() else inside].mean(1)  # (K,)
-            best = int(means.argmax())
-            chosen[own & inside] = best if means[best] > means[0] + MARGIN else 0
+        means = certainty[:, own if own.all() else ~own].mean(1)  # (K,)
+        best = int(means.argmax())
+        chosen[own] = best if means[best] > means[0] + MARGIN else 0
     return chosen
 
 
@@ -105,12 +103,3 @@ def move(maps: Tensor, steps: Tensor) -> Tensor:
 def step_words(step: int) -> str:
     """A step as the user reads it: `moved up by 2/14 of the side`."""
     return f"moved {'down' if step > 0 else 'up'} by {abs(step)}/{SIDE} of the side" if step else "as they are"
-
-
-def _counted(steps: Sequence[int], people: Sequence[str], corpora: Sequence[str]) -> dict[str, dict[int, int]]:
-    """How many people of each corpus are moved by each step, the most frequent first."""
-    of_person = {(corpus, person): step for corpus, person, step in zip(corpora, people, steps, strict=True)}
-    return {
-        name: dict(Counter(step for (corpus, _), step in of_person.items() if corpus == name).most_common())
-        for name in sorted(set(corpora))
-    }
