@@ -2,7 +2,9 @@
 
 import io
 import struct
+import warnings
 from pathlib import Path
+from typing import BinaryIO
 
 import cv2
 import numpy as np
@@ -13,6 +15,7 @@ BY_OPENCV = frozenset({".jpg", ".jpeg", ".png", ".bmp"})
 BY_PILLOW = frozenset({".webp", ".avif"})
 BY_FFMPEG = frozenset({".heic", ".heif"})  # of one tile: telephones write dozens, which FFmpeg gives one by one
 PICTURES = BY_OPENCV | BY_PILLOW | BY_FFMPEG
+MOST_PIXELS = 1 << 16  # a side: what is said of a picture that is far too large
 
 
 def read_picture(path: str | Path) -> np.ndarray:
@@ -36,6 +39,26 @@ def read_picture(path: str | Path) -> np.ndarray:
     if pixels is None:
         raise FrameError(f"{path} is not a picture that can be read", fix="copy it again, or save it as png or jpg")
     return pixels
+
+
+def decode_jpeg(content: bytes) -> np.ndarray | None:
+    """The pixels of a whole JPEG in memory, (H, W, 3) uint8 RGB; None if it is none."""
+    return None if not content.startswith(b"\xff\xd8") or is_cut_short(content) else _opencv(content)
+
+
+def picture_size(path: str | Path | BinaryIO) -> tuple[int, int] | None:
+    """Width and height as the head of a picture says, without decoding it; None where that cannot be told."""
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(path) as picture:
+                return picture.size
+    except Image.DecompressionBombError:
+        return MOST_PIXELS, MOST_PIXELS
+    except (OSError, ValueError, SyntaxError):
+        return None
 
 
 def is_cut_short(content: bytes) -> bool:

@@ -7,7 +7,7 @@ on such neighbours: the file is only ever read forwards, and an earlier frame is
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,16 +36,23 @@ CONTAINERS = (
 SHORTEST_LACK = 0.5  # seconds that must be missing before the announced end for a note
 
 
+Check = Callable[[int, float, int, int], None]  # number, seconds, width and height of a frame; raises to end it
+
+
 class VideoFrames:
-    """The frames of one video file, numbered from 0; a given `fps` replaces the time stamps."""
+    """The frames of one video file, numbered from 0; a given `fps` replaces the time stamps.
+
+    `check` sees every frame when it is decoded, before its pixels are made.
+    """
 
     _next: int
     _pictures: Iterator["av.VideoFrame"]
 
-    def __init__(self, path: Path, fps: float | None = None) -> None:
+    def __init__(self, path: Path, fps: float | None = None, check: Check | None = None) -> None:
         self.path = path
         self.notes: list[str] = []
         self.given_fps = fps
+        self.check = check
         self._reformatter = VideoReformatter()
         self._begin()
 
@@ -127,6 +134,8 @@ class VideoFrames:
         picture = next(self._pictures, None)
         if picture is not None:
             self._latest = self._seconds_of(picture)
+            if self.check is not None:
+                self.check(self._next, self._latest, picture.width, picture.height)
             self._next += 1
         return picture
 

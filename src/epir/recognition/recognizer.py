@@ -5,6 +5,7 @@ Axes: S map size, h pixels of the face
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -136,6 +137,14 @@ class Recognizer:
             sensitivity=sensitivity,
         )
 
+    def with_options(self, *, threshold: float | None = None, sensitivity: Sensitivity = "normal") -> "Recognizer":
+        """The same model with another threshold or sensitivity; the weights are shared."""
+        other = copy(self)
+        if threshold is not None:
+            other.settings = replace(self.settings, threshold=threshold)
+        other.spotting = replace(self.spotting, sensitivity=sensitivity)
+        return other
+
     @property
     def threshold(self) -> float:
         """The score below which an answer is `uncertain`."""
@@ -182,7 +191,8 @@ class Recognizer:
                 words = [] if rate is None and apex is not None else caution.about_rate(rate, self.settings)
                 looked.words = [*frames.notes, *words, *looked.words]
                 answers = self._answers([looked], name, rate)
-                answer = replace(answers[0], all=tuple(answers))
+                count = 2 if isinstance(frames, PairFrames) else None
+                answer = replace(answers[0], all=tuple(answers), frame_count=count)
                 return self._explained(answer) if explain else answer
             except NoFace as found:
                 return Answer(name, found.reason, fps=rate, warnings=(*frames.notes, *found.words))
@@ -207,6 +217,15 @@ class Recognizer:
                 answers.append(FailedAnswer(source_name(given), machine_fault(error).problem))
         return answers_table(answers, labels=self.labels)
 
+    def one_pass(self, fps: float, faces: Literal["largest", "all"] = "largest", apex: int | None = None) -> OnePass:
+        """Follows faces and spots movements, frame by frame."""
+        tracking = replace(self.tracking, faces=faces, patch=self.settings.patch)
+        return OnePass(tracking, self.spotting, fps, self.settings, apex)
+
+    def answer_seen(self, seen: Seen, name: str, fps: float) -> Answer:
+        """The answer for one movement that was spotted."""
+        return self._answers([self._look(seen)], name, fps)[0]
+
     # Movements that are spotted, in one forward pass.
 
     def _spotted(
@@ -220,8 +239,7 @@ class Recognizer:
     ) -> Answer:
         pace = self._pace(frames)
         steps = TimeSteps()  # also counts the frames
-        tracking = replace(self.tracking, faces=faces, patch=self.settings.patch)
-        run = OnePass(tracking, self.spotting, pace.fps, self.settings, apex)
+        run = self.one_pass(pace.fps, faces, apex)
         progress.start("spotting", frames.announced or 0)
         chosen = _advancing(_chosen(frames, apex, times, self.settings.near * LONGEST), steps, progress)
         looked: list[Looked] = []
@@ -256,7 +274,7 @@ class Recognizer:
     def _pace(self, frames: Frames) -> Pace:
         """The rate of the camera, from the beginning of a video; pictures of a folder are taken as they are."""
         if isinstance(frames, VideoFrames):
-            with VideoFrames(frames.path, frames.given_fps) as beginning:
+            with VideoFrames(frames.path, frames.given_fps, frames.check) as beginning:
                 return measure_pace(beginning, frames.given_fps)
         if isinstance(frames, ArrayFrames):
             return measure_pace(frames, frames.fps or ASSUMED_RATE)

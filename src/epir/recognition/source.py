@@ -14,6 +14,7 @@ from epir.core.errors import FrameError, ShapeError
 from epir.core.files import readable
 from epir.frames.picture import PICTURES, read_picture
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames, missing_frame, open_frames
+from epir.frames.video import VideoFrames
 
 
 class ArrayFrames:
@@ -67,8 +68,10 @@ class PairFrames(ArrayFrames):
 
 
 def open_source(given: Any, fps: float | None = None) -> Frames:
-    """The frames of a path, an array (T, H, W, 3) or (T, H, W), or a pair of pictures (paths or arrays)."""
+    """The frames of a path, an open video, an array (T, H, W, 3) or (T, H, W), or a pair of pictures."""
     frames: Frames
+    if isinstance(given, VideoFrames):
+        return given
     if isinstance(given, str | Path):
         return open_frames(given, fps)  # a video is counted while it is read
     if isinstance(given, np.ndarray) and given.dtype != object:
@@ -92,6 +95,8 @@ def open_source(given: Any, fps: float | None = None) -> Frames:
 
 def source_name(given: Any) -> str:
     """What the user will recognise the input by."""
+    if isinstance(given, VideoFrames):
+        return readable(given.path)
     if isinstance(given, str | Path):
         return readable(given)
     if isinstance(given, Sequence) and given and all(isinstance(each, str | Path) for each in given):
