@@ -48,6 +48,11 @@ COMMANDS = {  # verb: (its input, the name of its output, the words of its comma
             *("--detector", "none", "--fps", "30", "--model", home / "model"),
         ],
     ),
+    "align": (
+        "maps",
+        "out",
+        lambda home, out: ["align", home / "maps", "--out", out, "--weights", home / "model"],
+    ),
     "prepare": ("corpus", "out", lambda home, out: ["prepare", "synthetic", home / "corpus", "--out", out]),
     "join": ("maps", "out", lambda home, out: ["join", home / "maps", home / "maps", "--out", out]),
     "evaluate": (
