@@ -59,7 +59,7 @@ def test_a_picture_that_is_cut_short_is_refused(tmp_path, colours, ending, share
     content = encoded(colours, ending)
     path = tmp_path / f"img7{ending}"
     path.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(FrameError, match=rf"img7\{ending} is (cut short|not a picture).*\n  fix: cop"):
+    with pytest.raises(FrameError, match=rf"img7\{ending} is (cut short|damaged|not a picture).*\n  fix: cop"):
         read_picture(path)
 
 

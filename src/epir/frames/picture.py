@@ -1,4 +1,4 @@
-"""One picture file -> pixels; a file that is cut short is refused, not half shown."""
+"""One picture file -> pixels; a file that is cut short or damaged is refused, not half shown."""
 
 import io
 import struct
@@ -8,11 +8,14 @@ import cv2
 import numpy as np
 
 from epir.core.errors import FrameError, is_machine_fault, machine_fault
+from epir.frames.damage import damaged_jpeg, damaged_png
 
 BY_OPENCV = frozenset({".jpg", ".jpeg", ".png", ".bmp"})
 BY_PILLOW = frozenset({".webp", ".avif"})
 BY_FFMPEG = frozenset({".heic", ".heif"})  # of one tile: telephones write dozens, which FFmpeg gives one by one
 PICTURES = BY_OPENCV | BY_PILLOW | BY_FFMPEG
+ORIENTATION = 0x0112  # the EXIF tag that says how a camera was held; from 5 on the sides are swapped
+COPY_AGAIN = "copy it again; if it looks right nevertheless, save it again in a picture editor"
 
 
 def read_picture(path: str | Path) -> np.ndarray:
@@ -30,12 +33,28 @@ def read_picture(path: str | Path) -> np.ndarray:
         raise FrameError(f"{path} is empty", fix="copy the file again")
     if is_cut_short(content):
         raise FrameError(f"{path} is cut short: its end is missing", fix="copy the file again")
+    if is_damaged(content):
+        raise FrameError(f"{path} is damaged: part of it would be shown wrongly", fix=COPY_AGAIN)
     kind = path.suffix.lower()
     decode = _pillow if kind in BY_PILLOW else _ffmpeg if kind in BY_FFMPEG else _opencv
     pixels = decode(content)
     if pixels is None:
         raise FrameError(f"{path} is not a picture that can be read", fix="copy it again, or save it as png or jpg")
     return pixels
+
+
+def picture_size(path: Path) -> tuple[int, int]:
+    """Width and height of a picture as it is shown, from the beginning of its file."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as picture:
+            width, height = picture.size
+            turned = picture.getexif().get(ORIENTATION, 1) >= 5
+    except (OSError, ValueError, TypeError, SyntaxError, Image.DecompressionBombError):
+        height, width = read_picture(path).shape[:2]  # says what is wrong with it
+        return width, height
+    return (height, width) if turned else (width, height)
 
 
 def is_cut_short(content: bytes) -> bool:
@@ -51,6 +70,13 @@ def is_cut_short(content: bytes) -> bool:
     if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
         return len(content) < 8 + struct.unpack_from("<I", content, 4)[0]
     return False
+
+
+def is_damaged(content: bytes) -> bool:
+    """Whether the decoder of a jpg, or a checksum of a png, says that the content is not what was written."""
+    if content.startswith(b"\xff\xd8"):
+        return damaged_jpeg(content)
+    return content.startswith(b"\x89PNG") and damaged_png(content)
 
 
 def _opencv(content: bytes) -> np.ndarray | None:

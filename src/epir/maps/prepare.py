@@ -17,11 +17,15 @@ from epir.core.records import Clip
 from epir.datasets.base import Corpus
 from epir.faces.align import Crop
 from epir.faces.finder import find_crop
+from epir.faces.inspection import find_turn, refuse_two_people
 from epir.flow.apex import middle_apex, spot_apex
 from epir.flow.map import cut_face, face_map
 from epir.flow.recipe import FlowRecipe, flow_recipe
+from epir.frames.inspection import refuse_other_size, size_of
 from epir.frames.reader import Frames, open_frames
+from epir.frames.turned import turn_note, upright
 from epir.maps.contact_sheet import contact_sheets
+from epir.maps.inspection import inspect_span
 from epir.maps.mapset import MapSet, finish_maps, load_maps, new_maps
 from epir.maps.resume import FinishedClips, LeftOut, PreparedClip, existing_set, write_left_out
 from epir.maps.workers import check_workers, one_thread, run
@@ -208,15 +212,23 @@ def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28) -> PreparedClip
         raise FrameError(
             f"the annotation of {clip.key} leads to no frames", fix="run epir check to see what is missing"
         )
-    with open_frames(clip.frames) as frames:
-        onset, offset = span(clip, frames)
+    with open_frames(clip.frames) as opened:
+        onset, offset = span(clip, opened)
+        notes = inspect_span(opened, onset, offset)
+        turns = find_turn(opened.read(onset), recipe.face)
+        frames = upright(opened, turns)
         before = frames.read(onset)
         crop = find_crop(before, recipe.face)
         apex, source = apex_of(clip, frames, onset, offset, crop, recipe)
         after = frames.read(apex)
+        refuse_other_size(onset, size_of(before), apex, size_of(after))
+        refuse_two_people(onset, before, apex, after, crop, recipe.face)
         later = find_crop(after, recipe.face) if recipe.face.frames == "both" else crop
         fps = frames.fps if clip.fps is None else clip.fps
+        notes += [*frames.notes, *turn_note(turns)]
     found = {"frames": str(clip.frames.absolute()), "crop": crop.to_text(), "apex_source": source}
+    found |= {"turned": str(turns)} if turns else {}
+    found |= {"notes": "; ".join(notes)} if notes else {}
     done = replace(clip, onset=onset, apex=apex, offset=offset, fps=fps, extra={**clip.extra, **found})
     return PreparedClip(done, face_map(cut_face(before, crop, recipe), cut_face(after, later, recipe), recipe, size))
 
