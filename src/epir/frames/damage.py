@@ -16,6 +16,7 @@ import av
 import simplejpeg
 
 from epir.core.errors import FrameError
+from epir.core.reading import open_regular
 
 SCALE = 8  # the check decodes all codes, but computes one pixel in 64
 LIMITS = ("tj", "Unsupported JPEG process", "Unsupported color conversion")  # of the checking library, not damage
@@ -56,7 +57,7 @@ def damaged_png(content: bytes) -> bool:
 
 def refuse_false_index(path: Path) -> None:
     """Refuse an mp4 or mov that announces more frames than it has bytes: FFmpeg would make room for all of them."""
-    with path.open("rb") as file:
+    with open_regular(path, error=FrameError, fix="give a video file") as file:
         start = file.read(8)
         if start[4:8] not in (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip"):
             return

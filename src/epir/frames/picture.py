@@ -7,7 +7,8 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from epir.core.errors import FrameError, is_machine_fault, machine_fault
+from epir.core.errors import FrameError
+from epir.core.reading import check_regular, read_bytes
 from epir.frames.damage import damaged_jpeg, damaged_png
 
 BY_OPENCV = frozenset({".jpg", ".jpeg", ".png", ".bmp"})
@@ -22,13 +23,9 @@ def read_picture(path: str | Path) -> np.ndarray:
     """The picture as (H, W, 3) uint8 RGB, upright, whether it is stored in colour or in grey."""
     path = Path(path)
     try:
-        content = path.read_bytes()
+        content = read_bytes(path, error=FrameError, fix="check the file and its permissions")
     except FileNotFoundError:
         raise FrameError(f"there is no picture {path}", fix="check the path") from None
-    except OSError as error:
-        if is_machine_fault(error):
-            raise machine_fault(error, path) from None
-        raise FrameError(f"{path} cannot be read: {error.strerror}", fix="check the file and its permissions") from None
     if not content:
         raise FrameError(f"{path} is empty", fix="copy the file again")
     if is_cut_short(content):
@@ -48,6 +45,7 @@ def picture_size(path: Path) -> tuple[int, int]:
     from PIL import Image
 
     try:
+        check_regular(path, error=FrameError, fix="check the file and its permissions")
         with Image.open(path) as picture:
             width, height = picture.size
             turned = picture.getexif().get(ORIENTATION, 1) >= 5
