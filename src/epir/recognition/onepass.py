@@ -25,6 +25,7 @@ class Seen:
     onset: TrackedFace
     apex: TrackedFace
     offset: TrackedFace
+    faces: tuple[TrackedFace, ...] = ()  # from onset to offset
 
     @property
     def track(self) -> int:
@@ -59,7 +60,15 @@ class OnePass:
     def run(self, frames: Iterable[Frame]) -> Iterator[Seen]:
         """The movements, each a few seconds after it happened."""
         for frame in frames:
-            yield from self._take(self.tracker.push(frame))
+            yield from self.push(frame)
+        yield from self.close()
+
+    def push(self, frame: Frame) -> Iterator[Seen]:
+        """Take the next frame; gives the movements that have become certain."""
+        yield from self._take(self.tracker.push(frame))
+
+    def close(self) -> Iterator[Seen]:
+        """The movements of the last seconds, whose followers never came."""
         yield from self._take(self.tracker.close())
         for track, spotter in self._spotters.items():
             for movement in spotter.close():
@@ -110,4 +119,5 @@ class OnePass:
         whole = onset.segment == apex.segment == offset.segment
         if possible and whole and onset.number >= self._ends.get(track, onset.number):
             self._ends[track] = offset.number
-            yield Seen(movement, onset, apex, offset)
+            between = tuple(face for face in faces.values() if onset.number <= face.number <= offset.number)
+            yield Seen(movement, onset, apex, offset, between)
