@@ -137,11 +137,15 @@ def find_candidates(
     for apex in separate_peaks(scores.max(axis=0, initial=0.0), SPEAKS, max(1, round(apart * rate))):
         if not first <= apex < last:
             continue
-        which = int(scores[:, apex].argmax())
-        share = evidence[which].filters[evidence[which].pattern[apex]] * fits[which][0][apex]  # (C,) of the score
+        best_fit = int(scores[:, apex].argmax())
+        share = (
+            evidence[best_fit].filters[evidence[best_fit].pattern[apex]] * fits[best_fit][0][apex]
+        )  # (C,) of the score
         place = int((share[::2] + share[1::2]).argmax())
-        if clear[which, apex, place] >= STANDS_OUT:  # or else it is the tip of something that lasts
-            found.append(described.one(apex, durations[which], place, float(clear[which, apex, place]), whole=which))
+        if clear[best_fit, apex, place] >= STANDS_OUT:  # or else it is the tip of something that lasts
+            found.append(
+                described.one(apex, durations[best_fit], place, float(clear[best_fit, apex, place]), whole=best_fit)
+            )
     return sorted((each for each in found if each is not None), key=lambda each: each.apex)
 
 
@@ -181,11 +185,12 @@ class _Describer:
         if whole is None:
             edges = _between(feet, apex, duration * rate, len(flat))
         else:
-            evidence = self.evidence[whole]
-            edges = key_times(flat @ evidence.filters[evidence.pattern[apex]], apex, rate)
+            known = self.evidence[whole]
+            edges = key_times(flat @ known.filters[known.pattern[apex]], apex, rate)
         shown, rest, _ = _fit(flat, rate, apex, duration, far)
         head_shown, head_rest, _ = _fit(self.head.astype(np.float64), rate, apex, duration, near)
         rest = np.sqrt((rest.reshape(-1, 2) ** 2).mean(axis=1))
+        evidence, share, unusual = self._unusual(apex)
         covered = float(self.mismatch[edges[0] : edges[2] + 1].max() + 0.5)
         return Candidate(
             *edges,
@@ -201,23 +206,22 @@ class _Describer:
             step=_step(flat[near, channels], rate, near, apex, duration),
             foot=(feet[2] - feet[0]) / rate,
             left=_left(flat[:, channels] @ direction, edges, max(1, round(AFTERWARDS * rate))),
-            **self._unusual(apex),
+            evidence=evidence,
+            share=share,
+            unusual=unusual,
         )
 
-    def _unusual(self, apex: int) -> dict[str, float]:
+    def _unusual(self, apex: int) -> tuple[float, float, float]:
+        """`Candidate.evidence`, `.share` and `.unusual`."""
         if not self.evidence:
-            return {}
+            return 0.0, 0.0, 0.0
         which = int(self.scores[:, apex].argmax())
         score = float(self.scores[which, apex])
         best = self.scores.max(axis=0)
         away = np.abs(np.arange(len(best)) - apex) / self.rate
         around = best[(away > 0.3) & (away < USUAL)]
         usual = float(np.quantile(around, 0.9)) if len(around) else 1.0
-        return {
-            "evidence": score,
-            "share": float(self.evidence[which].share[apex]),
-            "unusual": score / max(usual, 0.5),
-        }
+        return score, float(self.evidence[which].share[apex]), score / max(usual, 0.5)
 
 
 def _window(count: int, rate: float, apex: int, duration: float, around: float) -> slice:
