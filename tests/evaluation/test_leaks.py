@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from epir.core.engines import Engine
 from epir.core.errors import EpirWarning, LeakError
-from epir.evaluation.engines import Engine
 from epir.evaluation.run import evaluate
 from epir.evaluation.table import score_table
 from epir.maps.copies import map_hashes

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from epir.core.engines import Engine
 from epir.core.errors import CheckpointError, ConfigError
-from epir.evaluation.engines import Engine
 from epir.evaluation.run import evaluate
 from epir.maps.mapset import save_maps
 from epir.models.registry import create_model

@@ -282,3 +282,17 @@ def test_views_that_do_not_fit_the_maps_are_refused(of_views, name, old, new, wo
 def test_sets_of_other_views_are_not_mixed(folder, of_views):
     with pytest.raises(MapSetError, match=r"maps has apex, .*views has rise1, return1\n  fix: .*--views; epir join"):
         refuse_mixed_sizes([load_maps(folder), load_maps(of_views)])
+
+
+def test_a_torch_dataset_pairs_every_map_with_its_class(four):
+    from torch.utils.data import DataLoader
+
+    dataset = four.to_torch()
+    classes = sorted({clip.emotion for clip in four.clips})
+    assert len(dataset) == len(four)
+    for (own, clip), (seen, label) in zip(four, dataset, strict=True):
+        assert np.array_equal(own, seen) and classes[label] == clip.emotion
+    maps, labels = next(iter(DataLoader(dataset, batch_size=3)))
+    assert len(maps) == len(labels) == 3
+    with pytest.raises(MapSetError, match=r"which is none of the classes joy\n  fix: name all emotions"):
+        four.to_torch(["joy"])

@@ -217,7 +217,7 @@ def test_impossible_requests_are_refused_before_any_work(tmp_path, face_clips):
     clips = face_clips(1, 1)
     for words, arguments in (
         (r"a map cannot be 2 px wide\n  fix: give --size", {"size": 2}),
-        (r"--workers must be at least 1, not 0\n  fix: give --workers", {"workers": 0}),
+        (r"--workers must be at least 1, not 0\n  fix: leave it out", {"workers": 0}),
     ):
         with pytest.raises(ConfigError, match=words):
             prepare(clips, None, tmp_path / "maps", **arguments)

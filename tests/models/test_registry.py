@@ -19,7 +19,7 @@ BASELINES = (
 
 
 def test_epir_and_its_rungs_come_first_then_the_baselines():
-    assert list_models() == (*PRESETS, "epir-seq", "paper", *BASELINES)
+    assert list_models() == (*PRESETS, "epir-small", "epir-seq", "paper", *BASELINES)
     assert "epir" in list_models()
 
 

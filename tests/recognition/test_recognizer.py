@@ -226,6 +226,20 @@ def test_the_recipe_comes_from_the_notes(trained):
         read_recipe({"recipe": {"flow": {"method": "guess"}}})
 
 
+def test_a_recognizer_says_what_it_is(recognizer):
+    words = repr(recognizer)
+    assert words.startswith("Recognizer(epir, 28 px, torch on cpu; negative, positive, surprise; detector ")
+    assert f"threshold {recognizer.threshold:g}" in words
+
+
+def test_a_device_can_be_chosen(trained, tmp_path):
+    assert "torch on cpu" in repr(Recognizer.from_pretrained(trained.folder, device="cpu"))
+    with pytest.raises(ConfigError, match="there is no device 'gpu9' here\n  fix: use device='cpu', or 'auto'"):
+        Recognizer.from_pretrained(trained.folder, device="gpu9")
+    with pytest.raises(ConfigError, match="ONNX Runtime runs on the CPU here"):
+        Recognizer.from_pretrained(trained.folder, backend="onnx", device="cuda")
+
+
 def test_a_model_of_several_maps_gets_them_from_the_frames(tmp_path, folder, smile):
     """Given and spotted key frames, and two pictures, whose one map stands for all."""
     from epir.core.records import Clip

@@ -33,6 +33,7 @@ SMALL = {
     "keep_results": 4,
     "live_frames": 60,
     "live_side": 400,
+    "live_idle_s": 3600.0,
 }
 
 

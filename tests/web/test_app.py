@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from epir.core.errors import EpirError, MissingExtra
-from epir.web.app import address_of, listen
+from epir.web.app import address_of, addresses_of, listen
 
 COMMAND = [sys.executable, "-m", "epir.cli.main", "serve", "--port", "0"]
 
@@ -84,3 +84,12 @@ def test_without_the_extra_it_says_how_to_install_it(monkeypatch):
 def test_the_address_can_be_opened(host, start):
     with listen(host, 0) as listening:
         assert address_of(listening).startswith(start)
+
+
+def test_a_server_for_every_network_names_its_addresses(monkeypatch):
+    monkeypatch.setattr("epir.web.app.network_addresses", lambda: ["192.0.2.7"])
+    with listen("0.0.0.0", 0) as listening:
+        port = listening.getsockname()[1]
+        assert addresses_of(listening) == [f"http://127.0.0.1:{port}/", f"http://192.0.2.7:{port}/"]
+    with listen("127.0.0.1", 0) as listening:
+        assert addresses_of(listening) == [address_of(listening)]

@@ -19,7 +19,10 @@ from epir.web.inference import (
 )
 from epir.web.problems import RequestError
 
-CONFIG = {"max_frames": 40, "max_seconds": 2.0, "max_pixels": 128 * 96, "movements": 3}
+CONFIG = {
+    **{"max_frames": 40, "max_seconds": 2.0, "max_pixels": 128 * 96, "max_megapixels": 1.0},
+    **{"movements": 3, "rejected": 3, "timeout_s": 60.0},
+}
 
 
 @pytest.fixture(scope="module")
@@ -28,15 +31,16 @@ def answer(model, clip):
 
 
 def test_a_result_is_json_and_lists_all_its_pictures(answer):
-    result, pictures = answer_output(answer, 100, "/at/", movements=12)
+    result, pictures = answer_output(answer, "/at/", movements=12)
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     listed = [*result["pictures"].values(), *(each for m in result["movements"] for each in m["pictures"].values())]
+    listed.append(result["table"])
     assert sorted(listed) == sorted(f"/at/{name}" for name in pictures)
 
 
 def test_only_the_strongest_movements_get_pictures(answer):
-    result, pictures = answer_output(answer, 100, "/at/", movements=0)
-    assert set(pictures) == {"why.png", "timeline.png"}
+    result, pictures = answer_output(answer, "/at/", movements=0)
+    assert set(pictures) == {"why.png", "timeline.png", "events.csv"}
     assert all(each["pictures"] == {} for each in result["movements"])
     assert _strongest(answer, 1) == {0}
 
@@ -45,7 +49,7 @@ def test_a_model_without_tokens_has_no_pictures_of_them(answer):
     from dataclasses import replace
 
     plain = replace(answer, tokens=None, all=tuple(replace(each, tokens=None) for each in answer.all))
-    result, _ = answer_output(plain, 100, "/at/", movements=1)
+    result, _ = answer_output(plain, "/at/", movements=1)
     assert set(result["movements"][0]["pictures"]) == {"onset", "apex", "flow", "why"}
 
 
@@ -73,10 +77,11 @@ def film(path, frames=10, size=(96, 128)):
 @pytest.mark.parametrize(
     ("frames", "fps", "size", "message"),
     [
-        (41, None, (96, 128), r"the video has 41 frames; the limit is 40\n  fix: cut it around"),
-        (30, None, (96, 128), r"the video lasts 3 seconds; the limit is 2\n  fix: cut it around"),
-        (30, 5.0, (96, 128), r"the video lasts 6 seconds; the limit is 2"),
-        (10, None, (128, 128), r"the frames have 128 x 128 px\n  fix: scale the video down"),
+        (41, 200.0, (96, 64), r"the video has more than 40 frames\n  fix: cut it around"),
+        (30, None, (96, 64), r"the video lasts more than 2 seconds\n  fix: cut it around"),
+        (30, 5.0, (96, 64), r"the video lasts more than 2 seconds"),
+        (10, None, (128, 128), r"the frames have 128 x 128 px\n  fix: scale it down"),
+        (20, None, (300, 200), r"the frames have 200 x 300 px\n  fix: scale it down"),
     ],
 )
 def test_a_video_that_is_too_long_or_too_large_is_refused(tmp_path, frames, fps, size, message):

@@ -1,6 +1,7 @@
 """The queue is bounded and fair; results expire."""
 
 import threading
+from contextlib import ExitStack
 
 import pytest
 
@@ -15,7 +16,6 @@ def job(**options):
 def queued(queue, count):
     jobs = []
     for _ in range(count):
-        queue.reserve()
         jobs.append(queue.submit(job()))
     return jobs
 
@@ -27,41 +27,84 @@ def test_first_come_first_served_with_places():
     assert queue.take() is jobs[0]
     assert [queue.place(each) for each in jobs] == [0, 1, 2]
     assert jobs[0].state == "running"
-    assert queue.counts() == {"running": 1, "waiting": 2, "capacity": 3}
+    assert queue.counts() == {"running": 1, "waiting": 2, "receiving": 0, "capacity": 3}
 
 
 def test_a_full_queue_refuses_with_retry_after():
     queue = JobQueue(places=1, workers=1)
     jobs = queued(queue, 2)  # one will run, one waits
     with pytest.raises(RequestError, match=r"the server is busy: .*\n  fix: try again in") as refused:
-        queue.reserve()
+        queue.submit(job())
     assert refused.value.status == 503
     assert 1 <= int(refused.value.headers["Retry-After"]) <= 120
+    with pytest.raises(RequestError, match="busy"), queue.receiving():
+        pass  # refused before its body is read
     queue.take()
     jobs[0].finish({}, {})
     queue.ended(jobs[0], 1.0)
-    queue.reserve()
+    queue.submit(job())
 
 
-def test_a_place_is_held_while_the_body_is_read():
-    queue = JobQueue(places=0, workers=1)
-    queue.reserve()
-    with pytest.raises(RequestError, match="busy"):
-        queue.reserve()
-    queue.release()
-    queue.reserve()
+def test_uploads_that_arrive_take_no_place():
+    queue = JobQueue(places=0, workers=1, receiving=9)
+    with ExitStack() as slow:
+        for _ in range(9):
+            slow.enter_context(queue.receiving())
+        assert queue.counts() == {"running": 0, "waiting": 0, "receiving": 9, "capacity": 0}
+        queue.submit(job())  # somebody who is done with sending is served
+        with pytest.raises(RequestError, match="the server is busy: its queue is full"), queue.receiving():
+            pass
+    assert queue.counts()["receiving"] == 0
 
 
-def test_live_is_served_at_once_or_not_at_all():
-    queue = JobQueue(places=8, workers=1)
-    queue.reserve_now()
-    queue.release()
-    (one,) = queued(queue, 1)
-    with pytest.raises(RequestError, match=r"busy.*\n  fix: try again in 1 second$"):
-        queue.reserve_now()
-    queue.take()
-    one.finish({}, {})
-    queue.reserve_now()  # at once: the client may have its answer before the worker takes notice
+def test_only_so_many_uploads_arrive_at_once():
+    queue = JobQueue(places=8, workers=1, receiving=2)
+    with ExitStack() as slow:
+        slow.enter_context(queue.receiving())
+        slow.enter_context(queue.receiving())
+        with pytest.raises(RequestError, match="too many uploads arrive at once") as refused:
+            slow.enter_context(queue.receiving())
+    assert refused.value.status == 503
+
+
+def test_an_address_has_its_share_and_others_theirs():
+    queue = JobQueue(places=8, workers=1, per_address=2)
+    queue.submit(job(address="10.0.0.1"))
+    with queue.receiving("10.0.0.1"):
+        queue.submit(job(address="10.0.0.1"))  # the upload that has just arrived is not counted twice
+    with pytest.raises(
+        RequestError, match=r"your address has as many uploads under way as it may: 2\n  fix: try again in"
+    ) as refused:
+        queue.submit(job(address="10.0.0.1"))
+    assert refused.value.status == 429
+    assert int(refused.value.headers["Retry-After"]) >= 1
+    queue.submit(job(address="10.0.0.2"))
+    for _ in range(4):
+        queue.submit(job())  # this machine itself
+
+
+def test_a_worker_without_a_process_leaves_jobs_to_one_that_has_one():
+    queue, order = JobQueue(places=8, workers=2), []
+
+    def take(name, ready):
+        order.append((name, queue.take(ready=ready)))
+
+    cold = threading.Thread(target=take, args=("cold", False))
+    warm = threading.Thread(target=take, args=("warm", True))
+    cold.start()
+    warm.start()
+    while queue.ready < 1:
+        pass
+    first = queue.submit(job())
+    warm.join()
+    assert order == [("warm", first)]
+    second = queue.submit(job())
+    cold.join()
+    assert order[1] == ("cold", second)
+
+
+def test_waiting_for_a_job_can_end_without_one():
+    assert JobQueue(places=8, workers=1).take(0.01) is None
 
 
 def test_background_jobs_run_last_and_take_no_place():
@@ -77,7 +120,6 @@ def test_a_job_that_waits_can_be_cancelled_and_removes_its_files(tmp_path):
     queue = JobQueue(places=2, workers=1)
     folder = tmp_path / "upload"
     folder.mkdir()
-    queue.reserve()
     waiting = queue.submit(job(folder=folder))
     queue.cancel(waiting)
     assert waiting.state == "failed"
@@ -102,7 +144,7 @@ def test_closing_wakes_the_workers():
     thread.join()
     assert taken == [None]
     with pytest.raises(RequestError, match="the server is shutting down"):
-        queue.reserve()
+        queue.submit(job())
 
 
 def test_closing_fails_the_waiting_jobs():
@@ -122,7 +164,7 @@ def test_retry_after_follows_the_duration_of_jobs():
             queue.ended(one, seconds)
         queued(queue, 5)
         with pytest.raises(RequestError) as refused:
-            queue.reserve()
+            queue.submit(job())
         return int(refused.value.headers["Retry-After"])
 
     assert retry(0.2) < retry(3) < retry(20)
@@ -193,11 +235,11 @@ def test_an_unknown_result_is_refused():
 
 def test_the_status_of_a_job():
     results, queue = ResultStore(max_results=3, max_bytes=1000, seconds=60), JobQueue(3, 1)
-    queue.reserve()
-    job = queue.submit(Job({}, 1.0, id="abc"))
+    job = queue.submit(Job({"name": "me.mp4"}, 1.0, id="abc"))
     results.add(job)
     assert results.status(job, queue) == {
         "id": "abc",
+        "name": "me.mp4",
         "state": "queued",
         "place": 1,
         "stage": "",

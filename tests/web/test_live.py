@@ -1,101 +1,152 @@
-"""The last seconds of a camera, sent as pictures."""
+"""A camera session: bounded, never silent about what it drops, and gone when it is over."""
 
-import os
-import signal
+import asyncio
+import json
 import threading
+from itertools import pairwise
 
 import pytest
 
-from epir.frames.reader import open_frames
-from epir.recognition.recognizer import Recognizer
-from epir.reports.pictures import jpeg
+from epir.web.jobs import Job
+from epir.web.live import MOST_FRAMES, LiveSession, LiveSessions
+from epir.web.problems import CRASHED, RequestError
+from epir.web.settings import ServeSettings
+
+SETTINGS = ServeSettings(live_idle_s=0.05, live_backlog_s=3.0)
 
 
-@pytest.fixture(scope="module")
-def frames(clip):
-    """Every second frame around the smile, as a camera of 50 frames per second gives them."""
-    with open_frames(clip) as film:
-        return [jpeg(frame.pixels, quality=92) for frame in film.between(24, 103) if frame.number % 2 == 0]
+def session(settings=SETTINGS):
+    return LiveSession(Job({}, 1.0), settings)
 
 
-def window(frames, step=20.0):
-    files = [("frames", (f"{number}.jpg", frame)) for number, frame in enumerate(frames)]
-    return {"files": files, "data": {"times": ",".join(f"{step * number:g}" for number in range(len(frames)))}}
+def camera(live, seconds, fps=30, start=0.0, at_once=6):
+    """Push so many seconds of frames."""
+    times = [start + number / fps for number in range(round(seconds * fps))]
+    for place in range(0, len(times), at_once):
+        part = times[place : place + at_once]
+        counts = live.push(part, [b"jpeg"] * len(part))
+    return counts
 
 
-def test_a_window_gets_the_recognizers_answer_and_leaves_nothing(api, frames, model, tmp_path, uploads):
-    body = api.post("/api/live", **window(frames)).json()
-    from epir.frames.picture import read_picture
-
-    pictures = []
-    for number, frame in enumerate(frames):
-        (tmp_path / f"{number}.jpg").write_bytes(frame)
-        pictures.append(read_picture(tmp_path / f"{number}.jpg"))
-    own = Recognizer.from_pretrained(model).predict(pictures, fps=50.0)
-    assert (body["label"], body["scores"], body["onset"]) == (own.label, dict(own.scores), own.onset)
-    assert len(body["movements"]) == len(own.all) >= 1
-    assert set(body) == {
-        *("label", "text", "confidence", "scores", "units", "onset", "apex", "offset", "warnings"),
-        *("movements", "curve", "frames", "fps", "elapsed_ms"),
-    }
-    assert (body["frames"], body["fps"]) == (len(frames), 50)
-    assert len(body["curve"]["time"]) == len(frames)
-    assert uploads() == []
+def taken(live):
+    """The times of all frames that the process gets until none wait."""
+    found = []
+    while live._waiting:
+        message, blobs = live.exchange({})
+        assert [str(number) for number, _ in message["frames"]] == list(blobs)
+        found += [seconds for _, seconds in message["frames"]]
+    return found
 
 
-def test_a_slow_camera_is_warned_about(api, frames):
-    body = api.post("/api/live", **window(frames[:20], step=40)).json()
-    assert body["fps"] == 25
-    assert body["warnings"][0].startswith("the frame rate is low")
+def read(live, after=0):
+    """The messages of a session that has ended, as a client gets them."""
+
+    async def collect():
+        return [text async for text in live.messages(after)]
+
+    return asyncio.run(collect())
 
 
-@pytest.mark.parametrize(
-    ("change", "status", "problem", "fix"),
-    [
-        ({"data": {"times": "1,2"}}, 422, "the times do not match the frames", "one rising number of milliseconds"),
-        ({"data": {"times": "3,2,1,0"}}, 422, "the times do not match the frames", "rising"),
-        ({"data": {"times": "0,1,2,inf"}}, 422, "the times do not match the frames", "rising"),
-        ({"data": {}}, 422, "the times do not match the frames", "times=0,33,67"),
-        ({"data": {"times": "0,1,2,1e9"}}, 422, "the frame rate cannot be 3e-06 per second", "milliseconds"),
-        ({"files": []}, 415, "the request is not multipart/form-data", "as a form"),
-    ],
-)
-def test_what_is_wrong_with_a_window(api, frames, change, status, problem, fix):
-    reply = api.post("/api/live", **(window(frames[:4]) | change))
-    assert (reply.status_code, reply.json()["problem"]) == (status, problem)
-    assert fix in reply.json()["fix"]
+def test_frames_come_out_as_they_went_in():
+    live = session()
+    assert camera(live, 0.9) == {"received": 27, "dropped": 0, "waiting_s": pytest.approx(26 / 30, abs=1e-3)}
+    assert taken(live) == [number / 30 for number in range(27)]
 
 
-def test_windows_that_are_too_small_or_too_large(api, frames, clip):
-    import numpy as np
-
-    large = [jpeg(np.zeros((80, 480, 3), np.uint8))] * 4
-    mixed = [*frames[:3], jpeg(np.zeros((80, 80, 3), np.uint8))]
-    cases = [
-        (window(frames[:2]), 422, "there are only 2 frames"),
-        (window(frames[:1] * 61), 413, "there are more than 60 files"),
-        (window(large), 413, "a live frame has 480 x 80 px"),
-        (window(mixed), 422, "the frames differ in size"),
-        (window([clip.read_bytes()] * 4), 422, "live frames must be pictures"),
-        (window([frames[0][:2000]] * 4), 422, "frame 0 is cut short: its end is missing"),
-    ]
-    for sent, status, problem in cases:
-        reply = api.post("/api/live", **sent)
-        assert (reply.status_code, reply.json()["problem"]) == (status, problem)
+def test_a_slow_process_gets_fewer_frames_and_no_gaps_at_first():
+    live = session()
+    counts = camera(live, 3.0)
+    times = taken(live)
+    assert counts["dropped"] == 90 - len(times) > 0
+    steps = [b - a for a, b in pairwise(times)]
+    assert max(steps) <= 0.12
+    assert steps[0] == pytest.approx(1 / 30)
+    assert steps[-1] > 1.5 / 30
 
 
-def test_a_busy_server_says_so_at_once(service, api, frames, wait_until):
-    api.post("/api/live", **window(frames[:4]))  # so that the worker process is there
-    pid = service.workers[0].pid
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        first = threading.Thread(target=lambda: api.post("/api/live", **window(frames[:4])))
-        first.start()
-        wait_until(lambda: service.queue.counts()["running"])
-        reply = api.post("/api/live", **window(frames[:4]))
-    finally:
-        os.kill(pid, signal.SIGCONT)
-    first.join()
-    assert reply.status_code == 503
-    assert reply.headers["retry-after"] == "1"
-    assert reply.json()["fix"] == "try again in 1 second"
+def test_what_waits_is_bounded_whatever_comes():
+    live = session()
+    counts = camera(live, 60.0)
+    assert counts["received"] == 1800
+    assert counts["waiting_s"] <= 3.0
+    assert counts["dropped"] == 1800 - len(taken(live))
+    burst = session()
+    burst.push([number * 1e-6 for number in range(5000)], [b"x"] * 5000)
+    assert len(burst._waiting) <= MOST_FRAMES
+    assert burst.dropped == 5000 - len(burst._waiting)
+
+
+def test_a_slow_camera_is_never_thinned_out():
+    live = session()
+    camera(live, 2.9, fps=10, at_once=1)
+    assert len(taken(live)) == 29
+
+
+def test_old_frames_are_refused():
+    live = session()
+    live.push([1.0, 2.0], [b"a", b"b"])
+    with pytest.raises(RequestError, match=r"older than the ones before\n  fix: send frames once, in order"):
+        live.push([2.0], [b"c"])
+
+
+def test_reports_become_events_and_a_client_that_comes_back_misses_none():
+    live = session()
+    live.push([0.0], [b"a"])
+    live.exchange({"movements": [{"label": "positive"}], "motion": {"time": [1]}, "status": {"coverage": 0.5}})
+    live.job.finish({"movements": [{"label": "surprise"}]}, {})
+    events = [text.split("\n")[1] for text in read(live)]
+    assert events == ["event: movement", "event: motion", "event: status", "event: movement", "event: end"]
+    assert [text.split("\n")[0] for text in read(live, after=3)] == ["id: 4", "id: 5"]
+    status = json.loads(read(live)[2].split("data: ")[1])
+    assert status == {"coverage": 0.5, "received": 1, "dropped": 0, "waiting_s": 0.0}
+
+
+def test_a_session_without_frames_ends():
+    live = session()
+    assert live.exchange({})[0]["type"] == "end"
+    live.job.finish({}, {})
+    assert '"reason": "no frames came"' in read(live)[-1]
+    with pytest.raises(RequestError, match="there is no such camera session"):
+        live.push([0.0], [b"a"])
+
+
+def test_a_session_ends_after_its_time_with_what_waits():
+    live = session(ServeSettings(live_s=1e-6, live_idle_s=5.0))
+    live.push([0.0, 0.1], [b"a", b"b"])
+    live.exchange({})
+    message, _ = live.exchange({})
+    assert (message["type"], message["span"]) == ("end", [0.0, 0.1])
+
+
+def test_stopping_wakes_the_worker_that_waits_for_frames():
+    live, got = session(ServeSettings(live_idle_s=1000.0)), []
+    thread = threading.Thread(target=lambda: got.append(live.exchange({})[0]["type"]))
+    thread.start()
+    live.end()
+    thread.join()
+    assert got == ["end"]
+
+
+def test_a_process_that_dies_is_told_to_the_client():
+    live = session()
+    live.job.fail(CRASHED)
+    assert live.ready.done()
+    end = json.loads(read(live)[-1].split("data: ")[1])
+    assert end["problem"]["problem"] == "the worker process died while it analysed this input"
+
+
+def test_sessions_are_limited_in_all_and_for_each_address():
+    sessions = LiveSessions(ServeSettings(live_sessions=2))
+    first = sessions.open({}, "10.0.0.1")
+    with pytest.raises(RequestError, match="your address has as many cameras under way as it may: 1") as share:
+        sessions.open({}, "10.0.0.1")
+    sessions.open({}, None)
+    with pytest.raises(RequestError, match=r"all places for cameras are taken\n  fix: try again in") as full:
+        sessions.open({}, "10.0.0.2")
+    assert (share.value.status, full.value.status) == (429, 503)
+    assert sessions.counts() == {"running": 2, "capacity": 2}
+    assert sessions.get(first.id) is first
+    sessions.close()
+    assert first.ended is not None
+    with pytest.raises(RequestError, match="no such camera session"):
+        sessions.get("x")

@@ -48,7 +48,7 @@ def test_nothing_is_loaded_from_elsewhere(path):
 
 
 def test_every_id_that_a_script_uses_is_in_the_page():
-    page = (PAGE / "index.html").read_text(encoding="utf-8")
+    page = "".join(path.read_text(encoding="utf-8") for path in PAGES)
     wanted = {name for path in SCRIPTS for name in re.findall(r'byId\("([\w-]+)"\)', path.read_text(encoding="utf-8"))}
     assert len(wanted) > 20
     assert sorted(name for name in wanted if f'id="{name}"' not in page) == []

@@ -1,8 +1,13 @@
-"""Host and Origin checks, and the security headers."""
+"""Host, Origin and token checks, shares of addresses, and the security headers."""
 
+import asyncio
+
+import httpx
 import pytest
+from starlette.requests import HTTPConnection
+from starlette.responses import JSONResponse
 
-from epir.web.security import HEADERS, is_known_host, is_same_site
+from epir.web.security import HEADERS, Guard, is_known_host, is_same_site, limited_address
 
 NAMES = frozenset({"localhost", "faces.example.org"})
 
@@ -76,3 +81,66 @@ def test_a_cross_site_request_is_refused(client):
             "fix": "send it from the page of this server",
         }
     assert client.get("/api/health", headers={"Origin": "https://evil.example"}).status_code == 200
+
+
+def connection(client, **headers):
+    raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return HTTPConnection({"type": "http", "client": (client, 1), "headers": raw})
+
+
+@pytest.mark.parametrize(
+    ("client", "forwarded", "address"),
+    [
+        ("127.0.0.1", None, None),  # this machine itself
+        ("127.0.0.1", "198.51.100.7", "198.51.100.7"),  # through a proxy on it
+        ("127.0.0.1", "10.9.9.9, 198.51.100.7", "198.51.100.7"),  # what the proxy itself saw stands last
+        ("198.51.100.7", "10.9.9.9", "198.51.100.7"),  # a header that anybody may invent
+        ("::1", "127.0.0.1", None),
+    ],
+)
+def test_whose_share_is_limited(client, forwarded, address):
+    headers = {} if forwarded is None else {"x_forwarded_for": forwarded}
+    assert limited_address(connection(client, **headers)) == address
+
+
+@pytest.fixture
+def guarded():
+    """A client of an application that asks for a token."""
+
+    async def app(scope, receive, send):
+        await JSONResponse({"path": scope["path"]})(scope, receive, send)
+
+    transport = httpx.ASGITransport(Guard(app, (), token="open-sesame"))
+    return lambda *request, **options: asyncio.run(_ask(transport, *request, **options))
+
+
+async def _ask(transport, method, path, **options):
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        return await client.request(method, path, **options)
+
+
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer wrong"}, {"Cookie": "epir_token=wrong"}])
+def test_without_the_token_nothing_is_served(guarded, headers):
+    reply = guarded("GET", "/api/health", headers=headers)
+    assert reply.status_code == 401
+    assert reply.json() == {"problem": "the token is missing or wrong", "fix": "send it as Authorization: Bearer TOKEN"}
+    assert reply.headers["www-authenticate"] == "Bearer"
+    assert guarded("GET", "/openapi.json", headers=headers).status_code == 401
+    page = guarded("GET", "/", headers=headers)
+    assert page.status_code == 401
+    assert "This server needs a token" in page.text
+
+
+@pytest.mark.parametrize("headers", [{"Authorization": "Bearer open-sesame"}, {"Cookie": "epir_token=open-sesame"}])
+def test_with_the_token_everything_is(guarded, headers):
+    assert guarded("GET", "/api/health", headers=headers).json() == {"path": "/api/health"}
+
+
+def test_the_page_takes_the_token_from_its_address_once(guarded):
+    reply = guarded("GET", "/r/abc?token=open-sesame")
+    assert (reply.status_code, reply.headers["location"]) == (303, "/r/abc")
+    cookie = reply.headers["set-cookie"]
+    assert "epir_token=open-sesame" in cookie and "HttpOnly" in cookie and "SameSite=lax" in cookie
+    assert guarded("GET", "/?token=wrong").status_code == 401
+    assert guarded("GET", "/api/health?token=open-sesame").status_code == 401  # addresses end up in logs
+    assert guarded("GET", "/static/style.css").status_code == 200

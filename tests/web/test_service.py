@@ -3,6 +3,7 @@
 import http.client
 import os
 import signal
+import socket
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -32,10 +33,11 @@ def held(service, idle):
 
 @pytest.fixture
 def endless(service, tmp_path, wait_until):
-    """A running job that never ends: its frame is a named pipe that nobody writes to."""
-    os.mkfifo(tmp_path / "frame.jpg")
-    service.queue.reserve()
-    job = service.submit({"type": "live", "files": [str(tmp_path / "frame.jpg")], "fps": 50.0}, service.private.new())
+    """A running job that never ends: its pictures are named pipes that nobody writes to."""
+    paths = [str(tmp_path / name) for name in ("onset.jpg", "apex.jpg")]
+    for path in paths:
+        os.mkfifo(path)
+    job = service.submit({"type": "predict", "files": paths, "name": "pipes"}, service.private.new())
     wait_until(lambda: job.stage)
     return job
 
@@ -67,7 +69,7 @@ def test_a_full_queue_answers_503_with_retry_after(api, held, pictures, uploads,
     status_when(first, "running")
     status = api.get(f"/api/results/{second}").json()
     assert (status["state"], status["place"]) == ("queued", 1)
-    assert api.get("/api/health").json()["queue"] == {"running": 1, "waiting": 1, "capacity": 1}
+    assert api.get("/api/health").json()["queue"] == {"running": 1, "waiting": 1, "receiving": 0, "capacity": 1}
     reply = send(api, pictures)
     assert reply.status_code == 503
     assert int(reply.headers["retry-after"]) >= 1
@@ -77,6 +79,47 @@ def test_a_full_queue_answers_503_with_retry_after(api, held, pictures, uploads,
     assert status_when(first, "done", "failed")["state"] == "done"
     assert status_when(second, "done", "failed")["state"] == "done"
     assert uploads() == []
+
+
+def test_slow_clients_lock_nobody_out(service, small, api, wait_until):
+    """Nine clients that begin an upload and never end it; the queue has one place."""
+    netloc = urlsplit(small[1])
+    head = b"POST /api/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+    slow = []
+    try:
+        for _ in range(9):
+            slow.append(socket.create_connection((netloc.hostname, netloc.port)))
+            slow[-1].sendall(head + b"Content-Length: 1000\r\n\r\n--x\r\n")
+        wait_until(lambda: api.get("/api/health").json()["queue"]["receiving"] == 9)
+        assert api.get("/api/health").json()["queue"]["waiting"] == 0
+        assert api.post("/api/predict", files=DAMAGED).status_code == 422
+    finally:
+        for each in slow:
+            each.close()
+    wait_until(lambda: api.get("/api/health").json()["queue"]["receiving"] == 0)
+
+
+def test_a_body_that_stalls_gets_408(service, small, monkeypatch):
+    monkeypatch.setattr(service, "settings", replace(service.settings, stall_s=0.2))
+    netloc = urlsplit(small[1])
+    head = b"POST /api/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+    with socket.create_connection((netloc.hostname, netloc.port)) as slow:
+        slow.sendall(head + b"Content-Length: 1000\r\n\r\n--x\r\n")
+        reply = slow.makefile("rb").read()
+    assert reply.startswith(b"HTTP/1.1 408 ")
+    assert b"no byte came for 0.2 seconds" in reply
+
+
+def test_an_address_behind_a_proxy_has_its_share(service, api, held, pictures, monkeypatch):
+    monkeypatch.setattr(service.queue, "per_address", 1)
+    forwarded = {"X-Forwarded-For": "203.0.113.9"}
+    first = api.post("/api/predict?wait=false", files=pair(pictures), headers=forwarded)
+    second = api.post("/api/predict?wait=false", files=pair(pictures), headers=forwarded)
+    other = api.post("/api/predict?wait=false", files=pair(pictures), headers={"X-Forwarded-For": "203.0.113.8"})
+    assert [each.status_code for each in (first, second, other)] == [202, 429, 202]
+    assert second.json()["problem"] == "your address has as many uploads under way as it may: 1"
+    for each in (first, other):
+        assert api.delete(each.json()["url"]).status_code == 204
 
 
 def test_a_job_that_takes_too_long_is_stopped_and_the_next_is_served(
@@ -99,8 +142,8 @@ def test_a_job_that_takes_too_long_is_stopped_and_the_next_is_served(
 def test_a_process_that_crashes_fails_its_job_and_is_replaced(service, api, endless, uploads, status_when):
     os.kill(service.workers[0].pid, signal.SIGKILL)
     assert status_when(endless.id, "done", "failed")["error"] == {
-        "problem": "the decoder crashed on this input: the file is damaged or too large",
-        "fix": "convert it to mp4 (H.264) with a video editor, and try again",
+        "problem": "the worker process died while it analysed this input",
+        "fix": "send it again; if this happens again, save it as mp4 (H.264), or cut it around the movement",
     }
     assert api.post("/api/predict", files=DAMAGED).status_code == 422
     assert uploads() == []
@@ -119,7 +162,7 @@ def test_deleting_the_result_of_a_running_job_stops_it(service, api, endless, pi
     wait_until(lambda: endless.outcome.done())
     assert endless.problem.problem == "this job was cancelled"
     assert uploads() == []
-    assert service.queue.counts() == {"running": 0, "waiting": 0, "capacity": 1}
+    assert service.queue.counts() == {"running": 0, "waiting": 0, "receiving": 0, "capacity": 1}
 
 
 def test_a_client_that_disconnects_cancels_its_job(service, small, held, uploads, wait_until):
@@ -145,7 +188,7 @@ def test_large_bodies_are_refused_whatever_they_announce(service, api, uploads):
     assert reply.status_code == 413
     assert reply.json()["problem"] == "the request is larger than 3 MiB"
     assert uploads() == []
-    assert service.queue.counts() == {"running": 0, "waiting": 0, "capacity": 1}
+    assert service.queue.counts() == {"running": 0, "waiting": 0, "receiving": 0, "capacity": 1}
 
 
 def test_only_so_many_results_are_kept(api, status_when):

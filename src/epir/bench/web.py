@@ -130,7 +130,7 @@ def make_inputs(model: Path | None, folder: Path, faces: int) -> list[Input]:
             for _ in range(2):  # the first time warms up
                 began = time.perf_counter()
                 answer = recognizer.predict(paths[0] if len(paths) == 1 else paths, name="x")
-                answer_output(answer, len(frames), "/", movements=12)
+                answer_output(answer, "/", movements=12)
                 seconds = time.perf_counter() - began
             body = b"".join(_part(path) for path in paths) + b"--edge--\r\n"
             inputs.append(Input(body, _compared(answer.to_dict()), seconds))

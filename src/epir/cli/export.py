@@ -34,7 +34,7 @@ def export(
     from epir.cli.console import emit_json, stdout
     from epir.maps.mapset import load_maps
     from epir.models.folder import find_folder, read_config
-    from epir.recognition.export import export_onnx
+    from epir.recognition.export import export as export_model
     from epir.synthetic.maps import synthetic_maps
 
     folder = find_folder(model)
@@ -46,7 +46,7 @@ def export(
         rise, fall = -(-views // 2), views // 2
         of_each = f"rise{rise}+return{fall}" if views > 1 else "apex"
         compared = synthetic_maps(24, "direct", size=size, views=of_each).maps
-    done = export_onnx(folder, out, maps=compared, int8=int8, logits=logits, force=force)
+    done = export_model(folder, out, maps=compared, int8=int8, logits=logits, force=force)
     if json:
         emit_json(
             {

@@ -17,6 +17,12 @@ def serve(
         typer.Option(help="A further host name, as behind a reverse proxy.", show_default="localhost"),
     ] = None,
     workers: Annotated[int, typer.Option(help="Worker processes; each holds the model.")] = 1,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="EPIR_TOKEN", help="A secret that every request must carry.", show_default="none", show_envvar=True
+        ),
+    ] = None,
     change: Annotated[
         list[str] | None, typer.Option("--set", help="Change a limit, such as max_seconds=120 or queue=20.")
     ] = None,
@@ -40,24 +46,28 @@ def serve(
             raise
         raise MissingExtra.named("the web server", "web") from None
 
-    settings = ServeSettings(host=host, port=port, names=tuple(name or ()), workers=workers)
+    settings = ServeSettings(host=host, port=port, names=tuple(name or ()), workers=workers, token=token or "")
     settings = override(settings, change or ())
     if not settings.private:
+        lacks = "no encryption" if settings.token else "no password and no encryption"
         stderr.print(
-            f"warning: other machines can reach this server at {settings.host}. It has no password and no encryption: "
+            f"warning: other machines can reach this server at {settings.host}. It has {lacks}: "
             "use it in a trusted network, or behind a reverse proxy that adds both.",
             markup=False,
         )
 
-    def ready(address: str) -> None:
+    def ready(addresses: list[str]) -> None:
         if json:
             import sys
             from json import dumps
 
-            sys.stdout.write(dumps({"address": address}) + "\n")
+            sys.stdout.write(dumps({"address": addresses[0], "addresses": addresses}) + "\n")
             sys.stdout.flush()
-        else:
-            stdout.print(f"EPIR is running at {address}  (Ctrl-C ends it)", markup=False)
+            return
+        query = f"?token={settings.token}" if settings.token else ""
+        stdout.print(f"EPIR is running at {addresses[0]}{query}  (Ctrl-C ends it)", markup=False)
+        for address in addresses[1:]:
+            stdout.print(f"  from other machines: {address}{query}", markup=False)
 
     stderr.print("loading the model ...", markup=False)
     run(settings, model=model, ready=ready)

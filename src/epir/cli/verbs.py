@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from epir.cli.ablate import ablate
+from epir.cli.align import align
 from epir.cli.bench import bench
 from epir.cli.calibrate import calibrate
 from epir.cli.check import check
@@ -29,7 +30,19 @@ Verb = Callable[..., Any]
 PANELS: Mapping[str, tuple[Verb, ...]] = {
     "First steps": (demo, list_),
     "Your video": (predict, spot, serve, export),
-    "Your corpus": (import_annotations, check, prepare, join, evaluate, ablate, reproduce, train, calibrate, synth),
+    "Your corpus": (
+        import_annotations,
+        check,
+        prepare,
+        join,
+        align,
+        evaluate,
+        ablate,
+        reproduce,
+        train,
+        calibrate,
+        synth,
+    ),
     "Your results": (report, score, compare, bench),
 }
 VERBS: tuple[Verb, ...] = tuple(verb for verbs in PANELS.values() for verb in verbs)

@@ -27,17 +27,22 @@ THRESHOLDS = (0.6, 0.7, 0.7)  # of the three nets, as in the authors' code
 PYRAMID_STEP = 0.709  # each scan sees half the area of the one before
 LARGEST_NET = 48  # px: windows of the third net; a face needs no more pixels than that to be found
 WINDOW, STRIDE = 12, 2  # px of the first net
+LARGEST_SCAN = 768  # px: the longer side of what the first net scans
 
 _ONE_AT_A_TIME = threading.Lock()  # a net of OpenCV holds its input
 
 
 def find_faces(frame: np.ndarray, *, min_face: int = 80) -> list[Face]:
-    """The faces of a (H, W, 3) uint8 RGB frame that are at least about `min_face` px wide, surest first."""
+    """The faces of a (H, W, 3) uint8 RGB frame that are at least about `min_face` px wide, surest first.
+
+    Very large frames are looked at in small: faces narrower than 1/64 of their longer side are not looked for.
+    """
     if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8:
         raise ShapeError(
             f"faces are looked for in (H, W, 3) uint8 RGB frames, not {frame.dtype} {frame.shape}",
             fix="read the frame with epir.frames.reader.open_frames",
         )
+    min_face = max(min_face, WINDOW * max(frame.shape) // LARGEST_SCAN)
     shrink = min(1.0, LARGEST_NET / min_face)  # a large frame with large faces is looked at in small
     small = _resized(frame, shrink) if shrink < 1.0 else frame
     windows = _propose(small, min_face * shrink)

@@ -143,6 +143,11 @@ class FaceTracker:
         return given
 
     @property
+    def is_without(self) -> bool:
+        """Whether the latest frame shows no face that could be used."""
+        return self._in_gap
+
+    @property
     def smallest_seen(self) -> float | None:
         """Width between the temples of the largest face that was too small, in px."""
         return max((gap.width for gap in self.gaps if gap.width is not None), default=None)

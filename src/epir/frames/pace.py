@@ -104,20 +104,29 @@ def separation(high: np.ndarray, low: np.ndarray) -> float:
 
 def without_repeats(frames: Iterable[Frame], pace: Pace) -> Iterator[Frame]:
     """The frames that show something new; while nothing moves, at least as many as the camera took."""
-    if not pace.repeats:
-        yield from frames
-        return
-    before: np.ndarray | None = None
-    dropped = 0
-    for frame in frames:
-        now = sample(frame.pixels)
-        same = before is not None and difference(before, now) <= pace.threshold
-        before = now
-        if same and dropped + 1 < math.ceil(pace.every):
-            dropped += 1
-            continue
-        dropped = 0
-        yield frame
+    return filter(Freshness(pace).is_new, frames)
+
+
+class Freshness:
+    """Tells, frame by frame, whether one shows something new."""
+
+    def __init__(self, pace: Pace) -> None:
+        self._pace = pace
+        self._before: np.ndarray | None = None
+        self._dropped = 0
+
+    def is_new(self, frame: Frame) -> bool:
+        """Whether the next frame does not repeat the one before it."""
+        if not self._pace.repeats:
+            return True
+        before, now = self._before, sample(frame.pixels)
+        self._before = now
+        same = before is not None and difference(before, now) <= self._pace.threshold
+        if same and self._dropped + 1 < math.ceil(self._pace.every):
+            self._dropped += 1
+            return False
+        self._dropped = 0
+        return True
 
 
 def sample(pixels: np.ndarray) -> np.ndarray:

@@ -27,6 +27,7 @@ from epir.core.records import Clip
 
 if TYPE_CHECKING:
     import pandas as pd
+    from torch.utils.data import TensorDataset
 
 FORMAT, FORMAT_OF_VIEWS = "epir-maps/1", "epir-maps/2"
 CHANNELS = ("u", "v", "strain")
@@ -40,7 +41,20 @@ PAIR = r"(\d{1,10}-\d{1,10})?"
 
 @dataclass(frozen=True, repr=False)
 class MapSet:
-    """Maps and the clips they belong to."""
+    """Maps and the clips they belong to.
+
+    >>> clips = (Clip("casme2", "01", "a", "happiness"), Clip("casme2", "02", "b", "fear"))
+    >>> maps = MapSet(np.zeros((2, 3, 28, 28), np.float32), clips, meta={})
+    >>> maps
+    MapSet(2 maps of 28 px, 2 people, casme2)
+    >>> maps[0][1].emotion, len(maps[1:]), len(maps.filter(person="casme2/02"))
+    ('happiness', 1, 1)
+    >>> maps.to_frame()["emotion"].tolist()
+    ['happiness', 'fear']
+    >>> one, label = maps.to_torch()[0]  # for torch.utils.data.DataLoader
+    >>> one.shape, label.item()
+    (torch.Size([3, 28, 28]), 1)
+    """
 
     maps: np.ndarray  # (n, 3, S, S) or, of several views, (n, V, 3, S, S) float32; memory-mapped if it is on disk
     clips: tuple[Clip, ...]
@@ -88,6 +102,25 @@ class MapSet:
 
         rows = [{name: getattr(clip, name) for name in COLUMNS} | dict(clip.extra) for clip in self.clips]
         return pd.DataFrame(rows, columns=None if rows else list(COLUMNS))
+
+    def to_torch(self, classes: Sequence[str] | None = None) -> "TensorDataset":
+        """A torch Dataset of pairs: map (3, S, S) and number of its emotion among `classes`.
+
+        Without `classes` they are the emotions of this set in alphabetical order. Under a protocol classes are others
+        than the words of the annotation: `epir.evaluate` takes care of that.
+        """
+        import torch
+        from torch.utils.data import TensorDataset
+
+        classes = sorted({clip.emotion for clip in self.clips}) if classes is None else list(classes)
+        other = next((clip for clip in self.clips if clip.emotion not in classes), None)
+        if other is not None:
+            raise MapSetError(
+                f"the clip {other.key} is {other.emotion!r}, which is none of the classes {', '.join(classes)}",
+                fix="name all emotions, or choose clips: maps[[clip.emotion in classes for clip in maps.clips]]",
+            )
+        numbers = torch.tensor([classes.index(clip.emotion) for clip in self.clips], dtype=torch.int64)
+        return TensorDataset(torch.from_numpy(np.array(self.maps, dtype=np.float32)), numbers)
 
     def __repr__(self) -> str:
         people = len({clip.person for clip in self.clips})

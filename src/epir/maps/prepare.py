@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 
 from epir.core.config import digest
+from epir.core.engines import Engine
 from epir.core.errors import ConfigError, DatasetError, EpirError, FrameError, MissingExtra, is_machine_fault
 from epir.core.output import MAP_SET, claimed, put_in_place, real
 from epir.core.progress import Progress, Silent
@@ -17,15 +18,19 @@ from epir.core.records import Clip
 from epir.datasets.base import Corpus
 from epir.faces.align import Crop
 from epir.faces.finder import find_crop
+from epir.faces.inspection import find_turn, refuse_two_people
 from epir.flow.apex import middle_apex, spot_apex
 from epir.flow.map import cut_face, face_map
 from epir.flow.recipe import FlowRecipe, flow_recipe
+from epir.frames.inspection import refuse_other_size, size_of
 from epir.frames.reader import Frames, open_frames
+from epir.frames.threads import one_thread
+from epir.frames.turned import turn_note, turned, upright
 from epir.maps.contact_sheet import contact_sheets
+from epir.maps.inspection import inspect_span
 from epir.maps.mapset import FRAME_PAIRS, MapSet, finish_maps, load_maps, new_maps
 from epir.maps.resume import FinishedClips, LeftOut, PreparedClip, existing_set, write_left_out
 from epir.maps.views import APEX, View, frame_pairs, pairs_text, read_views
-from epir.maps.workers import check_workers, one_thread, run
 
 CONTACT_SHEETS = "contact_sheets"
 (ONE_VIEW,) = read_views(APEX)
@@ -38,6 +43,7 @@ def prepare(
     *,
     size: int = 28,
     workers: int | None = None,
+    engine: Engine | None = None,
     recipe: str | FlowRecipe = "epir",
     detector: str | None = None,
     apex: str | None = None,
@@ -50,15 +56,15 @@ def prepare(
 ) -> MapSet:
     """Make the map set of a corpus: its name and the folder it was unpacked to, or clips that are loaded already.
 
-    `detector` and `apex` change these two choices of the flow recipe. With `views` such as `rise2+return2` a clip has
-    several maps (`epir.maps.views`). A second call with the same settings resumes.
+    `engine` is another way than `workers` to say where: `Engine("ray", address="10.0.0.1:6379")`, with the corpus on a
+    disk that all nodes see. `detector` and `apex` change these two choices of the flow recipe. With `views` such as
+    `rise2+return2` a clip has several maps (`epir.maps.views`). A second call with the same settings resumes.
     Clips that cannot be prepared are left out and listed in `left_out.csv`; `strict` makes them an error.
     `options` go to `load_corpus` (`sheet`, `tree`, `part`).
     """
-    progress = progress or Silent()
+    progress, engine = progress or Silent(), engine or Engine(workers=workers)
     if not 4 <= size <= 512:
         raise ConfigError(f"a map cannot be {size} px wide", fix="give --size from 4 to 512; 28 is usual")
-    check_workers(workers)
     chosen, wanted = chosen_recipe(recipe, detector, apex), read_views(views)
     name, sheet, found = corpus_clips(corpus, root, options)
     # a worker process that is there already may have started in another folder
@@ -77,7 +83,7 @@ def prepare(
     needs = 4 * len(clips) * len(wanted) * 3 * size**2
     with claimed(out, MAP_SET, force=True, inputs=[*([root] if root is not None else []), *sources], needs=needs):
         already = _make_set(
-            out, clips, chosen, size, wanted, meta, name, workers=workers, strict=strict, force=force, progress=progress
+            out, clips, chosen, size, wanted, meta, name, engine=engine, strict=strict, force=force, progress=progress
         )
         if contact_sheet:
             contact_sheets(already, chosen, out / CONTACT_SHEETS, progress=progress)
@@ -93,7 +99,7 @@ def _make_set(
     meta: Mapping[str, Any],
     name: str,
     *,
-    workers: int | None,
+    engine: Engine,
     strict: bool,
     force: bool,
     progress: Progress,
@@ -101,10 +107,10 @@ def _make_set(
     """Prepare what is missing, and put the set in its place."""
     names = [view.name for view in views]
     already = existing_set(out, chosen, size, meta["request"], force=force, views=names)
-    finished = FinishedClips(out.absolute(), meta["request"])  # workers may have started in another folder
+    finished = FinishedClips(out, meta["request"])
     done = set() if already is None else {clip.key for clip in already.clips}
     missing = [clip for clip in clips if clip.key not in done and finished.get(clip.key) is None]
-    left_out = prepare_clips(missing, chosen, size, views, finished, workers, progress, task=f"preparing {name}")
+    left_out = prepare_clips(missing, chosen, size, views, finished, engine, progress, task=f"preparing {name}")
     refuse_left_out(left_out, len(clips), strict=strict)
 
     if already is None or len(clips) - len(left_out) > len(done):
@@ -170,7 +176,7 @@ def prepare_clips(
     size: int,
     views: Sequence[View],
     finished: FinishedClips,
-    workers: int | None,
+    engine: Engine,
     progress: Progress,
     *,
     task: str,
@@ -180,10 +186,12 @@ def prepare_clips(
         return []
     reasons: dict[str, LeftOut] = {}
     progress.start(task, len(clips))
-    for clip, reason in run(prepare_one, clips, recipe, size, views, finished, workers=workers, in_order=False):
-        if reason is not None:
-            reasons[clip.key] = reason
-        progress.advance(note=clip.key if reason is None else f"{clip.key} left out")
+    for key, found in engine.run(prepare_one, clips, recipe, size, views, files=_files):
+        if isinstance(found, LeftOut):
+            reasons[key] = found
+        else:
+            finished.add(found)
+        progress.advance(note=f"{key} left out" if key in reasons else key)
     progress.finish()
     return [reasons[clip.key] for clip in clips if clip.key in reasons]
 
@@ -198,20 +206,22 @@ def refuse_left_out(left_out: Sequence[LeftOut], clips: int, *, strict: bool) ->
     raise DatasetError(f"{count} {clips} clips {could} prepared; {first.key}: {first.problem}", fix=first.fix)
 
 
-def prepare_one(
-    clip: Clip, recipe: FlowRecipe, size: int, views: Sequence[View], finished: FinishedClips
-) -> tuple[Clip, LeftOut | None]:
-    """Prepare one clip and store it; a clip that cannot be prepared does not stop the others."""
+def _files(clip: Clip) -> list[Path]:
+    """What a node of a cluster must see."""
+    return [] if clip.frames is None else [clip.frames]
+
+
+def prepare_one(clip: Clip, recipe: FlowRecipe, size: int, views: Sequence[View]) -> tuple[str, PreparedClip | LeftOut]:
+    """Prepare one clip; one that cannot be prepared does not stop the others."""
     with one_thread():
         try:
-            finished.add(prepare_clip(clip, recipe, size, views))
+            return clip.key, prepare_clip(clip, recipe, size, views)
         except MissingExtra:  # the same for every clip
             raise
         except (EpirError, OSError, cv2.error) as error:
             if is_machine_fault(error) or getattr(error, "code", 0) == cv2.Error.StsNoMem:
                 raise  # not the clip's fault, and the next clip would fail too
-            return clip, LeftOut.because(clip, error)
-    return clip, None
+            return clip.key, LeftOut.because(clip, error)
 
 
 def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28, views: Sequence[View] = (ONE_VIEW,)) -> PreparedClip:
@@ -220,9 +230,12 @@ def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28, views: Sequence
         raise FrameError(
             f"the annotation of {clip.key} leads to no frames", fix="run epir check to see what is missing"
         )
-    with open_frames(clip.frames) as frames:
-        onset, offset = span(clip, frames)
-        before = frames.read(onset)
+    with open_frames(clip.frames) as opened:
+        onset, offset = span(clip, opened)
+        notes = inspect_span(opened, onset, offset)
+        first = opened.read(onset)
+        turns = find_turn(first, recipe.face)
+        frames, before = upright(opened, turns), turned(first, turns)
         crop = find_crop(before, recipe.face)
         apex, source = apex_of(clip, frames, onset, offset, crop, recipe)
         if len(views) == 1 and views[0].name == APEX:  # no other frame is needed, nor their number
@@ -232,12 +245,18 @@ def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28, views: Sequence
         faces = {onset: cut_face(before, crop, recipe)}
         for number in sorted({number for pair in pairs for number in pair} - {onset}):  # a video is read forwards
             picture = frames.read(number)
+            refuse_other_size(onset, size_of(before), number, size_of(picture))
+            if number == apex:
+                refuse_two_people(onset, before, apex, picture, crop, recipe.face)
             own = find_crop(picture, recipe.face) if recipe.face.frames == "both" else crop
             faces[number] = cut_face(picture, own, recipe)
         fps = frames.fps if clip.fps is None else clip.fps
+        notes += [*frames.notes, *turn_note(turns)]
     found = {"frames": str(clip.frames.absolute()), "crop": crop.to_text(), "apex_source": source}
     if len(views) > 1 or views[0].name != APEX:
         found[FRAME_PAIRS] = pairs_text(pairs)
+    found |= {"turned": str(turns)} if turns else {}
+    found |= {"notes": "; ".join(notes)} if notes else {}
     done = replace(clip, onset=onset, apex=apex, offset=offset, fps=fps, extra={**clip.extra, **found})
     maps = [
         face_map(faces[first], faces[second], view.recipe(recipe), size)

@@ -191,6 +191,7 @@ ABOUT = {  # one line each, for lists
     "epir": "the paper's model: all of them, and token integration",
     "epir-seq": "epir with several maps per clip, stacked as channels",
     "paper": "epir in the literal reading of the paper, where the others depart from it",
+    "epir-small": "epir with half the width and 7 blocks: a seventh of its parameters",
 }
 
 LITERAL: dict[str, Any] = {  # the paper as it is printed, where the presets read it otherwise
@@ -203,7 +204,8 @@ LITERAL: dict[str, Any] = {  # the paper as it is printed, where the presets rea
 PAPER = replace(PRESETS["epir"], name="paper", **LITERAL)
 # as many views as rise2+return2 has, though a map set may have others; the fusion that did best on real people
 SEQUENCE = replace(PRESETS["epir"], name="epir-seq", views=4, fusion="channels")
-NAMED: dict[str, ModelSettings] = {**PRESETS, SEQUENCE.name: SEQUENCE, PAPER.name: PAPER}
+SMALL = replace(PRESETS["epir"], name="epir-small", width=128, feed_forward=256, blocks=7)
+NAMED: dict[str, ModelSettings] = {**PRESETS, **{each.name: each for each in (SMALL, SEQUENCE, PAPER)}}
 
 
 def preset(name: str, **changes: Any) -> ModelSettings:

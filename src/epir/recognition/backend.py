@@ -24,6 +24,7 @@ class Backend(Protocol):
     """What a recognizer asks of a model."""
 
     config: ModelConfig
+    name: str  # what runs it, and where
 
     @property
     def map_size(self) -> int:
@@ -49,9 +50,16 @@ class Backend(Protocol):
 class TorchBackend:
     """A model folder, run by torch."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, device: str = "cpu") -> None:
+        from epir.training.fit import find_device
+
         self.config = read_config(folder)
-        self.network = load_network(folder)
+        try:
+            chosen = find_device(device)
+        except ConfigError as error:
+            raise ConfigError(error.problem, fix="use device='cpu', or 'auto' for a GPU where there is one") from None
+        self.network = load_network(folder).to(chosen)
+        self.name = f"torch on {chosen}"
 
     @property
     def map_size(self) -> int:
@@ -92,6 +100,8 @@ class TorchBackend:
 
 class OnnxBackend:
     """A file that `epir export` wrote, run by ONNX Runtime; it keeps no record of tokens."""
+
+    name = "ONNX Runtime on cpu"
 
     def __init__(self, path: Path, *, threads: int = 1) -> None:
         from epir.recognition.export import read_metadata
@@ -205,8 +215,10 @@ def model_views(backend: Backend) -> tuple[View, ...]:
     return views
 
 
-def open_backend(path: Path, backend: str | None = None) -> Backend:
+def open_backend(path: Path, backend: str | None = None, device: str = "cpu") -> Backend:
     """The backend for a model: ONNX Runtime for an ONNX file or where it is asked for, else torch."""
+    if device != "cpu" and (path.suffix == ".onnx" or backend == "onnx"):
+        raise ConfigError(f"ONNX Runtime runs on the CPU here, not on {device!r}", fix="leave out device, or use torch")
     if path.suffix == ".onnx":
         if backend == "torch":
             raise ConfigError(f"torch cannot run {path}", fix="give the model folder, or leave out the backend")
@@ -214,7 +226,7 @@ def open_backend(path: Path, backend: str | None = None) -> Backend:
             raise CheckpointError(f"there is no file {path}", fix="write it with epir export MODEL --out FILE.onnx")
         return OnnxBackend(path)
     if backend != "onnx":
-        return TorchBackend(path)
+        return TorchBackend(path, device)
     exported = path / "model.onnx"
     if not exported.is_file():
         raise CheckpointError(f"{path} has no model.onnx", fix=f"write it with epir export {path} --out {exported}")

@@ -51,7 +51,7 @@ class Exported:
     megabytes: float
 
 
-def export_onnx(
+def export(
     folder: str | Path,
     out: str | Path,
     *,
@@ -60,7 +60,10 @@ def export_onnx(
     logits: bool = False,
     force: bool = False,
 ) -> Exported:
-    """Write the model of a folder as ONNX; `maps` (n, 3, S, S) are compared besides random ones.
+    """Write the model of a folder as ONNX: `epir.export("models/mine", "mine.onnx")`.
+
+    The file is compared with the model on random maps, and on `maps` (n, 3, S, S) where they are given; one that
+    differs is not kept.
 
     With `int8` the weights are rounded to eight bits: a quarter of the size and faster, with answers that differ a
     little. With `logits`, and with `int8`, the graph has no output `scores`, only raw logits of one view.

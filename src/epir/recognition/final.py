@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from epir.core.config import digest, to_dict
+from epir.core.engines import Engine
 from epir.core.errors import ConfigError, ProtocolError
 from epir.core.output import MODEL, check_folder, claimed, real
 from epir.core.progress import Progress, Silent
-from epir.evaluation.engines import Engine
 from epir.evaluation.experiment import resolve_settings
 from epir.evaluation.fold import one_thread
 from epir.evaluation.run import evaluate, opened
@@ -72,6 +72,9 @@ def train(
     progress: Progress | None = None,
 ) -> FinalModel:
     """Train one model on all clips of `maps` and write its folder; its scores are calibrated by grouped folds.
+
+    `epir.train("maps/casme2", protocol="sde-casme2", out="models/mine")` makes a model for
+    `Recognizer.from_pretrained("models/mine")`.
 
     The folds train the same recipe on some of the people and predict the others: their scores are strict, and the
     temperature comes from them. `run` keeps them as a run folder. With `calibrate_on`, map sets of other people, there

@@ -60,7 +60,15 @@ class OnePass:
     def run(self, frames: Iterable[Frame]) -> Iterator[Seen]:
         """The movements, each a few seconds after it happened."""
         for frame in frames:
-            yield from self._take(self.tracker.push(frame))
+            yield from self.push(frame)
+        yield from self.close()
+
+    def push(self, frame: Frame) -> Iterator[Seen]:
+        """Take the next frame; gives the movements that have become certain."""
+        yield from self._take(self.tracker.push(frame))
+
+    def close(self) -> Iterator[Seen]:
+        """The movements of the last seconds, whose followers never came."""
         yield from self._take(self.tracker.close())
         for track, spotter in self._spotters.items():
             for movement in spotter.close():

@@ -14,6 +14,7 @@ from epir.core.errors import FrameError, ShapeError
 from epir.core.files import readable
 from epir.frames.picture import PICTURES, read_picture
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames, missing_frame, open_frames
+from epir.frames.video import VideoFrames
 
 
 class ArrayFrames:
@@ -38,10 +39,14 @@ class ArrayFrames:
             raise missing_frame(self.path, number, self.numbers)
         return colour(self._frames[number])
 
+    def frame(self, number: int) -> Frame:
+        """The same with its time."""
+        return Frame(number, number / (self.fps or ASSUMED_RATE), self.read(number))
+
     def between(self, first: int, last: int) -> Iterator[Frame]:
         """The frames from `first` to `last`, both included."""
         for number in self.numbers[max(first, 0) : last + 1]:
-            yield Frame(number, number / (self.fps or ASSUMED_RATE), self.read(number))
+            yield self.frame(number)
 
     def during(self, start: float, end: float) -> Iterator[Frame]:
         """The frames from `start` to `end` seconds (both included), one at a time."""
@@ -67,8 +72,10 @@ class PairFrames(ArrayFrames):
 
 
 def open_source(given: Any, fps: float | None = None) -> Frames:
-    """The frames of a path, an array (T, H, W, 3) or (T, H, W), or a pair of pictures (paths or arrays)."""
+    """The frames of a path, an open video, an array (T, H, W, 3) or (T, H, W), or a pair of pictures."""
     frames: Frames
+    if isinstance(given, VideoFrames):
+        return given
     if isinstance(given, str | Path):
         return open_frames(given, fps)  # a video is counted while it is read
     if isinstance(given, np.ndarray) and given.dtype != object:
@@ -92,6 +99,8 @@ def open_source(given: Any, fps: float | None = None) -> Frames:
 
 def source_name(given: Any) -> str:
     """What the user will recognise the input by."""
+    if isinstance(given, VideoFrames):
+        return readable(given.path)
     if isinstance(given, str | Path):
         return readable(given)
     if isinstance(given, Sequence) and given and all(isinstance(each, str | Path) for each in given):

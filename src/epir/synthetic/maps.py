@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from epir.core.config import digest, to_dict
+from epir.core.engines import Engine
 from epir.core.errors import ConfigError
 from epir.core.output import MAP_SET, new_folder
 from epir.core.progress import Progress, Silent
@@ -25,6 +26,7 @@ from epir.core.records import Clip
 from epir.core.seeds import generator
 from epir.flow.map import face_map, flow_to_map
 from epir.flow.recipe import FlowRecipe, flow_recipe
+from epir.frames.threads import one_thread
 from epir.maps.mapset import (
     CHANNELS,
     FORMAT,
@@ -36,7 +38,6 @@ from epir.maps.mapset import (
     new_maps,
 )
 from epir.maps.views import APEX, pairs_text, read_views
-from epir.maps.workers import one_thread, run
 from epir.synthetic.clip import STEEPEST, Course, draw_course, expose
 from epir.synthetic.direct import DirectSettings, direct_flow
 from epir.synthetic.drawing.canvas import Canvas
@@ -181,7 +182,7 @@ def fill(maps: np.ndarray, settings: MapSettings, *, workers: int, progress: Pro
     chunks = [range(start, min(start + CHUNK, people)) for start in range(0, people, CHUNK)]
     clips: list[Clip] = []
     progress.start("making maps", settings.count)
-    for part in run(make_chunk, chunks, settings, workers=workers):
+    for part in Engine(workers=workers).run(make_chunk, chunks, settings, in_order=True):
         for made, clip in part:
             maps[len(clips)] = made
             clips.append(clip)

@@ -17,7 +17,13 @@ from epir.training.action_units import read_units
 
 @dataclass(frozen=True)
 class LabelledMaps:
-    """Some clips as one tensor, with their classes: all that training ever gets to see."""
+    """Some clips as one tensor, with their classes: all that training ever gets to see.
+
+    >>> maps = np.zeros((2, 3, 28, 28), np.float32)
+    >>> clips = LabelledMaps.of(maps, ["surprise", "negative"], classes=["negative", "positive", "surprise"])
+    >>> clips.labels
+    tensor([2, 0])
+    """
 
     maps: Tensor  # (n, 3, S, S) or, of several maps per clip, (n, V, 3, S, S) float32
     labels: Tensor  # (n,) int64, numbers of classes

@@ -7,7 +7,7 @@ import socket
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -22,28 +22,47 @@ from starlette.requests import ClientDisconnect
 
 from epir import __version__
 from epir.core.errors import EpirError
+from epir.web.deadlines import PunctualProtocol
 from epir.web.jobs import Job
+from epir.web.live_routes import add_live
 from epir.web.problems import CLIENT_ERROR, Problem, RequestError
-from epir.web.requests import live_task, predict_task, receive_upload
-from epir.web.schema import ANSWERS, LIVE_FORM, PREDICT_FORM, STATUS
+from epir.web.requests import predict_task, receive_upload
+from epir.web.schema import (
+    PREDICT_FORM,
+    UPLOAD_PROBLEMS,
+    ExampleClip,
+    Health,
+    PredictAnswer,
+    Status,
+    Ticket,
+    problems,
+)
 from epir.web.security import Asgi, Guard
 from epir.web.service import Service
 from epir.web.settings import ServeSettings
 
 PAGE = Path(__file__).parent / "page"
-PICTURE = re.compile(r"(why|timeline)\.png|(onset|apex)-\d{1,4}\.jpg|(why|flow|tokens|rollout)-\d{1,4}\.png")
+FILE = re.compile(
+    r"(why|timeline)\.png|clip\.jpg|events\.csv|(onset|apex|replay|rejected)-\d{1,4}\.jpg"
+    r"|(why|flow|tokens|rollout)-\d{1,4}\.png|replay-\d{1,4}\.json"
+)
+MEDIA_TYPES = {"jpg": "image/jpeg", "png": "image/png", "json": "application/json", "csv": "text/csv; charset=utf-8"}
+BINARY = {"type": "string", "format": "binary"}
 DISCONNECT_S = 0.5  # between two checks whether a waiting client is still connected
 SIGTERM_EXIT = 143  # as shells report it
 HTTP_PROBLEMS = {
-    404: ("there is no such page", "GET / is the page, GET /openapi.json lists the REST calls"),
-    405: ("this method is not allowed here", "GET /openapi.json lists the methods"),
+    404: ("there is no such page", "GET / is the page, GET /docs lists the REST calls"),
+    405: ("this method is not allowed here", "GET /docs lists the methods"),
 }
 
 
 def serve(
-    settings: ServeSettings | None = None, *, model: Path | None = None, ready: Callable[[str], None] = lambda _: None
+    settings: ServeSettings | None = None,
+    *,
+    model: Path | None = None,
+    ready: Callable[[list[str]], None] = lambda _: None,
 ) -> None:
-    """Serve until interrupted; `ready` is called with the address once the server listens."""
+    """Serve until interrupted; `ready` gets its addresses once it listens, that of this machine first."""
     settings = settings or ServeSettings()
     if threading.current_thread() is threading.main_thread():
         signal.signal(
@@ -55,7 +74,7 @@ def serve(
         try:
             service.start()
             server = make_server(service)
-            ready(address_of(listening))
+            ready(addresses_of(listening))
             server.run(sockets=[listening])
         finally:
             service.close()
@@ -69,6 +88,7 @@ def make_server(service: Service) -> uvicorn.Server:
     """The web server around a service, without an access log."""
     config = uvicorn.Config(
         create_app(service),
+        http=PunctualProtocol.within(service.settings.header_s),
         access_log=False,
         log_level="warning",
         server_header=False,
@@ -100,6 +120,25 @@ def address_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
+def addresses_of(listening: socket.socket) -> list[str]:
+    """The addresses to open in a browser: that of this machine, and those under which other machines reach it."""
+    own, (host, port) = address_of(listening), listening.getsockname()[:2]
+    if host not in ("0.0.0.0", "::"):
+        return [own]
+    return [own, *(f"http://{each}:{port}/" for each in network_addresses())]
+
+
+def network_addresses() -> list[str]:
+    """The IPv4 addresses of this machine in its networks; none where it cannot tell."""
+    found = []
+    with suppress(OSError):
+        found = [str(each[4][0]) for each in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)]
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        asking.connect(("192.0.2.1", 9))  # sends nothing: only chooses the network that leads outside
+        found.append(asking.getsockname()[0])
+    return sorted({each for each in found if not each.startswith("127.")})
+
+
 def create_app(service: Service) -> Asgi:
     """The application around a started service, which it closes at shutdown."""
 
@@ -115,7 +154,8 @@ def create_app(service: Service) -> Asgi:
     add_page(app)
     add_uploads(app, service)
     add_results(app, service)
-    return Guard(app, (service.settings.host, *service.settings.names))
+    add_live(app, service)
+    return Guard(app, (service.settings.host, *service.settings.names), token=service.settings.token)
 
 
 def add_error_handlers(app: FastAPI) -> None:
@@ -138,7 +178,7 @@ def add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(_: Request, error: HTTPException) -> JSONResponse:
-        problem, fix = HTTP_PROBLEMS.get(error.status_code, (str(error.detail), "see GET /openapi.json"))
+        problem, fix = HTTP_PROBLEMS.get(error.status_code, (str(error.detail), "see GET /docs"))
         return reply(problem, fix, error.status_code, dict(error.headers or {}))
 
     @app.exception_handler(Exception)
@@ -154,67 +194,76 @@ def add_page(app: FastAPI) -> None:
     async def page() -> FileResponse:
         return FileResponse(PAGE / "index.html", media_type="text/html")
 
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> FileResponse:
+        return FileResponse(PAGE / "docs.html", media_type="text/html")
+
     app.mount("/static", StaticFiles(directory=PAGE, check_dir=False), name="static")
 
 
 def add_uploads(app: FastAPI, service: Service) -> None:
-    """The routes that take a clip or live frames."""
+    """The route that takes a clip."""
     settings = service.settings
 
     @app.post(
         "/api/predict",
         summary="Classify the movement in a video, two pictures or an example",
         openapi_extra=PREDICT_FORM,
-        responses=ANSWERS,
+        responses={
+            200: {"model": PredictAnswer, "description": "the answer"},
+            202: {"model": Ticket, "description": "with wait=false: queued"},
+            **UPLOAD_PROBLEMS,
+        },
+        response_model=None,
     )
     async def predict(request: Request, wait: bool = True) -> JSONResponse:
-        fields = ("example", "onset", "apex", "fps")
-        limits = {"max_files": 2, "max_bytes": settings.max_bytes}
-        async with receive_upload(
-            request, service, service.queue.reserve, file_field="files", fields=fields, **limits
-        ) as upload:
+        fields = ("example", "name", "onset", "apex", "fps", "threshold", "sensitivity", "faces")
+        limits = {"max_files": settings.max_pictures, "max_bytes": settings.max_bytes}
+        async with receive_upload(request, service, file_field="files", fields=fields, **limits) as upload:
             task = predict_task(upload, [each["name"] for each in service.examples])
-            job = service.submit(task, upload.keep())
+            job = service.submit(task, upload.folder, upload.address)
+            upload.keep()
         url = f"/api/results/{job.id}"
         if not wait:
             return JSONResponse({"id": job.id, "url": url}, status_code=202, headers={"Location": url})
         await finished(job, request, service)
         return JSONResponse({"id": job.id, "url": url, **(job.result or {})})
 
-    @app.post(
-        "/api/live",
-        summary="Classify the movement in the last frames of a camera",
-        openapi_extra=LIVE_FORM,
-        responses=ANSWERS,
-    )
-    async def live(request: Request) -> JSONResponse:
-        limits = {"max_files": settings.live_frames, "max_bytes": settings.live_bytes}
-        async with receive_upload(
-            request, service, service.queue.reserve_now, file_field="frames", fields=("times",), **limits
-        ) as upload:
-            job = service.submit_live(live_task(upload), upload.keep())
-        await finished(job, request, service)
-        return JSONResponse(job.result)
-
 
 def add_results(app: FastAPI, service: Service) -> None:
     """The routes for status, results, pictures and examples."""
 
-    @app.get("/api/health", summary="Version, model, queue and limits")
+    @app.get("/api/health", summary="Version, model, queue and limits", responses=problems(), response_model=Health)
     async def health() -> dict[str, Any]:
         return {
             "status": "ok",
             "version": __version__,
             "model": service.model,
             "queue": service.queue.counts(),
+            "cameras": service.live.counts(),
             "limits": service.settings.limits(),
         }
 
-    @app.get("/api/examples", summary="The synthetic clips that the page offers")
+    @app.get(
+        "/api/examples",
+        summary="The synthetic clips that the page offers",
+        responses=problems(),
+        response_model=list[ExampleClip],
+    )
     async def examples() -> list[dict[str, Any]]:
         return service.examples
 
-    @app.get("/api/examples/{name}/video", summary="The video of an example", response_class=FileResponse)
+    @app.get(
+        "/api/examples/{name}/video",
+        summary="The video of an example",
+        response_class=FileResponse,
+        responses={
+            200: {"content": {"video/webm": {"schema": BINARY}}, "description": "the video"},
+            206: {"content": {"video/webm": {"schema": BINARY}}, "description": "a range of it"},
+            416: {"description": "not a range of it"},
+            **problems(404, 422, 500, 503),
+        },
+    )
     async def example_video(name: str) -> FileResponse:
         path, job = service.example(name)
         await asyncio.shield(asyncio.wrap_future(job.outcome))
@@ -222,23 +271,46 @@ def add_results(app: FastAPI, service: Service) -> None:
             raise job.problem.error()
         return FileResponse(path, media_type="video/webm")
 
-    @app.get("/api/results/{id}", summary="The state of a job", responses=STATUS)
+    @app.get(
+        "/api/results/{id}",
+        summary="The state of a job",
+        responses={200: {"model": Status, "description": "its state"}, **problems(404, 422)},
+        response_model=None,
+    )
     async def result(id: str) -> JSONResponse:
         return JSONResponse(service.results.status(service.results.get(id), service.queue))
 
-    @app.get("/api/results/{id}/{picture}", summary="One picture of a result", response_class=Response)
-    async def picture(id: str, picture: str) -> Response:
+    @app.get(
+        "/api/results/{id}/{file}",
+        summary="One picture, film or table of a result",
+        response_class=Response,
+        responses={
+            200: {
+                "content": {
+                    kind: {"schema": {} if kind == "application/json" else BINARY}
+                    for kind in ("image/png", "image/jpeg", "application/json", "text/csv")
+                },
+                "description": "the file",
+            },
+            **problems(404, 422),
+        },
+    )
+    async def file(id: str, file: str) -> Response:
         job = service.results.get(id)
-        if not PICTURE.fullmatch(picture) or picture not in job.pictures:
+        if not FILE.fullmatch(file) or file not in job.pictures:
             raise RequestError(
-                "this result has no such picture",
+                "this result has no such file",
                 fix="use the addresses that the result gives",
                 status=HTTPStatus.NOT_FOUND,
             )
-        media_type = "image/jpeg" if picture.endswith(".jpg") else "image/png"
-        return Response(job.pictures[picture], media_type=media_type)
+        return Response(job.pictures[file], media_type=MEDIA_TYPES[file.rsplit(".", 1)[-1]])
 
-    @app.delete("/api/results/{id}", summary="Delete a result, or cancel its job", status_code=204)
+    @app.delete(
+        "/api/results/{id}",
+        summary="Delete a result, or cancel its job",
+        status_code=204,
+        responses=problems(403, 404, 422),
+    )
     async def delete(id: str) -> Response:
         service.cancel(service.results.pop(id))
         return Response(status_code=204)

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Protocol
 
-from python_multipart.exceptions import MultipartParseError
+from python_multipart.exceptions import FormParserError, MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from epir.web.problems import RequestError
 
 MAX_FIELD = 8192  # bytes
+MAX_BOUNDARY = 256
 MAX_NAME = 120  # characters of a client's file name
 
 
@@ -48,6 +49,12 @@ class FormReader:
     def __init__(self, content_type: str, *, fields: Iterable[str], open_sink: OpenSink, max_bytes: int) -> None:
         kind, options = parse_options_header(content_type)
         boundary = options.get(b"boundary", b"")
+        if len(boundary) > MAX_BOUNDARY:
+            raise RequestError(
+                f"the boundary of the form has {len(boundary)} characters",
+                fix=f"RFC 2046 allows 70; {MAX_BOUNDARY} are accepted",
+                status=HTTPStatus.BAD_REQUEST,
+            )
         if kind != b"multipart/form-data" or not boundary:
             raise RequestError(
                 "the request is not multipart/form-data",
@@ -72,7 +79,7 @@ class FormReader:
                     "on_end": self._finished,
                 },
             )
-        except MultipartParseError:
+        except FormParserError:
             raise _malformed() from None
 
     def feed(self, piece: bytes) -> None:

@@ -2,8 +2,7 @@
 
 import io
 import time
-from collections.abc import Mapping
-from http import HTTPStatus
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,11 @@ import numpy as np
 from epir.core.errors import FaceNotFound
 from epir.core.progress import Progress
 from epir.faces.tracking import NO_FACE, TOO_SMALL
-from epir.frames.picture import read_picture
-from epir.frames.reader import open_frames
+from epir.flow.colour import flow_peak
+from epir.flow.head_motion import without_head_motion
+from epir.frames.video import VideoFrames
 from epir.recognition.answer import Answer
+from epir.recognition.events import events_table
 from epir.recognition.real_people import NOTES as REAL_PEOPLE
 from epir.recognition.real_people import quotable
 from epir.recognition.recognizer import Recognizer
@@ -28,14 +29,14 @@ from epir.reports.why import (
     draw_timeline,
     draw_tokens,
     draw_why,
-    seconds_of,
 )
-from epir.spotting.timeline import Movement, Timeline
+from epir.spotting.timeline import Movement
+from epir.web.cost import CostLimit, check_pictures, open_clip
 from epir.web.examples import example_video
-from epir.web.problems import RequestError
+from epir.web.films import make_films
+from epir.web.stream import infer_live
 
 MAX_POINTS = 1500  # of the curve, about one per pixel of a screen
-LIVE_KEYS = ("label", "text", "confidence", "scores", "units", "onset", "apex", "offset", "warnings")
 
 Output = tuple[dict[str, Any], dict[str, bytes]]  # the result, and its pictures by name
 
@@ -49,49 +50,41 @@ def infer_clip(
     if task.get("example"):
         clip = example_video(task["example"], Path(config["private"]) / "examples", progress)
     elif len(task["files"]) == 2:
+        check_pictures(task["files"], config)
         clip = tuple(task["files"])
     else:
-        clip = task["files"][0]
-    frames = 2 if isinstance(clip, tuple) else _checked_length(clip, task.get("fps"), config)
+        clip = open_clip(Path(task["files"][0]), task.get("fps"), config)
     options: dict[str, Any] = {name: task.get(name) for name in ("onset", "apex", "fps")}
-    answer = recognizer.predict(clip, **options, name=task["name"], progress=progress)
+    recognizer = recognizer.with_options(threshold=task.get("threshold"), sensitivity=task.get("sensitivity", "normal"))
+    watched = CostLimit(progress, config["timeout_s"])
+    answer = recognizer.predict(
+        clip, **options, faces=task.get("faces", "largest"), name=task["name"], progress=watched
+    )
     _require_face(answer)
     progress.start("drawing", 1)
-    result, pictures = answer_output(answer, frames, f"/api/results/{id}/", movements=config["movements"])
+    url = f"/api/results/{id}/"
+    result, pictures = answer_output(answer, url, movements=config["movements"], labels=recognizer.labels)
+    shown = [number for number, each in enumerate(result["movements"]) if each["pictures"]]
+    rejected = strongest([each["strength"] for each in result["rejected"]], config["rejected"])
+    films, files = make_films(
+        clip.path if isinstance(clip, VideoFrames) else clip,
+        answer,
+        recognizer.recipe,
+        url,
+        fps=task.get("fps"),
+        movements=shown,
+        rejected=rejected,
+        progress=progress,
+    )
+    for kind, found in (("movements", films.movements), ("rejected", films.rejected)):
+        for number, each in enumerate(result[kind]):
+            each["replay"] = found.get(number)
+    result["film"] = films.clip
     result["model"] = str(recognizer.backend.config.settings.get("name", "epir"))
     result["judged_on"] = calibrated_on(recognizer.backend.config.notes)
     result["reliability"] = quotable(recognizer.backend.config.notes)
     result["elapsed_s"] = round(time.monotonic() - began, 3)
-    return result, pictures
-
-
-def infer_live(
-    recognizer: Recognizer, config: Mapping[str, Any], id: str, task: Mapping[str, Any], progress: Progress
-) -> Output:
-    """Answer for the last frames of a camera; no pictures."""
-    began = time.monotonic()
-    frames: list[np.ndarray] = []
-    for path in task["files"]:
-        frame = read_picture(path)
-        if frames and frame.shape != frames[0].shape:
-            raise RequestError("the frames differ in size", fix="send frames of one size")
-        if max(frame.shape[:2]) > config["live_side"]:
-            raise RequestError(
-                f"a live frame has {frame.shape[1]} x {frame.shape[0]} px",
-                fix=f"send frames of at most {config['live_side']} px a side",
-                status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-            )
-        frames.append(frame)
-    answer = recognizer.predict(frames, fps=task["fps"], name="camera", explain=False, progress=progress)
-    _require_face(answer)
-    return {
-        **{name: value for name, value in answer.to_dict().items() if name in LIVE_KEYS},
-        "movements": [{name: each.to_dict()[name] for name in LIVE_KEYS} for each in answer.all],
-        "curve": motion_curve(answer),
-        "frames": len(frames),
-        "fps": round(task["fps"], 2),
-        "elapsed_ms": round(1000 * (time.monotonic() - began)),
-    }, {}
+    return result, pictures | files
 
 
 def render_example(
@@ -102,7 +95,7 @@ def render_example(
     return {"bytes": path.stat().st_size}, {}
 
 
-TASKS = {"predict": infer_clip, "live": infer_live, "example": render_example}
+TASKS: dict[str, Callable[..., Output]] = {"predict": infer_clip, "live": infer_live, "example": render_example}
 
 
 def calibrated_on(notes: Mapping[str, Any]) -> str:
@@ -111,8 +104,11 @@ def calibrated_on(notes: Mapping[str, Any]) -> str:
     return "synthetic faces" if set(corpora) == {"synthetic"} and REAL_PEOPLE not in notes else "people"
 
 
-def answer_output(answer: Answer, frames: int, url: str, *, movements: int) -> Output:
-    """The answer as JSON and pictures; at most `movements` of a video get pictures, the strongest."""
+def answer_output(answer: Answer, url: str, *, movements: int, labels: Sequence[str] = ()) -> Output:
+    """The answer as `epir predict --json` gives it, and pictures.
+
+    At most `movements` of a video get pictures, the strongest.
+    """
     pictures: dict[str, bytes] = {}
     if answer.found:
         pictures["why.png"] = _png(draw_why(answer))
@@ -124,14 +120,19 @@ def answer_output(answer: Answer, frames: int, url: str, *, movements: int) -> O
     for number, each in enumerate(answer.all):
         own = _movement_pictures(each, number) if number in drawn else {}
         pictures |= own
-        listed.append({**each.to_dict(), "pictures": {name.split("-")[0]: url + name for name in own}})
-    fps = answer.fps
+        addresses = {name.split("-")[0]: url + name for name in own}
+        listed.append({**each.to_dict(), "pictures": addresses, "scales": _scales(each) if own else {}})
+    pictures["events.csv"] = events_table(answer, labels).to_csv(index=False).encode()
+    frames, fps = answer.frame_count, answer.fps
+    whole = answer.to_dict_of_all()
+    for each, other in zip(whole["rejected"], answer.timeline.others if answer.timeline else (), strict=True):
+        each["probability"] = round(other.probability, 4)
     return {
-        **answer.to_dict(),
+        **whole,
         "movements": listed,
         "pictures": {name.split(".")[0]: url + name for name in of_clip},
-        "frames": frames,
-        "seconds": round(frames / fps, 4) if fps else None,
+        "table": f"{url}events.csv",
+        "seconds": round(frames / fps, 4) if fps and frames else None,
         "curve": motion_curve(answer),
     }, pictures
 
@@ -140,22 +141,23 @@ def motion_curve(answer: Answer) -> dict[str, Any]:
     """The motion over time: times in seconds, motion in per cent of the face's width."""
     timeline = answer.timeline
     if timeline is None:
-        return {"time": [], "energy": [], "level": None, "events": [], "others": []}
+        return {"time": [], "frames": [], "energy": [], "level": None, "events": [], "others": []}
     places = _thinned(timeline.face)
-    times = seconds_of(timeline.numbers[places], timeline)
+    times = timeline.numbers / timeline.fps if timeline.stamps is None else timeline.stamps
     labels = {each.onset: each.label for each in answer.all}
     return {
-        "time": [round(float(each), 4) for each in times],
+        "time": [round(float(each), 4) for each in times[places]],
+        "frames": timeline.numbers[places].tolist(),
         "energy": [round(100 * float(each), 4) for each in timeline.face[places]],
         "level": round(100 * timeline.level, 4),
-        "events": [_event(each, timeline, labels.get(each.onset, "movement")) for each in timeline.movements],
-        "others": [_event(each, timeline, each.kind) for each in timeline.others],
+        "events": [_event(each, labels.get(each.onset, "movement")) for each in timeline.movements],
+        "others": [_event(each, each.kind) for each in timeline.others],
     }
 
 
-def _event(movement: Movement, timeline: Timeline, label: str) -> dict[str, Any]:
+def _event(movement: Movement, label: str) -> dict[str, Any]:
     numbers = (movement.onset, movement.apex, movement.offset)
-    times = (round(float(each), 4) for each in seconds_of(np.array(numbers), timeline))
+    times = (round(each, 4) for each in movement.seconds)
     return {**dict(zip(("onset", "apex", "offset"), times, strict=True)), "frames": list(numbers), "label": label}
 
 
@@ -166,12 +168,27 @@ def _thinned(values: np.ndarray) -> np.ndarray:
 
 
 def _strongest(answer: Answer, count: int) -> set[int]:
-    """The indices of the movements that get pictures."""
-    if len(answer.all) <= count or answer.timeline is None:
-        return set(range(min(len(answer.all), count)))
-    strength = {each.onset: each.strength for each in answer.timeline.movements}
-    order = sorted(range(len(answer.all)), key=lambda index: -strength.get(answer.all[index].onset or 0, 0.0))
-    return set(order[:count])
+    """The indices of the movements that get pictures: the strongest of those whose pixels were kept."""
+    kept = [number for number, each in enumerate(answer.all) if each.evidence is not None]
+    return {kept[place] for place in strongest([answer.all[number].strength or 0.0 for number in kept], count)}
+
+
+def strongest(strengths: Sequence[float], count: int) -> list[int]:
+    """The indices of the `count` largest values, rising."""
+    return sorted(sorted(range(len(strengths)), key=lambda place: -strengths[place])[:count])
+
+
+def _scales(answer: Answer) -> dict[str, float]:
+    """What full colour stands for in each picture of a movement, in per cent."""
+    assert answer.evidence is not None, "an answer with scores has evidence"
+    flow = without_head_motion(answer.evidence.flow, "similarity")
+    scales = {"flow": 100 * flow_peak(flow) / flow.shape[0]}  # of the face's width
+    if answer.attribution is not None:
+        scales["why"] = 100 * float(np.abs(answer.attribution.patches).max())  # of the score
+    if answer.tokens is not None:
+        weights = answer.tokens.attention
+        scales["rollout"] = 100 * max(*weights, 4 / len(weights)) / sum(weights)  # of all attention
+    return {name: round(value, 3) for name, value in scales.items()}
 
 
 def _movement_pictures(answer: Answer, number: int) -> dict[str, bytes]:
@@ -204,21 +221,3 @@ def _require_face(answer: Answer) -> None:
             details[0] if details else "no face was found",
             fix="film the face from the front, well lit, and so close that it is at least 100 px wide",
         )
-
-
-def _checked_length(path: Path, fps: float | None, config: Mapping[str, Any]) -> int:
-    """The number of frames of a video; refuses one that is too long or has too large frames."""
-    with open_frames(path) as frames:
-        count, rate = len(frames.numbers), fps or frames.fps
-        if count > config["max_frames"]:
-            raise _too_large(f"the video has {count} frames; the limit is {config['max_frames']}")
-        if rate and count / rate > config["max_seconds"]:
-            raise _too_large(f"the video lasts {count / rate:.0f} seconds; the limit is {config['max_seconds']:g}")
-        height, width = frames.read(frames.numbers[0]).shape[:2] if count else (0, 0)
-        if height * width > config["max_pixels"]:
-            raise _too_large(f"the frames have {width} x {height} px", "scale the video down, such as to 1280 x 720")
-    return count
-
-
-def _too_large(problem: str, fix: str = "cut it around the movement") -> RequestError:
-    return RequestError(problem, fix=fix, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)

@@ -3,18 +3,22 @@
 import secrets
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal
 
-from epir.web.problems import CANCELLED, SHUTTING_DOWN, Problem, RequestError, busy
+from epir.web.problems import CANCELLED, SHUTTING_DOWN, Problem, RequestError, busy, too_many
 from epir.web.uploads import remove
 
+Exchange = Callable[[Mapping[str, Any]], tuple[dict[str, Any], dict[str, bytes]]]
 State = Literal["queued", "running", "done", "failed"]
+FULL = "the server is busy: its queue is full"
 FIRST_ESTIMATE = 5.0  # seconds per job, before any has run
 
 
@@ -26,6 +30,7 @@ class Job:
     seconds: float  # time limit
     folder: Path | None = None  # its upload, removed when the job ends
     background: bool = False  # the server's own work: runs after everything else and takes no place in the queue
+    address: str | None = None  # of the client, where its share is limited
     id: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     state: State = "queued"
     stage: str = ""
@@ -36,6 +41,7 @@ class Job:
     problem: Problem | None = None
     ended: float | None = None  # time.time()
     cancelled: bool = False
+    exchange: Exchange | None = field(default=None, repr=False)  # for a job that lasts: report -> what it gets next
     outcome: "Future[None]" = field(default_factory=Future, repr=False)
 
     def __post_init__(self) -> None:
@@ -61,58 +67,71 @@ class Job:
 
 
 class JobQueue:
-    """First in, first out; background jobs last. `reserve` a place before the body of a request is read."""
+    """First in, first out; background jobs last. A place is taken by a job that can run, never before.
 
-    def __init__(self, places: int, workers: int) -> None:
+    Uploads that are still arriving are counted as well: so many at once, and so many of one address.
+    """
+
+    def __init__(
+        self,
+        places: int,
+        workers: int,
+        *,
+        receiving: int = 32,
+        per_address: int = 4,
+        full: str = FULL,
+        what: str = "uploads",
+    ) -> None:
         self.places, self.workers = places, workers
+        self.most_receiving, self.per_address, self._full = receiving, per_address, full
+        self._what = what
+        self._receiving: Counter[str | None] = Counter()  # by address
         self._waiting: deque[Job] = deque()
         self._background: deque[Job] = deque()
         self._running: list[Job] = []
-        self._reserved = 0
         self._closed = False
+        self.ready = 0  # workers with a process that wait for a job
         self._seconds_per_job = FIRST_ESTIMATE
         self._changed = threading.Condition()
 
-    def reserve(self) -> None:
-        """Reserve a place, or refuse with Retry-After; `submit` uses it, `release` gives it back."""
+    @contextmanager
+    def receiving(self, address: str | None = None) -> Iterator[None]:
+        """While an upload arrives; refused where it could not be queued, or where too many arrive."""
         with self._changed:
-            if self._closed:
-                raise SHUTTING_DOWN.error()
-            if self._load() >= self.places + self.workers:
-                raise busy(self._retry_after())
-            self._reserved += 1
-
-    def reserve_now(self) -> None:
-        """Reserve an idle worker, or refuse."""
-        with self._changed:
-            if self._closed:
-                raise SHUTTING_DOWN.error()
-            if self._load() >= self.workers or any(job.background for job in self._running_jobs()):
-                raise busy(1)
-            self._reserved += 1
-
-    def release(self) -> None:
-        """Give a reserved place back."""
-        with self._changed:
-            self._reserved -= 1
+            self._check(address)
+            if self._receiving.total() >= self.most_receiving:
+                raise busy(self._retry_after(), "the server is busy: too many uploads arrive at once")
+            self._receiving[address] += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._receiving[address] -= 1
 
     def submit(self, job: Job) -> Job:
-        """Queue a job in the place reserved for it; a background job needs none."""
+        """Queue a job, or refuse it with Retry-After; a background job needs no place."""
         with self._changed:
             if not job.background:
-                self._reserved -= 1
-            if self._closed:
+                self._check(job.address, arrived=1)
+            elif self._closed:
                 job.fail(SHUTTING_DOWN)
                 return job
             (self._background if job.background else self._waiting).append(job)
-            self._changed.notify()
+            self._changed.notify_all()
         return job
 
-    def take(self) -> Job | None:
-        """Wait for the next job; None once the queue is closed."""
+    def take(self, seconds: float | None = None, *, ready: bool = True) -> Job | None:
+        """Wait for the next job; None once the queue is closed, or after so many seconds.
+
+        A worker that is not `ready`, without a process, leaves the job to one that is.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._waiting or self._background)
-            if self._closed:
+            self.ready += ready
+            self._changed.wait_for(
+                lambda: self._closed or ((self._waiting or self._background) and (ready or not self.ready)), seconds
+            )
+            self.ready -= ready
+            if self._closed or not (self._waiting or self._background):
                 return None
             job = self._waiting.popleft() if self._waiting else self._background.popleft()
             job.state = "running"
@@ -141,10 +160,20 @@ class JobQueue:
             return next((number for number, each in enumerate(self._waiting, start=1) if each is job), 0)
 
     def counts(self) -> dict[str, int]:
-        """How many jobs run and wait."""
+        """How many jobs run and wait, and how many uploads are still arriving."""
         with self._changed:
             running = sum(not job.background for job in self._running_jobs())
-            return {"running": running, "waiting": len(self._waiting), "capacity": self.places}
+            return {
+                "running": running,
+                "waiting": len(self._waiting),
+                "receiving": self._receiving.total(),
+                "capacity": self.places,
+            }
+
+    @property
+    def closed(self) -> bool:
+        """Whether no more jobs are taken."""
+        return self._closed
 
     def close(self) -> None:
         """Fail all waiting jobs and stop the workers."""
@@ -161,8 +190,17 @@ class JobQueue:
         """The jobs that run; one that has just ended no longer counts, for its client may already send the next."""
         return [job for job in self._running if job.ended is None]
 
-    def _load(self) -> int:
-        return self._reserved + len(self._waiting) + sum(not job.background for job in self._running_jobs())
+    def _check(self, address: str | None, *, arrived: int = 0) -> None:
+        """Refuse when the queue is full or closed, or an address has its share; `arrived` uploads are counted twice."""
+        if self._closed:
+            raise SHUTTING_DOWN.error()
+        jobs = [*self._waiting, *(job for job in self._running_jobs() if not job.background)]
+        if len(jobs) >= self.places + self.workers:
+            raise busy(self._retry_after(), self._full)
+        if address is not None:
+            own = max(0, self._receiving[address] - arrived) + sum(job.address == address for job in jobs)
+            if own >= self.per_address:
+                raise too_many(own, self._what, self._retry_after())
 
     def _retry_after(self) -> int:
         return max(1, min(120, round(self._seconds_per_job * (len(self._waiting) + 1) / self.workers)))
@@ -206,6 +244,7 @@ class ResultStore:
         """The state of a job, as JSON."""
         return {
             "id": job.id,
+            "name": str(job.task.get("name", "")),
             "state": job.state,
             "place": queue.place(job),
             "stage": job.stage,

@@ -43,8 +43,8 @@ class Problem:
 
 
 CRASHED = Problem(
-    "the decoder crashed on this input: the file is damaged or too large",
-    "convert it to mp4 (H.264) with a video editor, and try again",
+    "the worker process died while it analysed this input",
+    "send it again; if this happens again, save it as mp4 (H.264), or cut it around the movement",
     HTTPStatus.INTERNAL_SERVER_ERROR,
 )
 INTERNAL = Problem("internal error while processing this input", "try another file", HTTPStatus.INTERNAL_SERVER_ERROR)
@@ -68,11 +68,22 @@ def timed_out(seconds: float) -> Problem:
     )
 
 
-def busy(seconds: int) -> RequestError:
-    """The refusal while the queue is full."""
+def busy(seconds: int, problem: str) -> RequestError:
+    """The refusal while there is no place."""
+    return _later(problem, seconds, HTTPStatus.SERVICE_UNAVAILABLE)
+
+
+def too_many(count: int, what: str, seconds: int) -> RequestError:
+    """The refusal of one address that asks for more than its share."""
+    return _later(
+        f"your address has as many {what} under way as it may: {count}", seconds, HTTPStatus.TOO_MANY_REQUESTS
+    )
+
+
+def _later(problem: str, seconds: int, status: int) -> RequestError:
     return RequestError(
-        "the server is busy: its queue is full",
+        problem,
         fix=f"try again in {seconds} second{'' if seconds == 1 else 's'}",
-        status=HTTPStatus.SERVICE_UNAVAILABLE,
+        status=status,
         headers={"Retry-After": str(seconds)},
     )

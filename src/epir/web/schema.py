@@ -1,97 +1,351 @@
-"""The forms and responses of the REST API, for OpenAPI."""
+"""The forms and responses of the REST API, for OpenAPI; tests hold the real responses against them."""
 
-from typing import Any
+from typing import Any, Literal
 
-_TEXT, _COUNT, _NUMBER = {"type": "string"}, {"type": "integer", "minimum": 0}, {"type": "number", "minimum": 1}
-_FILES = {"type": "array", "items": {"type": "string", "format": "binary"}}
-_NULLABLE = {"type": ["integer", "null"]}
+from pydantic import BaseModel, ConfigDict, Field
+
+Side = Literal["both", "left", "right"]
+
+
+class Strict(BaseModel):
+    """A JSON object that has these fields, and no others."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ProblemBody(Strict):
+    """Every error: what is wrong, and what to do."""
+
+    problem: str
+    fix: str
+
+
+class Ticket(Strict):
+    """A job that was queued."""
+
+    id: str
+    url: str = Field(description="where its state and its result are")
+
+
+class ActionUnit(Strict):
+    """One action unit of FACS."""
+
+    number: int = Field(description="FACS number, e.g. 12")
+    side: Side = Field(description="of the person, not of the picture")
+    probability: float = Field(ge=0, le=1, description="calibrated")
+
+
+class RegionMotion(Strict):
+    """A region of the face that moved; lengths are shares of the width of the face."""
+
+    region: str
+    side: str = Field(description="of the person: left, right or middle")
+    direction: str = Field(description="in words, such as `up and out`")
+    out: float
+    up: float
+    peak: float
+
+
+class Gap(Strict):
+    """Frames without a face that could be used."""
+
+    first: int
+    last: int
+    first_s: float
+    last_s: float
+    reason: str
+    width: float | None = Field(description="px between the temples, of a face that is too small")
+
+
+class Tokens(Strict):
+    """What became of the tokens of the map."""
+
+    groups: list[list[int]] = Field(description="the patches that each merged token holds")
+    selected: list[int]
+    rollout: list[list[float]] = Field(description="attention on each patch, per head")
+
+
+class Attribution(Strict):
+    """How much each part of the map contributes to a class."""
+
+    label: str
+    patches: list[list[float]]
+    regions: dict[str, float]
+
+
+class Movement(Strict):
+    """One movement and its class; key frames are frame numbers."""
+
+    input: str = Field(description="the name of the file")
+    label: str = Field(description="a class, `uncertain` or `no micro-expression found`")
+    text: str = Field(description="what moved, in a sentence; left and right are the person's")
+    confidence: float | None = Field(description="the highest score")
+    scores: dict[str, float] = Field(description="by class, calibrated; they sum to 1; empty where nothing was found")
+    onset: int | None
+    apex: int | None
+    offset: int | None
+    onset_s: float | None = Field(description="seconds since the beginning")
+    apex_s: float | None
+    offset_s: float | None
+    fps: float | None = Field(description="frames per second")
+    frames: int | None = Field(description="frames that were read")
+    track: int | None = Field(description="the person, where faces were followed")
+    probability: float | None = Field(description="of being a micro-expression at all, where it was spotted")
+    strength: float | None = Field(description="displacement at the apex, as a share of the width of the face")
+    moved: list[RegionMotion] = Field(description="the strongest first")
+    units: list[ActionUnit] = Field(description="the most probable first")
+    warnings: list[str]
+    gaps: list[Gap]
+    tokens: Tokens | None
+    attribution: Attribution | None
+
+
+class Film(Strict):
+    """Frames of the face, in one JPEG: row by row, `columns` in a row, each `size` px wide and high."""
+
+    sheet: str = Field(description="address")
+    size: int
+    columns: int
+    frames: list[int] = Field(description="frame numbers")
+    seconds: list[float]
+    flow: str = Field("", description="address: arrows from the onset to each frame, (frames, 14, 14, 2) in per cent")
+
+
+class DrawnMovement(Movement):
+    """A movement with the addresses of its pictures."""
+
+    pictures: dict[str, str] = Field(description="onset, apex, flow, why, tokens, rollout; empty where none were drawn")
+    scales: dict[str, float] = Field(description="what full colour stands for in flow, why and rollout, in per cent")
+    replay: Film | None = Field(description="from before the onset to after the offset")
+
+
+class Rejected(Strict):
+    """A movement that is no micro-expression."""
+
+    reason: str
+    region: str
+    side: str
+    strength: float
+    onset: int
+    apex: int
+    offset: int
+    onset_s: float
+    apex_s: float
+    offset_s: float
+    track: int
+    probability: float = Field(description="of being a micro-expression; 0 where a rule speaks against it")
+    replay: Film | None
+
+
+class CurveEvent(Strict):
+    """A movement on the timeline; times in seconds."""
+
+    onset: float
+    apex: float
+    offset: float
+    frames: list[int] = Field(description="onset, apex and offset as frame numbers")
+    label: str = Field(description="the class, or why it was rejected")
+
+
+class Curve(Strict):
+    """The timeline: the motion of the face over time."""
+
+    time: list[float] = Field(description="seconds")
+    frames: list[int] = Field(description="frame numbers")
+    energy: list[float] = Field(description="motion in per cent of the width of the face")
+    level: float | None = Field(description="the motion from which movements are looked at, in the same unit")
+    events: list[CurveEvent] = Field(description="classified")
+    others: list[CurveEvent] = Field(description="rejected")
+
+
+class Reliability(Strict):
+    """How many answers with a score in a range were right, on real people the model had not seen."""
+
+    low: float
+    high: float
+    clips: int
+    right: float
+    model_config = ConfigDict(extra="allow")
+
+
+class Answer(Movement):
+    """The JSON of `epir predict --json`, with pictures, the timeline and what the scores are worth."""
+
+    movements: list[DrawnMovement] = Field(description="all of them, in the order of time")
+    rejected: list[Rejected]
+    pictures: dict[str, str] = Field(description="why, timeline: addresses")
+    table: str = Field(description="address of events.csv")
+    film: Film | None = Field(description="the face in the whole clip; of a long one every second frame, or fewer")
+    seconds: float | None = Field(description="the length of the video")
+    curve: Curve
+    model: str
+    judged_on: str = Field(description="whose scores the model was calibrated on: people, or synthetic faces")
+    reliability: list[Reliability]
+    elapsed_s: float
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+class PredictAnswer(Answer, Ticket):
+    """An answer with the address where it is kept."""
+
+
+class Status(Strict):
+    """The state of a job."""
+
+    id: str
+    name: str = Field(description="what the clip is called")
+    state: Literal["queued", "running", "done", "failed"]
+    place: int = Field(ge=0, description="position in the queue: 1 is next, 0 is not waiting")
+    stage: str
+    done: int
+    total: int
+    result: Answer | None
+    error: ProblemBody | None
+    expires: str | None = Field(json_schema_extra={"format": "date-time"})
+
+
+class ModelInfo(Strict):
+    """The model of the server."""
+
+    name: str
+    classes: list[str]
+    map_size: int
+
+
+class QueueCounts(Strict):
+    """How busy the server is."""
+
+    running: int
+    waiting: int = Field(description="uploads that are complete and wait for a worker")
+    receiving: int = Field(description="uploads that are still arriving; they take no place yet")
+    capacity: int
+
+
+class LiveTicket(Strict):
+    """A camera session that has begun."""
+
+    id: str
+    frames: str = Field(description="where frames are sent")
+    events: str = Field(description="where events are read")
+    seconds: float = Field(description="how long it may last")
+
+
+class LiveCounts(Strict):
+    """What became of the frames of a session so far."""
+
+    received: int
+    dropped: int = Field(description="never looked at, because the server is too slow")
+    waiting_s: float = Field(description="seconds of frames that wait")
+
+
+class CameraCounts(Strict):
+    """How many cameras are connected."""
+
+    running: int
+    capacity: int
+
+
+class Health(Strict):
+    """Version, model, queue and limits."""
+
+    status: Literal["ok"]
+    version: str
+    model: ModelInfo
+    queue: QueueCounts
+    cameras: CameraCounts
+    limits: dict[str, float]
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+class ExampleClip(Strict):
+    """A synthetic clip that the page offers."""
+
+    name: str
+    title: str
+    truth: str
+    fps: float
+    frames: int
+
+
+_FILE = {"type": "string", "format": "binary"}
+_TEXT = {"type": "string"}
 
 
 def _form(properties: dict[str, Any], required: list[str]) -> dict[str, Any]:
-    schema = {"type": "object", "properties": properties, "required": required}
+    schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     return {"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": schema}}}}
-
-
-def _json(description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"description": description, "content": {"application/json": {"schema": schema}}}
 
 
 PREDICT_FORM = _form(
     {
-        "files": {**_FILES, "description": "one video, or two pictures: onset, then apex", "maxItems": 2},
+        "files": {
+            "type": "array",
+            "items": _FILE,
+            "description": "one video; two pictures, onset and apex; or more, with frame numbers in their names",
+        },
         "example": {**_TEXT, "description": "the name of an example, in place of files"},
-        "onset": {**_COUNT, "description": "number of the onset frame; spotted without it"},
-        "apex": {**_COUNT, "description": "number of the apex frame; spotted without it"},
-        "fps": {**_NUMBER, "description": "frames per second, if the file does not give it"},
+        "name": {**_TEXT, "description": "what the clip is called in the answer; its file name without it"},
+        "onset": {"type": "integer", "minimum": 0, "description": "number of the onset frame; spotted without it"},
+        "apex": {"type": "integer", "minimum": 0, "description": "number of the apex frame; spotted without it"},
+        "fps": {"type": "number", "minimum": 1, "description": "frames per second, if the file does not give it"},
+        "threshold": {
+            "type": "number",
+            "minimum": 0,
+            "maximum": 1,
+            "description": "answers below this score are `uncertain`; the model's own without it",
+        },
+        "sensitivity": {"enum": ["low", "normal", "high"], "default": "normal", "description": "high finds more"},
+        "faces": {"enum": ["largest", "all"], "default": "largest", "description": "all: movements of each person"},
     },
     [],
 )
-LIVE_FORM = _form(
+
+FRAMES_FORM = _form(
     {
-        "frames": {**_FILES, "description": "JPEGs of the last seconds, in order"},
-        "times": {**_TEXT, "description": "the time of each frame in milliseconds: 0,33,67,..."},
+        "frames": {
+            "type": "array",
+            "items": _FILE,
+            "minItems": 1,
+            "description": "JPEGs of one size, in order, each frame of the camera once",
+        },
+        "times": {
+            **_TEXT,
+            "pattern": r"^\d+(\.\d+)?(,\d+(\.\d+)?)*$",
+            "description": "when each was taken, in milliseconds since the beginning: 0,33,67",
+        },
     },
     ["frames", "times"],
 )
-PROBLEM = {
-    "type": "object",
-    "properties": {"problem": _TEXT, "fix": _TEXT},
-    "required": ["problem", "fix"],
+
+MEANINGS = {
+    400: "the form is malformed, or the host name unknown",
+    401: "the token is missing or wrong",
+    403: "a cross-site request",
+    404: "it has expired, or never existed",
+    405: "not with this method",
+    408: "the request took too long to arrive",
+    410: "the job was cancelled",
+    413: "too large, too long, or too much work",
+    415: "not a form, or not a video or picture",
+    422: "a field or the content cannot be used, such as a clip without a face",
+    429: "too many uploads of one address; see Retry-After",
+    500: "the worker process died, or an internal error",
+    503: "busy; see Retry-After",
+    504: "the time limit was reached",
 }
-ANSWER = {
-    "type": "object",
-    "properties": {
-        "label": {**_TEXT, "description": "a class, `uncertain` or `no micro-expression found`"},
-        "text": {**_TEXT, "description": "what moved, in a sentence; left and right are the person's"},
-        "units": {
-            "type": "array",
-            "items": {"type": "object"},
-            "description": "action units: number, side, probability",
-        },
-        "scores": {"type": "object", "additionalProperties": {"type": "number"}},
-        "onset": _NULLABLE,
-        "apex": _NULLABLE,
-        "offset": _NULLABLE,
-        "warnings": {"type": "array", "items": _TEXT},
-        "movements": {"type": "array", "items": {"type": "object"}},
-        "curve": {"type": "object"},
-    },
-    "required": ["label", "scores", "movements", "curve", "warnings"],
-}
-ANSWERS: dict[int | str, dict[str, Any]] = {
-    200: _json("the answer", ANSWER),
-    **{
-        status: _json(description, PROBLEM)
-        for status, description in {
-            400: "the form is malformed",
-            403: "cross-site request",
-            408: "the upload took too long",
-            413: "too large, too long, or too many frames",
-            415: "not a form, or not a video or picture",
-            422: "a field or the content cannot be used, such as a clip without a face",
-            500: "the decoder crashed",
-            503: "busy; see Retry-After",
-            504: "the time limit was reached",
-        }.items()
-    },
-}
-STATUS: dict[int | str, dict[str, Any]] = {
-    200: _json(
-        "the state of the job",
-        {
-            "type": "object",
-            "properties": {
-                "id": _TEXT,
-                "state": {"enum": ["queued", "running", "done", "failed"]},
-                "place": {**_COUNT, "description": "position in the queue: 1 is next, 0 is not waiting"},
-                "stage": _TEXT,
-                "done": _COUNT,
-                "total": _COUNT,
-                "result": {"oneOf": [ANSWER, {"type": "null"}]},
-                "error": {"oneOf": [PROBLEM, {"type": "null"}]},
-                "expires": {"type": ["string", "null"], "format": "date-time"},
-            },
-        },
-    ),
-    404: _json("expired, or never existed", PROBLEM),
-}
+Responses = dict[int | str, dict[str, Any]]
+
+
+def problems(*statuses: int) -> Responses:
+    """The error responses of a call; every call may also be refused for its host name, token or origin."""
+    every = sorted({400, 401, *statuses})
+    responses: Responses = {}
+    for status in every:
+        headers = {"Retry-After": {"schema": {"type": "integer"}, "description": "seconds"}}
+        more = {"headers": headers} if status in (429, 503) else {}
+        responses[status] = {"model": ProblemBody, "description": MEANINGS[status], **more}
+    return responses
+
+
+FRAMES_PROBLEMS = problems(403, 404, 408, 413, 415, 422)
+UPLOAD_PROBLEMS = problems(403, 408, 410, 413, 415, 422, 429, 500, 503, 504)

@@ -1,13 +1,16 @@
-"""Security of every request: checks of Host and Origin, and the headers of every response."""
+"""Security of every request: checks of Host, Origin and token, and the headers of every response."""
 
+import hmac
 import ipaddress
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse
+from starlette.requests import HTTPConnection
+from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 
 from epir.web.problems import Problem
 
@@ -39,13 +42,17 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 SAFE = ("GET", "HEAD", "OPTIONS")
+API = ("/api/", "/openapi.json")
+OPEN = "/static/"  # the files of the page, which hold nothing of anybody
+COOKIE = "epir_token"
+SIGN_IN = Path(__file__).parent / "page" / "sign-in.html"
 
 
 class Guard:
-    """Refuses unknown host names and cross-site requests, and adds the headers to every response."""
+    """Refuses unknown host names, cross-site requests and missing tokens, and adds the headers to every response."""
 
-    def __init__(self, app: Asgi, names: Iterable[str]) -> None:
-        self._app = app
+    def __init__(self, app: Asgi, names: Iterable[str], token: str = "") -> None:
+        self._app, self._token = app, token
         self._names = frozenset(name.lower() for name in names) | {"localhost"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,11 +69,35 @@ class Guard:
                 headers.setdefault("Cache-Control", "no-cache" if scope["path"].startswith("/static/") else "no-store")
             await send(message)
 
-        problem = self._check(scope["method"], Headers(scope=scope))
-        if problem is None:
-            await self._app(scope, receive, with_headers)
-        else:
-            await JSONResponse(problem.to_dict(), status_code=problem.status)(scope, receive, with_headers)
+        request = HTTPConnection(scope)
+        problem = self._check(scope["method"], request.headers)
+        app: Asgi = self._app
+        if problem is not None:
+            app = JSONResponse(problem.to_dict(), status_code=problem.status)
+        elif self._token and not scope["path"].startswith(OPEN):
+            app = self._with_token(request) or self._app
+        await app(scope, receive, with_headers)
+
+    def _with_token(self, request: HTTPConnection) -> Response | None:
+        """The refusal of a request without the token; None if it carries it.
+
+        The page gets the token once, in its address, and keeps it as a cookie.
+        """
+        kind, _, bearer = request.headers.get("authorization", "").partition(" ")
+        if self._is_token(bearer if kind.lower() == "bearer" else request.cookies.get(COOKIE, "")):
+            return None
+        if request.url.path.startswith(API):
+            body = Problem("the token is missing or wrong", "send it as Authorization: Bearer TOKEN").to_dict()
+            return JSONResponse(body, status_code=HTTPStatus.UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"})
+        if self._is_token(request.query_params.get("token", "")):
+            response: Response = RedirectResponse(request.url.path, status_code=HTTPStatus.SEE_OTHER)
+            secure = request.headers.get("x-forwarded-proto") == "https"
+            response.set_cookie(COOKIE, self._token, httponly=True, samesite="lax", secure=secure)
+            return response
+        return FileResponse(SIGN_IN, status_code=HTTPStatus.UNAUTHORIZED, media_type="text/html")
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self._token.encode())
 
     def _check(self, method: str, headers: Headers) -> Problem | None:
         host = headers.get("host", "")
@@ -81,6 +112,25 @@ class Guard:
                 "cross-site requests are refused", "send it from the page of this server", HTTPStatus.FORBIDDEN
             )
         return None
+
+
+def limited_address(request: HTTPConnection) -> str | None:
+    """The client's address, where its share is limited: everyone but this machine itself.
+
+    A reverse proxy on this machine names its client last in X-Forwarded-For. From elsewhere it is not believed.
+    """
+    peer = request.client.host if request.client is not None else ""
+    if not _is_loopback(peer):
+        return peer
+    forwarded = request.headers.get("x-forwarded-for", "").rsplit(",", 1)[-1].strip()
+    return None if not forwarded or _is_loopback(forwarded) else forwarded[:80]
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
 
 
 def is_known_host(host: str, names: frozenset[str]) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 from epir.core.errors import EpirError
 from epir.web.jobs import Job, JobQueue, ResultStore
+from epir.web.live import LiveSessions
 from epir.web.problems import CANCELLED, CRASHED, SHUTTING_DOWN, Problem, RequestError, timed_out
 from epir.web.settings import ServeSettings
 from epir.web.uploads import PrivateFolder
@@ -21,8 +22,12 @@ from epir.web.worker import receive, run_worker, send
 
 RENDER_S = 300.0  # time limit for rendering one example
 START_S = 180.0  # time limit for loading the model
+LIVE_IDLE_S = 120.0  # without a camera, after which its process ends
 CANCEL_S = 3.0  # time for a worker process to react to a cancelled job
-WORKER_SETTINGS = ("max_seconds", "max_frames", "max_pixels", "max_memory", "live_side", "movements")
+WORKER_SETTINGS = (
+    *("max_seconds", "max_frames", "max_pixels", "max_megapixels", "max_memory", "timeout_s"),
+    *("live_side", "movements", "rejected"),
+)
 
 
 class Service:
@@ -31,7 +36,9 @@ class Service:
     def __init__(self, settings: ServeSettings, model: Path | None = None) -> None:
         self.settings = settings
         self.private = PrivateFolder()
-        self.queue = JobQueue(settings.queue, settings.workers)
+        self.queue = JobQueue(
+            settings.queue, settings.workers, receiving=settings.receiving, per_address=settings.per_address
+        )
         self.results = ResultStore(
             max_results=settings.keep_results, max_bytes=settings.keep_bytes, seconds=settings.keep_s
         )
@@ -41,6 +48,8 @@ class Service:
             **{name: getattr(settings, name) for name in WORKER_SETTINGS},
         }
         self.workers = [Worker(self.queue, config) for _ in range(settings.workers)]
+        self.live = LiveSessions(settings)
+        self.live_workers = [Worker(self.live.queue, config, idle_s=LIVE_IDLE_S) for _ in range(settings.live_sessions)]
         self.model: dict[str, Any] = {}
         self.examples: list[dict[str, Any]] = []
         self._rendering: dict[str, Job] = {}
@@ -49,6 +58,8 @@ class Service:
         """Start the worker processes; `EpirError` if the model cannot be loaded."""
         for worker in self.workers:
             info = worker.start()
+        for worker in self.live_workers:
+            worker.start_later()
         self.model, self.examples = info["model"], info["examples"]
         for example in self.examples if self.settings.examples_ahead else ():
             self._render(example["name"])
@@ -56,19 +67,16 @@ class Service:
     def close(self) -> None:
         """End everything and remove all files."""
         self.queue.close()
-        for worker in self.workers:
+        self.live.close()
+        for worker in (*self.workers, *self.live_workers):
             worker.close()
         self.private.close()
 
-    def submit(self, task: dict[str, Any], folder: Path | None) -> Job:
-        """Queue the job for one upload, in the place reserved for it."""
-        job = Job(task, self.settings.timeout_s, folder)
+    def submit(self, task: dict[str, Any], folder: Path | None, address: str | None = None) -> Job:
+        """Queue the job for one upload, or refuse it; from then on the folder is the job's to remove."""
+        job = self.queue.submit(Job(task, self.settings.timeout_s, folder, address=address))
         self.results.add(job)
-        return self.queue.submit(job)
-
-    def submit_live(self, task: dict[str, Any], folder: Path) -> Job:
-        """Queue the job for live frames, in the place reserved for it; its result is not stored."""
-        return self.queue.submit(Job(task, self.settings.live_timeout_s, folder))
+        return job
 
     def cancel(self, job: Job) -> None:
         """Cancel a job, whether it waits or runs."""
@@ -97,8 +105,8 @@ class Service:
 class Worker:
     """A worker process and the thread that gives it jobs, enforces their time limits and restarts it after a crash."""
 
-    def __init__(self, queue: JobQueue, config: Mapping[str, Any]) -> None:
-        self._queue, self._config = queue, dict(config)
+    def __init__(self, queue: JobQueue, config: Mapping[str, Any], *, idle_s: float | None = None) -> None:
+        self._queue, self._config, self._idle_s = queue, dict(config), idle_s
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
         self._job: Job | None = None
@@ -117,6 +125,10 @@ class Worker:
         self._start_process()
         self._thread.start()
         return self.info
+
+    def start_later(self) -> None:
+        """Start the process with the first job."""
+        self._thread.start()
 
     def cancel(self, job: Job) -> None:
         """Stop a job if it runs here."""
@@ -137,7 +149,12 @@ class Worker:
         self._end_process()
 
     def _run(self) -> None:
-        while (job := self._queue.take()) is not None:
+        while not self._queue.closed:
+            job = self._queue.take(self._idle_s, ready=self._process is not None)
+            if job is None:
+                if not self._queue.closed:
+                    self._end_process()  # nothing to do for a while: give its memory back
+                continue
             began = time.monotonic()
             try:
                 self._run_job(job)
@@ -176,9 +193,16 @@ class Worker:
             with self._lock:
                 self._job = job
                 send(pipe, {"type": "run", "id": job.id, "task": job.task})
-            timer = _start_timer(job.seconds, self._time_out, job)
-            while not self._handle_message(pipe, job):
-                pass
+            ended = False
+            while not ended:
+                timer = timer or _start_timer(job.seconds, self._time_out, job)
+                message, blobs = receive(pipe)
+                if message["type"] == "next" and job.exchange is not None:  # the time limit is for what it does now
+                    timer.cancel()
+                    timer = None
+                    self._answer(pipe, job, message)
+                else:
+                    ended = self._handle_message(message, blobs, job)
         except (EOFError, OSError):
             self._end_process()
             if self._closing:
@@ -195,9 +219,15 @@ class Worker:
             with self._lock:
                 self._job = None
 
-    def _handle_message(self, pipe: Connection, job: Job) -> bool:
-        """Receive one message; True if it ended the job."""
-        message, blobs = receive(pipe)
+    def _answer(self, pipe: Connection, job: Job, message: Mapping[str, Any]) -> None:
+        """Give a job that lasts what it gets next."""
+        assert job.exchange is not None
+        reply, blobs = job.exchange(message["report"])
+        with self._lock:
+            send(pipe, {"id": job.id, **reply}, blobs)
+
+    def _handle_message(self, message: Mapping[str, Any], blobs: dict[str, bytes], job: Job) -> bool:
+        """Take one message; True if it ended the job."""
         if message.get("id") != job.id:
             return False
         if message["type"] == "progress":

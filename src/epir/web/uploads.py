@@ -15,8 +15,8 @@ from typing import BinaryIO, Literal
 from epir.web.form import FormReader
 from epir.web.problems import RequestError
 
-ACCEPTED = "a video (mp4, mov, mkv, webm, avi) or pictures (jpg, png, bmp)"
-SNIFF_BYTES = 32  # enough to recognise every file type
+ACCEPTED = "a video (mp4, mov, mkv, webm, avi, wmv, mpg, gif) or pictures (jpg, png, bmp, webp, avif, heic)"
+SNIFF_BYTES = 200  # enough to recognise every file type: a transport stream repeats its mark after 188
 
 
 @dataclass(frozen=True)
@@ -27,26 +27,48 @@ class FileType:
     suffix: str
 
 
+HEIC, AVIF = FileType("picture", ".heic"), FileType("picture", ".avif")
+BRANDS = {  # of the ISO container that videos and pictures share; any other is an mp4
+    b"qt  ": FileType("video", ".mov"),
+    **dict.fromkeys((b"avif", b"avis"), AVIF),
+    **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"mif1", b"msf1"), HEIC),
+}
+STARTS = {
+    b"\x1a\x45\xdf\xa3": FileType("video", ".mkv"),
+    b"GIF87a": FileType("video", ".gif"),
+    b"GIF89a": FileType("video", ".gif"),
+    b"\x30\x26\xb2\x75\x8e\x66\xcf\x11": FileType("video", ".wmv"),
+    b"\0\0\x01\xba": FileType("video", ".mpg"),
+    b"\0\0\x01\xb3": FileType("video", ".mpg"),
+    b"FLV\x01": FileType("video", ".flv"),
+    b"OggS": FileType("video", ".ogv"),
+    b"YUV4MPEG2 ": FileType("video", ".y4m"),
+    b"\x06\x0e\x2b\x34\x02\x05\x01\x01": FileType("video", ".mxf"),
+    b"\xff\xd8\xff": FileType("picture", ".jpg"),
+    b"\x89PNG\r\n\x1a\n": FileType("picture", ".png"),
+}
+
+
 def sniff(start: bytes) -> FileType | None:
     """The type of a file by its first bytes, whatever its name says; None if it is not one that can be read.
 
     The short list also keeps text formats from the video decoder, which would follow the paths written in them.
     """
     if start[4:8] == b"ftyp":
-        return FileType("video", ".mov" if start[8:12] == b"qt  " else ".mp4")
+        brand = start[8:12]
+        if brand == b"mif1" and b"avif" in start[16:64]:  # pictures in general; what they are in particular follows
+            brand = b"avif"
+        return BRANDS.get(brand, FileType("video", ".mp4"))
     if start[4:8] in (b"moov", b"mdat", b"wide", b"free", b"skip"):  # old QuickTime has no brand
         return FileType("video", ".mov")
-    if start.startswith(b"\x1a\x45\xdf\xa3"):
-        return FileType("video", ".mkv")
-    if start.startswith(b"RIFF") and start[8:12] == b"AVI ":
-        return FileType("video", ".avi")
-    if start.startswith(b"\xff\xd8\xff"):
-        return FileType("picture", ".jpg")
-    if start.startswith(b"\x89PNG\r\n\x1a\n"):
-        return FileType("picture", ".png")
+    if start.startswith(b"RIFF") and start[8:12] in (b"AVI ", b"WEBP"):
+        return FileType("video", ".avi") if start[8:12] == b"AVI " else FileType("picture", ".webp")
     if start.startswith(b"BM") and start[6:10] == b"\0\0\0\0":
         return FileType("picture", ".bmp")
-    return None
+    known = next((kind for first, kind in STARTS.items() if start.startswith(first)), None)
+    if known is None and (start[:1] == b"G" == start[188:189] or start[4:5] == b"G" == start[196:197]):
+        return FileType("video", ".ts")  # packets of 188 bytes, or with a time before each
+    return known
 
 
 class PrivateFolder:
@@ -146,6 +168,7 @@ async def read_upload(
     max_files: int,
     max_bytes: int,
     seconds: float,
+    stall: float,
 ) -> Upload:
     """Read one request into `folder`, which the caller removes, also after an error."""
     upload = Upload(folder)
@@ -163,17 +186,32 @@ async def read_upload(
 
     reader = FormReader(content_type, fields=fields, open_sink=open_sink, max_bytes=max_bytes)
     try:
-        async with asyncio.timeout(seconds):
-            async for piece in body:
-                reader.feed(piece)
-    except TimeoutError:
-        raise RequestError(
-            f"the upload took more than {seconds:g} seconds",
-            fix="send a smaller file",
-            status=HTTPStatus.REQUEST_TIMEOUT,
-        ) from None
+        async for piece in with_deadlines(body, seconds=seconds, stall=stall):
+            reader.feed(piece)
     finally:
         with suppress(RequestError):  # the type of a half-read file matters no more
             reader.close()
     upload.fields = reader.finish()
     return upload
+
+
+async def with_deadlines(body: AsyncIterator[bytes], *, seconds: float, stall: float) -> AsyncIterator[bytes]:
+    """The pieces of a body, which has so many seconds as a whole, and may pause for `stall` at most."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while True:
+        until = min(end, loop.time() + stall)
+        try:
+            async with asyncio.timeout_at(until):
+                piece = await anext(body, None)
+        except TimeoutError:
+            late = until == end
+            raise RequestError(
+                f"the upload took more than {seconds:g} seconds" if late else f"no byte came for {stall:g} seconds",
+                fix="send a smaller file, or over a faster connection" if late else "send it again",
+                status=HTTPStatus.REQUEST_TIMEOUT,
+                headers={"Connection": "close"},
+            ) from None
+        if piece is None:
+            return
+        yield piece

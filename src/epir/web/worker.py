@@ -149,6 +149,16 @@ class PipeProgress:
     def finish(self) -> None:
         """Nothing to close."""
 
+    def exchange(self, report: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, bytes]]:
+        """Send a report of a job that lasts, and wait for what it gets next."""
+        send(self._pipe, {"type": "next", "id": self._id, "report": report})
+        while True:
+            message, blobs = receive(self._pipe)
+            if message.get("id") == self._id:
+                if message["type"] == "cancel":
+                    raise Cancelled
+                return message, blobs
+
     def _report(self) -> None:
         self._reported = time.monotonic()
         progress = {"stage": self._stage, "done": self._done, "total": self._total}

@@ -1,8 +1,10 @@
-"""A real Chromium with a real server."""
+"""A real Chromium, a real Firefox, and a real server."""
 
 import contextlib
 import re
 import shutil
+import sys
+from pathlib import Path
 
 import cv2
 import httpx
@@ -10,25 +12,56 @@ import numpy as np
 import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FIREFOX = next(filter(None, map(shutil.which, ("firefox-esr", "firefox"))), None)
+RELAY = Path(__file__).with_name("firefox_relay.py")
 QUIET = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--force-color-profile=srgb"),
 )
 REFUSED = re.compile(r"Failed to load resource: (the server responded with a status of (4\d\d|503)|net::ERR_FAILED)")
+FILM = {"sheet": "/static/icon.svg", "size": 32, "columns": 8}
 PATIENCE = 1_800_000  # ms, reached only if something hangs
 
 
 @pytest.fixture(scope="module")
-def chromium():
-    """Starts browsers with further arguments; the module's end closes them, and the event loop of Playwright."""
+def playwright():
+    """The module's end closes every browser, and the event loop of Playwright."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'epir[dev]'")
+    with api.sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def chromium(request):
+    """Starts Chromium with further arguments."""
     if CHROMIUM is None:
         pytest.skip("there is no chromium on this machine")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'epir[dev]'")
+    playwright = request.getfixturevalue("playwright")
     with contextlib.ExitStack() as stack:
-        playwright = stack.enter_context(api.sync_playwright())
 
         def launch(*arguments):
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*QUIET, *arguments])
+            stack.callback(browser.close)
+            return browser
+
+        yield launch
+
+
+@pytest.fixture(scope="module")
+def firefox(request, tmp_path_factory):
+    """Starts the Firefox of the machine with further preferences."""
+    if FIREFOX is None:
+        pytest.skip("there is no firefox on this machine")
+    pytest.importorskip("tornado", reason="tornado is not installed: pip install 'epir[dev]'")
+    playwright = request.getfixturevalue("playwright")
+    relay = tmp_path_factory.mktemp("firefox") / "firefox"
+    relay.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{RELAY}" "{FIREFOX}" "$@"\n')
+    relay.chmod(0o755)
+    with contextlib.ExitStack() as stack:
+
+        def launch(**preferences):
+            options = {"channel": "moz-firefox", "executable_path": str(relay), "firefox_user_prefs": preferences}
+            browser = playwright.firefox.launch(**options, timeout=PATIENCE)
             stack.callback(browser.close)
             return browser
 
@@ -120,8 +153,19 @@ def several():
                 **{
                     "input": "a film with a long name that says what is in it.mp4",
                     "label": label,
+                    "text": "Both brows up; 1.1 % of the face; 0.12 s to the apex.",
                     "fps": 100.0,
                     **span,
+                    **{f"{name}_s": at / 100 for name, at in span.items()},
+                    "track": 0,
+                    "probability": 0.93,
+                    "strength": 0.004,
+                    "units": [{"number": 2, "side": "left", "probability": 0.81}],
+                    "replay": {
+                        **FILM,
+                        "frames": list(span.values()),
+                        "seconds": [each / 100 for each in span.values()],
+                    },
                 },
                 "scores": dict(zip(("negative", "positive", "surprise"), row, strict=True)),
                 "warnings": ["the head moves strongly: by 9 % of the face between onset and apex"],
@@ -131,6 +175,12 @@ def several():
         frames = list(span.values())
         events.append({**{name: at / 100 for name, at in span.items()}, "frames": frames, "label": label})
     blink = {"onset": 3.5, "apex": 3.6, "offset": 3.8, "frames": [350, 360, 380], "label": "blink"}
-    curve = {"time": time.tolist(), "energy": energy.tolist(), "level": 0.36, "events": events, "others": [blink]}
+    curve = {"time": time.tolist(), "frames": list(range(600)), "energy": energy.tolist(), "level": 0.36}
+    curve |= {"events": events, "others": [blink]}
+    rejected = {"reason": "blink", "region": "eyes", "side": "both", "strength": 0.02, "probability": 0.0, "track": 0}
+    rejected |= {"onset": 350, "apex": 360, "offset": 380, "onset_s": 3.5, "apex_s": 3.6, "offset_s": 3.8}
     result = {**movements[1], "movements": movements, "frames": 600, "seconds": 6.0, "curve": curve, "model": "epir"}
-    return {"id": "several", "state": "done", "result": result, "error": None}
+    result |= {"rejected": [{**rejected, "replay": None}], "film": None, "table": "/static/icon.svg"}
+    result |= {"reliability": [{"low": 0.8, "high": 0.9, "clips": 95, "right": 0.8632}], "judged_on": "people"}
+    expires = "2026-11-17T12:00:00+00:00"
+    return {"id": "several", "name": "film", "state": "done", "result": result, "error": None, "expires": expires}

@@ -104,10 +104,27 @@ def test_all_text_has_enough_contrast(open_page, server, several, scheme):
     assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(16, 21, 27)")
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation(open_page, server, several, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    page = open_page(color_scheme=scheme, bypass_csp=True)
+    page.route("**/api/results/several", lambda route: route.fulfill(json=several))
+    page.wait_for_selector(".example")
+    page.locator(".options summary").click()
+    for path in ("/", "/r/several", "/r/nothing", "/#batch", "/#camera"):
+        page.goto(server + path)
+        page.wait_for_selector(f"{SECTIONS.get(path, path[1:])}:visible h1")
+        for summary in page.locator("details:not([open]) > summary:visible").all():
+            summary.click()
+        found = axe.Axe().run(page).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+
+
 def test_screen_readers_get_names_and_announcements(open_page):
     page = open_page()
     assert page.locator("#working-text").get_attribute("role") == "status"
     assert page.locator("#problem [role=alert]").count() == 1
+    assert page.locator("#start-problem").get_attribute("role") == "alert"
     unnamed = (
         "(all) => all.filter((node) => !node.labels?.length && !node.textContent.trim() && !node.ariaLabel).length"
     )

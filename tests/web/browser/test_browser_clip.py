@@ -1,6 +1,5 @@
 """The page in a real browser, from a clip to its answer."""
 
-import base64
 import re
 
 import httpx
@@ -17,8 +16,8 @@ def upload(page, *paths):
 
 def answered(page):
     """Wait for the answer and give its label."""
-    page.wait_for_selector("#result:not([hidden]) .label, #problem:not([hidden])")
-    assert page.locator("#result").is_visible(), page.locator("#problem").inner_text()
+    page.wait_for_selector("#result:not([hidden]) .label, #problem:not([hidden]), #start-problem:not([hidden])")
+    assert page.locator("#result").is_visible(), page.locator("main").inner_text()
     return page.locator("#result .label").inner_text()
 
 
@@ -57,39 +56,14 @@ def test_each_overlay_is_another_picture(open_page, result_id):
     assert moved.endswith(".") and moved in page.locator(".overlay img").get_attribute("alt")
 
 
-def test_flip_alternates_onset_and_apex(open_page, result_id):
-    page = open_page(f"/r/{result_id}")
-    answered(page)
-    image = page.locator(".keyframe img").nth(1)
-    apex = image.get_attribute("src")
-    page.get_by_role("button", name="Flip").click()
-    page.wait_for_function(
-        "(apex) => document.querySelectorAll('.keyframe img')[1].getAttribute('src') !== apex", arg=apex
-    )
-    page.get_by_role("button", name="Flip").click()
-    assert image.get_attribute("src") == apex
-
-
-def test_a_text_file_named_mp4_is_refused_with_a_fix(open_page, tmp_path):
-    (tmp_path / "notes.mp4").write_text("only text")
-    page = open_page()
-    upload(page, tmp_path / "notes.mp4")
-    page.wait_for_selector("#problem:not([hidden])")
-    text, fix = page.locator("#problem-text").inner_text(), page.locator("#problem-fix").inner_text()
-    assert "notes.mp4" in text
-    assert "mp4" in fix and len(fix) > 20
-    page.get_by_role("link", name="Another clip").click()
-    assert page.locator("#start").is_visible()
-
-
 def test_a_file_name_is_shown_as_text(open_page, tmp_path):
     path = tmp_path / "<img src=x onerror=alert(1)>.mp4"
     path.write_text("only text")
     page = open_page()
     upload(page, path)
-    page.wait_for_selector("#problem:not([hidden])")
-    assert "<img src=x" in page.locator("#problem-text").inner_text()
-    assert page.locator("#problem img").count() == 0
+    page.wait_for_selector("#start-problem:not([hidden])")
+    assert "<img src=x" in page.locator("#start-problem-text").inner_text()
+    assert page.locator("#start-problem img").count() == 0
 
 
 def test_an_example_gives_an_answer_and_its_truth(open_page):
@@ -99,35 +73,12 @@ def test_an_example_gives_an_answer_and_its_truth(open_page):
     assert "this synthetic face shows positive" in page.locator(".truth").inner_text()
 
 
-def test_a_blink_is_no_micro_expression(open_page):
-    page = open_page()
-    page.locator(".example", has_text="blink").click()
-    assert answered(page) == "No micro-expression found"
-    assert page.locator(".timeline polyline").count() == 1
-    assert page.locator("#result .bars, #result .keyframes, #result .note").count() == 0
-
-
 def test_the_thumbnails_of_examples_are_visible(open_page):
     page = open_page()
     page.wait_for_function(
         "() => { const all = [...document.querySelectorAll('.example video')];"
         " return all.length && all.every((v) => v.videoWidth > 0 && !v.error); }"
     )
-
-
-def test_two_pictures_are_put_in_order_and_can_be_swapped(open_page, pair):
-    page = open_page()
-    upload(page, *reversed(pair))
-    page.wait_for_selector("#pair:not([hidden])")
-    names = page.locator(".pair .file")
-    assert names.all_inner_texts() == ["frame9.png", "frame10.png"]
-    page.get_by_role("button", name="Swap").click()
-    assert names.all_inner_texts() == ["frame10.png", "frame9.png"]
-    page.get_by_role("button", name="Swap").click()
-    page.get_by_role("button", name="Analyse").click()
-    assert LABELS.fullmatch(answered(page))
-    assert page.locator(".timeline").count() == 0
-    assert len(loaded(page, ".keyframe img")) == 3
 
 
 def test_one_picture_asks_for_the_other(open_page, pair):
@@ -141,14 +92,6 @@ def test_one_picture_asks_for_the_other(open_page, pair):
     assert page.locator(".pair .file").all_inner_texts() == ["frame9.png", "frame10.png"]
 
 
-def test_three_files_are_too_many(open_page, clip, pair):
-    page = open_page()
-    upload(page, clip, *pair)
-    page.wait_for_selector("#problem:not([hidden])")
-    assert page.locator("#problem-text").inner_text() == "3 files were given."
-    assert page.locator("#problem-fix").inner_text() == "Give one video, or two pictures: onset and apex."
-
-
 def test_a_file_above_the_limit_is_not_even_sent(open_page, tmp_path):
     page = open_page()
     page.locator("#limits", has_text="64 MB").wait_for()
@@ -157,24 +100,9 @@ def test_a_file_above_the_limit_is_not_even_sent(open_page, tmp_path):
     with (tmp_path / "long.mp4").open("wb") as file:
         file.truncate(70 << 20)
     upload(page, tmp_path / "long.mp4")
-    page.wait_for_selector("#problem:not([hidden])")
-    assert page.locator("#problem-text").inner_text() == "This is 70 MB; the limit is 64 MB."
+    page.wait_for_selector("#start-problem:not([hidden])")
+    assert page.locator("#start-problem-text").inner_text() == "long.mp4: this is 70 MB; the limit is 64 MB."
     assert sent == []
-
-
-def test_a_file_can_be_dropped_anywhere(open_page, clip):
-    page = open_page()
-    data = page.evaluate_handle(
-        "async (text) => { const bytes = Uint8Array.from(atob(text), (each) => each.charCodeAt(0));"
-        " const data = new DataTransfer(); data.items.add(new File([bytes], 'dropped.mp4')); return data; }",
-        base64.b64encode(clip.read_bytes()).decode(),
-    )
-    page.dispatch_event("footer", "dragenter", {"dataTransfer": data})
-    assert page.locator("#drop-overlay").is_visible()
-    page.dispatch_event("footer", "drop", {"dataTransfer": data})
-    assert page.locator("#drop-overlay").is_hidden()
-    assert LABELS.fullmatch(answered(page))
-    assert "dropped.mp4" in page.locator("#result .eyebrow").inner_text()
 
 
 def test_a_permalink_survives_a_reload_until_the_result_is_deleted(open_page, pair, server):
@@ -228,8 +156,8 @@ def test_a_server_without_response_is_reported_and_can_be_tried_again(open_page,
     page = open_page()
     page.route("**/api/predict**", lambda route: route.abort())
     upload(page, clip)
-    page.wait_for_selector("#problem:not([hidden])")
-    assert page.locator("#problem-text").inner_text() == "The server does not respond."
+    page.wait_for_selector("#start-problem:not([hidden])")
+    assert page.locator("#start-problem-text").inner_text() == "The server does not respond."
     page.unroute("**/api/predict**")
     instantly(page)
     page.get_by_role("button", name="Try again").click()
@@ -241,8 +169,8 @@ def test_a_full_queue_is_reported_and_can_be_tried_again(open_page, clip):
     text = '{"problem": "the server is busy", "fix": "try again in 4 seconds"}'
     page.route("**/api/predict**", lambda route: route.fulfill(status=503, body=text, headers={"Retry-After": "4"}))
     upload(page, clip)
-    page.wait_for_selector("#problem:not([hidden])")
-    assert page.locator("#problem-fix").inner_text() == "Try again in 4 seconds."
+    page.wait_for_selector("#start-problem:not([hidden])")
+    assert page.locator("#start-problem-fix").inner_text() == "Try again in 4 seconds."
     assert page.get_by_role("button", name="Try again").is_visible()
 
 

@@ -1,21 +1,31 @@
-// One result: the answer first, then the scores, the timeline, the key frames and the downloads.
+// One result: the answer first, then when it moved, what moved, what was rejected, marks by hand, and the downloads.
 
 import { element } from "./dom.js";
-import { certainty, counted, labelClass, NOT_FOUND, score, seconds, sentence, title, topClass } from "./format.js";
+import { at, certainty, clock, counted, labelClass, NOT_FOUND, percent, rangeOf, score, seconds, sentence, title, topClass } from "./format.js";
 import { keyFrames } from "./keyframes.js";
+import { markPanel } from "./mark.js";
+import { definitions, rejectedList } from "./rejected.js";
+import { replay } from "./replay.js";
 import { timeline } from "./timeline.js";
 
-/** Fill `section` with a result. `truth` is known for examples; `onDelete` is called to delete the result. */
-export function showResult(section, id, result, { truth = null, onDelete }) {
-  const { movements } = result;
+/**
+ * Fill `section` with a result. `truth` is known for examples; `clip` is what was sent, if this page still has it;
+ * `onMark(marks, files)` asks for the answer to a span, `onDelete` deletes the result, `expires` says until when it is kept.
+ */
+export function showResult(section, id, result, { truth = null, clip = null, expires = null, onMark, onDelete }) {
+  const { movements, rejected = [] } = result;
+  const found = result.label !== NOT_FOUND;
   const events = result.curve?.events ?? [];
   const eventOf = (movement) => events.find((event) => event.frames?.[0] === movement?.onset) ?? null;
   const strongest = Math.max(0, movements.findIndex((each) => each.onset === result.onset && each.apex === result.apex));
-  const head = element("div", { class: "answer", "aria-live": "polite" });
+  const head = element("div", { class: "answer" });
+  const spoken = element("p", { class: "visually-hidden", role: "status" }); // what changes, for screen readers
   const faces = element("div");
   const spotted = Boolean(result.curve?.time?.length);
-  const curve = spotted ? timeline(result.curve, chooseEvent) : null;
-  const choices = movements.length > 1 ? movementChooser(movements, eventOf, choose) : null;
+  const others = rejectedList(rejected);
+  const curve = spotted ? timeline(result.curve, chooseEvent, { onReject: (event) => others?.open(event), film: result.film }) : null;
+  const choices = movements.length > 1 ? movementChooser(movements, choose) : null;
+  const marks = spotted && result.curve.frames ? markPanel(result, curve, clip, onMark) : null;
 
   function choose(number) {
     const movement = movements[number] ?? result;
@@ -23,9 +33,10 @@ export function showResult(section, id, result, { truth = null, onDelete }) {
     const which = movements.length > 1 ? `${rank} of ${movements.length} movements` : null;
     head.replaceChildren(...answerHead(movement, which, truth, result));
     head.classList.toggle("alone", head.childElementCount < 2);
-    faces.replaceChildren(...(movements.length ? keyFrames(movement, eventOf(movement)) : []));
+    spoken.textContent = [which, title(movement.label), movement.text].filter(Boolean).join(". ");
+    faces.replaceChildren(...(movements.length ? [player(movement, result), ...keyFrames(movement)].filter(Boolean) : []));
     curve?.choose(eventOf(movement));
-    choices?.querySelectorAll("input").forEach((radio, at) => (radio.checked = at === number));
+    choices?.querySelectorAll("input").forEach((radio, place) => (radio.checked = place === number));
   }
   function chooseEvent(event) {
     const number = movements.findIndex((movement) => eventOf(movement) === event);
@@ -36,18 +47,23 @@ export function showResult(section, id, result, { truth = null, onDelete }) {
     ...[
       element("p", { class: "eyebrow" }, clipFacts(result, spotted)),
       head,
-      curve && element("h2", {}, movements.length ? "When it moved" : "Movement over time"),
+      spoken,
+      curve && element("h2", {}, found ? "When it moved" : "Motion over time"),
       curve,
       choices,
-      movements.length > 0 && element("h2", {}, "What moved"),
+      !found && marks,
+      found && element("h2", {}, "What moved"),
       faces,
-      actions(id, result, onDelete),
+      others,
+      found && marks,
+      actions(id, result, found, onDelete),
+      expires && element("p", { class: "note kept" }, keptUntil(expires)),
     ].filter(Boolean),
   );
   choose(strongest);
 }
 
-function answerHead(movement, which, truth, { judged_on: calibratedOn, reliability }) {
+function answerHead(movement, which, truth, { judged_on: calibratedOn, reliability = [], film }) {
   const found = movement.label !== NOT_FOUND;
   const shown = truth === "none" ? "no micro-expression" : truth;
   const text = element(
@@ -56,20 +72,69 @@ function answerHead(movement, which, truth, { judged_on: calibratedOn, reliabili
     which && element("p", { class: "which" }, which),
     element("h1", { class: `label ${labelClass(movement.label)}`, id: "result-title", tabindex: "-1" }, title(movement.label)),
     found && movement.text && element("p", { class: "moved" }, movement.text),
-    units(movement.units ?? []),
     element("p", { class: "certainty" }, certainty(movement, calibratedOn, reliability)),
     truth && element("p", { class: "truth" }, `Truth: this synthetic face shows ${shown}.`),
     warnings(movement.warnings ?? []),
   );
-  return found ? [text, scoreBars(movement.scores)] : [text];
+  if (!found) return [text, film && replay(film, { label: "The face in the clip", playing: false })].filter(Boolean);
+  const side = element("div", { class: "answer-side" }, scoreBars(movement.scores), units(movement.units ?? []), onRealPeople(movement, reliability));
+  return [text, side];
 }
 
-/** The action units that are more likely than not, null if the model names none. */
+/** The action units that are more likely than not, null if the model has none. */
 function units(list) {
-  const named = list
-    .filter((unit) => unit.probability >= 0.5)
-    .map((unit) => `${unit.side === "both" ? "" : `${unit.side} `}${unit.number} (${score(unit.probability)})`);
-  return named.length ? element("p", { class: "units" }, `Action units: ${named.join(", ")}`) : null;
+  if (!list.length) return null;
+  const likely = list.filter((unit) => unit.probability >= 0.5);
+  const named = likely.map((unit) =>
+    element("li", {}, element("strong", {}, `AU ${unit.number}`), ` ${unit.side === "both" ? "both sides" : `${unit.side} side`} `, element("span", {}, score(unit.probability))),
+  );
+  return element(
+    "div",
+    { class: "units" },
+    element("h2", {}, "Action units"),
+    named.length ? element("ul", {}, named) : element("p", { class: "note" }, "None is more likely than not."),
+  );
+}
+
+/** A table of how many answers were right on real people by their score, with the range of this answer marked. */
+function onRealPeople(movement, reliability) {
+  if (!reliability.length) return null;
+  const own = rangeOf(movement.scores[topClass(movement.scores)], reliability);
+  const rows = reliability.map((range) =>
+    element(
+      "tr",
+      { class: range === own ? "own" : "" },
+      element("th", { scope: "row" }, `${range.low} to ${range.high}`),
+      element("td", {}, `${Math.round(100 * range.right)} %`),
+      element("td", {}, String(range.clips)),
+    ),
+  );
+  const head = ["Score", "Right", "Answers"].map((name) => element("th", { scope: "col" }, name));
+  return element(
+    "details",
+    { class: "reliability" },
+    element("summary", {}, "How often is it right?"),
+    element("table", {}, element("caption", {}, "On real people the model had not seen"), element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows)),
+  );
+}
+
+/** The replay of a movement, and its facts. */
+function player(movement, result) {
+  if (!movement.replay) return null;
+  const { onset, apex, offset } = movement;
+  const names = new Map([[offset, "offset"], [apex, "apex"], [onset, "onset"]]);
+  const lasted = movement.offset_s !== null ? movement.offset_s - movement.onset_s : null;
+  const several = new Set(result.movements.map((each) => each.track)).size > 1;
+  const facts = [
+    several && ["Person", String((movement.track ?? 0) + 1)],
+    ["Onset", at(onset, movement.onset_s)],
+    ["Apex", at(apex, movement.apex_s)],
+    offset !== null && ["Offset", at(offset, movement.offset_s)],
+    lasted !== null && ["Length", seconds(lasted)],
+    movement.strength !== null && ["How far", `${percent(100 * movement.strength)} of the face’s width`],
+    movement.probability !== null && ["Probability", `${score(movement.probability)} that it is a micro-expression`],
+  ].filter(Boolean);
+  return element("div", { class: "movement" }, replay(movement.replay, { names, label: movement.text, begin: onset }), definitions(facts));
 }
 
 /** A list with one bar per class, in the model's order, the highest highlighted. */
@@ -98,17 +163,18 @@ export function warnings(list) {
 function clipFacts(result, spotted) {
   const parts = [result.input];
   if (spotted) {
-    parts.push(counted(result.frames, "frame"), seconds(result.seconds));
+    parts.push(counted(result.frames, "frame"), result.seconds && seconds(result.seconds));
     parts.push(`${Number(result.fps.toPrecision(4))} frames per second`);
   }
   return parts.filter(Boolean).join(" · ");
 }
 
 /** The movements as radio buttons. */
-function movementChooser(movements, eventOf, choose) {
+function movementChooser(movements, choose) {
+  const several = new Set(movements.map((each) => each.track)).size > 1;
   const options = movements.map((movement, number) => {
-    const event = eventOf(movement);
-    const facts = [event && seconds(event.apex), score(Math.max(...Object.values(movement.scores)))];
+    const person = several ? `person ${(movement.track ?? 0) + 1}` : null;
+    const facts = [person, at(movement.apex, movement.apex_s), score(Math.max(...Object.values(movement.scores)))];
     return element(
       "label",
       {},
@@ -119,24 +185,29 @@ function movementChooser(movements, eventOf, choose) {
   return element("fieldset", { class: "movements" }, element("legend", { class: "visually-hidden" }, "Movements"), options);
 }
 
-function actions(id, result, onDelete) {
+function actions(id, result, found, onDelete) {
   const link = new URL(`/r/${id}`, location.href).href;
   const copy = element("button", { type: "button", class: "button" }, "Copy link");
   copy.addEventListener("click", async () => {
     copy.textContent = (await copyText(link)) ? "Link copied" : link;
     setTimeout(() => (copy.textContent = "Copy link"), 4000);
   });
-  const found = result.label !== NOT_FOUND;
   const picture = found ? "why.png" : "timeline.png";
+  const drawn = result.pictures?.[found ? "why" : "timeline"];
   return element(
     "p",
     { class: "actions" },
     element("a", { class: "button primary", href: "/", "data-route": true }, "Another clip"),
-    element("a", { class: "button", href: `/api/results/${id}/${picture}`, download: picture }, found ? "Explanation (PNG)" : "Timeline (PNG)"),
+    drawn && element("a", { class: "button", href: drawn, download: picture }, found ? "Explanation (PNG)" : "Timeline (PNG)"),
+    result.table && element("a", { class: "button", href: result.table, download: "events.csv" }, "Table (CSV)"),
     element("a", { class: "button", href: `/api/results/${id}` }, "JSON"),
     copy,
     element("button", { type: "button", class: "button quiet", click: onDelete }, "Delete result"),
   );
+}
+
+function keptUntil(expires) {
+  return `The clip is deleted already. This result and its pictures are deleted at ${clock(expires)}, or when you delete it. Until then anyone with the link who can reach this server sees it.`;
 }
 
 /** Copy text; false where there is no clipboard, as on a page without https. */

@@ -1,9 +1,9 @@
 // Calls to the REST API of this server. Every error is a Problem with a fix.
 
 export class Problem extends Error {
-  constructor(problem, fix, { status = 0, retry = 0 } = {}) {
+  constructor(problem, fix, { status = 0, retry = 0, about = "" } = {}) {
     super(problem);
-    Object.assign(this, { problem, fix, status, retry });
+    Object.assign(this, { problem, fix, status, retry, about });
   }
 }
 

@@ -2,21 +2,24 @@
 
 import { showResult } from "./answer.js";
 import { fetchJson, postForm, Problem } from "./api.js";
+import { openBatch } from "./batch.js";
 import { openCamera } from "./camera.js";
 import { byId } from "./dom.js";
 import { showExamples } from "./examples.js";
-import { bytes, counted, NOT_FOUND, sentence, title } from "./format.js";
-import { checkFiles, clipForm, isPicture, listenForFiles, showPair, sortPictures, takeOptions } from "./input.js";
-import { showSending, waitForJob } from "./progress.js";
+import { bytes, counted, duration, NOT_FOUND, sentence, title } from "./format.js";
+import { checkClip, clipForm, clipsOf, isPicture, listenForFiles, readOptions, resetOptions } from "./input.js";
+import { showPair } from "./pair.js";
+import { showSending, showStatus, waitForJob } from "./progress.js";
 
-const SECTIONS = ["start", "pair", "working", "problem", "result", "camera"];
-const TRUTHS = "epir-truths"; // session storage: what each example shows, by the id of its result
-const CAN_RETRY = [0, 503, 504]; // no response, busy, timed out
+const SECTIONS = ["start", "pair", "batch", "working", "problem", "result", "camera"];
+const EXAMPLES = "epir-examples"; // session storage: the example behind a result, by its id
 
 let health = null;
 let pictures = [];
 let controller = new AbortController(); // aborts the current upload or wait
-const camera = openCamera(() => health?.limits);
+const sent = new Map(); // the clips of this page by the id of their result: for marks by hand
+const camera = openCamera();
+const batch = openBatch(() => health?.limits, (id, clip) => sent.set(id, clip));
 
 /** Show one section and move the focus to its title. */
 function show(name, { focus = true } = {}) {
@@ -31,33 +34,23 @@ function show(name, { focus = true } = {}) {
   byId(`${name}-title`)?.focus({ preventScroll: true });
 }
 
-function showProblem(error, retry = null) {
-  if (error.name === "AbortError") return;
-  if (!(error instanceof Problem)) {
-    console.error(error);
-    error = new Problem("something went wrong on this page", "reload it");
-  }
-  byId("problem-text").textContent = sentence(error.problem);
-  byId("problem-fix").textContent = sentence(error.fix);
-  const button = byId("problem-retry");
-  button.hidden = !retry || !CAN_RETRY.includes(error.status);
-  button.onclick = retry;
-  document.title = "EPIR: no answer";
-  show("problem");
-}
-
-/** Show what the address asks for: the start, a result, or the camera. */
+/** Show what the address asks for: the start, a result, the table of a batch, or the camera. */
 function route({ focus = true } = {}) {
   controller.abort();
   controller = new AbortController();
   camera.stop();
   pictures = [];
+  clearProblem();
   const id = location.pathname.match(/^\/r\/([\w-]+)$/)?.[1];
   if (location.hash === "#camera") {
     document.title = "EPIR: camera";
     show("camera", { focus });
+  } else if (location.hash === "#batch") {
+    document.title = "EPIR: several clips";
+    batch.restore();
+    show("batch", { focus });
   } else if (id) {
-    awaitResult(id, "");
+    awaitResult(id);
   } else {
     document.title = "EPIR: micro-expression recognition";
     show("start", { focus });
@@ -69,19 +62,27 @@ function go(address) {
   route();
 }
 
-/** Take chosen or dropped files: a video is sent at once, pictures are first put in order. */
-function takeFiles(files) {
-  try {
-    if (pictures.length === 1 && files.length === 1 && isPicture(files[0])) files = [...pictures, ...files];
-    checkFiles(files, health?.limits);
-  } catch (error) {
-    showProblem(error);
-    return;
+/** Take chosen or dropped files: one clip is sent at once, two pictures are first put in order, several clips are a batch. */
+function takeEntries(entries) {
+  if (pictures.length === 1 && entries.length === 1 && isPicture(entries[0].file)) {
+    entries = [{ file: pictures[0], folder: "" }, ...entries];
   }
+  const clips = clipsOf(entries);
   if (location.pathname !== "/" || location.hash) history.pushState(null, "", "/");
   camera.stop();
-  if (files.every(isPicture)) orderPictures(sortPictures(files));
-  else submit(files, takeOptions());
+  clearProblem();
+  if (!clips.length) return failed(new Problem("there is no video or picture among these files", "choose a video, pictures, or a folder of pictures"), null);
+  if (clips.length > 1) return startBatch(clips);
+  const { files } = clips[0];
+  if (files.every(isPicture) && files.length < 3) orderPictures(files);
+  else submit(clips[0]);
+}
+
+function startBatch(clips) {
+  history.pushState(null, "", "/#batch");
+  document.title = "EPIR: several clips";
+  batch.run(clips, readOptions()).then(resetOptions);
+  show("batch");
 }
 
 function orderPictures(files) {
@@ -90,62 +91,123 @@ function orderPictures(files) {
   if (byId("pair").hidden) show("pair");
 }
 
-/** Send a clip, or the name of an example, and wait for its answer. */
-async function submit(files, options, example = null) {
-  const name = example ? example.title : files.map((file) => file.name).join(", ");
-  const retry = () => submit(files, options, example);
+/** Send a clip, {name, files} or {name, example}, and wait for its answer; `marks` are set by hand on the result `from`. */
+async function submit(clip, { marks = null, from = null } = {}) {
   controller.abort();
   controller = new AbortController();
-  byId("working-stop").onclick = () => go("/");
-  showSending(name);
+  byId("working-stop").onclick = () => go(from ? `/r/${from}` : "/");
+  clearProblem();
+  showSending(clip.name);
   show("working");
   try {
-    const form = clipForm(files, options);
-    const onProgress = (fraction) => showSending(name, fraction);
+    checkClip({ files: [], ...clip }, health?.limits);
+    const form = clipForm(clip, marks ?? readOptions());
+    const onProgress = (fraction) => showSending(clip.name, fraction);
     const job = await postForm("/api/predict?wait=false", form, onProgress, controller.signal);
-    if (example) storeTruth(job.id, example.truth);
+    sent.set(job.id, clip);
+    if (clip.example) storeExample(job.id, clip.example);
     history.pushState(null, "", `/r/${job.id}`);
-    await awaitResult(job.id, name, retry);
+    await awaitResult(job.id, { clip, marks, from });
   } catch (error) {
-    showProblem(error, retry);
+    failed(error, clip, { marks, from });
   }
 }
 
-async function awaitResult(id, name, retry = null) {
+/** Wait for a result and show it; after a failure the clip that was sent here can be sent again. */
+async function awaitResult(id, { clip = null, marks = null, from = null } = {}) {
   const { signal } = controller;
   if (byId("working").hidden) {
-    showSending(name);
+    showSending(clip?.name ?? "");
     show("working", { focus: false });
   }
   byId("working-stop").onclick = () => deleteResult(id);
   try {
-    const status = await waitForJob(id, signal);
-    if (status.error) throw new Problem(status.error.problem, status.error.fix, { status: 422 });
-    const label = status.result.label;
+    const status = await waitForJob(id, signal, showStatus);
+    if (status.error) throw new Problem(status.error.problem, status.error.fix, { status: 422, about: status.name });
+    if (clip) resetOptions();
+    const { label } = status.result;
     document.title = `EPIR: ${label === NOT_FOUND ? label : title(label)}`;
-    showResult(byId("result"), id, status.result, { truth: truthOf(id), onDelete: () => deleteResult(id) });
+    const example = exampleOf(id);
+    showResult(byId("result"), id, status.result, {
+      truth: marks ? null : example?.truth,
+      clip: sent.get(id) ?? (example && { name: example.title, example }),
+      expires: status.expires,
+      onDelete: () => deleteResult(id),
+      onMark: (found, files) => mark(id, status.result, found, files),
+    });
     show("result");
   } catch (error) {
-    showProblem(error, retry);
+    failed(error, clip, { marks, from });
   }
+}
+
+/** Ask for the answer between two frames of a result's clip. */
+function mark(id, result, { onset, apex }, files) {
+  const example = exampleOf(id);
+  const known = files ? clipsOf(files.map((file) => ({ file, folder: "" })))[0] : sent.get(id) ?? { name: example?.title, example };
+  submit(known, { marks: [["onset", onset], ["apex", apex], ...(result.fps ? [["fps", result.fps]] : [])], from: id });
+}
+
+/** Say what is wrong. A clip that was sent from here stays chosen, with all its settings, so that it can be sent again. */
+function failed(error, clip, { marks = null, from = null } = {}) {
+  if (error.name === "AbortError") return;
+  if (!(error instanceof Problem)) {
+    console.error(error);
+    error = new Problem("something went wrong on this page", "reload it");
+  }
+  document.title = "EPIR: no answer";
+  const again = clip && (() => submit(clip, { marks, from }));
+  if (location.pathname !== "/" && !clip) {
+    describe("problem", error, error.about ?? "", null);
+    byId("problem-back").hidden = true;
+    return show("problem");
+  }
+  if (from) {
+    history.replaceState(null, "", `/r/${from}`);
+    describe("problem", error, clip?.name ?? "", again);
+    byId("problem-back").hidden = false;
+    byId("problem-back").href = `/r/${from}`;
+    return show("problem");
+  }
+  if (location.pathname !== "/") history.replaceState(null, "", "/");
+  describe("start-problem", error, clip?.name ?? "", again);
+  byId("start-problem").hidden = false;
+  show("start", { focus: false });
+  scrollTo(0, 0);
+  byId("start-problem-retry").hidden ? byId("start-problem").focus() : byId("start-problem-retry").focus();
+}
+
+function describe(prefix, error, name, again) {
+  byId(`${prefix}-name`).textContent = name;
+  byId(`${prefix}-text`).textContent = sentence(error.problem);
+  byId(`${prefix}-fix`).textContent = sentence(error.fix);
+  byId(`${prefix}-retry`).hidden = !again;
+  byId(`${prefix}-retry`).onclick = again;
+}
+
+function clearProblem() {
+  byId("start-problem").hidden = true;
 }
 
 function deleteResult(id) {
   fetchJson(`/api/results/${encodeURIComponent(id)}`, { method: "DELETE" }).catch(() => {}); // it may have expired
+  sent.delete(id);
   go("/");
 }
 
-const truths = () => JSON.parse(sessionStorage.getItem(TRUTHS) ?? "{}");
-const truthOf = (id) => truths()[id] ?? null;
+const examples = () => JSON.parse(sessionStorage.getItem(EXAMPLES) ?? "{}");
+const exampleOf = (id) => examples()[id] ?? null;
 
-function storeTruth(id, truth) {
-  sessionStorage.setItem(TRUTHS, JSON.stringify({ ...truths(), [id]: truth }));
+function storeExample(id, example) {
+  sessionStorage.setItem(EXAMPLES, JSON.stringify({ ...examples(), [id]: example }));
 }
 
 function showLimits() {
   const { limits, model, version } = health;
-  const parts = [limits.bytes && bytes(limits.bytes), limits.seconds && counted(limits.seconds, "second")];
-  byId("limits").textContent = `Up to ${parts.filter(Boolean).join(" or ")}. Best at 50 frames per second or more.`;
+  const size = [limits.bytes && bytes(limits.bytes), limits.seconds && counted(limits.seconds, "second")].filter(Boolean).join(" or ");
+  byId("limits").textContent = `Up to ${size}, or ${limits.pictures} pictures. Best at 50 frames per second or more.`;
+  byId("kept").textContent = `Its result, with pictures of the face, stays in the server’s memory for ${duration(limits.results_s)}, or until you delete it.`;
+  byId("server").textContent = location.host;
   byId("about").textContent = `EPIR ${version}, model ${model.name}: ${model.classes.join(", ")}.`;
 }
 
@@ -156,13 +218,14 @@ document.addEventListener("click", (event) => {
   go(link.getAttribute("href"));
 });
 addEventListener("popstate", () => route());
-byId("pair-go").addEventListener("click", () => submit(pictures, takeOptions()));
+byId("pair-go").addEventListener("click", () => submit({ name: pictures.map((file) => file.name).join(", "), files: pictures }));
+byId("batch-stop").addEventListener("click", () => (batch.stop(), go("/")));
 byId("options").addEventListener("submit", (event) => event.preventDefault());
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault(); // keep the address: it decides which section is visible
   byId("main").focus();
 });
-listenForFiles(takeFiles);
+listenForFiles(takeEntries);
 route({ focus: false });
 fetchJson("/api/health").then((body) => ((health = body), showLimits()), () => {});
-showExamples((example) => submit([], [["example", example.name]], example));
+showExamples((example) => submit({ name: example.title, example }));

@@ -1,58 +1,167 @@
-// The camera: the last seconds of frames, sent as soon as the previous answer is back, and the answer beside the picture.
+// The camera: its picture, what is found in it as it is found, and how much of the time was really looked at.
 
 import { scoreBars, warnings } from "./answer.js";
-import { fetchJson, Problem } from "./api.js";
+import { Problem } from "./api.js";
+import { Capture, filmOf, listDevices, openDevice } from "./capture.js";
 import { byId, element } from "./dom.js";
-import { labelClass, NOT_FOUND, score, sentence, title, topClass } from "./format.js";
+import { History, save } from "./history.js";
+import { labelClass, score, sentence, title, topClass } from "./format.js";
+import { beginSession } from "./live.js";
 import { timeline } from "./timeline.js";
 
-const WINDOW = 2000; // ms of frames in one request
-const MIN_WINDOW = 900; // ms before the first request
-const SIDE = 480; // px: the longer side of the frames sent
-const QUALITY = 0.9;
 const LOW_RATE = 50; // frames per second below which a micro-expression may be missed
-const CONSTRAINTS = {
-  audio: false,
-  video: { facingMode: "user", width: { ideal: 640 }, height: { ideal: 480 }, frameRate: { ideal: 120 } },
-};
+const SHOWN = 20; // seconds of the curve
+const AROUND = 250; // ms of a replay before the onset and after the offset
+const RESTARTS = 3; // sessions that may fail one after the other
 const UNAVAILABLE = new Problem("the browser does not allow this page to use a camera", "open it as localhost, or over https");
 const DISCONNECTED = new Problem("the camera was disconnected", "start it again");
+const FACES = {
+  "no face": "No face is seen. Look into the camera, with light from the front.",
+  "face too small": "The face is too small. Come closer.",
+};
 
-/** The camera section of the page; `getLimits` gives the server's limits. Returns {start, stop}. */
-export function openCamera(getLimits) {
+/** The camera section of the page. Returns {start, stop}. */
+export function openCamera() {
   const video = byId("camera-video");
-  const canvas = document.createElement("canvas");
-  let stream = null;
-  let frames = [];
-  let controller = new AbortController();
+  const history = new History();
+  let running = null; // {controller, stream, capture, session, ...} while the camera is on
 
   async function start() {
     stop();
-    controller = new AbortController();
-    const { signal } = controller;
+    const controller = new AbortController();
+    const state = (running = { controller, failures: 0, covered: 0, began: null, lost: 0, curve: emptyCurve() });
     byId("camera-problem").replaceChildren();
     byId("camera-hint").textContent = "Waiting for the camera.";
     try {
       if (!navigator.mediaDevices) throw UNAVAILABLE;
-      const opened = await navigator.mediaDevices.getUserMedia(CONSTRAINTS);
-      if (signal.aborted) return release(opened);
-      stream = opened;
+      const stream = await openDevice(byId("camera-device").value);
+      if (controller.signal.aborted) return release(stream);
+      state.stream = stream;
       stream.getVideoTracks()[0].addEventListener("ended", () => fail(DISCONNECTED));
       video.srcObject = stream;
       await video.play();
       setRunning(true);
-      capture(signal);
-      await inferLoop(signal);
+      showDevices(stream);
+      await beginAgain(state);
+      state.capture = new Capture(video, (frame) => takeFrame(state, frame), controller.signal);
     } catch (error) {
-      if (!signal.aborted) fail(cameraProblem(error));
+      if (!controller.signal.aborted) fail(cameraProblem(error));
     }
   }
 
+  /** Begin a session with the server; also after one ended although the camera is still on. */
+  async function beginAgain(state) {
+    byId("camera-answer").replaceChildren(line("Preparing"), element("p", { class: "certainty" }, "The server loads the model."));
+    const on = {
+      status: (status) => showStatus(state, status),
+      motion: (motion) => showMotion(state, motion),
+      movement: (movement) => showMovement(state, movement),
+      end: (end) => sessionEnded(state, end),
+    };
+    const options = { sensitivity: byId("camera-sensitivity").value };
+    state.session = await beginSession(options, on, state.controller.signal);
+    byId("camera-answer").replaceChildren(line("Looking"), element("p", { class: "certainty" }, "Nothing was found yet."));
+  }
+
+  function takeFrame(state, frame) {
+    state.began ??= frame.time;
+    state.session.push(frame);
+  }
+
+  async function sessionEnded(state, { reason, problem }) {
+    state.covered += state.latest?.covered_s ?? 0;
+    state.latest = null;
+    state.lost += state.session.lost;
+    if (state.controller.signal.aborted) return;
+    if (++state.failures > RESTARTS) return fail(problem ?? new Problem(reason, "start the camera again"));
+    try {
+      await beginAgain(state); // the time until then counts as not looked at
+    } catch (error) {
+      if (!state.controller.signal.aborted) fail(cameraProblem(error));
+    }
+  }
+
+  function showStatus(state, status) {
+    if (state.controller.signal.aborted) return;
+    state.latest = status;
+    if (status.looked_at > 300) state.failures = 0;
+    const now = state.session.timeOf(status.until_s);
+    const elapsed = (now - state.began) / 1000;
+    const covered = state.covered + status.covered_s;
+    state.coverage = status.coverage === null ? null : Math.min(1, covered / Math.max(elapsed, 1e-3));
+    const latency = (performance.now() - now) / 1000;
+    const seen = state.coverage === null ? "measuring" : `${Math.floor(100 * state.coverage)} %`;
+    showFigures({
+      Coverage: seen,
+      "Frames per second": status.rate === null ? "measuring" : String(Math.round(status.rate)),
+      Latency: `${Math.max(0, latency).toFixed(1)} s`,
+    });
+    showNotes(state, status);
+    history.facts = () => ({ coverage: state.coverage, rate: status.rate, fps: status.fps, seconds: elapsed });
+  }
+
+  function showNotes(state, status) {
+    const notes = [];
+    if (FACES[status.face]) notes.push(FACES[status.face]);
+    const skipped = state.capture?.skipped ?? 0;
+    const missed = status.dropped + state.lost + state.session.lost;
+    if (state.coverage !== null && state.coverage < 0.99) {
+      notes.push(`${Math.ceil(100 * (1 - state.coverage))} % of the time was not looked at`);
+    }
+    if (missed) notes.push(`the server is too slow for this camera: ${missed} frames were left out`);
+    if (skipped) notes.push(`this browser is too slow for this camera: ${skipped} frames were left out`);
+    if (status.rate !== null && status.rate < LOW_RATE) {
+      notes.push(`${Math.round(status.rate)} frames per second are looked at: below ${LOW_RATE}, a micro-expression may be missed`);
+    }
+    byId("camera-warnings").replaceChildren(...(warnings(notes)?.children ?? []));
+  }
+
+  function showMotion(state, { time, frames, energy, level, rejected }) {
+    const { curve, session } = state;
+    if (state.controller.signal.aborted) return;
+    const shift = (session.origin - state.began) / 1000; // of this session, in seconds of the camera
+    curve.time.push(...time.map((each) => each + shift));
+    curve.energy.push(...energy);
+    curve.frames.push(...frames);
+    curve.level = level;
+    const placed = rejected.map((each) => event(each, shift, each.reason));
+    curve.others.push(...placed.filter((each) => !curve.others.some((other) => other.apex === each.apex)));
+    const first = curve.time.at(-1) - SHOWN;
+    const drop = curve.time.findIndex((each) => each >= first);
+    for (const name of ["time", "frames", "energy"]) curve[name].splice(0, drop);
+    for (const name of ["events", "others"]) curve[name] = curve[name].filter((each) => each.onset >= first);
+    byId("camera-curve").replaceChildren(timeline(structuredClone(curve)));
+  }
+
+  async function showMovement(state, movement) {
+    const { session, capture, curve } = state;
+    const [from, to] = [session.timeOf(movement.onset_s) - AROUND, session.timeOf(movement.offset_s) + AROUND];
+    const clock = new Date(performance.timeOrigin + session.timeOf(movement.apex_s));
+    const frames = capture?.between(from, to) ?? [];
+    const seconds = (time) => (time - session.origin) / 1000;
+    const film = frames.length > 2 ? await filmOf(frames, movement.face, seconds) : null;
+    history.add(movement, clock, film);
+    curve.events.push(event(movement, (session.origin - state.began) / 1000, movement.label));
+    if (state.controller.signal.aborted) return;
+    const top = topClass(movement.scores);
+    const words = `${score(movement.scores[top])} at ${clock.toLocaleTimeString()}`;
+    const certainty = movement.label === top ? `Score ${words}.` : `Most likely ${top}, but its score is only ${words}.`;
+    byId("camera-answer").replaceChildren(
+      line(title(movement.label), labelClass(movement.label)),
+      element("p", { class: "certainty" }, `${movement.text} ${certainty}`),
+      scoreBars(movement.scores),
+    );
+    byId("camera-status").textContent = `${title(movement.label)}, ${words}`;
+  }
+
   function stop() {
-    controller.abort();
-    if (stream) release(stream);
-    stream = null;
-    frames = [];
+    const state = running;
+    running = null;
+    if (!state) return;
+    state.controller.abort();
+    stopRecording(state);
+    state.session?.stop();
+    if (state.stream) release(state.stream);
     video.srcObject = null;
     setRunning(false);
   }
@@ -64,127 +173,71 @@ export function openCamera(getLimits) {
     byId("camera-problem").replaceChildren(element("div", { class: "card warning" }, problem, fix));
   }
 
-  function setRunning(on) {
-    byId("camera-start").hidden = on;
-    byId("camera-stop").hidden = !on;
-    byId("camera-hint").hidden = on;
-    byId("camera-hint").textContent = "The camera is off.";
-    byId("camera-figures").hidden = !on;
-    byId("camera-tips").hidden = on;
-    if (!on) clearAnswer();
+  /** Record the picture, only when asked to; the film is offered as a file and goes nowhere else. */
+  function record() {
+    const state = running;
+    if (!state?.stream) return;
+    if (state.recorder) return stopRecording(state);
+    const parts = [];
+    state.recorder = new MediaRecorder(state.stream);
+    state.recorder.addEventListener("dataavailable", ({ data }) => data.size && parts.push(data));
+    state.recorder.addEventListener("stop", () => save("camera.webm", "video/webm", new Blob(parts, { type: "video/webm" })));
+    state.recorder.start(1000);
+    showRecording(true);
   }
 
-  /** Keep the frames of the last seconds as small JPEGs with their times. */
-  function capture(signal) {
-    let encoding = 0;
-    const onFrame = (now, metadata) => {
-      if (signal.aborted) return;
-      video.requestVideoFrameCallback(onFrame);
-      if (encoding > 3) return; // too slow for this frame: drop it
-      const scale = Math.min(1, SIDE / Math.max(video.videoWidth, video.videoHeight));
-      canvas.width = Math.round(scale * video.videoWidth);
-      canvas.height = Math.round(scale * video.videoHeight);
-      canvas.getContext("2d").drawImage(video, 0, 0, canvas.width, canvas.height);
-      encoding++;
-      const time = metadata.captureTime ?? now;
-      canvas.toBlob(
-        (blob) => {
-          encoding--;
-          if (signal.aborted || !blob) return;
-          if (frames.some((frame) => Math.abs(frame.time - time) < 0.5)) return; // the same frame twice
-          const recent = [...frames, { blob, time }].filter((frame) => frame.time > time - WINDOW);
-          frames = recent.sort((a, b) => a.time - b.time).slice(-maxFrames());
-        },
-        "image/jpeg",
-        QUALITY,
-      );
-    };
-    video.requestVideoFrameCallback(onFrame);
-  }
-
-  const maxFrames = () => getLimits()?.live_frames ?? 120;
-
-  /** Send the latest frames again and again, one request at a time. */
-  async function inferLoop(signal) {
-    let latest = 0;
-    while (!signal.aborted) {
-      const sent = frames.slice();
-      const length = sent.length ? sent.at(-1).time - sent[0].time : 0;
-      if (length < MIN_WINDOW || sent.at(-1).time === latest) {
-        await pause(100);
-        continue;
-      }
-      latest = sent.at(-1).time;
-      const began = performance.now();
-      try {
-        const answer = await fetchJson("/api/live", { method: "POST", body: liveForm(sent), signal });
-        if (!signal.aborted) showAnswer(answer, (1000 * (sent.length - 1)) / length, performance.now() - began);
-      } catch (error) {
-        if (signal.aborted) return;
-        if (error.status === 422) showNotice("No answer", error);
-        else if (error.status === 503) {
-          showNotice("Waiting", error);
-          await pause(1000 * (error.retry || 1));
-        } else throw error;
-      }
-      await pause(60);
-    }
+  function stopRecording(state) {
+    if (state.recorder && state.recorder.state !== "inactive") state.recorder.stop();
+    state.recorder = null;
+    showRecording(false);
   }
 
   byId("camera-start").addEventListener("click", start);
   byId("camera-stop").addEventListener("click", () => (stop(), byId("camera-start").focus()));
+  byId("camera-record").addEventListener("click", record);
+  for (const id of ["camera-device", "camera-sensitivity"]) byId(id).addEventListener("change", () => running && start());
   addEventListener("pagehide", stop);
+  showDevices();
   return { start, stop };
 }
 
-function liveForm(frames) {
-  const form = new FormData();
-  frames.forEach((frame, number) => form.append("frames", frame.blob, `${number}.jpg`));
-  form.append("times", frames.map((frame) => (frame.time - frames[0].time).toFixed(1)).join(","));
-  return form;
-}
-
-/** Show an answer, the frame rate of the camera and the latency. */
-function showAnswer(answer, rate, latency) {
-  const found = answer.label !== NOT_FOUND;
-  const top = topClass(answer.scores);
-  byId("camera-answer").replaceChildren(
-    element("p", { class: `label ${labelClass(answer.label)}` }, found ? title(answer.label) : "No movement"),
-    element("p", { class: "certainty" }, liveCertainty(answer, top)),
-    ...(top ? [scoreBars(answer.scores)] : []),
-  );
-  if (found) byId("camera-status").textContent = `${title(answer.label)}${top ? `, ${score(answer.scores[top])}` : ""}`;
-  const figures = [
-    ["Frames per second", String(Math.round(rate))],
-    ["Latency", `${(latency / 1000).toFixed(1)} s`],
-  ].map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)));
-  byId("camera-figures").replaceChildren(...figures);
-  const notes = (answer.warnings ?? []).filter((each) => !each.includes("frame rate"));
-  if (rate < LOW_RATE) {
-    notes.unshift(`the camera gives ${Math.round(rate)} frames per second: below ${LOW_RATE}, a micro-expression may be missed`);
-  }
-  byId("camera-warnings").replaceChildren(...(warnings(notes)?.children ?? []));
-  if (answer.curve?.time?.length) byId("camera-curve").replaceChildren(timeline(answer.curve));
-}
-
-function liveCertainty(answer, top) {
-  if (!top) return "No micro-expression in the last two seconds.";
-  const value = score(answer.scores[top]);
-  return answer.label === top ? `Score ${value}` : `Most likely ${top}, but its score is only ${value}.`;
-}
-
-/** Show a passing problem, such as no face or a busy server; the camera goes on. */
-function showNotice(text, error) {
-  byId("camera-answer").replaceChildren(
-    element("p", { class: "label none" }, text),
-    element("p", { class: "certainty" }, `${sentence(error.problem)} ${sentence(error.fix)}`),
-  );
-  byId("camera-warnings").replaceChildren();
-}
-
-function clearAnswer() {
+function setRunning(on) {
+  byId("camera-start").hidden = on;
+  for (const id of ["camera-stop", "camera-record", "camera-figures"]) byId(id).hidden = !on;
+  byId("camera-record").hidden = !on || !("MediaRecorder" in window);
+  byId("camera-hint").hidden = on;
+  byId("camera-hint").textContent = "The camera is off.";
+  byId("camera-tips").hidden = on;
+  if (on) return;
   for (const id of ["camera-answer", "camera-figures", "camera-curve", "camera-warnings"]) byId(id).replaceChildren();
   byId("camera-status").textContent = "";
+}
+
+function showRecording(on) {
+  byId("camera-record").textContent = on ? "Stop recording" : "Record";
+  byId("camera-record").setAttribute("aria-pressed", String(on));
+}
+
+/** Offer the cameras, once there are several to choose from. */
+async function showDevices(stream = null) {
+  const devices = await listDevices();
+  const chosen = stream?.getVideoTracks()[0].getSettings().deviceId ?? byId("camera-device").value;
+  const options = devices.filter((each) => each.deviceId).map((each, number) =>
+    element("option", { value: each.deviceId, selected: each.deviceId === chosen }, each.label || `Camera ${number + 1}`));
+  byId("camera-device").replaceChildren(...(options.length ? options : [element("option", { value: "" }, "The usual one")]));
+}
+
+function showFigures(figures) {
+  const shown = Object.entries(figures).map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)));
+  byId("camera-figures").replaceChildren(...shown);
+}
+
+const line = (text, kind = "none") => element("p", { class: `label ${kind}` }, text);
+const emptyCurve = () => ({ time: [], frames: [], energy: [], level: null, events: [], others: [] });
+
+function event({ onset_s, apex_s, offset_s }, shift, label) {
+  const [onset, apex, offset] = [onset_s, apex_s, offset_s].map((each) => each + shift);
+  return { onset, apex, offset, frames: [0, 0, 0], label };
 }
 
 function cameraProblem(error) {
@@ -193,10 +246,11 @@ function cameraProblem(error) {
     NotAllowedError: ["the browser may not use the camera", "allow it for this page in the browser, then start again"],
     NotFoundError: ["there is no camera", "plug one in, or drop a video instead"],
     NotReadableError: ["the camera is in use", "close the program that uses it, then start again"],
+    OverconstrainedError: ["this camera is not there any more", "choose another one, then start again"],
   };
   const other = ["the camera did not start", "try another browser, or drop a video instead"];
+  if (!known[error.name]) console.error(error);
   return new Problem(...(known[error.name] ?? other));
 }
 
 const release = (stream) => stream.getTracks().forEach((track) => track.stop());
-const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));

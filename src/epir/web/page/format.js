@@ -2,12 +2,30 @@
 
 export const UNCERTAIN = "uncertain";
 export const NOT_FOUND = "no micro-expression found";
+export const MACRO = "macro"; // an expression that lasts longer
+const LONGEST = 0.5; // seconds from onset to offset: what is called a micro-expression
 
 const STAGES = {
   reading: "Reading the clip",
   spotting: "Looking for movements",
+  filming: "Cutting out the face",
   drawing: "Drawing the pictures",
   rendering: "Rendering the example",
+};
+
+const KINDS = { [MACRO]: "long expression", head: "head movement", unclear: "not clear enough" }; // others are words already
+
+const REASONS = {
+  blink: () => "The eyes shut, or the skin around them went along with a blink.",
+  head: () => "The head moved too far. Once its motion is removed, too little is certain about the face.",
+  occlusion: () => "Something covered part of the face.",
+  "too large": () => "It went further than a micro-expression goes.",
+  "too long": (length) => `It lasted ${seconds(length)}. A micro-expression takes at most ${LONGEST} s.`,
+  "too short": (length) => `It lasted ${seconds(length)}, which is too short to tell from noise.`,
+  speech: () => "The mouth went on moving before or after it, as in speaking or chewing.",
+  gaze: () => "The lids only followed the eyes as they looked elsewhere.",
+  "return of an expression": () => "The face did not come back to where it was: an expression began or ended.",
+  [MACRO]: (length) => `It lasted ${seconds(length)}: an expression, but longer than the ${LONGEST} s of a micro-expression.`,
 };
 
 /** A message as a sentence: capitalised, unless it begins with a file name, and with a full stop. */
@@ -23,10 +41,24 @@ export const title = (text) => (text ? text[0].toUpperCase() + text.slice(1) : "
 export const score = (value) => value.toFixed(2);
 export const seconds = (value) => `${value.toFixed(2)} s`;
 export const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+export const percent = (value) => `${Number(value.toPrecision(2))} %`;
+
+/** A place in a clip: its frame, and its time where that is known. */
+export const at = (frame, time) => (time === null || time === undefined ? `frame ${frame}` : `frame ${frame} · ${seconds(time)}`);
 
 export function bytes(count) {
   return count >= 2 ** 20 ? `${Math.round(count / 2 ** 20)} MB` : `${Math.max(1, Math.round(count / 1024))} KB`;
 }
+
+/** A duration in words: 30 minutes, 1 hour. */
+export function duration(count) {
+  const minutes = Math.round(count / 60);
+  if (minutes < 1) return counted(Math.round(count), "second");
+  return minutes % 60 ? counted(minutes, "minute") : counted(minutes / 60, "hour");
+}
+
+/** A time of day, on this machine's clock. */
+export const clock = (date) => new Date(date).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
 
 /** The class with the highest score, or null. */
 export function topClass(scores) {
@@ -34,22 +66,45 @@ export function topClass(scores) {
   return names.length ? names.reduce((a, b) => (scores[b] > scores[a] ? b : a)) : null;
 }
 
-/** One sentence on how certain an answer is. */
+/** The range of scores that a score lies in, of those that are known from real people; undefined if none. */
+export function rangeOf(value, reliability) {
+  return reliability.find(({ low, high }) => low <= value && (value < high || high === 1));
+}
+
+/** One sentence on how certain an answer is: on real people where that is known. */
 export function certainty(answer, calibratedOn = "people", reliability = []) {
   const name = topClass(answer.scores);
-  if (!name) return "No movement was both short and strong enough.";
+  if (!name) return "No movement was both short and clear enough.";
   const value = score(answer.scores[name]);
-  if (answer.label === UNCERTAIN) return `Most likely ${name}, but its score is only ${value}.`;
-  const known = reliability.find(({ low, high }) => low <= answer.scores[name] && (answer.scores[name] < high || high === 1));
-  if (known) {
-    const right = Math.round(100 * known.right);
-    return `Score ${value}: on real people the model had not seen, ${right} % of ${known.clips} answers with a score from ${known.low} to ${known.high} were correct.`;
+  const known = rangeOf(answer.scores[name], reliability);
+  const real = known && `On real people the model had not seen, ${Math.round(100 * known.right)} of 100 answers with such a score were right.`;
+  if (answer.label === UNCERTAIN) {
+    const improbable = answer.probability !== null && answer.probability < 0.5;
+    const doubt = improbable ? "but this may be no micro-expression at all" : `but its score is only ${value}`;
+    return [`Most likely ${name}, ${doubt}.`, real].filter(Boolean).join(" ");
   }
-  const percent = Math.round(100 * answer.scores[name]);
-  const share = percent > 98 ? "nearly all" : `about ${percent} of 100`;
-  const real = calibratedOn === "people";
-  const caution = real ? "" : " Expect fewer on real faces.";
-  return `Score ${value}: ${share} such answers were correct on ${real ? "people" : "synthetic faces"} the model had not seen.${caution}`;
+  if (real) return `Score ${value}. ${real}`;
+  const share = Math.round(100 * answer.scores[name]);
+  const right = share > 98 ? "nearly all" : `about ${share} of 100`;
+  const people = calibratedOn === "people";
+  const caution = people ? "" : " Expect fewer on real faces.";
+  return `Score ${value}: ${right} such answers were correct on ${people ? "people" : "synthetic faces"} the model had not seen.${caution}`;
+}
+
+/** What a rejected movement is called. */
+export const kind = (reason) => KINDS[reason] ?? reason;
+
+/** Why a movement was rejected, as a sentence. */
+export function why(rejected) {
+  const length = rejected.offset_s - rejected.onset_s;
+  if (REASONS[rejected.reason]) return REASONS[rejected.reason](length);
+  const likely = rejected.probability > 0 ? ` It is a micro-expression with a probability of ${score(rejected.probability)}.` : "";
+  return `It stood out too little from what this face does otherwise.${likely}`;
+}
+
+/** Where a movement was: its region with the side of the person. */
+export function where({ region, side }) {
+  return side === "left" || side === "right" ? `${side} ${region}` : region;
 }
 
 /** The state of a job, for the line above the progress bar. */

@@ -1,20 +1,25 @@
-// Files from the picker or dropped on the page: one video, or two pictures in the order onset, apex.
+// Files from the pickers or dropped on the page, folders too, and the clips that they make.
 
 import { Problem } from "./api.js";
-import { byId, element } from "./dom.js";
-import { bytes } from "./format.js";
+import { byId } from "./dom.js";
+import { bytes, counted } from "./format.js";
 
-const PICTURE = /\.(png|jpe?g|bmp)$/i;
+const PICTURE = /\.(jpe?g|png|bmp|webp|avif|heic|heif)$/i;
+const VIDEO = /\.(mp4|mov|m4v|mkv|webm|avi|wmv|mpe?g|gif|3gp|ts|mts|m2ts|flv|ogv|asf|mxf|y4m)$/i;
+const LAST_INTEGER = /(\d+)\D*$/;
 
-/** Listen to the picker and to drops anywhere on the page; `onFiles` gets a list of files. */
-export function listenForFiles(onFiles) {
-  const picker = byId("files");
+export const isPicture = (file) => PICTURE.test(file.name) || (file.type.startsWith("image/") && !VIDEO.test(file.name));
+
+/** Listen to the pickers and to drops anywhere on the page; `onEntries` gets a list of {file, folder}. */
+export function listenForFiles(onEntries) {
+  for (const picker of [byId("files"), byId("folder")]) {
+    picker.addEventListener("change", () => {
+      const entries = [...picker.files].map((file) => ({ file, folder: folderOf(file.webkitRelativePath) }));
+      picker.value = "";
+      if (entries.length) onEntries(entries);
+    });
+  }
   const overlay = byId("drop-overlay");
-  picker.addEventListener("change", () => {
-    const files = [...picker.files];
-    picker.value = "";
-    if (files.length) onFiles(files);
-  });
   let depth = 0;
   const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   addEventListener("dragenter", (event) => {
@@ -24,65 +29,91 @@ export function listenForFiles(onFiles) {
     if (hasFiles(event)) overlay.hidden = (depth = Math.max(0, depth - 1)) === 0;
   });
   addEventListener("dragover", (event) => hasFiles(event) && event.preventDefault());
-  addEventListener("drop", (event) => {
+  addEventListener("drop", async (event) => {
     if (!hasFiles(event)) return;
     event.preventDefault();
     depth = 0;
     overlay.hidden = true;
-    if (event.dataTransfer.files.length) onFiles([...event.dataTransfer.files]);
+    const entries = await droppedEntries(event.dataTransfer);
+    if (entries.length) onEntries(entries);
   });
 }
 
-export const isPicture = (file) => file.type.startsWith("image/") || PICTURE.test(file.name);
+const folderOf = (path) => (path ?? "").split("/").slice(0, -1).join("/");
 
-/** Refuse what the server would refuse, before it is sent: too many files, or too large. */
-export function checkFiles(files, limits) {
-  const pictures = files.filter(isPicture).length;
-  if (files.length > 2 || (files.length === 2 && pictures < 2)) {
-    throw new Problem(`${files.length} files were given`, "give one video, or two pictures: onset and apex");
+/** The files of a drop, and those of its folders. */
+async function droppedEntries(transfer) {
+  const roots = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean); // gone after the first wait
+  if (!roots.some((root) => root.isDirectory)) return [...transfer.files].map((file) => ({ file, folder: "" }));
+  return (await Promise.all(roots.map((root) => filesBelow(root, "")))).flat();
+}
+
+async function filesBelow(entry, folder) {
+  if (entry.isFile) return [{ file: await new Promise((resolve, reject) => entry.file(resolve, reject)), folder }];
+  const reader = entry.createReader();
+  const inside = [];
+  for (;;) {
+    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject)); // at most 100 at a time
+    if (!some.length) break;
+    inside.push(...some);
+  }
+  const below = folder ? `${folder}/${entry.name}` : entry.name;
+  return (await Promise.all(inside.map((each) => filesBelow(each, below)))).flat();
+}
+
+/** The clips that files make, each {name, files}: every video is one, and so are the pictures of each folder. */
+export function clipsOf(entries) {
+  const clips = [];
+  const folders = new Map();
+  for (const { file, folder } of entries) {
+    if (file.name.startsWith(".")) continue;
+    if (isPicture(file)) folders.set(folder, [...(folders.get(folder) ?? []), file]);
+    else if (!folder || VIDEO.test(file.name) || file.type.startsWith("video/")) {
+      clips.push({ name: folder ? `${folder}/${file.name}` : file.name, files: [file] });
+    }
+  }
+  for (const [folder, pictures] of folders) {
+    const files = sortPictures(pictures);
+    clips.push({ name: folder || pictureNames(files), files });
+  }
+  return clips.sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+}
+
+function pictureNames(files) {
+  return files.length > 2 ? `${files[0].name} to ${files.at(-1).name}` : files.map((file) => file.name).join(", ");
+}
+
+/** Refuse what the server would refuse, before it is sent: too many pictures, or too large. */
+export function checkClip({ name, files }, limits) {
+  if (limits?.pictures && files.length > limits.pictures) {
+    throw new Problem(`${name}: these are ${counted(files.length, "picture")}; the limit is ${limits.pictures}`, "choose those around the movement, or make a video of them");
   }
   const size = files.reduce((sum, file) => sum + file.size, 0);
   if (limits?.bytes && size > limits.bytes) {
-    const fix = "cut the video around the movement, or start the server with a higher max_bytes";
-    throw new Problem(`this is ${bytes(size)}; the limit is ${bytes(limits.bytes)}`, fix);
+    const fix = "cut the clip around the movement, or start the server with a higher max_bytes";
+    throw new Problem(`${name}: this is ${bytes(size)}; the limit is ${bytes(limits.bytes)}`, fix);
   }
 }
 
-/** Pictures sorted by the numbers in their names: the onset is the earlier frame. */
+/** Pictures in the order of time: by the last number in their names, as frames are numbered; onset before apex if equal. */
 export function sortPictures(files) {
-  return [...files].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+  const number = (file) => Number(file.name.replace(/\.[^.]*$/, "").match(LAST_INTEGER)?.[1] ?? -1);
+  const isApex = (file) => /apex/i.test(file.name) - /onset/i.test(file.name);
+  return [...files].sort((a, b) => number(a) - number(b) || isApex(a) - isApex(b) || a.name.localeCompare(b.name, "en", { numeric: true }));
 }
 
-/** Read the frame rate and key frames from the options form, and reset it. */
-export function takeOptions() {
-  const form = byId("options");
-  const given = [...new FormData(form)].filter(([, value]) => value !== "");
-  form.reset();
-  return given;
-}
+/** What is set in the form below the drop zone. */
+export const readOptions = () => [...new FormData(byId("options"))].filter(([, value]) => value !== "");
+
+/** Forget what is set: it was for the last clip. */
+export const resetOptions = () => byId("options").reset();
 
 /** The form for POST /api/predict. */
-export function clipForm(files, options) {
+export function clipForm({ name, files = [], example = null }, options) {
   const form = new FormData();
   for (const file of files) form.append("files", file, file.name);
-  for (const [name, value] of options) form.append(name, value);
+  if (example) form.append("example", example.name);
+  else if (files.length > 2) form.append("name", name.split("/").at(-1));
+  for (const [field, value] of options) form.append(field, value);
   return form;
-}
-
-/** Show one or two pictures as onset and apex, and ask for a missing one; `onChange` gets them in a new order. */
-export function showPair(files, onChange) {
-  const list = document.querySelector("ol.pair");
-  for (const old of list.querySelectorAll("img")) URL.revokeObjectURL(old.src);
-  const tiles = ["Onset", "Apex"].map((role, number) => {
-    const file = files[number];
-    const content = file
-      ? [element("img", { src: URL.createObjectURL(file), alt: file.name }), element("span", { class: "file" }, file.name)]
-      : [element("button", { type: "button", class: "button", click: () => byId("files").click() }, "Choose the second picture")];
-    return element("li", { class: file ? "" : "missing" }, element("strong", {}, role), content);
-  });
-  list.replaceChildren(...tiles);
-  byId("pair-go").disabled = files.length < 2;
-  byId("pair-swap").disabled = files.length < 2;
-  byId("pair-title").textContent = files.length < 2 ? "One more picture" : "Is this the right order?";
-  byId("pair-swap").onclick = () => onChange([...files].reverse());
 }

@@ -1,70 +1,45 @@
-// Onset and apex of one movement side by side, and the flow, tokens or attention over the face.
+// Onset and apex of one movement, and what lies over the face: each picture with its legend and its scale.
 
 import { element } from "./dom.js";
-import { seconds } from "./format.js";
+import { at, percent } from "./format.js";
 
 const OVERLAYS = [
-  ["why", "Why", "Where the score would fall most if that part of the face were hidden. Numbers are shares of all falls."],
-  ["flow", "Flow", "How the skin moved from onset to apex: colour and arrows give the direction. Head motion is removed."],
-  ["tokens", "Tokens", "What the paper's method looked at: patches of one colour were merged into one token. Thick outlines mark the tokens the model selected."],
-  ["rollout", "Attention", "What the paper's method looked at: how much attention each patch gets through all layers, averaged over the heads."],
+  ["why", "Why", "How far the score of this class falls without each part of the face. Numbers are shares of all falls."],
+  ["flow", "Flow", "How the skin moved from onset to apex. Colour and arrows give the direction. Head motion is removed."],
+  ["tokens", "Tokens", "The paper’s method: patches of one colour were merged into one token. Thick outlines with numbers are the tokens that the heads selected."],
+  ["rollout", "Attention", "The paper’s method: the share of attention that each patch gets through all layers, mean of the heads."],
 ];
 
-/** The pictures of one movement; `event` has its times in seconds, null if they are not known. */
-export function keyFrames(movement, event) {
+/** The pictures of one movement. */
+export function keyFrames(movement) {
   const { pictures } = movement;
-  if (!pictures) return [];
-  if (!pictures.onset) return [element("p", { class: "note" }, "Only the strongest movements of a clip have pictures.")];
-  const onset = keyFrame(pictures.onset, "Onset", event && seconds(event.onset), "The face before it moves");
-  const apex = keyFrame(pictures.apex, "Apex", event && seconds(event.apex), "The face at its strongest");
-  return [element("div", { class: "keyframes" }, onset, flippable(apex, pictures), overlay(pictures, movement.text))];
+  if (!pictures?.onset) return [element("p", { class: "note" }, "Only the strongest movements of a clip have pictures.")];
+  const onset = still(pictures.onset, "Onset", at(movement.onset, movement.onset_s), "The face before it moves");
+  const apex = still(pictures.apex, "Apex", at(movement.apex, movement.apex_s), "The face at its strongest");
+  return [element("div", { class: "keyframes" }, onset, apex, overlay(movement))];
 }
 
-function keyFrame(source, name, time, alt) {
+function still(source, name, place, alt) {
   return element(
     "figure",
     { class: "keyframe" },
-    element("img", { src: source, alt, width: 320, height: 320 }),
-    element("figcaption", {}, element("strong", {}, name), time && element("span", {}, time)),
+    element("img", { src: source, alt: `${alt}, ${place}`, width: 320, height: 320 }),
+    element("span", { class: "ruler", "aria-hidden": "true" }),
+    element("figcaption", {}, element("strong", {}, name), element("span", {}, place), element("small", {}, "Bar: 10 % of the face’s width")),
   );
 }
 
-/** The apex with a button that alternates it with the onset twice a second, so that the movement is visible. */
-function flippable(figure, pictures) {
-  const image = figure.querySelector("img");
-  const caption = figure.querySelector("figcaption strong");
-  let timer = 0;
-  const show = (name) => {
-    image.src = pictures[name];
-    caption.textContent = name === "onset" ? "Onset" : "Apex";
-  };
-  const button = element("button", { type: "button", class: "flip", "aria-pressed": "false" }, "Flip");
-  button.title = "Alternate between onset and apex";
-  button.addEventListener("click", () => {
-    const on = button.getAttribute("aria-pressed") !== "true";
-    button.setAttribute("aria-pressed", String(on));
-    clearInterval(timer);
-    show("apex");
-    if (!on) return;
-    let turn = 0;
-    timer = setInterval(() => {
-      if (!button.isConnected) return clearInterval(timer);
-      show(++turn % 2 ? "onset" : "apex");
-    }, 500);
-  });
-  figure.querySelector("figcaption").append(button);
-  return figure;
-}
-
-/** One picture with a choice of overlays; `moved` says in words what moved. */
-function overlay(pictures, moved) {
+/** One picture with a choice of overlays. */
+function overlay({ pictures, scales = {}, text: moved }) {
   const choices = OVERLAYS.filter(([key]) => pictures[key]);
   if (!choices.length) return null;
   const image = element("img", { width: 320, height: 320 });
+  const scale = element("div", { class: "scale" });
   const note = element("p", { class: "note" });
   const choose = ([key, name, text]) => {
     image.src = pictures[key];
     image.alt = [`${name} on the face`, moved].filter(Boolean).join(": ");
+    scale.replaceChildren(...scaleOf(key, scales[key]));
     note.textContent = text;
   };
   const group = `overlay-${Math.random().toString(36).slice(2)}`;
@@ -78,5 +53,14 @@ function overlay(pictures, moved) {
   );
   choose(choices[0]);
   const switches = element("fieldset", { class: "switch" }, element("legend", { class: "visually-hidden" }, "Overlay"), options);
-  return element("figure", { class: "keyframe overlay" }, image, element("figcaption", {}, switches), note);
+  return element("figure", { class: "keyframe overlay" }, switches, image, element("figcaption", {}, scale, note));
+}
+
+/** The scale of a picture: what its colours stand for. */
+function scaleOf(key, most) {
+  const bar = (name, low, high) => [element("span", {}, low), element("i", { class: `bar ${name}`, "aria-hidden": "true" }), element("span", {}, high)];
+  if (key === "flow" && most) return [element("i", { class: "wheel", "aria-hidden": "true" }), element("span", {}, `Hue: direction. Full colour: ${percent(most)} of the face’s width.`)];
+  if (key === "why" && most) return bar("falls", `rises by ${percent(most)}`, `falls by ${percent(most)}`);
+  if (key === "rollout" && most) return bar("heat", "0 %", `${percent(most)} of all attention`);
+  return [];
 }

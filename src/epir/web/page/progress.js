@@ -14,13 +14,19 @@ export function showSending(name, fraction = null) {
   show("Sending the clip", fraction, fraction === null ? "" : `${Math.round(100 * fraction)} %`);
 }
 
-/** Wait for a job to end and return its status; `signal` stops waiting. */
-export async function waitForJob(id, signal) {
+/** Show the state of a job. */
+export function showStatus(status) {
+  if (status.name) byId("working-name").textContent = status.name;
+  const known = status.state === "running" && status.total > 1;
+  show(stage(status), known ? Math.min(1, status.done / status.total) : null, known ? `Frame ${status.done} of ${status.total}` : "");
+}
+
+/** Wait for a job to end and return its status; `signal` stops waiting, `onStatus` gets its state until then. */
+export async function waitForJob(id, signal, onStatus) {
   for (let poll = 0; ; poll++) {
     const status = await fetchJson(`/api/results/${encodeURIComponent(id)}`, { signal });
     if (status.state === "done" || status.state === "failed") return status;
-    const known = status.state === "running" && status.total > 1;
-    show(stage(status), known ? status.done / status.total : null, known ? `Frame ${status.done} of ${status.total}` : "");
+    onStatus(status);
     await pause(poll < FIRST_POLLS ? FAST : SLOW, signal);
   }
 }

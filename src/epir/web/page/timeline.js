@@ -1,86 +1,187 @@
-// The motion of the face over the clip, with its movements. Mouse only: keyboard users choose in the list below it.
+// The motion of the face over the clip: its movements, what was rejected, the threshold, and marks that are set by hand.
 
 import { element, svgElement } from "./dom.js";
-import { counted, seconds } from "./format.js";
+import { filmCanvas, nearest } from "./film.js";
+import { at, counted, kind, percent, seconds } from "./format.js";
 
-const HEIGHT = 172;
-const EDGE = { left: 44, right: 12, top: 30, bottom: 26 };
+const HEIGHT = 218;
+const EDGE = { left: 58, right: 12, top: 34, bottom: 50 };
 const LETTER = 7.4; // px: the width of one letter, at most
-const KINDS = { head: "head movement" }; // other reasons are shown as they are
+const FACE = 88; // px: the picture at the pointer
 
 /**
- * A figure of `curve` ({time, energy, level, events, others}): seconds, and motion in per cent of the face's width.
- * A click on an event calls `onChoose` with it; the figure's method `choose(event)` highlights one.
+ * A figure of `curve` ({time, frames, energy, level, events, others}): seconds, and motion in per cent of the face's width.
+ * A click on an event calls `onChoose`, on a rejected one `onReject`. `film` shows the face at the pointer.
+ * Methods: `choose(event)` highlights one; `mark(marks, onMove)` shows marks {onset, apex} (frames) that can be dragged.
  */
-export function timeline(curve, onChoose = null) {
+export function timeline(curve, onChoose = null, { onReject = null, film = null } = {}) {
   const figure = element("figure", { class: "timeline" });
-  let chosen = null;
+  const peek = film ? peekAt(film) : null;
+  const state = { chosen: null, marks: null, onMove: null };
   const redraw = () => {
     const width = Math.floor(figure.clientWidth);
-    if (width > 0) figure.replaceChildren(chart(curve, width, chosen, onChoose));
+    if (width > 0) figure.replaceChildren(...[chart(curve, width, state, { onChoose, onReject, peek }), peek, legend(curve)].filter(Boolean));
   };
   new ResizeObserver(redraw).observe(figure);
   figure.choose = (event) => {
-    chosen = event;
+    state.chosen = event;
+    redraw();
+  };
+  figure.mark = (marks, onMove = null) => {
+    Object.assign(state, { marks, onMove });
     redraw();
   };
   return figure;
 }
 
-function chart(curve, width, chosen, onChoose) {
+/** The number and time of the frame of a curve that is nearest to a time. */
+export function frameAt(curve, time) {
+  const index = curve.time.reduce((best, each, number) => (Math.abs(each - time) < Math.abs(curve.time[best] - time) ? number : best), 0);
+  return { frame: curve.frames[index], time: curve.time[index], energy: curve.energy[index] };
+}
+
+/** The time of a frame of a curve, between the points that are known. */
+export function timeOf(curve, frame) {
+  const { frames, time } = curve;
+  const next = frames.findIndex((each) => each >= frame);
+  if (next <= 0) return next === 0 ? time[0] : time.at(-1);
+  const share = (frame - frames[next - 1]) / (frames[next] - frames[next - 1]);
+  return time[next - 1] + share * (time[next] - time[next - 1]);
+}
+
+function chart(curve, width, state, { onChoose, onReject, peek }) {
   const { time, energy, events, others = [] } = curve;
   const first = time[0];
   const length = Math.max(time.at(-1) - first, 1e-3);
-  const top = 1.1 * Math.max(...energy, 2 * (curve.level ?? 0), 0.02);
-  const x = (value) => EDGE.left + ((value - first) / length) * (width - EDGE.left - EDGE.right);
-  const y = (value) => HEIGHT - EDGE.bottom - (value / top) * (HEIGHT - EDGE.top - EDGE.bottom);
-  const horizontal = (value, name) => svgElement("line", { class: name, x1: EDGE.left, x2: width - EDGE.right, y1: y(value), y2: y(value) });
-  const description = `Motion of the face over ${seconds(length)}, with ${counted(events.length, "movement")}`;
-  const root = svgElement("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": description });
+  const top = 1.12 * Math.max(...energy, 2 * (curve.level ?? 0), 0.02);
+  const [left, right, floor] = [EDGE.left, width - EDGE.right, HEIGHT - EDGE.bottom];
+  const x = (value) => left + ((value - first) / length) * (right - left);
+  const y = (value) => floor - (value / top) * (floor - EDGE.top);
+  const timeAt = (event) => {
+    const box = root.getBoundingClientRect();
+    return first + (Math.min(Math.max(event.clientX - box.left, left), right) - left) / (right - left) * length;
+  };
+  const horizontal = (value, name) => svgElement("line", { class: name, x1: left, x2: right, y1: y(value), y2: y(value) });
+  const vertical = (value, name) => svgElement("line", { class: name, x1: x(value), x2: x(value), y1: EDGE.top - 6, y2: floor });
+  const root = svgElement("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": description(curve, length) });
 
-  for (const tick of ticks(top, 2)) {
-    root.append(horizontal(tick, "grid"), label("tick", EDGE.left - 8, y(tick) + 4, "end", `${short(tick)} %`));
+  for (const tick of ticks(top, 3)) {
+    root.append(horizontal(tick, "grid"), label("tick", left - 8, y(tick) + 4, "end", short(tick)));
   }
-  for (const tick of ticks(length, Math.max(2, Math.floor(width / 130)))) {
-    root.append(label("tick", x(first + tick), HEIGHT - 8, tick > 0.94 * length ? "end" : "middle", `${short(tick)} s`));
+  root.append(svgElement("text", { class: "axis", transform: `translate(13 ${(EDGE.top + floor) / 2}) rotate(-90)`, "text-anchor": "middle" }, "motion, % of face"));
+  const steps = ticks(length, Math.max(2, Math.floor(width / 130)));
+  for (const [number, tick] of steps.entries()) {
+    const anchor = number === 0 ? "start" : x(first + tick) > right - 30 ? "end" : "middle";
+    root.append(label("tick", x(first + tick), floor + 18, anchor, `${short(first + tick)} s`));
+    if (curve.frames) root.append(label("tick frame", x(first + tick), floor + 34, anchor, `frame ${frameAt(curve, first + tick).frame}`));
   }
-  for (const other of others) root.append(svgElement("rect", span("other", other, x)));
+  for (const other of others) {
+    root.append(svgElement("rect", { ...span(onReject ? "other open" : "other", other, x, floor), ...(onReject && { click: () => onReject(other) }) }));
+  }
   for (const event of events) {
-    const name = event === chosen ? "event chosen" : onChoose ? "event" : "event plain";
-    root.append(svgElement("rect", { ...span(name, event, x), ...(onChoose && { click: () => onChoose(event) }) }));
+    const name = event === state.chosen ? "event chosen" : onChoose ? "event" : "event plain";
+    root.append(svgElement("rect", { ...span(name, event, x, floor), ...(onChoose && { click: () => onChoose(event) }) }));
   }
-  if (curve.level) root.append(horizontal(curve.level, "level"));
-  const points = time.map((at, number) => `${x(at).toFixed(1)},${y(Math.min(energy[number], top)).toFixed(1)}`);
+  const points = time.map((each, number) => `${x(each).toFixed(1)},${y(Math.min(energy[number], top)).toFixed(1)}`);
   root.append(svgElement("polyline", { class: "curve", points: points.join(" ") }));
-  for (const event of events) {
-    root.append(svgElement("line", { class: "apex", x1: x(event.apex), x2: x(event.apex), y1: EDGE.top - 6, y2: HEIGHT - EDGE.bottom }));
+  if (curve.level) {
+    root.append(horizontal(curve.level, "level"), label("level-name", right, y(curve.level) - 5, "end", `threshold ${percent(curve.level)}`));
   }
-  root.append(...labels(events, others, chosen, x, width));
+  for (const event of events) root.append(vertical(event.apex, "apex"));
+  root.append(...labels(events, others, state.chosen, x, width));
+
+  const cursor = vertical(first, "cursor");
+  cursor.setAttribute("visibility", "hidden");
+  root.append(cursor);
+  root.addEventListener("pointermove", (event) => {
+    const place = frameAt(curve, timeAt(event));
+    cursor.setAttribute("x1", x(place.time));
+    cursor.setAttribute("x2", x(place.time));
+    cursor.setAttribute("visibility", "visible");
+    peek?.at(place, x(place.time), width);
+  });
+  root.addEventListener("pointerleave", () => {
+    cursor.setAttribute("visibility", "hidden");
+    if (peek) peek.hidden = true;
+  });
+  if (state.marks) drawMarks(root, curve, state, { x, floor, timeAt });
   return root;
+}
+
+/** Onset and apex as lines that can be dragged; a click moves the nearer one. */
+function drawMarks(root, curve, { marks, onMove }, { x, floor, timeAt }) {
+  const low = timeOf(curve, marks.onset);
+  const high = timeOf(curve, marks.apex);
+  root.append(svgElement("rect", { class: "marked", x: x(low), width: Math.max(x(high) - x(low), 1), y: EDGE.top - 6, height: floor - EDGE.top + 6 }));
+  for (const [name, time] of [["onset", low], ["apex", high]]) {
+    root.append(svgElement("line", { class: "mark", x1: x(time), x2: x(time), y1: EDGE.top - 6, y2: floor }));
+    root.append(label("mark-name", x(time) + (name === "onset" ? -5 : 5), floor - 6, name === "onset" ? "end" : "start", name));
+  }
+  root.classList.add("marking");
+  root.onpointerdown = (event) => {
+    event.preventDefault();
+    const time = timeAt(event);
+    const name = Math.abs(time - low) < Math.abs(time - high) ? "onset" : "apex";
+    const move = (moved) => onMove(name, frameAt(curve, timeAt(moved)).frame);
+    const end = () => {
+      removeEventListener("pointermove", move);
+      removeEventListener("pointerup", end);
+    };
+    addEventListener("pointermove", move);
+    addEventListener("pointerup", end);
+    move(event);
+  };
+}
+
+/** The face and the numbers at the pointer; hidden from screen readers, which have the lists. */
+function peekAt(film) {
+  const canvas = filmCanvas(film, { side: 2 * FACE });
+  const text = element("span");
+  const box = element("div", { class: "peek", hidden: true, "aria-hidden": "true" }, canvas, text);
+  box.at = (place, x, width) => {
+    box.hidden = false;
+    canvas.show(nearest(film, place.frame));
+    text.textContent = `${at(place.frame, place.time)} · ${percent(place.energy)}`;
+    box.style.insetInlineStart = `${Math.min(Math.max(x, FACE), width - FACE)}px`;
+  };
+  return box;
+}
+
+function legend({ events, others = [], level }) {
+  const parts = [
+    events.length && "Green: classified, with the apex as a line.",
+    others.length && "Grey: rejected.",
+    level && "Dashed: how far a movement must go from where the face rests.",
+  ].filter(Boolean);
+  return element("figcaption", {}, parts.join(" "));
+}
+
+function description({ events, others = [], energy }, length) {
+  const found = counted(events.length, "movement");
+  return `Motion of the face over ${seconds(length)}, at most ${percent(Math.max(...energy))} of its width, with ${found} and ${others.length} rejected`;
 }
 
 /** The labels above the chart, as many as fit: the chosen movement first, then the others, then what was rejected. */
 function labels(events, others, chosen, x, width) {
   const wanted = [
     ...events.map((event) => [event, event.label, event === chosen ? "event-name chosen" : "event-name"]),
-    ...others.map((other) => [other, KINDS[other.label] ?? other.label, "other-name"]),
+    ...others.map((other) => [other, kind(other.label), "other-name"]),
   ].sort(([a], [b]) => (b === chosen) - (a === chosen));
   const taken = [];
   const placed = [];
   for (const [event, text, name] of wanted) {
     const half = (LETTER * text.length) / 2;
-    const at = Math.min(Math.max(x(event.apex), EDGE.left + half), width - EDGE.right - half);
-    if (taken.some(([low, high]) => at - half < high && at + half > low)) continue;
-    taken.push([at - half, at + half]);
-    placed.push(label(name, at, 16, "middle", text));
+    const middle = Math.min(Math.max(x(event.apex), EDGE.left + half), width - EDGE.right - half);
+    if (taken.some(([low, high]) => middle - half < high && middle + half > low)) continue;
+    taken.push([middle - half, middle + half]);
+    placed.push(label(name, middle, 18, "middle", text));
   }
   return placed;
 }
 
-function span(name, event, x) {
+function span(name, event, x, floor) {
   const left = x(event.onset);
-  const width = Math.max(x(event.offset) - left, 3);
-  return { class: name, x: left, width, y: EDGE.top - 6, height: HEIGHT - EDGE.top - EDGE.bottom + 6, rx: 3 };
+  return { class: name, x: left, width: Math.max(x(event.offset) - left, 3), y: EDGE.top - 6, height: floor - EDGE.top + 6, rx: 3 };
 }
 
 function label(name, x, y, anchor, text) {

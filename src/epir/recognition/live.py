@@ -1,0 +1,142 @@
+"""The frames of a camera, one after the other -> answers as soon as movements are certain.
+
+The same tracker, spotter and model as for a video: frames that are pushed here give the answers of `predict` for a file
+that holds them. A movement is certain two to four seconds after it.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+from epir.faces.align import Crop
+from epir.faces.tracking import NO_FACE, TOO_SMALL
+from epir.frames.pace import ENOUGH, Freshness, measure_pace
+from epir.frames.reader import Frame
+from epir.recognition.answer import Answer
+from epir.recognition.onepass import OnePass, Seen
+from epir.recognition.recognizer import Recognizer
+from epir.spotting.spotter import GAP
+from epir.spotting.timeline import Timeline
+
+LONGEST_START = 2.0  # seconds of frames after which the rate is taken as measured
+NAME = "camera"
+
+
+class LiveAnswer(NamedTuple):
+    """One movement of a camera, and where the face was."""
+
+    answer: Answer
+    crop: Crop  # of the frames
+
+
+class LiveStream:
+    """One camera; `push` its frames, `close` gives the last answers.
+
+    The first frames are held back until they have told the rate of the camera.
+    """
+
+    def __init__(self, recognizer: Recognizer, faces: Literal["largest", "all"] = "largest") -> None:
+        self._recognizer, self._faces = recognizer, faces
+        self._first: list[Frame] = []
+        self._pass: OnePass | None = None
+        self._fresh: Freshness | None = None
+        self._shown: dict[int, int] = {}  # entries of each person's timeline that were given
+        self.fps: float | None = None  # of the camera, once it is known
+        self.coverage = Coverage()
+
+    def push(self, frame: Frame) -> list[LiveAnswer]:
+        """Take the next frame; gives the answers for the movements that have become certain."""
+        if self._pass is not None:
+            return self._take([frame])
+        self._first.append(frame)
+        if len(self._first) >= ENOUGH or frame.seconds - self._first[0].seconds >= LONGEST_START:
+            return self._begin()
+        return []
+
+    def close(self) -> list[LiveAnswer]:
+        """The answers for the last seconds."""
+        answers = self._begin() if self._pass is None and len(self._first) > 1 else []
+        return answers if self._pass is None else answers + self._answers(self._pass.close())
+
+    @property
+    def face(self) -> str:
+        """What is known of the face in the latest frame: `` (followed), `no face` or `face too small`."""
+        if self._pass is None or not self._pass.tracker.is_without:
+            return ""
+        return TOO_SMALL if self._pass.tracker.gaps[-1].reason == TOO_SMALL else NO_FACE
+
+    def new_motion(self) -> tuple[Timeline, int] | None:
+        """The timeline of a person, and the index of its first entry that was not given yet; None without any."""
+        for track in self._pass.tracks if self._pass is not None else ():
+            timeline = self._pass.timeline(track) if self._pass is not None else None
+            first = self._shown.get(track, 0)
+            if timeline is not None and len(timeline.numbers) > first:
+                self._shown[track] = len(timeline.numbers)
+                return timeline, first
+        return None
+
+    def _begin(self) -> list[LiveAnswer]:
+        pace = measure_pace(self._first)
+        self.fps = pace.fps
+        self.coverage.gap = max(GAP, 2.5 / pace.fps)
+        self._pass, self._fresh = self._recognizer.one_pass(pace.fps, self._faces), Freshness(pace)
+        first, self._first = self._first, []
+        return self._take(first)
+
+    def _take(self, frames: Iterable[Frame]) -> list[LiveAnswer]:
+        assert self._pass is not None and self._fresh is not None, "the rate is known"
+        found: list[LiveAnswer] = []
+        for frame in frames:
+            self.coverage.push(frame.seconds)
+            if self._fresh.is_new(frame):
+                found += self._answers(self._pass.push(frame))
+        return found
+
+    def _answers(self, seen: Iterator[Seen]) -> list[LiveAnswer]:
+        assert self.fps is not None, "the rate is known"
+        return [LiveAnswer(self._recognizer.answer_seen(each, NAME, self.fps), each.onset.crop) for each in seen]
+
+
+class Coverage:
+    """How much of the time was looked at: frames that follow each other closely enough for the spotter."""
+
+    WINDOW = 5.0  # seconds over which the rate is taken
+
+    def __init__(self) -> None:
+        self.gap = GAP  # seconds between two frames from which the time between them was not looked at
+        self.frames = 0
+        self.covered = 0.0  # seconds
+        self._times: list[float] = []  # of the latest frames
+        self.first: float | None = None
+
+    def push(self, seconds: float) -> None:
+        """Count the next frame that was looked at."""
+        self.frames += 1
+        if self.first is None:
+            self.first = seconds
+        else:
+            step = seconds - self._times[-1]
+            self.covered += step if step <= self.gap else 0.0
+        self._times.append(seconds)
+        while self._times[0] < seconds - self.WINDOW:
+            self._times.pop(0)
+
+    @property
+    def latest(self) -> float:
+        """The time of the latest frame, in seconds."""
+        return self._times[-1] if self._times else 0.0
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds from the first to the latest frame."""
+        return 0.0 if self.first is None else self.latest - self.first
+
+    @property
+    def share(self) -> float:
+        """Covered seconds as a share of the elapsed ones."""
+        return self.covered / self.elapsed if self.elapsed > 0 else 1.0
+
+    @property
+    def rate(self) -> float | None:
+        """Frames a second that were looked at, over the last seconds."""
+        length = self._times[-1] - self._times[0] if len(self._times) > 1 else 0.0
+        return (len(self._times) - 1) / length if length > 0 else None

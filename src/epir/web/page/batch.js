@@ -1,0 +1,151 @@
+// Several clips: one after the other to the server, and a table with a row for each.
+
+import { postForm } from "./api.js";
+import { byId, element } from "./dom.js";
+import { at, counted, NOT_FOUND, score, sentence, stage, title } from "./format.js";
+import { checkClip, clipForm } from "./input.js";
+import { waitForJob } from "./progress.js";
+
+const AT_ONCE = 2; // clips that the server has at a time: the next is there when one is done
+const STORED = "epir-batch"; // session storage, so that the table is still there after a reload
+const BUSY = [429, 503];
+
+/** The batch of this page. `onSent(id, clip)` tells which clip a result is of. Returns {run, restore, stop}. */
+export function openBatch(getLimits, onSent) {
+  let rows = [];
+  let controller = new AbortController();
+
+  async function run(clips, options) {
+    stop();
+    controller = new AbortController();
+    const { signal } = controller;
+    rows = clips.map((clip) => ({ name: clip.name, clip, state: "waiting", text: "Waiting" }));
+    show();
+    const left = [...rows];
+    const next = async () => {
+      for (let row = left.shift(); row && !signal.aborted; row = left.shift()) await answer(row, options, signal);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, next));
+  }
+
+  async function answer(row, options, signal) {
+    try {
+      checkClip(row.clip, getLimits());
+      row.text = "Sending";
+      show();
+      const job = await send(clipForm(row.clip, options), signal);
+      row.id = job.id;
+      onSent(job.id, row.clip);
+      await follow(row, signal);
+    } catch (error) {
+      fail(row, error, signal);
+    }
+    show();
+  }
+
+  async function follow(row, signal) {
+    const status = await waitForJob(row.id, signal, (current) => {
+      row.text = stage(current);
+      show();
+    });
+    if (status.error) throw status.error;
+    Object.assign(row, { state: "done", answer: summary(status.result), table: await text(status.result.table, signal) });
+  }
+
+  function fail(row, error, signal) {
+    if (signal.aborted) return;
+    Object.assign(row, { state: "failed", text: [error.problem ?? "something went wrong on this page", error.fix].filter(Boolean).map(sentence).join(" ") });
+    if (!error.problem) console.error(error);
+  }
+
+  /** The table as it was before a reload; clips that were not sent are lost with the page. */
+  function restore() {
+    if (rows.length) return show();
+    rows = JSON.parse(sessionStorage.getItem(STORED) ?? "[]");
+    controller = new AbortController();
+    const { signal } = controller;
+    for (const row of rows.filter((each) => each.state === "waiting")) {
+      if (row.id) follow(row, signal).catch((error) => fail(row, error, signal)).then(show);
+      else Object.assign(row, { state: "failed", text: "Not sent: the page was reloaded. Choose it again." });
+    }
+    show();
+  }
+
+  function stop() {
+    controller.abort();
+  }
+
+  function show() {
+    const stored = rows.map(({ clip, ...row }) => row);
+    sessionStorage.setItem(STORED, JSON.stringify(stored));
+    byId("batch-rows").replaceChildren(...rows.map(tableRow));
+    const done = rows.filter((row) => row.state !== "waiting").length;
+    byId("batch-title").textContent = done < rows.length ? `Analysing ${counted(rows.length, "clip")}` : counted(rows.length, "clip");
+    const failed = rows.filter((row) => row.state === "failed").length;
+    const progress = `${done} of ${rows.length} done${failed ? `, ${failed} without an answer` : ""}`;
+    if (byId("batch-status").textContent !== progress) byId("batch-status").textContent = progress;
+    byId("batch-bar").value = rows.length ? done / rows.length : 0;
+    byId("batch-bar").hidden = done === rows.length;
+    byId("batch-csv").disabled = !rows.some((row) => row.table);
+    byId("batch-stop").hidden = done === rows.length;
+  }
+
+  byId("batch-csv").addEventListener("click", () => download(joined(rows), "epir.csv"));
+  return { run, restore, stop };
+}
+
+/** Send a form; while the server is busy, try again when it says. */
+async function send(form, signal) {
+  for (;;) {
+    try {
+      return await postForm("/api/predict?wait=false", form, () => {}, signal);
+    } catch (error) {
+      if (!BUSY.includes(error.status) || signal.aborted) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 1000 * (error.retry || 2)));
+    }
+  }
+}
+
+async function text(address, signal) {
+  const response = await fetch(address, { signal });
+  return response.ok ? response.text() : "";
+}
+
+function summary({ label, text, confidence, apex, apex_s, movements }) {
+  return { label, text, confidence, apex, apex_s, count: movements.length };
+}
+
+function tableRow(row) {
+  const name = row.id && row.state === "done" ? element("a", { href: `/r/${row.id}`, "data-route": true }, row.name) : row.name;
+  const cells = row.state === "done" ? answerCells(row.answer) : [element("td", { colspan: 4, class: row.state }, row.text)];
+  return element("tr", {}, element("th", { scope: "row" }, name), cells);
+}
+
+function answerCells({ label, text, confidence, apex, apex_s, count }) {
+  const found = label !== NOT_FOUND;
+  const more = count > 1 ? element("small", {}, ` and ${counted(count - 1, "other")}`) : null;
+  return [
+    element("td", {}, element("strong", { class: found ? "" : "nothing" }, found ? title(label) : "None found"), more),
+    element("td", { class: "number" }, confidence === null ? "" : score(confidence)),
+    element("td", {}, found ? at(apex, apex_s) : ""),
+    element("td", {}, found ? text : ""),
+  ];
+}
+
+/** The tables of all answers as one, with a column for what failed. */
+export function joined(rows) {
+  const tables = rows.filter((row) => row.table).map((row) => row.table.trimEnd().split("\n"));
+  const head = tables[0]?.[0] ?? "file";
+  const commas = ",".repeat(head.split(",").length);
+  const lines = tables.flatMap(([, ...body]) => body.map((line) => `${line},`));
+  const failed = rows.filter((row) => row.state === "failed").map((row) => `${quoted(row.name)}${commas}${quoted(row.text)}`);
+  return `${[`${head},error`, ...lines, ...failed].join("\n")}\n`;
+}
+
+const quoted = (value) => `"${String(value).replaceAll('"', '""')}"`;
+
+function download(content, name) {
+  const address = URL.createObjectURL(new Blob([content], { type: "text/csv" }));
+  element("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
+}

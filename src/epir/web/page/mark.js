@@ -1,0 +1,85 @@
+// Onset and apex set by hand on the timeline, with the face at both, and the answer for that span.
+
+import { element } from "./dom.js";
+import { filmCanvas, nearest } from "./film.js";
+import { at, counted, seconds } from "./format.js";
+import { timeOf } from "./timeline.js";
+
+const RISE = 0.12; // seconds from onset to apex, to begin with
+const LONGEST = 0.5; // seconds
+
+/**
+ * A panel beside `curve`, the timeline of the result. `clip` is what was sent, null if this page does not have it any more;
+ * `onMark(marks, files)` asks for the answer.
+ */
+export function markPanel(result, curve, clip, onMark) {
+  const { frames, energy } = result.curve;
+  const [first, last] = [frames[0], frames.at(-1)];
+  const peak = frames[energy.indexOf(Math.max(...energy))];
+  const rise = Math.max(1, Math.round(RISE * (result.fps || 100)));
+  const apex = Math.min(Math.max(peak, first + 1), last);
+  const marks = { onset: Math.max(first, apex - rise), apex };
+  const note = element("p", { class: "note", role: "status" });
+  const parts = ["onset", "apex"].map((name) => part(name, result, first, last, move));
+
+  function move(name, frame) {
+    const other = name === "onset" ? "apex" : "onset";
+    marks[name] = Math.min(Math.max(frame, name === "onset" ? first : first + 1), name === "onset" ? last - 1 : last);
+    if (marks.onset >= marks.apex) marks[other] = name === "onset" ? marks.onset + 1 : marks.apex - 1;
+    show();
+  }
+  function show() {
+    for (const each of parts) each.show(marks[each.name]);
+    const length = timeOf(result.curve, marks.apex) - timeOf(result.curve, marks.onset);
+    const long = length > LONGEST ? " That is longer than a whole micro-expression." : "";
+    note.textContent = `${seconds(length)}, ${counted(marks.apex - marks.onset, "frame")} from onset to apex.${long}`;
+    curve.mark(marks, move);
+  }
+  const panel = element(
+    "details",
+    { class: "mark" },
+    element("summary", {}, "Mark onset and apex by hand"),
+    element("p", { class: "note" }, "Drag the two lines on the timeline, or use the sliders. You get the answer for the motion between both frames, whatever was spotted."),
+    element("div", { class: "marks" }, parts),
+    note,
+    element("p", { class: "actions" }, analyse(result, clip, (files) => onMark({ ...marks }, files))),
+  );
+  panel.addEventListener("toggle", () => (panel.open ? show() : curve.mark(null)));
+  return panel;
+}
+
+function part(name, result, first, last, move) {
+  const face = result.film ? filmCanvas(result.film, { label: `The face at the ${name}` }) : null;
+  const place = element("span");
+  const slider = element("input", { type: "range", min: first, max: last, class: "frames", "aria-label": `${name === "onset" ? "Onset" : "Apex"} (frame)` });
+  slider.addEventListener("input", () => move(name, Number(slider.value)));
+  const figure = element(
+    "figure",
+    { class: "keyframe" },
+    face,
+    element("figcaption", {}, element("strong", {}, name === "onset" ? "Onset" : "Apex"), place),
+    slider,
+  );
+  return Object.assign(figure, {
+    name,
+    show(frame) {
+      const text = at(frame, timeOf(result.curve, frame));
+      slider.value = frame;
+      slider.setAttribute("aria-valuetext", text);
+      place.textContent = text;
+      face?.show(nearest(result.film, frame));
+    },
+  });
+}
+
+/** The button that asks for the answer; the clip is chosen once more where this page does not have it. */
+function analyse(result, clip, onFiles) {
+  if (clip) return element("button", { type: "button", class: "button primary", click: () => onFiles(null) }, "Analyse this span");
+  const picker = element("input", { type: "file", multiple: true, class: "visually-hidden", id: "mark-files" });
+  picker.addEventListener("change", () => picker.files.length && onFiles([...picker.files]));
+  return [
+    picker,
+    element("label", { class: "button primary", for: "mark-files" }, "Choose the clip again, and analyse this span"),
+    element("span", { class: "note" }, `The server has deleted ${result.input}.`),
+  ];
+}

@@ -1,0 +1,258 @@
+"""What people do with the page, in Chromium and in Firefox: drop, wait, read, replay, open, mark, correct, compare."""
+
+import base64
+import csv
+import io
+import re
+
+import cv2
+import pytest
+
+pytestmark = pytest.mark.slow  # each starts a page of a real browser
+
+LABELS = re.compile("negative|positive|surprise|uncertain", re.IGNORECASE)
+DROP = """([kind, files]) => {
+  const made = files.map(([name, text]) => new File([Uint8Array.from(atob(text), (each) => each.charCodeAt(0))], name));
+  const entry = (file) => ({ isFile: true, name: file.name, file: (done) => done(file) });
+  const left = made.map(entry);
+  const createReader = () => ({ readEntries: (done) => done(left.splice(0, 40)) }); // a browser gives 100 at a time
+  const folder = { isDirectory: true, name: "s01", createReader };
+  const roots = kind === "folder" ? [folder] : made.map(entry);
+  const items = roots.map((root) => ({ webkitGetAsEntry: () => root }));
+  const drop = new Event("drop", { bubbles: true, cancelable: true });
+  Object.defineProperty(drop, "dataTransfer", { value: { types: ["Files"], items, files: made } });
+  document.querySelector("footer").dispatchEvent(drop);
+}"""
+
+
+@pytest.fixture(scope="module", params=["chromium", "firefox"])
+def browser(request):
+    return request.getfixturevalue(request.param)()
+
+
+@pytest.fixture(scope="session")
+def jpegs(frames):
+    """The frames of the clip as pictures, with their names."""
+    return [(f"img{number}.jpg", cv2.imencode(".jpg", frame)[1].tobytes()) for number, frame in enumerate(frames, 7)]
+
+
+def drop(page, kind, files):
+    page.evaluate(DROP, [kind, [(name, base64.b64encode(content).decode()) for name, content in files]])
+
+
+def choose(page, files):
+    page.set_input_files("#files", [{"name": name, "mimeType": "", "buffer": content} for name, content in files])
+
+
+def answered(page):
+    page.wait_for_selector("#result:not([hidden]) .label, #problem:not([hidden]), #start-problem:not([hidden])")
+    assert page.locator("#result").is_visible(), page.locator("main").inner_text()
+    return page.locator("#result .label").inner_text()
+
+
+def pixels(canvas):
+    return canvas.evaluate("(node) => node.toDataURL()")
+
+
+def shown(canvas, frame):
+    canvas.page.wait_for_function(
+        "([node, frame]) => node.dataset.frame === frame", arg=[canvas.element_handle(), str(frame)]
+    )
+
+
+def test_a_dropped_video_is_answered_and_replayed(open_page, clip):
+    page = open_page()
+    drop(page, "file", [("dropped.mp4", clip.read_bytes())])
+    assert LABELS.fullmatch(answered(page))
+    assert (
+        page.locator("#result .eyebrow").inner_text().startswith("dropped.mp4 · 109 frames · 1.09 s · 100 frames per")
+    )
+    assert page.locator(".moved").inner_text().endswith("s to the apex.")
+    assert "deleted at" in page.locator(".kept").last.inner_text()
+
+    player = page.get_by_role("group", name="Replay").first
+    canvas, slider = player.locator("canvas"), player.get_by_role("slider", name="Frame")
+    before = canvas.get_attribute("data-frame")
+    page.wait_for_function("([node, frame]) => node.dataset.frame !== frame", arg=[canvas.element_handle(), before])
+    player.get_by_role("button", name="Pause").click()
+    slider.focus()
+    page.keyboard.press("End")
+    last = int(canvas.get_attribute("data-frame"))
+    page.keyboard.press("ArrowLeft")
+    shown(canvas, last - 1)
+    assert slider.get_attribute("aria-valuetext") == f"frame {last - 1} · {(last - 1) / 100:.2f} s"
+    player.get_by_role("button", name="Play").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "([node, at]) => Number(node.dataset.frame) < at - 1", arg=[canvas.element_handle(), last - 1]
+    )  # it loops
+    page.keyboard.press("Enter")
+
+    page.locator(".replay .legend:visible").first.wait_for()
+    apex = re.search(r"frame (\d+)", page.locator(".facts dd").nth(1).inner_text())[1]
+    slider.fill(str(int(slider.get_attribute("max")) - (last - int(apex))))
+    shown(canvas, apex)
+    with_arrows = pixels(canvas)
+    player.get_by_role("checkbox", name="Flow").uncheck()
+    assert pixels(canvas) != with_arrows
+
+
+def test_a_reload_keeps_the_name_and_the_answer(open_page, result_id, server):
+    page = open_page()
+    running = {"id": "x", "name": "interview.mp4", "state": "running", "stage": "spotting", "done": 3, "total": 9}
+    page.route("**/api/results/x", lambda route: route.fulfill(json={**running, "result": None, "error": None}))
+    page.goto(server + "/r/x")
+    page.get_by_text("interview.mp4", exact=True).wait_for()
+    page.goto(f"{server}/r/{result_id}")
+    label = answered(page)
+    page.reload()
+    assert answered(page) == label
+
+
+def test_a_dropped_folder_is_one_clip(open_page, jpegs):
+    page = open_page()
+    page.locator(".options summary").click()
+    page.get_by_role("spinbutton", name="Frames per second").fill("100")
+    page.get_by_role("combobox", name="Sensitivity").select_option("high")
+    page.get_by_role("combobox", name="Faces").select_option("all")
+    drop(page, "folder", [*jpegs, (".DS_Store", b"x"), ("notes.txt", b"x")])
+    assert LABELS.fullmatch(answered(page))
+    assert page.locator("#result .eyebrow").inner_text() == "s01 · 109 frames · 1.09 s · 100 frames per second"
+    given = page.evaluate("fetch(location.pathname.replace('/r/', '/api/results/')).then((r) => r.json())")["result"]
+    assert given["curve"]["frames"][0] == 7  # the numbers in the names
+
+
+def test_many_numbered_pictures_are_one_clip_up_to_the_limit(open_page, jpegs, instantly):
+    many = [(f"a{number:04}.jpg", jpegs[0][1]) for number in range(301)]
+    page = open_page()
+    page.locator("#limits", has_text="300 pictures").wait_for()
+    choose(page, many)
+    page.wait_for_selector("#start-problem:not([hidden])")
+    assert page.locator("#start-problem-text").inner_text() == (
+        "a0000.jpg to a0300.jpg: these are 301 pictures; the limit is 300."
+    )
+    instantly(page)
+    with page.expect_request("**/api/predict**") as sent:
+        choose(page, many[:300])
+    assert LABELS.fullmatch(answered(page))
+    assert sent.value.method == "POST"
+
+
+def test_two_pictures_are_put_in_order_by_their_numbers_and_swapped(open_page, jpegs):
+    page = open_page()
+    choose(page, [("apex18.jpg", jpegs[50][1]), ("onset7.jpg", jpegs[2][1])])
+    page.wait_for_selector("#pair:not([hidden])")
+    names = page.locator(".pair .file")
+    assert names.all_inner_texts() == ["onset7.jpg", "apex18.jpg"]
+    assert page.locator(".pair img").first.bounding_box()["width"] >= 400
+    page.get_by_role("button", name="Swap").click()
+    assert names.all_inner_texts() == ["apex18.jpg", "onset7.jpg"]
+    page.get_by_role("button", name="Swap").click()
+    page.get_by_role("button", name="Analyse").click()
+    assert LABELS.fullmatch(answered(page))
+    assert page.locator(".timeline").count() == 0
+    assert page.get_by_role("group", name="Replay").count() == 1
+
+
+def test_several_clips_become_a_table(open_page, clip, jpegs):
+    page = open_page()
+    choose(page, [("b.mp4", clip.read_bytes()), ("notes.mp4", b"only text"), *jpegs[:60]])
+    page.wait_for_selector("#batch:not([hidden])")
+    page.wait_for_selector("#batch-bar", state="hidden")
+    rows = page.locator("#batch-rows tr")
+    assert rows.locator("th").all_inner_texts() == ["b.mp4", "img7.jpg to img66.jpg", "notes.mp4"]
+    assert page.locator("#batch-status").inner_text() == "3 of 3 done, 1 without an answer"
+    assert "notes.mp4 is not a video or picture that can be read." in rows.last.inner_text()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Table of all (CSV)").click()
+    table = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
+    assert {row["file"] for row in table} == {"b.mp4", "img7.jpg to img66.jpg", "notes.mp4"}
+    assert [row["file"] for row in table if row["error"]] == ["notes.mp4"]
+    page.get_by_role("link", name="b.mp4").click()
+    assert LABELS.fullmatch(answered(page))
+    page.go_back()
+    page.wait_for_selector("#batch:not([hidden])")
+    page.reload()
+    page.wait_for_selector("#batch:not([hidden])")
+    assert rows.count() == 3 and page.get_by_role("link", name="b.mp4").count() == 1
+
+
+def test_where_nothing_is_found_the_face_is_shown_and_a_span_can_be_marked(open_page):
+    page = open_page()
+    page.locator(".example", has_text="blink").click()
+    assert answered(page) == "No micro-expression found"
+    assert page.locator(".answer canvas").count() == 1
+    assert page.locator(".timeline polyline").count() == 1
+
+    page.locator(".entry summary", has_text="Blink").focus()
+    page.keyboard.press("Enter")
+    assert page.locator(".entry .reason").inner_text() == (
+        "The eyes shut, or the skin around them went along with a blink."
+    )
+    assert page.locator(".entry canvas").count() == 1
+
+    page.get_by_text("Mark onset and apex by hand").focus()
+    page.keyboard.press("Enter")
+    onset, apex = (page.get_by_role("slider", name=f"{name} (frame)") for name in ("Onset", "Apex"))
+    apex.fill("60")
+    onset.fill("48")
+    apex.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".mark [role=status]").inner_text() == "0.13 s, 13 frames from onset to apex."
+    chart = page.locator(".timeline svg").bounding_box()
+    page.mouse.move(chart["x"] + 0.5 * chart["width"], chart["y"] + 80)
+    page.mouse.down()
+    page.mouse.move(chart["x"] + 0.7 * chart["width"], chart["y"] + 80, steps=3)
+    page.mouse.up()
+    moved = int(apex.input_value())
+    assert moved > 75
+    page.get_by_role("button", name="Analyse this span").click()
+    page.wait_for_selector("#working:not([hidden])")
+    assert LABELS.fullmatch(answered(page))
+    assert page.locator(".facts dd").first.inner_text() == "frame 48 · 0.48 s"
+    assert page.locator(".facts dd").nth(1).inner_text().startswith(f"frame {moved} ")
+
+
+def test_a_rejected_movement_is_opened_from_the_timeline(open_page, server, several):
+    page = open_page()
+    page.route("**/api/results/several", lambda route: route.fulfill(json=several))
+    page.goto(server + "/r/several")
+    answered(page)
+    page.locator(".timeline .other").click()
+    assert page.locator(".entry[open] summary").inner_text().split("\n")[0] == "Blink"
+    facts = dict(
+        zip(page.locator(".entry dt").all_inner_texts(), page.locator(".entry dd").all_inner_texts(), strict=True)
+    )
+    assert facts["Onset"] == "frame 350 · 3.50 s" and facts["How far"] == "2 % of the face’s width"
+
+
+def test_after_an_error_nothing_has_to_be_entered_again(open_page, result_id):
+    page = open_page()
+    page.locator(".options summary").click()
+    page.get_by_role("spinbutton", name="Frames per second").fill("200")
+    choose(page, [("notes.mp4", b"only text")])
+    page.wait_for_selector("#start-problem:not([hidden])")
+    assert "notes.mp4 is not a video" in page.locator("#start-problem-text").inner_text()
+    assert page.get_by_role("spinbutton", name="Frames per second").input_value() == "200"
+    assert page.evaluate("document.activeElement.id") == "start-problem-retry"
+    ticket = {"id": result_id, "url": f"/api/results/{result_id}"}
+    page.route("**/api/predict**", lambda route: route.fulfill(status=202, json=ticket))
+    with page.expect_request("**/api/predict**"):
+        page.keyboard.press("Enter")
+    assert LABELS.fullmatch(answered(page))
+
+
+def test_a_phone_shows_all_of_it(open_page, result_id):
+    page = open_page(f"/r/{result_id}", width=360, height=740)
+    answered(page)
+    page.get_by_text("Mark onset and apex by hand").click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    for button in page.locator("#result button:visible").all():
+        assert button.bounding_box()["height"] >= 32
+
+
+def test_what_is_stored_stands_beside_the_upload(open_page):
+    page = open_page()
+    page.locator("#kept", has_text="30 minutes").wait_for()
+    words = page.locator(".privacy").inner_text()
+    assert "deleted as soon as it is analysed" in words and "anyone who has the link" in words
