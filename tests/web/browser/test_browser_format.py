@@ -38,11 +38,63 @@ def test_how_certain_an_answer_is(call):
     known = [{"low": 0.8, "high": 0.9, "clips": 40, "right": 0.775}]
     answer = {"label": "positive", "scores": {"positive": 0.8, "negative": 0.2}}
     assert call("certainty", answer, "people", known) == (
-        "Score 0.80: on real people the model had not seen, 78 % of 40 answers with a score from 0.8 to 0.9 were "
-        "correct."
+        "Score 0.80. On real people the model had not seen, 78 of 100 answers with such a score were right."
     )
     assert sure("uncertain", negative=0.45, positive=0.55) == "Most likely positive, but its score is only 0.55."
-    assert sure("no micro-expression found") == "No movement was both short and strong enough."
+    unlikely = {"label": "uncertain", "scores": {"positive": 0.8, "negative": 0.2}, "probability": 0.3}
+    assert call("certainty", unlikely) == "Most likely positive, but this may be no micro-expression at all."
+    assert sure("no micro-expression found") == "No movement was both short and clear enough."
+
+
+def test_why_a_movement_was_rejected(call):
+    blink = {"reason": "blink", "onset_s": 1.0, "offset_s": 1.3, "probability": 0.0}
+    assert call("why", blink) == "The eyes shut, or the skin around them went along with a blink."
+    assert call("why", {**blink, "reason": "too long"}) == "It lasted 0.30 s. A micro-expression takes at most 0.5 s."
+    unclear = {**blink, "reason": "unclear", "probability": 0.21}
+    assert call("why", unclear).endswith("It is a micro-expression with a probability of 0.21.")
+    assert call("kind", "head") == "head movement"
+    assert call("where", {"region": "brows", "side": "left"}) == "left brows"
+
+
+def test_every_reason_of_the_spotter_is_explained(call):
+    from epir.spotting.timeline import MACRO, REASONS
+
+    words = {call("why", {"reason": each, "onset_s": 0.0, "offset_s": 0.2, "probability": 0.0}) for each in REASONS}
+    assert len(words) == len(REASONS)
+    assert call("why", {"reason": MACRO, "onset_s": 0.0, "offset_s": 2.0}).startswith("It lasted 2.00 s: an expression")
+
+
+def test_places_and_durations(call):
+    assert call("at", 59, 0.59) == "frame 59 · 0.59 s"
+    assert call("at", 1, None) == "frame 1"
+    assert [call("duration", each) for each in (20, 1800, 3600, 7200, 5400)] == [
+        *("20 seconds", "30 minutes", "1 hour", "2 hours", "90 minutes")
+    ]
+    assert call("percent", 0.0834) == "0.083 %"
+
+
+def test_pictures_are_sorted_by_the_numbers_of_their_frames(open_page):
+    page = open_page("/static/responsible-use.html")
+    script = """async (names) => (await import('/static/input.js'))
+      .sortPictures(names.map((name) => new File(['x'], name))).map((file) => file.name)"""
+    for names in (
+        ["onset7.jpg", "apex18.jpg"],
+        ["frame9.png", "frame10.png"],
+        ["onset.png", "apex.png"],
+        ["s01_onset.jpg", "s01_apex.jpg"],
+        ["a1.jpg", "b2.jpg", "a10.jpg"],
+    ):
+        assert page.evaluate(script, list(reversed(names))) == names
+
+
+def test_the_tables_of_a_batch_are_joined(open_page):
+    page = open_page("/static/responsible-use.html")
+    rows = [
+        {"name": "a.mp4", "state": "done", "table": 'file,text\na.mp4,"one, two"\n'},
+        {"name": 'b "2".mp4', "state": "failed", "text": "No face."},
+    ]
+    joined = page.evaluate("async (rows) => (await import('/static/batch.js')).joined(rows)", rows)
+    assert joined == 'file,text,error\na.mp4,"one, two",\n"b ""2"".mp4",,"No face."\n'
 
 
 def test_sizes_and_counts(call):

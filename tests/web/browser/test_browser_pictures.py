@@ -8,6 +8,7 @@ import io
 import os
 from pathlib import Path
 
+import cv2
 import pytest
 from PIL import Image
 
@@ -33,7 +34,7 @@ def keep():
         page.wait_for_timeout(400)
         shot = Image.open(io.BytesIO(page.screenshot(full_page=whole, animations="disabled"))).convert("RGB")
         path = DOCS / f"web_{name}.png"
-        shot.point(lambda value: min(255, (value + 2) // 4 * 4)).save(path, optimize=True)  # fewer colours, not visible
+        shot.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)  # fewer colours, hardly visible
         assert 5_000 < path.stat().st_size < MAX_BYTES
 
     return take
@@ -45,8 +46,21 @@ def answer(page, example):
     page.wait_for_function("() => [...document.querySelectorAll('.keyframe img')].every((i) => i.naturalWidth > 0)")
 
 
+def stop_at_the_apex(page):
+    """Pause the replay where the arrows are longest."""
+    page.wait_for_selector(".replay .legend:visible")
+    page.get_by_role("button", name="Pause").click()
+    page.locator(".replay .frames").first.focus()
+    page.keyboard.press("Home")
+    for _ in range(60):
+        if page.locator(".replay-at").first.inner_text().endswith("apex"):
+            return
+        page.keyboard.press("ArrowRight")
+    pytest.fail("the replay has no apex")
+
+
 def test_the_start(open_page, keep):
-    page = open_page(width=840, height=640)
+    page = open_page(width=900, height=640)
     page.wait_for_function(
         "() => { const all = [...document.querySelectorAll('.example video')];"
         " return all.length && all.every((video) => video.readyState >= 2); }"
@@ -55,9 +69,30 @@ def test_the_start(open_page, keep):
 
 
 def test_a_result(open_page, keep):
-    page = open_page(width=840, height=640)
+    page = open_page(width=900, height=640)
     answer(page, "eyebrows")
+    stop_at_the_apex(page)
+    page.evaluate("document.activeElement.blur()")
     keep(page, "result")
+
+
+def test_nothing_found_and_a_span_marked(open_page, keep):
+    page = open_page(width=900, height=640)
+    answer(page, "blink")
+    page.locator(".entry summary").first.click()
+    page.get_by_role("button", name="Pause").click()
+    page.get_by_text("Mark onset and apex by hand").click()
+    page.evaluate("document.activeElement.blur()")
+    keep(page, "nothing")
+
+
+def test_several_clips(open_page, keep, clip, frames):
+    page = open_page(width=900, height=640)
+    pictures = [(f"img{number}.jpg", cv2.imencode(".jpg", frame)[1].tobytes()) for number, frame in enumerate(frames)]
+    given = [("interview.mp4", clip.read_bytes()), *pictures, ("notes.mp4", b"only text")]
+    page.set_input_files("#files", [{"name": name, "mimeType": "", "buffer": content} for name, content in given])
+    page.wait_for_selector("#batch-bar", state="hidden")
+    keep(page, "batch")
 
 
 def test_a_result_on_a_phone_in_the_dark(open_page, keep):

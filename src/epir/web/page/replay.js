@@ -63,7 +63,7 @@ export function replay(film, { names = new Map(), label = "", begin = 0, playing
   if (playing && !prefersReducedMotion() && frames.length > 1) setTimeout(() => canvas.isConnected && play());
   if (film.flow) {
     fetchJson(film.flow).then((found) => {
-      flow = found;
+      flow = found.map(withoutBackground);
       peak = strongest(flow);
       legend.replaceChildren(...arrowLegend(flow[0].length, peak));
       legend.hidden = false;
@@ -84,6 +84,13 @@ export function replay(film, { names = new Map(), label = "", begin = 0, playing
     ),
     legend,
   );
+}
+
+/** The arrows of one frame, without those below and beside the chin: there is no face. */
+function withoutBackground(field) {
+  const place = (index) => (index + 0.5) / field.length - 0.5; // from -0.5 to 0.5
+  const beside = (x, y) => y > 0 && Math.hypot(x, y) > 0.5;
+  return field.map((row, y) => row.map((arrow, x) => (beside(place(x), place(y)) ? [0, 0] : arrow)));
 }
 
 /** The strongest motion in per cent: in the frame that moves most, all but the longest arrows stay below it. */
