@@ -82,7 +82,7 @@ def measure_camera(*, quick: bool = False) -> Ratio:
     import cv2
 
     from epir.evaluation.fold import one_thread as one_torch_thread
-    from epir.maps.workers import one_thread
+    from epir.frames.threads import one_thread
     from epir.recognition.recognizer import Recognizer
     from epir.reports.pictures import jpeg
     from epir.web.examples import EXAMPLES, FPS, render_frames
