@@ -172,6 +172,14 @@ def map_set(folder: Path):
     return ["maps.npy", "clips.csv", "meta.json"]
 
 
+def map_set_of_views(folder: Path):
+    pairs = {"frame_pairs": "5-9;12-9"}
+    clips = [Clip("samm", f"{n:03d}", f"c{n}", "anger", 5, 9, 12, 200.0, extra=pairs) for n in range(3)]
+    maps = np.random.default_rng(0).normal(size=(3, 2, 3, 4, 4))
+    save_maps(folder, maps, clips, recipe={"name": "epir", "digest": "x"}, views=("rise1", "return1"))
+    return ["maps.npy", "clips.csv", "meta.json"]
+
+
 def model_folder(folder: Path):
     notes = {
         "temperature": 0.8,
@@ -245,6 +253,7 @@ def use_sheets(folder: Path):
 
 READERS = {
     "map set": (map_set, load_maps),
+    "map set of views": (map_set_of_views, load_maps),
     "model folder": (model_folder, use_model),
     "run": (run_folder, use_run),
     "sheets": (sheets, use_sheets),

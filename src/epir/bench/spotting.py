@@ -27,7 +27,7 @@ from epir.datasets.registry import load_corpus
 from epir.faces.align import Crop, face_crop
 from epir.faces.finder import find_face
 from epir.frames.reader import Frame, open_frames
-from epir.maps.workers import one_thread
+from epir.frames.threads import one_thread
 from epir.recognition.recognizer import Recognizer
 from epir.spotting.settings import Sensitivity, SpottingSettings
 from epir.spotting.spotter import spot

@@ -50,6 +50,9 @@ class Answer:
 
     That is `no micro-expression found`, `no face` or `face too small`.
 
+    `answer = Recognizer.from_pretrained().predict("clip.mp4")`, then `answer.label`, `answer.scores`, `answer.apex_s`,
+    and `answer.all` for every movement; `answer.to_dict()` is plain JSON.
+
     `scores` are calibrated: they sum to 1, and are empty where nothing was found. Key frames are frame numbers.
     """
 

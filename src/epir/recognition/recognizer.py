@@ -4,7 +4,7 @@ Axes: S map size, h pixels of the face
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,17 +23,18 @@ from epir.faces.settings import TrackingSettings
 from epir.faces.tracking import NO_FACE, TOO_SMALL, TrackedFace, cut_patch, face_near, small_face
 from epir.flow.apex import spot_apex
 from epir.flow.head_motion import similarity_motion
-from epir.flow.map import cut_face, flow_to_map, without_border
+from epir.flow.map import cut_face, face_map, flow_to_map, without_border
 from epir.flow.optical import flow_between
 from epir.frames.pace import Pace, TimeSteps, measure_pace, without_repeats
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames
+from epir.frames.threads import one_thread
 from epir.frames.video import VideoFrames
-from epir.maps.workers import one_thread
+from epir.maps.views import frame_pairs
 from epir.models.folder import find_folder
 from epir.models.units import PRESENT, UnitCalibration
 from epir.recognition import caution
 from epir.recognition.answer import NOT_FOUND, UNCERTAIN, ActionUnit, Answer, Evidence
-from epir.recognition.backend import Backend, open_backend, read_recipe
+from epir.recognition.backend import Backend, model_views, open_backend, read_recipe
 from epir.recognition.calibration import with_temperature
 from epir.recognition.explain import attribute
 from epir.recognition.onepass import OnePass, Seen
@@ -78,6 +79,7 @@ class Looked:
     regions: tuple[RegionMotion, ...] = ()  # that stand out
     strength: float | None = None  # of a spotted movement
     probability: float | None = None  # of being a micro-expression at all, where it was spotted
+    views: np.ndarray | None = None  # (V, 3, S, S) float32, for a model that takes several maps
 
 
 class NoFace(Exception):
@@ -105,6 +107,7 @@ class Recognizer:
         self.backend = backend
         self.labels = backend.config.classes
         self.recipe = read_recipe(notes)
+        self.views = model_views(backend)  # none for a model of one map
         if detector is not None:
             self.recipe = replace(self.recipe, face=replace(self.recipe.face, detector=detector))
         self.temperature = float(notes.get("temperature", 1.0))
@@ -124,14 +127,19 @@ class Recognizer:
         threshold: float | None = None,
         detector: Literal["mtcnn", "none"] | None = None,
         sensitivity: Sensitivity = "normal",
+        device: str = "cpu",
     ) -> "Recognizer":
-        """The recognizer of a model folder, an ONNX file or `owner/name` on the hub; the shipped one by default."""
+        """The recognizer of a model folder, an ONNX file or `owner/name` on the hub; the shipped one by default.
+
+        `device` is where torch runs the network: `cpu`, `cuda`, or `auto` for a GPU where there is one. Frames, faces
+        and flow stay on the CPU, which takes nearly all of the time.
+        """
         if backend is not None:
             refuse_unknown(backend, ("torch", "onnx"), what="backend")
         if detector is not None:
             refuse_unknown(detector, ("mtcnn", "none"), what="detector")
         return cls(
-            open_backend(find_folder(folder), backend),
+            open_backend(find_folder(folder), backend, device),
             threshold=threshold,
             detector=detector,
             sensitivity=sensitivity,
@@ -144,6 +152,13 @@ class Recognizer:
             other.settings = replace(self.settings, threshold=threshold)
         other.spotting = replace(self.spotting, sensitivity=sensitivity)
         return other
+
+    def __repr__(self) -> str:
+        return (
+            f"Recognizer({self.backend.config.settings.get('name', 'model')}, {self.backend.map_size} px, "
+            f"{self.backend.name}; {', '.join(self.labels)}; detector {self.recipe.face.detector}, "
+            f"threshold {self.threshold:g}, sensitivity {self.spotting.sensitivity})"
+        )
 
     @property
     def threshold(self) -> float:
@@ -311,6 +326,9 @@ class Recognizer:
         words = caution.about_face(seen.onset.crop.side, 1, self.settings)
         span = Span(At.of(seen.onset), At.of(seen.apex), At.of(seen.offset), seen.track)
         looked = self._map(span, onset.pixels, apex.pixels, crop, words)
+        if self.views:
+            kept = {face.number: face.patch.pixels for face in seen.faces if face.patch is not None}
+            looked.views = self._make_views(kept, span, crop)
         looked.strength, looked.probability = seen.movement.strength, seen.movement.probability
         return looked
 
@@ -326,7 +344,14 @@ class Recognizer:
         self._refuse_two_people(before, after, crop)
         faces = 1 if self.recipe.face.detector == "none" else count_faces(before.pixels, crop.side)
         words = caution.about_face(crop.side, faces, self.settings)
-        return self._map(Span(At.of(before), At.of(after)), before.pixels, after.pixels, crop, words)
+        span = Span(At.of(before), At.of(after))
+        looked = self._map(span, before.pixels, after.pixels, crop, words)
+        if self.views:
+            read = frames.between(onset, 2 * after.number - onset)  # the return may take as long as the rise
+            looked.views = self._make_views({frame.number: frame.pixels for frame in read}, span, crop)
+            if isinstance(frames, PairFrames):
+                looked.words.append(f"two pictures have one map: it stands for all {len(self.views)} of the model")
+        return looked
 
     def _find_apex(self, frames: Frames, before: Frame, crop: Crop) -> Frame:
         """The apex after a given onset; the frames are read once, and what surrounds the face is kept of them."""
@@ -389,6 +414,20 @@ class Recognizer:
         made = flow_to_map(flow, self.recipe, self.backend.map_size)
         return Looked(span, made, Evidence(inner[0], inner[1], flow), _moved(flow), words, moving_regions(flow))
 
+    def _make_views(self, pictures: Mapping[int, np.ndarray], span: Span, crop: Crop) -> np.ndarray:
+        """The maps (V, 3, S, S) of a movement between these pictures, by their numbers, made as `epir prepare` does."""
+        offset = None if span.offset is None else span.offset.number
+        pairs = frame_pairs(self.views, sorted(pictures), span.onset.number, span.apex.number, offset)
+        faces = {
+            number: cut_face(pictures[number], crop, self.recipe)
+            for number in {number for pair in pairs for number in pair}
+        }
+        maps = [
+            face_map(faces[first], faces[second], view.recipe(self.recipe), self.backend.map_size)
+            for view, (first, second) in zip(self.views, pairs, strict=True)
+        ]
+        return np.stack(maps)
+
     def _answers(self, looked: Sequence[Looked], name: str, fps: float | None) -> list[Answer]:
         """One answer per map, a few at a time."""
         step = self.settings.batch
@@ -396,7 +435,8 @@ class Recognizer:
         return [answer for part in parts for answer in self._answer_batch(part, name, fps)]
 
     def _answer_batch(self, looked: Sequence[Looked], name: str, fps: float | None) -> list[Answer]:
-        maps = np.stack([each.map for each in looked])  # (n, 3, S, S)
+        # (n, 3, S, S), or (n, V, 3, S, S) for a model that takes several
+        maps = np.stack([each.map if each.views is None else each.views for each in looked])
         plain, logits = self.backend.scores_and_units(maps)
         scores = with_temperature(plain, self.temperature, self.highest)  # (n, C)
         units_of = self._units(logits, len(maps))
@@ -443,7 +483,9 @@ class Recognizer:
         return answers
 
     def _explained(self, answer: Answer) -> Answer:
-        """The answer with the attribution of every movement whose pixels were kept."""
+        """The answer with the attribution of every movement whose pixels were kept; of a model of one map alone."""
+        if self.views:
+            return answer
 
         def predict(copies: np.ndarray) -> np.ndarray:
             return with_temperature(self.backend.plain_scores(copies), self.temperature, self.highest)

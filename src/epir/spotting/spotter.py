@@ -184,7 +184,11 @@ def spot(
     settings: SpottingSettings | None = None,
     progress: Progress | None = None,
 ) -> Timeline:
-    """The micro-expressions among frames, and the motion they were found in."""
+    """The micro-expressions among frames, and the motion they were found in.
+
+    `with open_frames("interview.mp4") as frames: timeline = epir.spot(frames, fps=frames.fps)`, then
+    `timeline.movements`. `Recognizer.predict` spots by itself.
+    """
     settings, progress = settings or SpottingSettings(), progress or Silent()
     spotter = Spotter(settings, fps)
     tracker = FaceTracker(TrackingSettings(settings.face, settings.size, redetect=settings.redetect), fps)

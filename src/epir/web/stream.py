@@ -9,7 +9,7 @@ from epir.core.progress import Progress
 from epir.evaluation.fold import one_thread as one_torch_thread
 from epir.frames.picture import decode_jpeg, picture_size
 from epir.frames.reader import Frame
-from epir.maps.workers import one_thread
+from epir.frames.threads import one_thread
 from epir.recognition.live import LiveAnswer, LiveStream
 from epir.recognition.recognizer import Recognizer
 from epir.spotting.timeline import Timeline
