@@ -27,13 +27,13 @@ print(json.dumps([dict(zip(labels, row.tolist())) for row in scores]))
 
 if __name__ == "__main__":
     import epir
-    from epir.recognition.export import export_onnx
+    from epir.recognition.export import export
 
     maps = epir.synthetic_maps(4, "direct", seed=1).maps  # u, v and strain of four synthetic clips
     recognizer = epir.Recognizer.from_pretrained()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.onnx"
-        export_onnx(epir.models.folder.shipped_folder(), file, maps=maps)  # or: epir export --out model.onnx
+        export(epir.models.folder.shipped_folder(), file, maps=maps)  # or: epir export --out model.onnx
         np.save(Path(folder) / "maps.npy", maps)
         command = [sys.executable, "-c", ANSWER, str(file), str(Path(folder) / "maps.npy")]
         answers = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -32,15 +32,16 @@ MAY_IMPORT = {
 
 # Third-party weight, and the only folders that may carry it.
 AT_HOME = {
+    "simplejpeg": "frames",
     "cv2": "frames faces flow maps synthetic spotting recognition bench",
-    "torch": "models training evaluation reports recognition bench",
+    "torch": "maps models training evaluation reports recognition bench",
     "matplotlib": "reports",
     "pandas": "datasets maps reports recognition",
     "pympi": "datasets",
     "praatio": "datasets",
     "openpyxl": "datasets",
     "sklearn": "models evaluation bench",
-    "ray": "evaluation",
+    "ray": "core",
     "fastapi": "web",
     "starlette": "web",
     "uvicorn": "web",

@@ -9,9 +9,9 @@ from itertools import count
 import numpy as np
 import pytest
 
+from epir.core.engines import Engine
 from epir.core.errors import EpirError
 from epir.core.records import Clip
-from epir.evaluation.engines import Engine
 from epir.evaluation.run import evaluate
 from epir.maps.mapset import save_maps
 from epir.maps.prepare import prepare

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from epir.core.engines import Engine as Engine
     from epir.core.errors import EpirError as EpirError
     from epir.core.records import Clip as Clip
     from epir.core.records import Prediction as Prediction
@@ -21,21 +22,24 @@ if TYPE_CHECKING:
     from epir.models.registry import create_model as create_model
     from epir.models.registry import list_models as list_models
     from epir.recognition.answer import Answer as Answer
+    from epir.recognition.export import export as export
     from epir.recognition.final import train as train
     from epir.recognition.recognizer import Recognizer as Recognizer
     from epir.reports.page import report as report
     from epir.spotting.spotter import spot as spot
+    from epir.synthetic.corpus import synth as synth
     from epir.synthetic.maps import synthetic_maps as synthetic_maps
     from epir.training.data import LabelledMaps as LabelledMaps
     from epir.training.fit import predict as predict
     from epir.training.recipe import TrainingSettings as TrainingSettings
     from epir.training.train import fit as fit
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "Answer": "epir.recognition.answer",
     "Clip": "epir.core.records",
+    "Engine": "epir.core.engines",
     "EpirClassifier": "epir.evaluation.classifier",
     "EpirError": "epir.core.errors",
     "LabelledMaps": "epir.training.data",
@@ -46,6 +50,7 @@ _HOME = {
     "compare": "epir.evaluation.comparison",
     "create_model": "epir.models.registry",
     "evaluate": "epir.evaluation.run",
+    "export": "epir.recognition.export",
     "fit": "epir.training.train",
     "list_models": "epir.models.registry",
     "load_corpus": "epir.datasets.registry",
@@ -55,6 +60,7 @@ _HOME = {
     "report": "epir.reports.page",
     "score": "epir.evaluation.scores",
     "spot": "epir.spotting.spotter",
+    "synth": "epir.synthetic.corpus",
     "synthetic_maps": "epir.synthetic.maps",
     "train": "epir.recognition.final",
 }

@@ -6,9 +6,9 @@ import typer
 from typer.testing import CliRunner
 
 from epir.cli.compare import compare
+from epir.core.engines import Engine
 from epir.core.errors import RunError
 from epir.core.records import Clip
-from epir.evaluation.engines import Engine
 from epir.evaluation.run import evaluate
 from epir.maps.mapset import save_maps
 

@@ -148,9 +148,9 @@ def test_zero_shot_without_weights_is_reported(epir, small_set, tmp_path, monkey
 
 
 def test_an_interruption_exits_130(epir, small_set, tmp_path, monkeypatch):
-    from epir.evaluation.engines import Engine
+    from epir.core.engines import Engine
 
-    def interrupted(self, tasks):
+    def interrupted(self, *rest, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Engine, "run", interrupted)
@@ -162,14 +162,14 @@ WITH_BLOCKED_WORKERS = """
 import os, sys, time
 from pathlib import Path
 from epir.cli.main import main
-from epir.evaluation import engines
-real, pids = engines.run_fold, Path(sys.argv.pop(1))
-def run(task):
-    if task.fold != "smic/0":
+from epir.evaluation import run as module
+real, pids = module.run_job, Path(sys.argv.pop(1))
+def run(job, inputs):
+    if job.fold != "smic/0":
         (pids / str(os.getpid())).touch()
         time.sleep(600)
-    return real(task)
-engines.run_fold = run
+    return real(job, inputs)
+module.run_job = run
 main()
 """
 

@@ -54,7 +54,7 @@ def test_without_a_model_the_shipped_one_is_exported(tmp_path, monkeypatch):
         asked.append((folder, out))
         return module.Exported(out, 0.0, 0.0, 0.0, 1, 1, 0.0, 1.0)
 
-    monkeypatch.setattr(module, "export_onnx", remember)
+    monkeypatch.setattr(module, "export", remember)
     result = CliRunner().invoke(app, ["--out", str(tmp_path / "m.onnx")])
     assert result.exit_code == 0, result.output
     assert asked == [(shipped_folder(), tmp_path / "m.onnx")]

@@ -22,7 +22,7 @@ TINY = ["--set", "model.width=8", "--set", "model.blocks=3", "--set", "model.hea
 @pytest.fixture(scope="session")
 def given(tmp_path_factory):
     """One of everything that verbs read: a corpus, a map set, a run and a model folder."""
-    from epir.evaluation.engines import Engine
+    from epir.core.engines import Engine
     from epir.evaluation.run import evaluate
     from epir.models.registry import create_model
     from epir.synthetic.corpus import CorpusSettings, write_corpus
@@ -54,6 +54,7 @@ COMMANDS = {  # verb: (its input, the name of its output, the words of its comma
         lambda home, out: ["align", home / "maps", "--out", out, "--weights", home / "model"],
     ),
     "prepare": ("corpus", "out", lambda home, out: ["prepare", "synthetic", home / "corpus", "--out", out]),
+    "join": ("maps", "out", lambda home, out: ["join", home / "maps", home / "maps", "--out", out]),
     "evaluate": (
         "maps",
         "out",

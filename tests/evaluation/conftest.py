@@ -47,7 +47,7 @@ def quick():
 
 @pytest.fixture(scope="session")
 def _finished(tmp_path_factory):
-    from epir.evaluation.engines import Engine
+    from epir.core.engines import Engine
     from epir.evaluation.run import evaluate
 
     home = tmp_path_factory.mktemp("finished")

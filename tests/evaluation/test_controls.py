@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from epir.core.engines import Engine
 from epir.core.records import Clip
-from epir.evaluation.engines import Engine
 from epir.evaluation.run import evaluate
 from epir.maps.mapset import save_maps
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epir.evaluation.experiment import Experiment
-from epir.evaluation.fold import best_epoch, run_fold
-from epir.evaluation.run import fold_tasks
+from epir.evaluation.fold import FoldInputs, best_epoch, run_fold
+from epir.evaluation.run import fold_jobs
 from epir.evaluation.samples import gather, read_maps
 from epir.maps.mapset import load_maps
 from epir.models.registry import model_settings
@@ -23,7 +23,8 @@ def make_task(make_maps):
     def make(model="ststnet", **changes):
         clips = gather([load_maps(make_maps())], "cde")
         settings = model_settings(model, map_size=clips.size, **changes)
-        return fold_tasks(clips, Experiment("cde", clips.classes, settings, QUICK))[1]
+        experiment = Experiment("cde", clips.classes, settings, QUICK)
+        return FoldInputs(experiment, clips.samples).task(fold_jobs(clips, experiment)[1])
 
     return make
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from epir.core.engines import Engine
 from epir.core.errors import EpirWarning, LeakError
-from epir.evaluation.engines import Engine
 from epir.evaluation.run import evaluate
 from epir.evaluation.table import score_table
 from epir.maps.copies import map_hashes
@@ -158,3 +158,33 @@ def test_a_run_holds_no_path_of_this_machine(make_maps, weights_that_saw, call, 
     from epir.reports.page import report
 
     assert str(tmp_path) not in report(run.folder).read_text()
+
+
+@pytest.mark.parametrize("path", ["false", "true"])
+def test_the_units_of_held_out_people_never_enter_training(tmp_path, make_maps, path):
+    """Annotated otherwise, a person is predicted the same when held out; the others, who train on it, are not."""
+    made = load_maps(make_maps("plain", people=3, each=3, size=14))
+    maps, clips = np.array(made.maps), made.clips
+    tiny = ("model.width=16", "model.feed_forward=16", "model.blocks=3", "model.heads=2")
+    learning = (*tiny, "training.action_units=1", f"model.unit_path={path}", "training.epochs=2", "training.lr=0.01")
+
+    def predictions(name, of_first, of_others="4+L12"):
+        own = [replace(clip, extra={"action_units": of_first if clip.subject == "00" else of_others}) for clip in clips]
+        folder = save_maps(tmp_path / name, maps, own, recipe={"name": "noise"}).folder
+        run = evaluate(
+            folder,
+            protocol="sde",
+            out=tmp_path / f"run-{name}",
+            changes=learning,
+            training="scratch",
+            engine=Engine(workers=1),
+        )
+        return {each.key: each.scores for each in run.predictions}
+
+    one, other, none = predictions("one", "1+2+5"), predictions("other", "R14"), predictions("none", "")
+    first = [clip.key for clip in clips if clip.subject == "00"]
+    assert len(first) == 3
+    for key in first:
+        assert one[key] == other[key] == none[key]
+    assert any(one[clip.key] != other[clip.key] for clip in clips if clip.subject != "00")
+    assert any(one[clip.key] != none[clip.key] for clip in clips if clip.subject != "00")

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from epir.core.engines import Engine
 from epir.core.errors import ConfigError, EpirWarning
-from epir.evaluation.engines import Engine
 from epir.evaluation.experiment import Experiment
 from epir.evaluation.nested import choose, with_choice
 from epir.evaluation.run import evaluate

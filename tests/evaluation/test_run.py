@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from epir.core.engines import Engine
 from epir.core.errors import ConfigError, EpirError, EpirWarning, ProtocolError, RunError
 from epir.core.records import Clip
 from epir.evaluation import run as module
-from epir.evaluation.engines import Engine
 from epir.evaluation.experiment import BASELINE, SCRATCH
 from epir.evaluation.run import evaluate, provenance
 from epir.evaluation.store import locked
@@ -48,7 +48,7 @@ def test_every_clip_is_predicted_once_per_seed_also_if_seeds_are_added_later(fin
 def test_a_second_call_repeats_nothing(finished, quick, monkeypatch):
     before = predictions(finished / "run")
     scores = json.loads((finished / "run" / "scores.json").read_text())
-    monkeypatch.setattr(Engine, "run", lambda *_: pytest.fail("nothing was missing"))
+    monkeypatch.setattr(Engine, "run", lambda *_, **__: pytest.fail("nothing was missing"))
     call = dict(protocol="cde", model="ststnet", out=finished / "run", changes=quick, engine=ONE)
     assert evaluate(finished / "maps", **call).scores == scores
     assert predictions(finished / "run") == before
@@ -60,9 +60,9 @@ def test_only_missing_folds_are_run(finished, quick, monkeypatch):
     requested = []
     real = Engine.run
 
-    def watched(self, tasks):
-        requested.extend(task.fold for task in tasks)
-        return real(self, tasks)
+    def watched(self, work, jobs, *rest, **options):
+        requested.extend(job.fold for job in jobs)
+        return real(self, work, jobs, *rest, **options)
 
     monkeypatch.setattr(Engine, "run", watched)
     evaluate(finished / "maps", protocol="cde", model="ststnet", out=finished / "run", changes=quick, engine=ONE)
@@ -85,7 +85,7 @@ def test_the_order_of_map_sets_and_rows_changes_nothing(make_maps, tmp_path, qui
 
 KILLED_WHILE_WRITING = """
 import os, signal, sys
-from epir.evaluation.engines import Engine
+from epir.core.engines import Engine
 from epir.evaluation.run import evaluate
 maps, out, *changes = sys.argv[1:]
 real = os.replace
@@ -278,8 +278,8 @@ def test_maps_replaced_while_it_runs_stop_the_run(finished, quick, monkeypatch):
     real, mapset = Engine.run, load_maps(finished / "maps")
     other = np.array(mapset.maps)[::-1].copy()
 
-    def replaced(self, tasks):
-        for number, one in enumerate(real(self, tasks)):
+    def replaced(self, *rest, **options):
+        for number, one in enumerate(real(self, *rest, **options)):
             if number == 0:
                 save_maps(finished / "maps", other, mapset.clips, recipe={}, force=True)
             yield one
@@ -294,15 +294,16 @@ def test_maps_replaced_while_it_runs_stop_the_run(finished, quick, monkeypatch):
 
 
 def test_weights_replaced_while_it_runs_stop_the_run(finished, tmp_path):
-    from epir.evaluation.fold import run_fold
-    from epir.evaluation.run import fold_tasks
+    from epir.evaluation.fold import FoldInputs, run_job
+    from epir.evaluation.run import fold_jobs
     from epir.evaluation.samples import gather
     from epir.models.registry import create_model
 
     weights = create_model("ststnet", map_size=12).save_pretrained(tmp_path / "weights")
     clips = gather([load_maps(finished / "maps")], "cde")
-    task = fold_tasks(clips, module._zero_shot_experiment(clips, weights), weights)[0]
-    assert run_fold(task).clips
+    experiment = module._zero_shot_experiment(clips, weights)
+    (job,), inputs = fold_jobs(clips, experiment), FoldInputs(experiment, clips.samples, weights)
+    assert run_job(job, inputs).clips
     create_model("ststnet", map_size=12).save_pretrained(weights, force=True)
     with pytest.raises(EpirError, match="were replaced while the run used them\n  fix: run the same command"):
-        run_fold(task)
+        run_job(job, inputs)

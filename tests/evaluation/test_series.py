@@ -2,9 +2,9 @@ import json
 
 import pytest
 
+from epir.core.engines import Engine
 from epir.core.errors import ConfigError, EpirWarning, RunError
 from epir.evaluation.comparison import scores_with_training
-from epir.evaluation.engines import Engine
 from epir.evaluation.experiment import BASELINE, FINETUNE, SCRATCH, resolve_settings
 from epir.evaluation.run import evaluate
 from epir.evaluation.series import (
@@ -99,7 +99,7 @@ def test_a_sweep_is_resumed(make_maps, tmp_path, monkeypatch):
     series = ablate(maps, **call)
     assert series.names == ("integration 0 %", "integration 30 %", "integration 60 %", "integration 80 %")
     assert sorted(path.name for path in (tmp_path / "sweep").iterdir() if path.is_dir())[0] == "integration-0"
-    monkeypatch.setattr(Engine, "run", lambda *_: pytest.fail("nothing was missing"))
+    monkeypatch.setattr(Engine, "run", lambda *_, **__: pytest.fail("nothing was missing"))
     assert ablate(maps, **call).table == series.table
 
 
@@ -113,7 +113,7 @@ def test_models_that_are_trained_differently_are_announced_before_training(make_
         f"Use --training {SCRATCH} to train all of them alike."
     )
     assert mixed_training(settings("vit", "htnet", "mdmo")) == ""
-    monkeypatch.setattr(Engine, "run", lambda *_: pytest.fail("training has started"))
+    monkeypatch.setattr(Engine, "run", lambda *_, **__: pytest.fail("training has started"))
     call = dict(protocol="cde", models=["htnet", "ststnet"], out=tmp_path / "runs", engine=ONE)
     with pytest.warns(EpirWarning, match="trained differently"), pytest.raises(pytest.fail.Exception):
         evaluate_models([make_maps(size=28)], **call)

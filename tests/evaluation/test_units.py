@@ -7,10 +7,10 @@ import pytest
 import torch
 from sklearn.metrics import f1_score
 
+from epir.core.engines import Engine
 from epir.core.errors import CheckpointError, ConfigError, ProtocolError
 from epir.core.facs import CD6ME_UNITS, UNITS, parse_units
 from epir.core.records import Clip
-from epir.evaluation.engines import Engine
 from epir.evaluation.record import ClipRecord, FoldRecord, from_json, to_json
 from epir.evaluation.run import evaluate
 from epir.evaluation.samples import EvaluationSet, Sample, with_units

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from epir.core.engines import Engine
 from epir.core.errors import CheckpointError, ConfigError
-from epir.evaluation.engines import Engine
 from epir.evaluation.run import evaluate
 from epir.maps.mapset import load_maps
 from epir.models.folder import load_network, weights_digest
@@ -69,3 +69,26 @@ def test_a_start_that_is_no_model_folder_is_told_before_a_run_is_begun(make_maps
 def test_another_model_than_that_of_the_weights_is_refused(make_maps, tmp_path):
     with pytest.raises(ConfigError, match=r"which are of 'epir' and not of 'ststnet'\n  fix: leave out --model"):
         evaluate(make_maps(size=28), protocol="cde", model="ststnet", zero_shot=True, out=tmp_path / "run")
+
+
+def test_many_clips_are_predicted_in_parts_that_are_resumed(make_maps, tmp_path, weights, monkeypatch):
+    from epir.evaluation import run as module
+    from epir.training import fit
+
+    folder = make_maps()  # 24 clips
+    monkeypatch.setattr(fit, "PREDICTION_BATCH", 10)
+    call = dict(protocol="cde", zero_shot=True, weights=weights, engine=Engine(workers=1))
+    whole = evaluate(folder, out=tmp_path / "whole", **call)
+    monkeypatch.setattr(module, "PREDICTION_BATCH", 10)
+    parts = evaluate(folder, out=tmp_path / "parts", **call)
+    assert [record.fold for record in parts.folds] == ["part 1 of 3", "part 2 of 3", "part 3 of 3"]
+    assert [len(record.clips) for record in parts.folds] == [10, 10, 4]
+    table = tmp_path / "parts" / "predictions.csv"
+    assert table.read_bytes() == (tmp_path / "whole" / "predictions.csv").read_bytes()
+    before = table.read_bytes()
+    (tmp_path / "parts" / "folds" / "part%202%20of%203__seed0.json").unlink()
+    table.unlink()
+    evaluate(folder, out=tmp_path / "parts", **call)
+    assert table.read_bytes() == before
+    again = evaluate(folder, out=tmp_path / "whole", **call)  # a run of all clips at once, as version 0.1 wrote it
+    assert [record.fold for record in again.folds] == ["all clips"] and again.scores == whole.scores

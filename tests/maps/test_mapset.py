@@ -1,5 +1,6 @@
 import json
 import os
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -230,3 +231,68 @@ def test_a_pipe_is_not_waited_for(folder, name):
     os.mkfifo(folder / name)
     with pytest.raises(MapSetError, match=f"{name} is a pipe or a device, not a file"):
         load_maps(folder)
+
+
+@pytest.fixture
+def of_views(tmp_path):
+    """A set of version 2: two clips of two maps."""
+    clips = [replace(CLIPS[0], extra={"au": "4+7", "frame_pairs": "562-575;588-575"}), CLIPS[1]]
+    maps = np.random.default_rng(0).normal(size=(2, 2, 3, 4, 4))
+    save_maps(tmp_path / "views", maps, clips, recipe={"name": "epir"}, views=("rise1", "return1"))
+    return tmp_path / "views"
+
+
+def test_several_maps_per_clip_are_version_2(of_views):
+    mapset = load_maps(of_views)
+    assert (mapset.maps.shape, mapset.views, mapset.size, len(mapset)) == ((2, 2, 3, 4, 4), 2, 4, 2)
+    assert mapset.view_names == ("rise1", "return1")
+    assert json.loads((of_views / "meta.json").read_text())["format"] == "epir-maps/2"
+    assert mapset.clips[0].extra["frame_pairs"] == "562-575;588-575"
+    assert repr(mapset) == "MapSet(2 clips of 2 maps of 4 px, 2 people, samm, smic)"
+    assert mapset[0][0].shape == (2, 3, 4, 4)
+    assert mapset[:1].view_names == ("rise1", "return1")
+
+
+def test_one_view_is_version_1(tmp_path):
+    maps = np.random.default_rng(0).normal(size=(2, 1, 3, 4, 4)).astype(np.float32)
+    mapset = save_maps(tmp_path / "maps", maps, CLIPS, recipe={}, views=("apex",))
+    assert mapset.meta["format"] == "epir-maps/1" and "views" not in mapset.meta
+    assert (mapset.views, mapset.view_names) == (1, ("apex",))
+    assert np.array_equal(mapset.maps, maps[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "words"),
+    [
+        ("meta.json", '"rise1",\n', "", r"meta.json: the views are \['return1'\], not a list of two names or more"),
+        ("meta.json", '"rise1"', '"rise1", "rise2"', r"has 2 maps per clip but names 3 views in meta.json"),
+        ("meta.json", "maps/2", "maps/1", r"float32 \(2, 2, 3, 4, 4\), not float32 \(n, 3, S, S\)"),
+        ("clips.csv", "562-575;", "", r"line 2: frame_pairs is '588-575', not 2 pairs such as 12-20"),
+        ("clips.csv", "562-575;", "562-x;", r"frame_pairs is '562-x;588-575'"),
+    ],
+)
+def test_views_that_do_not_fit_the_maps_are_refused(of_views, name, old, new, words):
+    text = (of_views / name).read_text()
+    assert old in text
+    (of_views / name).write_text(text.replace(old, new))
+    with pytest.raises(MapSetError, match=words):
+        load_maps(of_views, verify=False)
+
+
+def test_sets_of_other_views_are_not_mixed(folder, of_views):
+    with pytest.raises(MapSetError, match=r"maps has apex, .*views has rise1, return1\n  fix: .*--views; epir join"):
+        refuse_mixed_sizes([load_maps(folder), load_maps(of_views)])
+
+
+def test_a_torch_dataset_pairs_every_map_with_its_class(four):
+    from torch.utils.data import DataLoader
+
+    dataset = four.to_torch()
+    classes = sorted({clip.emotion for clip in four.clips})
+    assert len(dataset) == len(four)
+    for (own, clip), (seen, label) in zip(four, dataset, strict=True):
+        assert np.array_equal(own, seen) and classes[label] == clip.emotion
+    maps, labels = next(iter(DataLoader(dataset, batch_size=3)))
+    assert len(maps) == len(labels) == 3
+    with pytest.raises(MapSetError, match=r"which is none of the classes joy\n  fix: name all emotions"):
+        four.to_torch(["joy"])

@@ -19,6 +19,7 @@ from epir.maps import prepare as prepare_module
 from epir.maps.mapset import load_maps
 from epir.maps.prepare import prepare, prepare_clip
 from epir.maps.resume import FinishedClips, read_left_out
+from epir.maps.views import read_views
 
 
 class Counted:
@@ -42,9 +43,9 @@ def done_here(monkeypatch):
     """The clips that are really prepared in this process, by key."""
     keys = []
 
-    def counting(clip, recipe, size):
+    def counting(clip, *given):
         keys.append(clip.key)
-        return prepare_clip(clip, recipe, size)
+        return prepare_clip(clip, *given)
 
     monkeypatch.setattr(prepare_module, "prepare_clip", counting)
     return keys
@@ -216,7 +217,7 @@ def test_impossible_requests_are_refused_before_any_work(tmp_path, face_clips):
     clips = face_clips(1, 1)
     for words, arguments in (
         (r"a map cannot be 2 px wide\n  fix: give --size", {"size": 2}),
-        (r"--workers must be at least 1, not 0\n  fix: give --workers", {"workers": 0}),
+        (r"--workers must be at least 1, not 0\n  fix: leave it out", {"workers": 0}),
     ):
         with pytest.raises(ConfigError, match=words):
             prepare(clips, None, tmp_path / "maps", **arguments)
@@ -435,3 +436,30 @@ def test_micro_clips_of_the_newer_corpora_become_maps(tmp_path, face_clips, corp
             300.0,
             "4",
         )
+
+
+def test_several_views_of_each_clip_are_prepared_with_their_frames(tmp_path, face_clips):
+    """The return of these clips was not filmed, so its pieces are those of the rise."""
+    clips = face_clips(2, 1, keys=(0, 2, 4, 5))
+    made = prepare(clips, None, tmp_path / "maps", views="rise2+return1", workers=1)
+    assert made.maps.shape == (2, 3, 3, 28, 28)
+    assert made.view_names == ("rise1", "rise2", "return1")
+    assert made.meta["recipe"]["views"] == "rise2+return1"
+    for maps, clip in made:
+        pairs = [tuple(map(int, pair.split("-"))) for pair in clip.extra["frame_pairs"].split(";")]
+        assert pairs[0][0] == clip.onset and pairs[1][1] == clip.apex and pairs[0][1] == pairs[1][0]
+        assert pairs[2] == (clip.onset, clip.apex)
+        alone = prepare_clip(replace(clip, frames=Path(clip.extra["frames"]), offset=None), flow_recipe())
+        assert np.array_equal(maps[2], alone.map)
+    again = prepare(clips, None, tmp_path / "maps", views="rise2+return1", workers=1)
+    assert again.digest == made.digest
+    with pytest.raises(MapSetError, match=r"with the views rise1, rise2, return1 instead of apex"):
+        prepare(clips, None, tmp_path / "maps", workers=1)
+
+
+def test_a_view_may_be_by_another_flow_method(face_clips):
+    (clip, *_) = face_clips(1, 1)
+    recipe = flow_recipe("epir", ["flow.size=56"])
+    both = prepare_clip(clip, recipe, 28, read_views("apex+apex:dis")).map
+    assert np.array_equal(both[0], prepare_clip(clip, recipe).map)
+    assert np.array_equal(both[1], prepare_clip(clip, flow_recipe("epir", ["flow.size=56", "flow.method=dis"])).map)

@@ -119,12 +119,27 @@ def merge_matrix(keys, pairs, held, *, weighted, merged_first=False):
     return torch.stack(rows), holders
 
 
+def all_tokens(clip, weights, settings):
+    """The class token and those of one map (3, S, S), or of several (V, 3, S, S), with their positions, (N, D)."""
+    positions = weights["positions"][0]
+    maps = [clip] if clip.ndim == 3 else list(clip)
+    if settings.normalise != "none":
+        maps = [normalised(each) for each in maps]
+    if settings.views > 1 and settings.fusion == "channels":
+        maps = [torch.cat(maps)]
+    of_maps = [patch_tokens(each, weights, settings) for each in maps]
+    tokens = [weights["class_token"][0, 0] + positions[0]]
+    for patch in range(settings.patches):
+        for view, patches in enumerate(of_maps):
+            token = patches[patch] + positions[1 + patch]
+            tokens.append(token + weights["times"][0, 0, view] if len(of_maps) > 1 else token)
+    return torch.stack(tokens)
+
+
 def answer(clip, weights, settings):
-    """Features, selected tokens and patches of each token, for one map (3, S, S)."""
-    clip = clip if settings.normalise == "none" else normalised(clip)
-    tokens = torch.stack([weights["class_token"][0, 0], *patch_tokens(clip, weights, settings)])
-    tokens = tokens + weights["positions"][0]
-    held = [["class"], *([patch] for patch in range(settings.patches))]
+    """Features, selected tokens and patches of each token, for one map (3, S, S) or several (V, 3, S, S)."""
+    tokens = all_tokens(clip, weights, settings)
+    held = [["class"], *([patch] for patch in range(len(tokens) - 1))]
     blocks = [*settings.pairs, *[0] * settings.extractor_blocks]
     identity = torch.eye(len(tokens))
     rollout, extractor = [identity] * settings.heads, None

@@ -1,5 +1,6 @@
 import importlib.util
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from epir.core.errors import ShapeError
+from epir.core.errors import ConfigError, ShapeError
 from epir.models.epir import (
     Attention,
     BlockOutput,
@@ -24,7 +25,8 @@ from epir.models.epir import (
     provenance,
     with_shifted,
 )
-from epir.models.settings import LITERAL, PRESETS, ModelSettings, preset
+from epir.models.folder import load_network, read_settings, shipped_folder
+from epir.models.settings import LITERAL, NAMED, PRESETS, ModelSettings, preset
 
 _spec = importlib.util.spec_from_file_location("reference", Path(__file__).with_name("reference.py"))
 reference = importlib.util.module_from_spec(_spec)
@@ -59,6 +61,10 @@ def double():
         *(("epir", {"integration": rate}) for rate in (0.0, 0.3, 0.6, 0.8)),
         ("epir", {"merge": "weighted", "integration": 0.8}),
         ("epir", {"rollout": "extractor"}),
+        ("epir", {"views": 2}),
+        ("epir", {"views": 3, "integration": 0.6, "merge": "weighted", "blocks": 7}),
+        ("epir", {"views": 2, "fusion": "channels"}),
+        ("paper", {"views": 2}),
         ("epir", {"shift": "patch", "map_size": 35, "integration": 0.6}),  # 25 patches: an odd number
         ("epir", {"map_size": 56, "integration": 0.3}),
         ("vit+dtsm", {"map_size": 56, "patch": 14, "blocks": 7}),
@@ -71,7 +77,7 @@ def test_it_agrees_with_the_equations_in_everything(double, name, changes):
     with torch.no_grad():
         for parameter in model.parameters():  # no norm at 1 and 0, no two temperatures alike
             parameter.add_(0.05 * torch.randn_like(parameter))
-    maps, labels = torch.randn(3, 3, model.settings.map_size, model.settings.map_size), torch.tensor([0, 1, 0])
+    maps, labels = torch.randn(3, *model.map_shape), torch.tensor([0, 1, 0])
     weights = dict(model.named_parameters())
     expected = [reference.answer(clip, weights, model.settings) for clip in maps]
     features = torch.stack([each[0] for each in expected])
@@ -169,10 +175,10 @@ def test_the_loss_is_cross_entropy_plus_contrastive_only_with_selection():
         assert (model.loss(maps, labels) > plain + 1e-4).item() is more
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", NAMED)
 def test_every_parameter_receives_gradient(name):
     model = small(name).train()
-    model.loss(torch.randn(8, 3, 28, 28), torch.arange(8) % 3).backward()
+    model.loss(torch.randn(8, *model.map_shape), torch.arange(8) % 3).backward()
     # the class token's own key in a masked or unselected place may be idle, a whole tensor never
     assert [n for n, p in model.named_parameters() if p.grad is None or not p.grad.abs().sum() > 0] == []
 
@@ -207,14 +213,22 @@ def test_bad_maps_are_refused_with_what_to_do(maps, words):
         small()(maps)
 
 
-@pytest.mark.parametrize("changes", [{}, {"map_size": 35, "integration": 0.6, "merge": "weighted"}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"map_size": 35, "integration": 0.6, "merge": "weighted"},
+        {"views": 2},
+        {"views": 2, "fusion": "channels"},
+        {"views": 2, "fusion": "mean"},
+    ],
+)
 def test_it_can_be_exported_with_any_number_of_clips(changes):
     model = small(**changes)
-    size = model.settings.map_size
     shapes = {"maps": {0: torch.export.Dim("clips", min=1, max=64)}}
-    exported = torch.export.export(model, (torch.randn(3, 3, size, size),), dynamic_shapes=shapes).module()
+    exported = torch.export.export(model, (torch.randn(3, *model.map_shape),), dynamic_shapes=shapes).module()
     for clips in (1, 5):
-        maps = torch.randn(clips, 3, size, size)
+        maps = torch.randn(clips, *model.map_shape)
         assert torch.allclose(exported(maps), model(maps), atol=1e-6)
 
 
@@ -249,6 +263,93 @@ def test_no_weight_decay_for_what_is_no_weight_matrix():
     spared = model.no_weight_decay()
     assert {"class_token", "positions", "blocks.0.attention.temperature", "last_block.attention.temperature"} <= spared
     assert all(name in spared for name, parameter in model.named_parameters() if parameter.ndim > 2)
+
+
+# ------------------------------------------------------------------------------------------------ several maps per clip
+
+
+def test_one_map_per_clip_is_the_papers_model_bit_for_bit():
+    """With the shipped weights: the sum of tokens and positions as the equations have it, before any view was there."""
+    model, maps = load_network(shipped_folder()), torch.randn(2, 3, 28, 28)
+    assert "times" not in model.state_dict()
+    patches = model.patch_tokens(model.normalise(maps))
+    plain = torch.cat([model.class_token.expand(2, -1, -1), patches], dim=1) + model.positions
+    assert torch.equal(model._tokens(model.normalise(maps)), plain)
+
+
+@pytest.mark.parametrize("fusion", ["tokens", "channels", "mean"])
+def test_weights_of_one_map_start_a_model_of_several(fusion):
+    """Of a clip whose maps are all alike, averaging says what one map says, and stacking nearly so."""
+    one, folder = load_network(shipped_folder()), shipped_folder()
+    several = load_network(folder, replace(read_settings(folder), views=3, fusion=fusion))
+    maps = torch.randn(4, 3, 28, 28)
+    with torch.no_grad():
+        expected, found = (
+            model(each).softmax(-1)
+            for model, each in ((one, maps), (several, maps.unsqueeze(1).expand(-1, 3, -1, -1, -1)))
+        )
+    if fusion == "tokens":  # more tokens of the same kind: attention is shared among them, and merges are others
+        assert not several.times.any()
+        assert (expected - found).abs().max() < 0.5
+    else:
+        torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-3)
+
+
+def test_the_mean_of_answers_is_the_mean_over_the_maps():
+    model = small(views=3, fusion="mean")
+    alone = small()
+    alone.load_state_dict(model.state_dict())
+    maps = torch.randn(2, 3, 3, 28, 28)
+    each = torch.stack([alone(maps[:, view]).softmax(-1) for view in range(3)])
+    torch.testing.assert_close(model(maps).softmax(-1), each.mean(0))
+    assert model.forward_features(maps).shape == (2, 3, 24)
+    with pytest.raises(ConfigError, match=r"averages its answers over several maps has no tokens"):
+        model.explain(maps)
+    assert torch.isfinite(model.loss(maps, torch.tensor([0, 1])))
+
+
+def test_tokens_merge_across_maps():
+    """Two maps that are alike: the same place of both is the most similar pair there is."""
+    model = small(views=2, integration=0.2, blocks=3)
+    maps = torch.randn(2, 1, 3, 28, 28).expand(-1, 2, -1, -1, -1)
+    _, record = model.explain(maps)
+    for clip in range(2):
+        merged = [group for group in record.groups(clip) if len(group) == 2]
+        assert len(merged) == 6
+        assert all(first // 2 == second // 2 and first != second for first, second in merged)
+    assert record.rollout.shape == (2, 3, 32)
+
+
+def test_the_place_in_time_is_learnt():
+    model, maps = small(views=2), torch.randn(3, 2, 3, 28, 28)
+    with torch.no_grad():
+        assert torch.allclose(model(maps), model(maps.flip(1)), atol=1e-5)  # at first they have no order
+        model.times.normal_()
+        assert not torch.allclose(model(maps), model(maps.flip(1)), atol=1e-3)
+
+
+def test_maps_of_another_number_of_views_are_refused():
+    with pytest.raises(
+        ShapeError, match=r"takes maps \(B, 2, 3, 28, 28\) but got \(1, 3, 28, 28\)\n  fix: put the views"
+    ):
+        small(views=2)(torch.zeros(1, 3, 28, 28))
+    with pytest.raises(ShapeError, match=r"takes maps \(B, 3, 28, 28\) but got \(1, 2, 3, 28, 28\)"):
+        small()(torch.zeros(1, 2, 3, 28, 28))
+
+
+@pytest.mark.parametrize("changes", [{}, {"views": 2}, {"views": 2, "fusion": "mean"}])
+def test_the_path_through_the_units_begins_silent_and_learns(changes):
+    model, maps = small(unit_path=True, **changes), torch.randn(4, *small(**changes).map_shape)
+    plain = small(**changes)
+    plain.load_state_dict({name: each for name, each in model.state_dict().items() if not name.startswith("unit")})
+    assert torch.equal(model(maps), plain(maps))
+    model.loss(maps, torch.tensor([0, 1, 2, 0])).backward()
+    assert model.unit_classes.weight.grad.abs().sum() > 0
+    with torch.no_grad():
+        model.unit_classes.weight.normal_()
+    logits, units = model.forward_with_units(maps)
+    expected = plain(maps) + model.unit_classes(units[:, 0].sigmoid())
+    torch.testing.assert_close(logits, expected)
 
 
 # -------------------------------------------------------------------------------------------------------- tokenization

@@ -7,7 +7,7 @@ import torch
 from epir.core.config import digest, override, to_dict
 from epir.core.errors import ConfigError
 from epir.models.baselines.pipeline import Pipeline
-from epir.models.folder import HEAD
+from epir.models.folder import HEADS
 from epir.models.network import Network
 from epir.models.registry import build, create_model, is_pipeline, list_models, model_settings, settings_from_dict
 from epir.models.settings import PRESETS
@@ -19,7 +19,7 @@ BASELINES = (
 
 
 def test_epir_and_its_rungs_come_first_then_the_baselines():
-    assert list_models() == (*PRESETS, "paper", "epir-small", *BASELINES)
+    assert list_models() == (*PRESETS, "epir-small", "epir-seq", "paper", *BASELINES)
     assert "epir" in list_models()
 
 
@@ -80,7 +80,7 @@ def test_wrong_types_are_refused():
 @pytest.mark.parametrize("name", [name for name in list_models() if not is_pipeline(name)])
 def test_the_classifier_is_called_head(name):
     three, four = (create_model(name, classes=classes).state_dict() for classes in (3, 4))
-    assert {key.split(".")[0] for key in three if three[key].shape != four[key].shape} == {HEAD}
+    assert {key.split(".")[0] for key in three if three[key].shape != four[key].shape} == {HEADS[0]}
 
 
 def test_a_pretrained_model_gives_the_answers_of_the_shipped_one():

@@ -18,13 +18,13 @@ pytest.importorskip("onnxscript")
 @pytest.fixture(scope="module")
 def exported(trained, maps, tmp_path_factory):
     out = tmp_path_factory.mktemp("onnx") / "tiny.onnx"
-    return module.export_onnx(trained.folder, out, maps=load_maps(maps).maps[:12])
+    return module.export(trained.folder, out, maps=load_maps(maps).maps[:12])
 
 
 @pytest.fixture(scope="module")
 def int8(trained, maps, tmp_path_factory):
     out = tmp_path_factory.mktemp("onnx") / "tiny8.onnx"
-    return module.export_onnx(trained.folder, out, maps=load_maps(maps).maps[:12], int8=True)
+    return module.export(trained.folder, out, maps=load_maps(maps).maps[:12], int8=True)
 
 
 def test_the_file_gives_what_the_original_gives(exported):
@@ -77,7 +77,7 @@ def test_eight_bits_are_smaller_and_answer_nearly_the_same(int8, exported, train
 
 def test_exporting_leaves_the_logging_of_the_program_alone(trained, tmp_path):
     before = list(logging.getLogger().handlers)
-    module.export_onnx(trained.folder, tmp_path / "m.onnx", int8=True)
+    module.export(trained.folder, tmp_path / "m.onnx", int8=True)
     assert logging.getLogger().handlers == before
 
 
@@ -93,21 +93,21 @@ def test_an_export_that_differs_is_not_kept(trained, exported, tmp_path, monkeyp
     right = OnnxBackend.run
     monkeypatch.setattr(OnnxBackend, "run", lambda self, maps: (right(self, maps)[0] + np.float32([1, 0, 0]), None))
     with pytest.raises(CheckpointError, match=words):
-        module.export_onnx(trained.folder, tmp_path / "bad.onnx", int8=int8)
+        module.export(trained.folder, tmp_path / "bad.onnx", int8=int8)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_names_and_existing_files_are_minded(trained, exported, tmp_path):
     with pytest.raises(CheckpointError, match=r"m.bin does not end in .onnx\n  fix: name it .*m.onnx"):
-        module.export_onnx(trained.folder, tmp_path / "m.bin")
+        module.export(trained.folder, tmp_path / "m.bin")
     with pytest.raises(EpirError, match="exists already"):
-        module.export_onnx(trained.folder, exported.path)
+        module.export(trained.folder, exported.path)
 
 
 def test_maps_of_another_size_are_refused_before_anything_is_written(trained, tmp_path):
     maps = np.zeros((4, 3, 56, 56), np.float32)
     with pytest.raises(ShapeError, match=r"built for 28 px maps but got 56 px\n  fix: prepare the maps with --size 28"):
-        module.export_onnx(trained.folder, tmp_path / "m.onnx", maps=maps)
+        module.export(trained.folder, tmp_path / "m.onnx", maps=maps)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -120,7 +120,7 @@ def test_a_foreign_file_is_refused(tmp_path):
 def test_without_onnx_the_error_names_the_extra(trained, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(MissingExtra, match=r'ONNX is not installed\n  fix: pip install "epir\[onnx\]"'):
-        module.export_onnx(trained.folder, tmp_path / "m.onnx")
+        module.export(trained.folder, tmp_path / "m.onnx")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtra, match="ONNX Runtime is not installed"):
         OnnxBackend(tmp_path / "m.onnx")
@@ -140,7 +140,7 @@ def test_the_scores_of_the_graph_are_those_of_a_recognizer(exported, trained):
 
 
 def test_raw_logits_on_request(trained, tmp_path):
-    done = module.export_onnx(trained.folder, tmp_path / "raw.onnx", logits=True)
+    done = module.export(trained.folder, tmp_path / "raw.onnx", logits=True)
     raw = OnnxBackend(done.path)
     assert "scores" not in [each.name for each in raw.session.get_outputs()]
     maps = np.random.default_rng(6).standard_normal((3, 3, 28, 28)).astype(np.float32)

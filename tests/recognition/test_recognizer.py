@@ -224,3 +224,53 @@ def test_the_recipe_comes_from_the_notes(trained):
     assert read_recipe({}).name == "epir"
     with pytest.raises(CheckpointError, match=r"flow recipe of this model cannot be used: .*\n  fix: install"):
         read_recipe({"recipe": {"flow": {"method": "guess"}}})
+
+
+def test_a_recognizer_says_what_it_is(recognizer):
+    words = repr(recognizer)
+    assert words.startswith("Recognizer(epir, 28 px, torch on cpu; negative, positive, surprise; detector ")
+    assert f"threshold {recognizer.threshold:g}" in words
+
+
+def test_a_device_can_be_chosen(trained, tmp_path):
+    assert "torch on cpu" in repr(Recognizer.from_pretrained(trained.folder, device="cpu"))
+    with pytest.raises(ConfigError, match="there is no device 'gpu9' here\n  fix: use device='cpu', or 'auto'"):
+        Recognizer.from_pretrained(trained.folder, device="gpu9")
+    with pytest.raises(ConfigError, match="ONNX Runtime runs on the CPU here"):
+        Recognizer.from_pretrained(trained.folder, backend="onnx", device="cuda")
+
+
+def test_a_model_of_several_maps_gets_them_from_the_frames(tmp_path, folder, smile):
+    """Given and spotted key frames, and two pictures, whose one map stands for all."""
+    from epir.core.records import Clip
+    from epir.flow.recipe import FlowRecipe
+    from epir.maps.prepare import prepare_clip
+    from epir.maps.views import read_views
+    from epir.models.registry import create_model
+
+    network = create_model("epir-seq", width=16, feed_forward=16, blocks=3, heads=2)
+    classes = ("negative", "positive", "surprise")
+    recipe = {**FlowRecipe().to_meta(), "views": "rise2+return2"}
+    network.save_pretrained(tmp_path / "model", labels=classes, notes={"recipe": recipe})
+    recognizer = Recognizer.from_pretrained(tmp_path / "model")
+    seen = []
+    given = recognizer.backend.scores_and_units
+    recognizer.backend.scores_and_units = lambda maps: seen.append(maps) or given(maps)
+
+    answer = recognizer.predict(folder, onset=113, apex=121)
+    clip = Clip("own", "1", "smile", "positive", 113, 121, None, 60.0, frames=folder)
+    prepared = prepare_clip(clip, recognizer.recipe, 28, read_views("rise2+return2"))
+    assert prepared.clip.extra["frame_pairs"] == "113-117;117-121;125-121;129-125"
+    assert np.array_equal(seen[-1][0], prepared.map)
+    assert answer.map.shape == (3, 28, 28) and answer.attribution is None and set(answer.scores) == set(classes)
+
+    pair = recognizer.predict((smile[12], smile[20]))
+    assert all(np.array_equal(view, pair.map) for view in seen[-1][0])
+    assert any("it stands for all 4 of the model" in word for word in pair.warnings)
+
+    spotted = recognizer.predict(smile, fps=60)
+    assert spotted.apex is not None and seen[-1].shape[1:] == (4, 3, 28, 28)
+
+    network.save_pretrained(tmp_path / "joined", labels=classes)
+    with pytest.raises(CheckpointError, match=r"takes 4 maps of a clip, and its folder does not say from which frames"):
+        Recognizer.from_pretrained(tmp_path / "joined")

@@ -14,6 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from fake_spotting import FakeRecognizer
 
+from epir.core.engines import Engine
 from epir.core.errors import EpirError
 from epir.datasets.intervals import Interval, LongVideo, read_intervals, write_intervals
 from epir.recognition import spot as spot_file
@@ -70,7 +71,7 @@ def test_every_video_gets_a_file_and_all_intervals_one_list(tmp_path, fake):
     videos, progress = corpus_of(tmp_path / "c", ("a", "quiet")), Counted()
     result = spot_videos(videos, tmp_path / "s", workers=1, progress=progress)
     assert (result.videos, result.spotted, result.failed) == (2, 2, ())
-    assert progress.done == progress.total == 100 and progress.notes == ["a", "quiet"]
+    assert progress.done == progress.total == 100 and progress.notes == ["a, 1 of 2", "quiet, 2 of 2"]
     record = read_record(record_path(tmp_path / "s", "synthetic/s1/a"))
     micro, macro = record.intervals
     assert (micro.onset, micro.apex, micro.offset) == (11, 13, 15)  # frame 0 of a file is frame 1 of the corpus
@@ -128,11 +129,11 @@ def test_a_video_that_fails_fails_alone_counts_as_empty_and_is_tried_again(tmp_p
 def test_workers_write_the_same_files(tmp_path, fake, bytes_in, monkeypatch):
     videos = corpus_of(tmp_path / "c", tuple("abcd"))
 
-    def run_here(work, jobs, *arguments, workers, in_order):
-        assert workers == 2 and not in_order
-        return (work(job, *arguments) for job in reversed(jobs))  # workers finish in any order
+    def run_here(engine, work, jobs, *shared, files):
+        assert engine.workers == 2 and [path for job in jobs for path in files(job)] == [each.path for each in videos]
+        return (work(job, *shared) for job in reversed(jobs))  # workers finish in any order
 
-    monkeypatch.setattr(spot_file, "run", run_here)
+    monkeypatch.setattr(Engine, "run", run_here)
     progress = Counted()
     spot_videos(videos, tmp_path / "two", workers=2, progress=progress)
     spot_videos(videos, tmp_path / "one", workers=1)

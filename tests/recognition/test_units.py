@@ -13,7 +13,7 @@ from epir.maps.mapset import load_maps
 from epir.models.folder import read_config
 from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
 from epir.recognition.backend import OnnxBackend, TorchBackend
-from epir.recognition.export import export_onnx
+from epir.recognition.export import export
 from epir.recognition.final import train
 from epir.recognition.recognizer import Recognizer
 from epir.recognition.unit_calibration import calibrate_units_by_folds
@@ -68,7 +68,7 @@ def test_the_exported_graph_carries_units(with_units, maps, tmp_path, smile):
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
     some = np.array(load_maps(maps).maps[:5])
-    made = export_onnx(with_units, tmp_path / "model.onnx", maps=some)
+    made = export(with_units, tmp_path / "model.onnx", maps=some)
     assert made.difference < 1e-4
     graph, folder = OnnxBackend(made.path), TorchBackend(with_units)
     assert graph.config.units == UNITS

@@ -8,8 +8,8 @@ from importlib.resources import files
 
 import pytest
 
+from epir.core.engines import Engine
 from epir.core.errors import EpirError, RunError
-from epir.evaluation.engines import Engine
 from epir.evaluation.run import evaluate
 from epir.evaluation.store import open_store
 from epir.reports.markup import VOID

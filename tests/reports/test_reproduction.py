@@ -3,9 +3,9 @@ import json
 import numpy as np
 import pytest
 
+from epir.core.engines import Engine
 from epir.core.errors import ProtocolError
 from epir.core.records import Clip
-from epir.evaluation.engines import Engine
 from epir.evaluation.reproduce import reproduce
 from epir.maps.mapset import save_maps
 from epir.reports.reproduction import paper_tables, write_reproduction

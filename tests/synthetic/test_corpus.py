@@ -154,7 +154,7 @@ def test_a_break_leaves_nothing_behind(tmp_path, monkeypatch):
 
 
 def test_no_workers_cannot_work(tmp_path):
-    with pytest.raises(ConfigError, match=r"--workers must be at least 1, not 0\n  fix: give --workers 1 or more"):
+    with pytest.raises(ConfigError, match=r"--workers must be at least 1, not 0\n  fix: leave it out for one per core"):
         write_corpus(tmp_path / "c", SMALL, workers=0)
 
 

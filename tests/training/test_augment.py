@@ -148,3 +148,19 @@ def test_a_mixture_lies_between_its_maps_on_the_scale_of_the_first(seed):
     torch.testing.assert_close(share, share[:, :1].expand_as(share), rtol=1e-5, atol=1e-5)
     assert share.min() >= 0 and share.max() <= 1 and len(set(share[:, 0].tolist())) == len(share)
     torch.testing.assert_close(mixtures(first, 2 * first + 1, torch.Generator()), first)
+
+
+def test_all_maps_of_a_clip_are_changed_alike():
+    """Two equal maps of one clip stay equal, and one map per clip is changed as it always was."""
+    settings = TrainingSettings(mirror=0.5, shift=2, turn=5, zoom=0.1, blur=0.5, noise=0.0)
+    maps = torch.randn(6, 3, 14, 14)
+    both = augment(torch.stack([maps, maps], dim=1), settings, torch.Generator().manual_seed(0))
+    alone = augment(maps, settings, torch.Generator().manual_seed(0))
+    assert both.shape == (6, 2, 3, 14, 14)
+    assert torch.equal(both[:, 0], both[:, 1])
+    assert torch.equal(both[:, 0], alone)
+    seen = views(torch.stack([maps, maps], dim=1), mirror=True, shift=1)
+    for each, expected in zip(seen, views(maps, mirror=True, shift=1), strict=True):
+        assert torch.equal(each[:, 0], expected) and torch.equal(each[:, 1], expected)
+    mixed = mixtures(both, both.flip(0), torch.Generator().manual_seed(1))
+    assert torch.equal(mixed[:, 0], mixed[:, 1])

@@ -22,7 +22,7 @@ from epir.core.errors import ConfigError
 from epir.core.seeds import generator
 from epir.flow.map import face_map
 from epir.flow.recipe import flow_recipe
-from epir.maps.workers import one_thread
+from epir.frames.threads import one_thread
 from epir.recognition.calibration import with_temperature
 from epir.recognition.explain import PATCHES, Predict, attribute, occluded, patch_masks
 from epir.recognition.recognizer import Recognizer

@@ -17,7 +17,7 @@ from epir.core.errors import ConfigError
 from epir.flow.map import cut_face, flow_to_map, without_border
 from epir.flow.optical import flow_between
 from epir.flow.recipe import METHODS, FlowRecipe, flow_recipe
-from epir.maps.workers import one_thread
+from epir.frames.threads import one_thread
 
 SIZES = (56, 84, 112, 140, 168, 224)
 TRUE_SIZE = 224  # px at which the true flow is drawn before it becomes a map

@@ -12,7 +12,7 @@ from epir.bench.model import VIEWS, predicting
 from epir.bench.ratio import Ratio, seconds_each
 from epir.models.epir import Epir
 from epir.recognition.backend import OnnxBackend
-from epir.recognition.export import export_onnx
+from epir.recognition.export import export
 
 
 def measure(*, quick: bool = False) -> list[Ratio]:
@@ -32,7 +32,7 @@ def _one_answer(folder: Path, *, rounds: int) -> list[Ratio]:
     views = torch.randn(VIEWS, 3, 28, 28)
     work: dict[str, Callable[[], object]] = {"eager": predicting(model, views)}
     for name, int8 in (("onnx", False), ("onnx int8", True)):
-        exported = export_onnx(folder / "model", folder / f"{name}.onnx", int8=int8)
+        exported = export(folder / "model", folder / f"{name}.onnx", int8=int8)
         work[name] = partial(OnnxBackend(exported.path).logits, np.ascontiguousarray(views.numpy()))
     seconds = seconds_each(work, rounds=rounds, calls=3)
     eager = seconds.pop("eager")

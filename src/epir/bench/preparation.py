@@ -11,8 +11,8 @@ import numpy as np
 from epir.bench.ratio import Ratio, seconds_each
 from epir.core.records import Clip
 from epir.flow.recipe import FLOW_RECIPES, FlowRecipe, flow_recipe
+from epir.frames.threads import one_thread
 from epir.maps.prepare import prepare_clip
-from epir.maps.workers import one_thread
 from epir.synthetic.clip import draw_frame
 from epir.synthetic.corpus import CorpusSettings, plan_corpus, portrait_of
 from epir.synthetic.identity import draw_identity

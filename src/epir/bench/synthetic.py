@@ -17,7 +17,7 @@ from epir.core.errors import ConfigError
 from epir.faces.mtcnn import find_faces
 from epir.flow.optical import flow_between
 from epir.flow.recipe import FlowRecipe, flow_recipe
-from epir.maps.workers import one_thread
+from epir.frames.threads import one_thread
 from epir.synthetic.clip import ClipPlan, draw_frame
 from epir.synthetic.corpus import CorpusSettings, plan_corpus, portrait_of
 from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP, Canvas

@@ -49,9 +49,9 @@ def ablate(
     Example: epir ablate maps --protocol cde --folds 10 --out runs/ladder
     """
     from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.core.engines import Engine
     from epir.evaluation import series
     from epir.evaluation.comparison import scores_with_training
-    from epir.evaluation.engines import Engine
 
     with showing_progress(quiet=json) as progress:
         found = series.ablate(

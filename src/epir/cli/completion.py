@@ -26,6 +26,11 @@ def recipes(typed: str) -> list[str]:
     return _beginning(typed, tuple(RECIPES))
 
 
+def engines(typed: str) -> list[str]:
+    """The engines that begin so."""
+    return _beginning(typed, ("local", "ray"))
+
+
 def corpora(typed: str) -> list[str]:
     """The corpora that begin so."""
     from epir.datasets.registry import list_corpora

@@ -16,7 +16,7 @@ from epir.core.progress import Progress
 stdout = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 120)
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
 
-SECONDS_BETWEEN_LINES = 5.0
+SECONDS_BETWEEN_LINES, MOST_SECONDS = 5.0, 60.0  # of a log: more between two lines the longer the work takes
 T = TypeVar("T")
 
 
@@ -44,16 +44,23 @@ class Bar:
     def __init__(self) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as RichProgress
+        from rich.table import Column
 
         self._bar = RichProgress(
-            TextColumn("{task.description}"),
-            BarColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=12),  # leaves room for the note on 80 columns
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TextColumn("left"),
-            TimeRemainingColumn(),
-            TextColumn("[dim]{task.fields[note]}"),
+            TimeRemainingColumn(compact=True),
+            TextColumn(
+                "{task.fields[note]}",
+                style="dim",
+                markup=False,
+                table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"),  # one line: what the others leave
+            ),
             console=stderr,
+            expand=True,
         )
         self._task: Any = None
 
@@ -74,7 +81,7 @@ class Bar:
 
 
 class Lines:
-    """Progress as plain lines, for logs: one every few seconds, and the last."""
+    """Progress as plain lines, for logs: a tenth of the time so far between two lines, and the last."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
@@ -90,15 +97,32 @@ class Lines:
         """Print the status, unless the last line is only seconds old."""
         self._done += steps
         now = time.monotonic()
-        if self._quiet or (self._done < self._total and now - self._printed < SECONDS_BETWEEN_LINES):
+        took = now - self._began
+        between = min(max(SECONDS_BETWEEN_LINES, took / 10), MOST_SECONDS)
+        is_last = bool(steps) and self._done >= self._total
+        if self._quiet or not (is_last or now - self._printed >= between):
             return
         self._printed = now
-        left = (now - self._began) / max(self._done, 1) * (self._total - self._done)
-        tail = f", {left:.0f} s left" if self._done < self._total else f", {now - self._began:.0f} s"
+        tail = f", {duration(took)}"
+        if self._done < self._total:
+            left = took / self._done * (self._total - self._done) if self._done else None
+            tail = "" if left is None else f", {duration(left)} left"
         sys.stderr.write(f"{self._task}: {self._done}/{self._total}{tail}{'  ' + note if note else ''}\n")
 
     def finish(self) -> None:
         """Nothing to close."""
+
+
+def duration(seconds: float) -> str:
+    """So many seconds in words: `40 s`, `12 min`, `3 h 20 min`.
+
+    >>> duration(40), duration(719), duration(12_000)
+    ('40 s', '12 min', '3 h 20 min')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def renamed(value: T | None, old_value: T | None, *, old: str, new: str) -> T | None:

@@ -28,13 +28,13 @@ def demo(
     Example: epir demo --out demo
     """
     from epir.cli.console import emit_json, showing_progress, stderr, stdout
+    from epir.core.engines import Engine
     from epir.core.errors import DatasetError
     from epir.core.output import DEMO, claimed, mark
     from epir.core.processes import cores
     from epir.datasets.registry import load_corpus
     from epir.datasets.survey import survey
     from epir.evaluation.comparison import scores_with_training
-    from epir.evaluation.engines import Engine
     from epir.evaluation.run import evaluate
     from epir.evaluation.table import score_table
     from epir.maps.prepare import prepare

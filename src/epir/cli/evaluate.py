@@ -41,7 +41,9 @@ Changes = Annotated[
         autocompletion=completion.settings,
     ),
 ]
-EngineName = Annotated[str, typer.Option("--engine", help="Where folds run: local or ray.")]
+EngineName = Annotated[
+    str, typer.Option("--engine", help="Where the work runs: local or ray.", autocompletion=completion.engines)
+]
 Workers = Annotated[int | None, typer.Option(help="Folds run in parallel.", show_default="one per core")]
 Address = Annotated[str, typer.Option(help="Address of a running Ray cluster.", show_default="a cluster is started")]
 Gpus = Annotated[float, typer.Option(help="Each fold's share of a GPU, with --engine ray.")]
@@ -101,10 +103,10 @@ def evaluate(
     """
     from epir.cli.console import emit_json, showing_progress, stdout
     from epir.core.config import refuse_unknown
+    from epir.core.engines import Engine
     from epir.core.errors import ConfigError
     from epir.evaluation import run as single
     from epir.evaluation.comparison import scores_with_training
-    from epir.evaluation.engines import Engine
     from epir.evaluation.published import comparisons
     from epir.evaluation.series import evaluate_models, parse_models
     from epir.evaluation.table import score_table, units_table

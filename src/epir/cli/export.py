@@ -34,16 +34,19 @@ def export(
     from epir.cli.console import emit_json, stdout
     from epir.maps.mapset import load_maps
     from epir.models.folder import find_folder, read_config
-    from epir.recognition.export import export_onnx
+    from epir.recognition.export import export as export_model
     from epir.synthetic.maps import synthetic_maps
 
     folder = find_folder(model)
     if maps is not None:
         compared = load_maps(maps).maps[:MOST_MAPS]
     else:
-        size = int(read_config(folder).settings.get("map_size", 28))
-        compared = synthetic_maps(24, "direct", size=size).maps
-    done = export_onnx(folder, out, maps=compared, int8=int8, logits=logits, force=force)
+        settings = read_config(folder).settings
+        size, views = int(settings.get("map_size", 28)), int(settings.get("views", 1))
+        rise, fall = -(-views // 2), views // 2
+        of_each = f"rise{rise}+return{fall}" if views > 1 else "apex"
+        compared = synthetic_maps(24, "direct", size=size, views=of_each).maps
+    done = export_model(folder, out, maps=compared, int8=int8, logits=logits, force=force)
     if json:
         emit_json(
             {

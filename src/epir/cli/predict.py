@@ -1,9 +1,15 @@
 """The verb `predict`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from epir.cli import completion
+from epir.cli.evaluate import Address
+
+if TYPE_CHECKING:
+    from epir.core.engines import Engine
 
 
 def predict(
@@ -39,9 +45,15 @@ def predict(
         Path | None,
         typer.Option(help="One CSV of the movements of all inputs, also of folders of videos; resumes."),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes, with --table.", show_default="one per core")] = None,
+    engine: Annotated[
+        str,
+        typer.Option(help="Where the work runs, with --table: local or ray.", autocompletion=completion.engines),
+    ] = "local",
+    workers: Annotated[
+        int | None, typer.Option(help="Inputs at once, with --table.", show_default="one per core")
+    ] = None,
+    address: Address = "",
     backend: Annotated[str | None, typer.Option(help="torch or onnx.", show_default="torch")] = None,
-    engine: Annotated[str | None, typer.Option(hidden=True)] = None,
     threshold: Annotated[
         float | None, typer.Option(help="Answers below this score are `uncertain`.", show_default="the model's own")
     ] = None,
@@ -63,16 +75,22 @@ def predict(
     Example: epir predict recordings --table events.csv --workers 4
     """
     from epir.cli.console import emit_json, renamed, showing_progress, stderr, stdout
+    from epir.core.engines import Engine
+    from epir.core.errors import ConfigError
     from epir.recognition.batch import answer_all
     from epir.recognition.recognizer import Recognizer
     from epir.recognition.table import answer_lines
 
-    chosen = renamed(backend, engine, old="--engine", new="--backend")
+    old = engine if engine in ("torch", "onnx") else None  # what version 0.1 called --engine
+    chosen = renamed(backend, old, old=f"--engine {old}", new=f"--backend {old}")
+    where = Engine("local" if old else engine, workers, address)
+    if table is None and where.is_cluster:
+        raise ConfigError("--engine ray needs --table", fix="add --table FILE.csv, or leave out --engine")
     if table is not None:
         _refuse_beside_table(out=out, onset=onset, apex=apex)
         own = None if model is None else str(model)
         options = (own, chosen, threshold, detector, sensitivity, fps, start, end, faces)
-        _collect(inputs, table, options, workers=workers, force=force, json=json)
+        _collect(inputs, table, options, engine=where, force=force, json=json)
         return
     recognizer = Recognizer.from_pretrained(
         model,
@@ -112,14 +130,14 @@ def predict(
 
 
 def _collect(
-    inputs: list[str], table: Path, options: tuple[Any, ...], *, workers: int | None, force: bool, json: bool
+    inputs: list[str], table: Path, options: tuple[Any, ...], *, engine: "Engine", force: bool, json: bool
 ) -> None:
     """The movements of all inputs in one table."""
     from epir.cli.console import emit_json, showing_progress, stderr, stdout
     from epir.recognition.collect import CollectOptions, collect_events
 
     with showing_progress(quiet=json) as progress:
-        done = collect_events(inputs, table, CollectOptions(*options), workers=workers, force=force, progress=progress)
+        done = collect_events(inputs, table, CollectOptions(*options), engine=engine, force=force, progress=progress)
     if json:
         emit_json(done.to_dict())
     else:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from epir.cli.check import CorpusName
+from epir.cli.evaluate import Address, EngineName
 
 
 def prepare(
@@ -13,13 +14,18 @@ def prepare(
     root: Annotated[Path, typer.Argument(help="The folder into which it was unpacked; for manifest, the CSV file.")],
     out: Annotated[Path, typer.Option(help="The map set to write.")],
     size: Annotated[int, typer.Option(help="Width and height of a map, in pixels.")] = 28,
-    workers: Annotated[int | None, typer.Option(help="Processes; by default one per core.")] = None,
+    engine: EngineName = "local",
+    workers: Annotated[int | None, typer.Option(help="Clips at once.", show_default="one per core")] = None,
+    address: Address = "",
     recipe: Annotated[str, typer.Option(help="Flow recipe: epir, ststnet-like or htnet-like.")] = "epir",
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="Change the flow recipe: flow.size=224, strain=tensor.")
     ] = None,
     detector: Annotated[str | None, typer.Option(help="mtcnn, or none for frames that are cropped already.")] = None,
     apex: Annotated[str | None, typer.Option(help="Apex of clips without one: spotted or middle.")] = None,
+    views: Annotated[
+        str, typer.Option(help="Maps per clip: apex, neighbours, rise2+return2, or with flow methods apex+apex:dis.")
+    ] = "apex",
     sheet: Annotated[Path | None, typer.Option(help="The annotation sheet, if there are several.")] = None,
     tree: Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")] = None,
     part: Annotated[str | None, typer.Option(help="smic, smic-e: hs (default), vis, nir.")] = None,
@@ -34,8 +40,11 @@ def prepare(
     """Turn the frames of a corpus into a map set. Run the same command to resume.
 
     Example: epir prepare casme2 data/CASME2 --out maps/casme2 --contact-sheet
+
+    Example: epir prepare casme3 /shared/CASME3 --out maps/casme3 --engine ray --address 10.0.0.1:6379
     """
     from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.core.engines import Engine
     from epir.core.people import probably_one
     from epir.flow.recipe import changed, flow_recipe
     from epir.maps.copies import find_copies
@@ -51,8 +60,9 @@ def prepare(
             root,
             out,
             size=size,
-            workers=workers,
+            engine=Engine(engine, workers, address),
             recipe=chosen,
+            views=views,
             strict=strict,
             contact_sheet=contact_sheet,
             progress=progress,
@@ -65,6 +75,7 @@ def prepare(
     sources = [clip.extra.get("apex_source", "") for clip in maps.clips]
     apexes = {source: sources.count(source) for source in sorted(set(sources))}
     people = len({clip.person for clip in maps.clips})
+    noted = {clip.key: clip.extra["notes"] for clip in maps.clips if clip.extra.get("notes")}
     if as_json:
         emit_json(
             {
@@ -74,9 +85,11 @@ def prepare(
                 "clips": len(maps),
                 "people": people,
                 "size": maps.size,
+                "views": list(maps.view_names),
                 "recipe": {"name": chosen.name, "digest": chosen.digest, "changed": changed(chosen)},
                 "apex": apexes,
                 "left_out": [{"clip": clip.key, "problem": clip.problem, "fix": clip.fix} for clip in left_out],
+                "notes": noted,
                 "copies": [vars(copy) for copy in copies],
                 "probably_one": [list(names) for names in twins],
                 "contact_sheets": str(out / CONTACT_SHEETS) if contact_sheet else None,
@@ -84,6 +97,8 @@ def prepare(
         )
         return
     stdout.print(f"{out}: {len(maps)} maps of {people} people, {maps.size} x {maps.size} px", markup=False)
+    if maps.views > 1:
+        stdout.print(f"{maps.views} views of each: {', '.join(maps.view_names)}", markup=False)
     stdout.print(f"flow recipe: {'; '.join([chosen.name, *changed(chosen)])}", markup=False)
     stdout.print(f"apex: {', '.join(f'{count} {source}' for source, count in apexes.items())}", markup=False)
     if contact_sheet:
@@ -92,5 +107,7 @@ def prepare(
         stdout.print(f"the same clip under two names: {copy}\n  fix: keep one of them", markup=False)
     for names in twins:
         stdout.print(f"probably one person: {', '.join(map(repr, names))}\n  fix: give both one name", markup=False)
+    for key, words in noted.items():
+        stdout.print(f"note: {key}: {words}", markup=False)
     for clip in left_out:
         stdout.print(f"left out {clip.key}: {clip.problem}\n  fix: {clip.fix}", markup=False)

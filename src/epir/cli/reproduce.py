@@ -37,8 +37,8 @@ def reproduce(
     Example: epir reproduce maps/casme2 maps/samm maps/smic --out runs/paper
     """
     from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.core.engines import Engine
     from epir.core.output import REPRODUCTION, claimed, mark
-    from epir.evaluation.engines import Engine
     from epir.evaluation.reproduce import reproduce as run_all
     from epir.reports.reproduction import numbers, paper_tables, write_reproduction
 

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from epir.cli.evaluate import Address, EngineName
+
 
 def spot(
     inputs: Annotated[
@@ -31,7 +33,9 @@ def spot(
     sheet: Annotated[Path | None, typer.Option(help="The annotation sheet, if there are several.")] = None,
     tree: Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")] = None,
     part: Annotated[str | None, typer.Option(help="smic-e: hs, vis or nir.")] = None,
+    engine: EngineName = "local",
     workers: Annotated[int | None, typer.Option(help="Videos at once.", show_default="one per core")] = None,
+    address: Address = "",
     force: Annotated[bool, typer.Option("--force", help="Start over and discard finished videos.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -42,6 +46,7 @@ def spot(
     Example: epir spot interview.mp4 frames/004_3 --fps 200 --out spotted/mine
     """
     from epir.cli.console import emit_json, showing_progress, stderr, stdout
+    from epir.core.engines import Engine
     from epir.recognition.spot import find_videos, spot_videos
     from epir.recognition.spotted import INTERVALS, read_record, record_path
 
@@ -55,7 +60,7 @@ def spot(
             sensitivity=sensitivity,  # type: ignore[arg-type]
             detector=detector,
             fps=fps,
-            workers=workers,
+            engine=Engine(engine, workers, address),
             force=force,
             progress=progress,
         )

@@ -36,6 +36,10 @@ def synth(
         str | None,
         typer.Option(help="With --maps: how often each emotion occurs, such as 250,109,83.", show_default="equally"),
     ] = None,
+    views: Annotated[
+        str | None,
+        typer.Option(help="With --maps: maps of each clip, such as rise2+return2.", show_default="apex"),
+    ] = None,
     long: Annotated[
         bool, typer.Option("--long", help="Write long videos with micro- and macro-expressions, for epir spot.")
     ] = False,
@@ -61,9 +65,10 @@ def synth(
     from epir.core.errors import ConfigError
 
     if long:
-        if maps is not None or recipe or shares or truth or png or (clips, idle) != (9, 3):
+        if maps is not None or recipe or shares or views or truth or png or (clips, idle) != (9, 3):
             raise ConfigError(
-                "--long writes videos: --maps, --recipe, --shares, --truth, --png, --clips and --idle do not apply",
+                "--long writes videos: --maps, --recipe, --shares, --views, --truth, --png, --clips and --idle do not "
+                "apply",
                 fix="leave them out; --videos and --seconds say how much is filmed",
             )
         from epir.synthetic.long import LongSettings
@@ -81,10 +86,9 @@ def synth(
         named = "--videos" if videos is not None else "--seconds"
         raise ConfigError(f"{named} needs --long", fix="add --long, or leave it out")
     elif maps is None:
-        if recipe or shares:
-            raise ConfigError(
-                f"{'--recipe' if recipe else '--shares'} needs --maps", fix="add --maps N, or leave it out"
-            )
+        if recipe or shares or views:
+            named = "--recipe" if recipe else "--shares" if shares else "--views"
+            raise ConfigError(f"{named} needs --maps", fix="add --maps N, or leave it out")
         from epir.synthetic.corpus import CorpusSettings
 
         corpus = CorpusSettings(
@@ -108,7 +112,7 @@ def synth(
         from epir.synthetic.maps import MapSettings, read_shares
 
         recipes, parts = tuple(recipe or ("epir",)), read_shares(shares)
-        wanted = MapSettings(maps, recipes, 28 if size is None else size, classes, seed, parts)
+        wanted = MapSettings(maps, recipes, 28 if size is None else size, classes, seed, parts, views=views or "apex")
         with showing_progress() as progress:
             summary = _write_maps(out, override(wanted, change or ()), workers, force, progress)
         text = f"{summary['maps']} maps of {summary['people']} people in {out}; next: epir train {out} --protocol sde"
@@ -130,7 +134,7 @@ def _write_maps(out: Path, settings: Any, workers: int, force: bool, progress: "
 
     made = write_maps(out, settings, workers=workers, force=force, progress=progress)
     people = len({clip.person for clip in made.clips})
-    return {"folder": str(out), "maps": len(made), "size": made.size, "people": people}
+    return {"folder": str(out), "maps": len(made), "views": made.views, "size": made.size, "people": people}
 
 
 def _write_long(out: Path, settings: Any, workers: int, force: bool, progress: "Progress") -> dict[str, Any]:

@@ -13,6 +13,7 @@ from epir.cli.demo import demo
 from epir.cli.evaluate import evaluate
 from epir.cli.export import export
 from epir.cli.import_annotations import import_annotations
+from epir.cli.join import join
 from epir.cli.listing import list_
 from epir.cli.predict import predict
 from epir.cli.prepare import prepare
@@ -29,7 +30,19 @@ Verb = Callable[..., Any]
 PANELS: Mapping[str, tuple[Verb, ...]] = {
     "First steps": (demo, list_),
     "Your video": (predict, spot, serve, export),
-    "Your corpus": (import_annotations, check, prepare, align, evaluate, ablate, reproduce, train, calibrate, synth),
+    "Your corpus": (
+        import_annotations,
+        check,
+        prepare,
+        join,
+        align,
+        evaluate,
+        ablate,
+        reproduce,
+        train,
+        calibrate,
+        synth,
+    ),
     "Your results": (report, score, compare, bench),
 }
 VERBS: tuple[Verb, ...] = tuple(verb for verbs in PANELS.values() for verb in verbs)

@@ -20,7 +20,7 @@ from epir.core.seeds import generator
 from epir.core.table import MISSING
 from epir.evaluation.experiment import Experiment
 from epir.evaluation.scores import LEVEL, RESAMPLINGS, Column, counts_by_person, uf1
-from epir.evaluation.store import Run
+from epir.evaluation.store import Run, open_run
 from epir.training.recipe import RECIPES, RENAMED_RECIPES, TrainingSettings
 
 MOST_EXACT = 13  # people up to which all swaps are tried
@@ -93,8 +93,12 @@ def main_column(runs: Sequence[Run]) -> Column:
     return "seen_in_training" if any(run.experiment.seen_in_training for run in runs) else "strict"
 
 
-def compare(first: Run, second: Run, column: Column | None = None) -> Comparison:
-    """The paired comparison of two runs of the same clips under the same protocol, of their main column."""
+def compare(first: Run | str | Path, second: Run | str | Path, column: Column | None = None) -> Comparison:
+    """The paired comparison of two runs of the same clips under the same protocol, of their main column.
+
+    `compare("runs/epir", "runs/ststnet").p` is the probability of so large a difference by chance.
+    """
+    first, second = (each if isinstance(each, Run) else open_run(Path(each)) for each in (first, second))
     refuse_different(first, second)
     column = column or main_column([first, second])
     counts = _paired(first, second, column)  # (2, K, P, C, C)

@@ -14,14 +14,19 @@ from epir.core.errors import ConfigError, EpirWarning
 from epir.evaluation.scores import Column
 from epir.models.folder import FREE, can_start, find_folder, read_config, shipped_folder
 from epir.models.registry import is_pipeline, list_models, model_settings, settings_from_dict
+from epir.models.settings import NAMED as EPIR_MODELS
 from epir.models.settings import PAPER as PAPER_MODEL
-from epir.models.settings import PRESETS as EPIR_PRESETS
 from epir.models.settings import SHIPPED
 from epir.training.recipe import BASELINE, FINETUNE, PAPER, SCRATCH, TrainingSettings, training_recipe
 
 ZERO_SHOT = "zero-shot"
 MOST_SEEDS = 10_000
-FIXED = {"name": "--model", "classes": "--protocol", "map_size": "the map set"}  # what decides these model settings
+FIXED = {
+    "name": "--model",
+    "classes": "--protocol",
+    "map_size": "the map set",
+    "views": "the map set",
+}  # what decides these model settings
 
 
 @dataclass(frozen=True)
@@ -104,7 +109,7 @@ class Resolved(NamedTuple):
 
 
 def resolve_settings(
-    name: str, *, training: str | None, changes: Iterable[str], classes: int, map_size: int
+    name: str, *, training: str | None, changes: Iterable[str], classes: int, map_size: int, views: int = 1
 ) -> Resolved:
     """The settings of the model `name` and of its training, with all `--set` changes applied.
 
@@ -114,8 +119,14 @@ def resolve_settings(
     config.refuse_unknown(name, list_models(), what="model")
     sections = _sections(changes, name)
     model = model_settings(name, **{**sections["model"], "classes": classes, "map_size": map_size})
+    model = with_views(model, views)
     recipe = training_recipe(training or default_recipe(model))
     chosen = config.from_dict(TrainingSettings, config.to_dict(recipe) | sections["training"], section="training")
+    if getattr(model, "unit_path", False) and not chosen.action_units:
+        raise ConfigError(
+            "model.unit_path leads the classes through the action units, which training does not learn",
+            fix="add --set training.action_units=1, or leave it out",
+        )
     notes = () if training else _substitution(model, chosen)
     for note in notes:
         warnings.warn(note, EpirWarning, stacklevel=3)
@@ -131,13 +142,25 @@ def resolve_settings(
     return Resolved(model, replace(chosen, start=start), notes)
 
 
+def with_views(model: Any, views: int) -> Any:
+    """The settings of a model for so many maps per clip; models other than EPIR take one."""
+    if hasattr(model, "views"):
+        return replace(model, views=views)
+    if views > 1:
+        raise ConfigError(
+            f"{model.name!r} takes one map per clip, and the map set has {views}",
+            fix="use --model epir-seq, or a map set of one view",
+        )
+    return model
+
+
 def default_recipe(model: Any) -> str:
     """The recipe for a model, by its settings, that the user named no recipe for."""
     if model.name == PAPER_MODEL.name:
         return PAPER
-    if model.name in EPIR_PRESETS and can_start(model, shipped_folder()):
+    if model.name in EPIR_MODELS and can_start(model, shipped_folder()):
         return FINETUNE
-    is_transformer = model.name in EPIR_PRESETS or model.name == "htnet"
+    is_transformer = model.name in EPIR_MODELS or model.name == "htnet"
     return SCRATCH if is_transformer or is_pipeline(model.name) else BASELINE
 
 
@@ -150,7 +173,7 @@ def first_weights(training: TrainingSettings) -> str:
 
 def _substitution(model: Any, used: TrainingSettings) -> tuple[str, ...]:
     """A note where these settings have another default recipe than the model's usual settings have."""
-    usual = model_settings(model.name)
+    usual = with_views(model_settings(model.name), getattr(model, "views", 1))
     before = default_recipe(usual)
     if before == default_recipe(model):
         return ()

@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from epir.core.engines import JobProgress
 from epir.core.errors import CheckpointError, TrainingError
 from epir.core.seeds import stream_seed
 from epir.evaluation.experiment import Experiment
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.samples import Sample, read_maps
+from epir.models.packed import PackedModel
 
 Reader = Callable[[Sequence[Sample]], np.ndarray]
 
@@ -33,6 +35,44 @@ class FoldTask:
     train: tuple[Sample, ...]
     test: tuple[Sample, ...]
     weights: Path | None = None  # the model folder that predicts (zero-shot) or that training starts from
+
+
+@dataclass(frozen=True, eq=False)
+class FoldJob:
+    """A fold and seed as it is sent to a worker: numbers of the clips that all folds share."""
+
+    fold: str
+    seed: int
+    train: np.ndarray  # (clips to train on,) int32
+    test: np.ndarray  # (n,) int32
+
+
+@dataclass(frozen=True, eq=False)
+class FoldInputs:
+    """What all folds of a run share, sent once; to another machine with the maps and weights themselves."""
+
+    experiment: Experiment
+    samples: tuple[Sample, ...]
+    weights: Path | PackedModel | None = None  # the model that predicts (zero-shot) or that training starts from
+    maps: np.ndarray | None = None  # (clips, 3, S, S) of the samples; None: read from disk
+
+    def task(self, job: FoldJob) -> FoldTask:
+        """The clips of a fold, and the weights as a folder of this machine."""
+        weights = self.weights.unpack() if isinstance(self.weights, PackedModel) else self.weights
+        train, test = (tuple(self.samples[row] for row in rows) for rows in (job.train, job.test))
+        return FoldTask(self.experiment, job.fold, job.seed, train, test, weights)
+
+
+def run_job(job: FoldJob, inputs: FoldInputs) -> FoldRecord:
+    """Train and predict one fold, with the maps that were sent or else those on disk."""
+    if inputs.maps is None:
+        return run_fold(inputs.task(job))
+    maps, rows = inputs.maps, {sample.clip.key: row for row, sample in enumerate(inputs.samples)}
+
+    def read(samples: Sequence[Sample]) -> np.ndarray:
+        return maps[[rows[sample.clip.key] for sample in samples]]
+
+    return run_fold(inputs.task(job), read)
 
 
 @dataclass(frozen=True)
@@ -121,7 +161,8 @@ def _network(task: FoldTask, read: Reader) -> _Outcome:
     began = time.perf_counter()
     seed = stream_seed(task.seed, task.fold)
     whole = recipe if task.weights is None else replace(recipe, start=task.weights)  # a run stores no path
-    trained = train(task.experiment.model, clips, whole, seed=seed, after_epoch=predict_held_out)
+    told = JobProgress(task.fold, **{"training": "epoch", "training teachers": "teacher"})
+    trained = train(task.experiment.model, clips, whole, seed=seed, after_epoch=predict_held_out, progress=told)
     seconds = time.perf_counter() - began - predicting
     scores, logits = predict_with_units(trained.model, held_out, **views)
     units = _unit_records(task.test, logits, task.weights)
@@ -151,7 +192,7 @@ def _zero_shot(task: FoldTask, read: Reader) -> _Outcome:
     from epir.training.fit import predict_with_units
 
     assert task.weights is not None
-    model = load_network(task.weights)
+    model = load_network(task.weights, task.experiment.model)
     held_out = read(task.test)
     recipe = task.experiment.training
     scores, logits = predict_with_units(
@@ -181,8 +222,11 @@ def _unit_records(samples: Sequence[Sample], logits: np.ndarray | None, folder: 
 
 
 def token_records(model: Any, maps: np.ndarray) -> list[dict[str, Any]]:
-    """Groups, selection and rollout of each map (n, 3, S, S); empty for models without `explain`."""
-    if not hasattr(model, "explain"):
+    """Groups, selection and rollout of each map (n, 3, S, S); empty for models without `explain`, and of several maps.
+
+    The pictures of tokens show one map.
+    """
+    if not hasattr(model, "explain") or len(model.map_shape) > 3:
         return []
     import torch
 

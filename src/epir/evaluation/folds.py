@@ -63,14 +63,14 @@ def _person(clip: Clip) -> str:
 
 def _hold_out(clips: Sequence[Clip], fold_of: Mapping[str, str], group: Callable[[Clip], str]) -> tuple[Fold, ...]:
     """One fold for each name in `fold_of`, which says in which fold a group is held out."""
-    names = sorted(set(fold_of.values()))
+    placed = [(clip, fold_of[group(clip)]) for clip in clips]
     return tuple(
         Fold(
             name=name,
-            train=tuple(clip for clip in clips if fold_of[group(clip)] != name),
-            test=tuple(clip for clip in clips if fold_of[group(clip)] == name),
+            train=tuple(clip for clip, place in placed if place != name),
+            test=tuple(clip for clip, place in placed if place == name),
         )
-        for name in names
+        for name in sorted(set(fold_of.values()))
     )
 
 

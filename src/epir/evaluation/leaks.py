@@ -32,7 +32,8 @@ def overlap(seen: Seen, clips: EvaluationSet) -> list[str]:
     """The people and clips that were trained on, one sentence each."""
     people = sorted({clip.person for clip in clips.clips if seen.knows(clip.person)})
     known = np.isin(map_hashes(read_maps(clips.samples)), np.array(sorted(seen.maps), dtype=np.uint64))
-    same = [sample.clip.key for sample, is_known in zip(clips.samples, known, strict=True) if is_known]
+    by_clip = [bool(each.any()) for each in known]  # one of its maps
+    same = [sample.clip.key for sample, is_known in zip(clips.samples, by_clip, strict=True) if is_known]
     found = [f"{_count(people, 'person', 'people')} ({_named(people)})"] if people else []
     return found + ([f"{_count(same, 'map')} ({_named(same)})"] if same else [])
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from epir.core.engines import Engine
 from epir.core.errors import ProtocolError
 from epir.core.progress import Progress
 from epir.evaluation.comparison import Comparison, compare
-from epir.evaluation.engines import Engine
 from epir.evaluation.run import Maps, evaluate, opened
 from epir.evaluation.samples import gather
 from epir.evaluation.series import Variant, folder_name, ladder_variants, sweep_variants

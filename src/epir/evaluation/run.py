@@ -10,29 +10,35 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from epir import __version__
 from epir.core.config import refuse_unknown
+from epir.core.engines import Engine
 from epir.core.errors import CheckpointError, ConfigError, EpirWarning
 from epir.core.files import scratch_folder
 from epir.core.processes import cores, processor
 from epir.core.progress import Progress, Silent
-from epir.evaluation.engines import Engine
-from epir.evaluation.experiment import ZERO_SHOT, Experiment, Resolved, resolve_settings
-from epir.evaluation.fold import FoldTask
+from epir.core.records import Clip
+from epir.evaluation.experiment import ZERO_SHOT, Experiment, Resolved, resolve_settings, with_views
+from epir.evaluation.fold import FoldInputs, FoldJob, run_job
 from epir.evaluation.folds import make_folds
 from epir.evaluation.leaks import find_across_folds, find_seen, refuse
 from epir.evaluation.nested import check_choices
-from epir.evaluation.samples import EvaluationSet, gather, with_units
+from epir.evaluation.samples import EvaluationSet, gather, read_maps, with_units
 from epir.evaluation.store import Run, Store, open_store
 from epir.maps.mapset import MapSet, load_maps, save_maps
 from epir.models.folder import check_fits, find_folder, read_config, read_settings, weights_digest
-from epir.training.fit import find_device
+from epir.models.packed import pack_model
+from epir.training.fit import PREDICTION_BATCH, find_device
 from epir.training.recipe import TrainingSettings, training_recipe
 
 Maps = str | Path | MapSet
 Target = Literal["classes", "units"]
 UNITS_WEIGHT = 1.0  # of the action units in training, where neither the recipe nor the user gives one
 
+ALL = "all clips"  # the one fold of a zero-shot run of few clips, and of those of version 0.1
+SHOWN = 3  # running folds whose epochs are shown
 PACKAGES = ("torch", "numpy", "scikit-learn", "joblib", "ray")
 
 
@@ -87,7 +93,12 @@ def evaluate(
                 _refuse_without_head(chosen)
         else:
             settings = resolve_settings(
-                model, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
+                model,
+                training=training,
+                changes=changes,
+                classes=len(clips.classes),
+                map_size=clips.size,
+                views=clips.views,
             )
             experiment, notes = _experiment(clips, settings, folds=str(folds), seeds=seeds), settings.notes
             folder = _start_folder(settings.training)
@@ -103,9 +114,9 @@ def evaluate(
         experiment = replace(experiment, seen_in_training=bool(leaks))
         ending = "-units" if target == "units" else ""
         out = Path(out) if out is not None else default_out(clips.protocol, f"{model}{ending}", zero_shot=zero_shot)
-        tasks = fold_tasks(clips, experiment, folder)
-        inputs = [each.folder for each in sets if each.folder is not None]
-        with open_store(out, experiment, force=force, inputs=[*inputs, *([folder] if folder else [])]) as store:
+        sources = [each.folder for each in sets if each.folder is not None]
+        with open_store(out, experiment, force=force, inputs=[*sources, *([folder] if folder else [])]) as store:
+            jobs = fold_jobs(clips, experiment, whole=store.has(ALL, 0))
             device = str(find_device(experiment.training.device))
             environment = provenance(sets, out, engine=engine.name, workers=engine.processes, device=device)
             environment["clips_left_out"] = clips.left_out
@@ -113,9 +124,10 @@ def evaluate(
                 environment["clips_without_units"] = without_units
             environment |= {"seen_in_training": list(leaks)} if leaks else {}
             store.describe(environment | ({"notes": list(notes)} if notes else {}))
-            held_out = {task.fold: [sample.clip.key for sample in task.test] for task in tasks}
+            held_out = {job.fold: [clips.samples[row].clip.key for row in job.test] for job in jobs}
             store.check(held_out)
-            _run_missing(store, tasks, engine, progress or Silent())
+            inputs = FoldInputs(experiment, clips.samples, folder)
+            _run_missing(store, jobs, inputs, engine, progress or Silent())
             return store.finish(held_out)
 
 
@@ -200,7 +212,8 @@ def opened(maps: Maps | Sequence[Maps]) -> Iterator[tuple[MapSet, ...]]:
             mapset = each if isinstance(each, MapSet) else load_maps(Path(each).resolve())
             if mapset.folder is None:
                 folder = stack.enter_context(scratch_folder("maps")) / "maps"
-                mapset = save_maps(folder, mapset.maps, mapset.clips, recipe=mapset.meta.get("recipe", {}))
+                recipe, names = mapset.meta.get("recipe", {}), mapset.meta.get("views", ())
+                mapset = save_maps(folder, mapset.maps, mapset.clips, recipe=recipe, views=names)
             sets.append(mapset)
         yield tuple(sets)
 
@@ -227,6 +240,7 @@ def provenance(sets: Sequence[MapSet], run: Path, *, engine: str, workers: int, 
                 "digest": mapset.digest,
                 "clips": len(mapset),
                 "size": mapset.size,
+                **({"views": list(mapset.view_names)} if mapset.views > 1 else {}),
                 "recipe": dict(mapset.meta["recipe"]),
             }
             for mapset in sets
@@ -260,12 +274,12 @@ def _experiment(clips: EvaluationSet, settings: Resolved, *, folds: str, seeds: 
 
 
 def _zero_shot_experiment(clips: EvaluationSet, folder: Path) -> Experiment:
-    check_fits(folder, classes=clips.classes, map_size=clips.size)
+    check_fits(folder, classes=clips.classes, map_size=clips.size, views=clips.views)
     views = read_config(folder).views
     return Experiment(
         protocol=clips.protocol,
         classes=clips.classes,
-        model=read_settings(folder),
+        model=with_views(read_settings(folder), clips.views),
         training=TrainingSettings(mirror_at_prediction=views["mirror"], shift_at_prediction=views["shift"]),
         folds=ZERO_SHOT,
         maps=clips.maps,
@@ -274,40 +288,54 @@ def _zero_shot_experiment(clips: EvaluationSet, folder: Path) -> Experiment:
     )
 
 
-def fold_tasks(clips: EvaluationSet, experiment: Experiment, weights: Path | None = None) -> list[FoldTask]:
-    """One task per fold and seed; a zero-shot experiment has one fold, of all clips."""
-    sample_of = {sample.clip.key: sample for sample in clips.samples}
+def fold_jobs(clips: EvaluationSet, experiment: Experiment, *, whole: bool = False) -> list[FoldJob]:
+    """One job per fold and seed; a zero-shot experiment has one for every few hundred clips, or `whole` for all.
+
+    The parts do not depend on the number of workers, and are those in which one process would predict: same bits.
+    """
+    row_of = {id(sample.clip): row for row, sample in enumerate(clips.samples)}  # folds hold these very clips
+
+    def rows(some: Iterable[Clip]) -> np.ndarray:
+        return np.array([row_of[id(clip)] for clip in some], dtype=np.int32)
+
     if experiment.is_zero_shot:
-        return [FoldTask(experiment, "all clips", 0, (), clips.samples, weights)]
-    return [
-        FoldTask(
-            experiment=experiment,
-            fold=fold.name,
-            seed=seed,
-            train=tuple(sample_of[clip.key] for clip in fold.train),
-            test=tuple(sample_of[clip.key] for clip in fold.test),
-            weights=weights,
-        )
-        for seed in range(experiment.seeds)
+        count, everything = len(clips.samples), np.arange(len(clips.samples), dtype=np.int32)
+        parts = 1 if whole else -(-count // PREDICTION_BATCH)
+        if parts == 1:
+            return [FoldJob(ALL, 0, everything[:0], everything)]
+        size = PREDICTION_BATCH
+        return [
+            FoldJob(f"part {n + 1} of {parts}", 0, everything[:0], everything[n * size : (n + 1) * size])
+            for n in range(parts)
+        ]
+    folds = [
+        (fold.name, rows(fold.train), rows(fold.test))
         for fold in make_folds(clips.clips, clips.labels, experiment.folds)
     ]
+    return [FoldJob(name, seed, train, test) for seed in range(experiment.seeds) for name, train, test in folds]
 
 
-def _run_missing(store: Store, tasks: Sequence[FoldTask], engine: Engine, progress: Progress) -> None:
+def _run_missing(store: Store, jobs: Sequence[FoldJob], inputs: FoldInputs, engine: Engine, progress: Progress) -> None:
     """Run the folds that are missing, and store each as soon as it is ready."""
-    missing = [task for task in tasks if not store.has(task.fold, task.seed)]
+    missing = [job for job in jobs if not store.has(job.fold, job.seed)]
     if not missing:
         return
     progress.start(f"{store.experiment.model.name} on {store.experiment.protocol}, folds", len(missing))
-    earlier = f", {len(tasks) - len(missing)} done before" if len(missing) < len(tasks) else ""
+    earlier = f", {len(jobs) - len(missing)} done before" if len(missing) < len(jobs) else ""
+    done = 0
 
-    def update(done: int, *, steps: int) -> None:
+    def update(words: Sequence[str] = (), *, steps: int = 0) -> None:
         left = len(missing) - done
         running = min(engine.processes, left)
-        progress.advance(steps, note=f"{running} running, {left - running} queued{earlier}")
+        what = "; ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
+        progress.advance(steps, note=f"{what or f'{running} running'}, {left - running} queued{earlier}")
 
-    update(0, steps=0)
-    for number, record in enumerate(engine.run(missing), start=1):
+    update()
+    if engine.is_cluster:  # its nodes need not see the disk of this one
+        weights = pack_model(inputs.weights) if isinstance(inputs.weights, Path) else None
+        inputs = replace(inputs, weights=weights, maps=read_maps(inputs.samples))
+    for record in engine.run(run_job, missing, inputs, status=update):
         store.add(record)
-        update(number, steps=1)
+        done += 1
+        update(steps=1)
     progress.finish()

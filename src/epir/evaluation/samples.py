@@ -41,6 +41,7 @@ class EvaluationSet:
     maps: tuple[str, ...]  # digests of the map sets
     left_out: int = 0  # clips that are not part of the protocol
     folds: str = "loso"  # who is held out under this protocol unless the user says otherwise
+    views: int = 1  # maps per clip
 
     @property
     def clips(self) -> tuple[Clip, ...]:
@@ -78,6 +79,7 @@ def gather(sets: Sequence[MapSet], protocol: str) -> EvaluationSet:
         maps=tuple(mapset.digest for mapset in sets),
         left_out=len(everything) - len(samples),
         folds=rule.folds,
+        views=sets[0].views,
     )
 
 
@@ -104,7 +106,7 @@ def _without_units(sample: Sample) -> Sample:
 
 
 def read_maps(samples: Sequence[Sample]) -> np.ndarray:
-    """The maps (n, 3, S, S) of the samples, read from disk; a map set that is another one by now is refused."""
+    """The maps (n, 3, S, S) or (n, V, 3, S, S) of the samples, from disk; a map set that was replaced is refused."""
     stamps = {(sample.folder, sample.digest): _stamp(sample.folder) for sample in samples}
     opened = {folder: _opened(folder, digest, stamp) for (folder, digest), stamp in stamps.items()}
     maps = np.stack([opened[sample.folder][sample.row] for sample in samples])

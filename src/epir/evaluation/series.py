@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 
 from epir.core.config import refuse_unknown
+from epir.core.engines import Engine
 from epir.core.errors import EpirWarning, RunError
 from epir.core.files import write_text
 from epir.core.output import check_place, locked, real
 from epir.core.progress import Progress
 from epir.core.table import Table
 from epir.evaluation.comparison import scores_with_training
-from epir.evaluation.engines import Engine
 from epir.evaluation.experiment import Resolved, first_weights, resolve_settings
 from epir.evaluation.published import RUNGS, PublishedScores, comparisons, ladder
 from epir.evaluation.run import Maps, default_out, evaluate, opened

@@ -34,9 +34,10 @@ class Copy:
 
 
 def map_hashes(maps: np.ndarray) -> np.ndarray:
-    """The first 64 bits of the SHA-256 of each map (n, 3, S, S): (n,) uint64."""
-    digests = [hashlib.sha256(np.ascontiguousarray(each, dtype="<f4").tobytes()).digest()[:8] for each in maps]
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+    """The first 64 bits of the SHA-256 of each map (n, 3, S, S): (n,) uint64; (n, V) for V views of each clip."""
+    each_map = maps.reshape(-1, *maps.shape[-3:])
+    digests = [hashlib.sha256(np.ascontiguousarray(each, dtype="<f4").tobytes()).digest()[:8] for each in each_map]
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64).reshape(maps.shape[:-3])
 
 
 def find_copies(maps: np.ndarray, clips: Sequence[Clip]) -> list[Copy]:
@@ -55,6 +56,7 @@ def _copies(
     maps: np.ndarray, clips: Sequence[Clip], others: np.ndarray, other_clips: Sequence[Clip], *, same: bool
 ) -> list[Copy]:
     """Pairs, found at low resolution, where the distance of two maps is never larger than at full resolution."""
+    maps, others = (each.reshape(len(each), -1, *each.shape[-2:]) for each in (maps, others))  # views as channels
     people, other_people = (np.array([clip.person for clip in each]) for each in (clips, other_clips))
     coarse = _coarse(maps)  # (n, Q)
     other_coarse = coarse if same else _coarse(others)

@@ -1,14 +1,17 @@
 """Map sets: the flow maps of many clips in one folder, opened without reading them into memory.
 
-A folder holds `maps.npy` (float32), `clips.csv` (one row per map, same order) and `meta.json` (how they were made).
+A folder holds `maps.npy` (float32), `clips.csv` (one row per clip, same order) and `meta.json` (how they were made).
+Version 1 has one map per clip. Version 2 has V of them, the views (`epir.maps.views`): `meta.json` names them, and the
+column `frame_pairs` of `clips.csv` says from which frames each was made, where that is known.
 
-Axes: n clips, S map size; channels are always u, v, strain
+Axes: n clips, V views, S map size; channels are always u, v, strain
 """
 
 import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,21 +27,36 @@ from epir.core.records import Clip
 
 if TYPE_CHECKING:
     import pandas as pd
+    from torch.utils.data import TensorDataset
 
-FORMAT = "epir-maps/1"
+FORMAT, FORMAT_OF_VIEWS = "epir-maps/1", "epir-maps/2"
 CHANNELS = ("u", "v", "strain")
 COLUMNS = ("corpus", "subject", "clip", "emotion", "onset", "apex", "offset", "fps")
-
+FRAME_PAIRS = "frame_pairs"  # the further column with the frames of each view: 12-20;31-20
 
 AGAIN = "prepare the map set again"
 LARGEST = 1_000_000_000  # frame number or rate
+PAIR = r"(\d{1,10}-\d{1,10})?"
 
 
 @dataclass(frozen=True, repr=False)
 class MapSet:
-    """Maps and the clips they belong to."""
+    """Maps and the clips they belong to.
 
-    maps: np.ndarray  # (n, 3, S, S) float32, memory-mapped when it comes from disk
+    >>> clips = (Clip("casme2", "01", "a", "happiness"), Clip("casme2", "02", "b", "fear"))
+    >>> maps = MapSet(np.zeros((2, 3, 28, 28), np.float32), clips, meta={})
+    >>> maps
+    MapSet(2 maps of 28 px, 2 people, casme2)
+    >>> maps[0][1].emotion, len(maps[1:]), len(maps.filter(person="casme2/02"))
+    ('happiness', 1, 1)
+    >>> maps.to_frame()["emotion"].tolist()
+    ['happiness', 'fear']
+    >>> one, label = maps.to_torch()[0]  # for torch.utils.data.DataLoader
+    >>> one.shape, label.item()
+    (torch.Size([3, 28, 28]), 1)
+    """
+
+    maps: np.ndarray  # (n, 3, S, S) or, of several views, (n, V, 3, S, S) float32; memory-mapped if it is on disk
     clips: tuple[Clip, ...]
     meta: Mapping[str, Any]
     folder: Path | None = None
@@ -56,7 +74,7 @@ class MapSet:
     def __getitem__(self, which: slice | Sequence[int] | Sequence[bool] | np.ndarray) -> "MapSet": ...
 
     def __getitem__(self, which: Any) -> Any:
-        """One map (3, S, S) with its clip by number; a smaller map set by a slice, numbers or a mask.
+        """The map or maps of a clip, and the clip, by number; a smaller map set by a slice, numbers or a mask.
 
         `maps[0]`, `maps[:10]`, `maps[[3, 5]]` and `maps[[clip.emotion == "surprise" for clip in maps.clips]]` work.
         """
@@ -85,10 +103,30 @@ class MapSet:
         rows = [{name: getattr(clip, name) for name in COLUMNS} | dict(clip.extra) for clip in self.clips]
         return pd.DataFrame(rows, columns=None if rows else list(COLUMNS))
 
+    def to_torch(self, classes: Sequence[str] | None = None) -> "TensorDataset":
+        """A torch Dataset of pairs: map (3, S, S) and number of its emotion among `classes`.
+
+        Without `classes` they are the emotions of this set in alphabetical order. Under a protocol classes are others
+        than the words of the annotation: `epir.evaluate` takes care of that.
+        """
+        import torch
+        from torch.utils.data import TensorDataset
+
+        classes = sorted({clip.emotion for clip in self.clips}) if classes is None else list(classes)
+        other = next((clip for clip in self.clips if clip.emotion not in classes), None)
+        if other is not None:
+            raise MapSetError(
+                f"the clip {other.key} is {other.emotion!r}, which is none of the classes {', '.join(classes)}",
+                fix="name all emotions, or choose clips: maps[[clip.emotion in classes for clip in maps.clips]]",
+            )
+        numbers = torch.tensor([classes.index(clip.emotion) for clip in self.clips], dtype=torch.int64)
+        return TensorDataset(torch.from_numpy(np.array(self.maps, dtype=np.float32)), numbers)
+
     def __repr__(self) -> str:
         people = len({clip.person for clip in self.clips})
         corpora = ", ".join(sorted({clip.corpus for clip in self.clips}))
-        return f"MapSet({len(self)} maps of {self.size} px, {people} people, {corpora or 'empty'})"
+        what = "maps" if self.views == 1 else f"clips of {self.views} maps"
+        return f"MapSet({len(self)} {what} of {self.size} px, {people} people, {corpora or 'empty'})"
 
     def _take(self, rows: np.ndarray) -> "MapSet":
         """Some of the maps, in memory; as a set without a folder it has no digest of a file."""
@@ -104,6 +142,16 @@ class MapSet:
         return int(self.maps.shape[-1])
 
     @property
+    def views(self) -> int:
+        """Maps per clip."""
+        return int(self.maps.shape[1]) if self.maps.ndim == 5 else 1
+
+    @property
+    def view_names(self) -> tuple[str, ...]:
+        """What each map of a clip shows; a set of one map per clip has `apex`."""
+        return tuple(self.meta["views"]) if self.views > 1 else ("apex",)
+
+    @property
     def digest(self) -> str:
         """The digest of `maps.npy`, as written when the set was made."""
         return str(self.meta["digest"])
@@ -115,37 +163,56 @@ def load_maps(folder: str | Path, *, verify: bool = True) -> MapSet:
     meta = _read_meta(folder)
     clips = _read_clips(folder / "clips.csv")
     maps = _open_maps(folder / "maps.npy")
-    if maps.dtype != np.float32 or maps.ndim != 4 or maps.shape[1] != 3 or maps.shape[2] != maps.shape[3]:
+    several = meta["format"] == FORMAT_OF_VIEWS
+    if maps.dtype != np.float32 or maps.ndim != 4 + several or maps.shape[-3] != 3 or maps.shape[-2] != maps.shape[-1]:
         raise MapSetError(
-            f"{folder / 'maps.npy'} holds {maps.dtype} {maps.shape}, not float32 (n, 3, S, S)",
+            f"{folder / 'maps.npy'} holds {maps.dtype} {maps.shape}, not float32 "
+            f"{'(n, V, 3, S, S)' if several else '(n, 3, S, S)'}",
             fix="write it with epir prepare, or convert it to that shape",
+        )
+    if several and maps.shape[1] != len(meta["views"]):
+        raise MapSetError(
+            f"{folder} has {maps.shape[1]} maps per clip but names {len(meta['views'])} views in meta.json", fix=AGAIN
         )
     if len(maps) != len(clips):
         raise MapSetError(f"{folder} has {len(maps)} maps but {len(clips)} rows in clips.csv", fix="prepare it again")
+    if several:
+        _check_pairs(folder / "clips.csv", clips, maps.shape[1])
     if verify:
         _verify(folder, meta)
     return MapSet(maps=maps, clips=clips, meta=meta, folder=folder)
 
 
 def save_maps(
-    folder: str | Path, maps: np.ndarray, clips: Sequence[Clip], *, recipe: Mapping[str, Any], force: bool = False
+    folder: str | Path,
+    maps: np.ndarray,
+    clips: Sequence[Clip],
+    *,
+    recipe: Mapping[str, Any],
+    views: Sequence[str] = (),
+    force: bool = False,
 ) -> MapSet:
-    """Write a map set in one step and open it."""
-    assert len(maps) == len(clips), "one map per clip"
+    """Write a map set in one step and open it: maps (n, 3, S, S), or (n, V, 3, S, S) with the names of the `views`."""
+    assert len(maps) == len(clips), "a map, or several, for each clip"
+    if maps.ndim == 5 and maps.shape[1] == 1:  # one view is version 1
+        maps, views = maps[:, 0], ()
     folder = Path(folder)
     with new_folder(folder, MAP_SET, force=force, needs=maps.size * 4) as temporary:
         np.save(temporary / "maps.npy", np.ascontiguousarray(maps, dtype=np.float32))
-        finish_maps(temporary, clips, recipe=recipe)
+        finish_maps(temporary, clips, recipe=recipe, views=views)
     return load_maps(folder, verify=False)
 
 
-def finish_maps(folder: Path, clips: Sequence[Clip], *, recipe: Mapping[str, Any]) -> None:
+def finish_maps(folder: Path, clips: Sequence[Clip], *, recipe: Mapping[str, Any], views: Sequence[str] = ()) -> None:
     """Write `clips.csv` and `meta.json` beside a `maps.npy` that is complete."""
     (folder / "clips.csv").write_text(_clips_csv(clips), encoding="utf-8", errors="backslashreplace")
+    shape = _open_maps(folder / "maps.npy").shape
+    assert len(views) == (shape[1] if len(shape) == 5 else 0), "a name for each of several views"
     meta = {
-        "format": FORMAT,
-        "size": int(_open_maps(folder / "maps.npy").shape[-1]),
+        "format": FORMAT_OF_VIEWS if views else FORMAT,
+        "size": int(shape[-1]),
         "channels": list(CHANNELS),
+        **({"views": list(views)} if views else {}),
         "recipe": dict(recipe),
         "digest": file_digest(folder / "maps.npy"),
         "clips_digest": file_digest(folder / "clips.csv"),
@@ -164,9 +231,10 @@ def new_maps(path: Path, shape: tuple[int, ...]) -> np.memmap:
 
 
 def refuse_mixed_sizes(sets: Iterable[MapSet]) -> None:
-    """Map sets that go into one evaluation must have maps of one size, and no clip twice."""
+    """Map sets that go into one evaluation must have maps of one size, the same views, and no clip twice."""
     seen: dict[str, str] = {}
     sizes: dict[int, str] = {}
+    views: dict[tuple[str, ...], str] = {}
     for number, mapset in enumerate(sets, start=1):
         name = str(mapset.folder or f"map set {number}")
         sizes.setdefault(mapset.size, name)
@@ -175,6 +243,13 @@ def refuse_mixed_sizes(sets: Iterable[MapSet]) -> None:
             raise MapSetError(
                 f"the map sets differ in size: {first} has {a} px maps, {second} has {b} px",
                 fix=f"prepare both with the same --size, for example --size {a}",
+            )
+        views.setdefault(mapset.view_names, name)
+        if len(views) > 1:
+            (own, first), (others, second) = list(views.items())[:2]
+            raise MapSetError(
+                f"the map sets have other views: {first} has {', '.join(own)}, {second} has {', '.join(others)}",
+                fix="prepare both with the same --views; epir join puts views of the same clips side by side",
             )
         for clip in mapset.clips:
             if clip.key in seen:
@@ -192,9 +267,17 @@ def _read_meta(folder: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise MapSetError(f"{folder} is not a map set: it has no meta.json", fix="make one with epir prepare") from None
     found = meta.get("format")
-    if found != FORMAT:
+    if found not in (FORMAT, FORMAT_OF_VIEWS):
         raise MapSetError(
-            f"{folder} has the format {found!r}, not {FORMAT!r}", fix="prepare it with this version of epir"
+            f"{folder} has the format {found!r}, not {FORMAT!r} or {FORMAT_OF_VIEWS!r}",
+            fix="prepare it with this version of epir",
+        )
+    views = meta.get("views")
+    if found == FORMAT_OF_VIEWS and not (
+        isinstance(views, list) and len(views) > 1 and all(isinstance(name, str) and name for name in views)
+    ):
+        raise MapSetError(
+            f"{folder / 'meta.json'}: the views are {views!r}, not a list of two names or more", fix=AGAIN
         )
     for name in ("digest", "recipe", "size"):
         if name not in meta:
@@ -225,6 +308,17 @@ def _verify(folder: Path, meta: Mapping[str, Any]) -> None:
             raise MapSetError(
                 f"{folder / name} is not what meta.json says: it was changed or only half written",
                 fix="prepare the map set again, or restore it from a copy",
+            )
+
+
+def _check_pairs(path: Path, clips: Sequence[Clip], views: int) -> None:
+    """Refuse frame pairs that are not as many as the views, or no pairs of frame numbers."""
+    for line, clip in enumerate(clips, start=2):
+        text = clip.extra.get(FRAME_PAIRS)
+        if text is not None and re.fullmatch(rf"{PAIR}(;{PAIR}){{{views - 1}}}", text) is None:
+            raise MapSetError(
+                f"{path}, line {line}: {FRAME_PAIRS} is {text[:60]!r}, not {views} pairs such as 12-20",
+                fix="write the first and the second frame of each view, with semicolons between them",
             )
 
 

@@ -10,6 +10,7 @@ import cv2
 import numpy as np
 
 from epir.core.config import digest
+from epir.core.engines import Engine
 from epir.core.errors import ConfigError, DatasetError, EpirError, FrameError, MissingExtra, is_machine_fault
 from epir.core.output import MAP_SET, claimed, put_in_place, real
 from epir.core.progress import Progress, Silent
@@ -17,16 +18,22 @@ from epir.core.records import Clip
 from epir.datasets.base import Corpus
 from epir.faces.align import Crop
 from epir.faces.finder import find_crop
+from epir.faces.inspection import find_turn, refuse_two_people
 from epir.flow.apex import middle_apex, spot_apex
 from epir.flow.map import cut_face, face_map
 from epir.flow.recipe import FlowRecipe, flow_recipe
+from epir.frames.inspection import refuse_other_size, size_of
 from epir.frames.reader import Frames, open_frames
+from epir.frames.threads import one_thread
+from epir.frames.turned import turn_note, turned, upright
 from epir.maps.contact_sheet import contact_sheets
-from epir.maps.mapset import MapSet, finish_maps, load_maps, new_maps
+from epir.maps.inspection import inspect_span
+from epir.maps.mapset import FRAME_PAIRS, MapSet, finish_maps, load_maps, new_maps
 from epir.maps.resume import FinishedClips, LeftOut, PreparedClip, existing_set, write_left_out
-from epir.maps.workers import check_workers, one_thread, run
+from epir.maps.views import APEX, View, frame_pairs, pairs_text, read_views
 
 CONTACT_SHEETS = "contact_sheets"
+(ONE_VIEW,) = read_views(APEX)
 
 
 def prepare(
@@ -36,9 +43,11 @@ def prepare(
     *,
     size: int = 28,
     workers: int | None = None,
+    engine: Engine | None = None,
     recipe: str | FlowRecipe = "epir",
     detector: str | None = None,
     apex: str | None = None,
+    views: str = APEX,
     strict: bool = False,
     contact_sheet: bool = False,
     progress: Progress | None = None,
@@ -47,15 +56,16 @@ def prepare(
 ) -> MapSet:
     """Make the map set of a corpus: its name and the folder it was unpacked to, or clips that are loaded already.
 
-    `detector` and `apex` change these two choices of the flow recipe. A second call with the same settings resumes.
+    `engine` is another way than `workers` to say where: `Engine("ray", address="10.0.0.1:6379")`, with the corpus on a
+    disk that all nodes see. `detector` and `apex` change these two choices of the flow recipe. With `views` such as
+    `rise2+return2` a clip has several maps (`epir.maps.views`). A second call with the same settings resumes.
     Clips that cannot be prepared are left out and listed in `left_out.csv`; `strict` makes them an error.
     `options` go to `load_corpus` (`sheet`, `tree`, `part`).
     """
-    progress = progress or Silent()
+    progress, engine = progress or Silent(), engine or Engine(workers=workers)
     if not 4 <= size <= 512:
         raise ConfigError(f"a map cannot be {size} px wide", fix="give --size from 4 to 512; 28 is usual")
-    check_workers(workers)
-    chosen = chosen_recipe(recipe, detector, apex)
+    chosen, wanted = chosen_recipe(recipe, detector, apex), read_views(views)
     name, sheet, found = corpus_clips(corpus, root, options)
     # a worker process that is there already may have started in another folder
     clips = [clip if clip.frames is None else replace(clip, frames=clip.frames.absolute()) for clip in found]
@@ -65,14 +75,15 @@ def prepare(
         "corpus": name,
         "sheet": sheet,
         "opencv": cv2.__version__,
-        "request": request_digest(chosen, size, clips),
+        **({"views": views} if views != APEX else {}),
+        "request": request_digest(chosen, size, clips, wanted),
     }
 
     sources = {clip.frames for clip in clips if clip.frames is not None}
-    needs = 4 * len(clips) * 3 * size**2
+    needs = 4 * len(clips) * len(wanted) * 3 * size**2
     with claimed(out, MAP_SET, force=True, inputs=[*([root] if root is not None else []), *sources], needs=needs):
         already = _make_set(
-            out, clips, chosen, size, meta, name, workers=workers, strict=strict, force=force, progress=progress
+            out, clips, chosen, size, wanted, meta, name, engine=engine, strict=strict, force=force, progress=progress
         )
         if contact_sheet:
             contact_sheets(already, chosen, out / CONTACT_SHEETS, progress=progress)
@@ -84,24 +95,26 @@ def _make_set(
     clips: Sequence[Clip],
     chosen: FlowRecipe,
     size: int,
+    views: Sequence[View],
     meta: Mapping[str, Any],
     name: str,
     *,
-    workers: int | None,
+    engine: Engine,
     strict: bool,
     force: bool,
     progress: Progress,
 ) -> MapSet:
     """Prepare what is missing, and put the set in its place."""
-    already = existing_set(out, chosen, size, meta["request"], force=force)
-    finished = FinishedClips(out.absolute(), meta["request"])  # workers may have started in another folder
+    names = [view.name for view in views]
+    already = existing_set(out, chosen, size, meta["request"], force=force, views=names)
+    finished = FinishedClips(out, meta["request"])
     done = set() if already is None else {clip.key for clip in already.clips}
     missing = [clip for clip in clips if clip.key not in done and finished.get(clip.key) is None]
-    left_out = prepare_clips(missing, chosen, size, finished, workers, progress, task=f"preparing {name}")
+    left_out = prepare_clips(missing, chosen, size, views, finished, engine, progress, task=f"preparing {name}")
     refuse_left_out(left_out, len(clips), strict=strict)
 
     if already is None or len(clips) - len(left_out) > len(done):
-        already = write_set(out, clips, already, finished, left_out, meta)
+        already = write_set(out, clips, already, finished, left_out, meta, names if len(names) > 1 else ())
     finished.remove()
     return already
 
@@ -138,8 +151,8 @@ def corpus_clips(
     return name, sheet, clips
 
 
-def request_digest(recipe: FlowRecipe, size: int, clips: Sequence[Clip]) -> str:
-    """A name for what is asked for: equal for the same flow recipe, map size, clips and annotations."""
+def request_digest(recipe: FlowRecipe, size: int, clips: Sequence[Clip], views: Sequence[View] = ()) -> str:
+    """A name for what is asked for: equal for the same flow recipe, map size, clips, annotations and views."""
     rows = [
         [
             clip.key,
@@ -152,15 +165,18 @@ def request_digest(recipe: FlowRecipe, size: int, clips: Sequence[Clip]) -> str:
         ]
         for clip in clips
     ]
-    return digest({"recipe": recipe.digest, "size": size, "clips": rows})
+    names = [view.name for view in views]
+    several = {"views": names} if names not in ([], [APEX]) else {}  # not part of the digest of earlier releases
+    return digest({"recipe": recipe.digest, "size": size, "clips": rows, **several})
 
 
 def prepare_clips(
     clips: Sequence[Clip],
     recipe: FlowRecipe,
     size: int,
+    views: Sequence[View],
     finished: FinishedClips,
-    workers: int | None,
+    engine: Engine,
     progress: Progress,
     *,
     task: str,
@@ -170,10 +186,12 @@ def prepare_clips(
         return []
     reasons: dict[str, LeftOut] = {}
     progress.start(task, len(clips))
-    for clip, reason in run(prepare_one, clips, recipe, size, finished, workers=workers, in_order=False):
-        if reason is not None:
-            reasons[clip.key] = reason
-        progress.advance(note=clip.key if reason is None else f"{clip.key} left out")
+    for key, found in engine.run(prepare_one, clips, recipe, size, views, files=_files):
+        if isinstance(found, LeftOut):
+            reasons[key] = found
+        else:
+            finished.add(found)
+        progress.advance(note=f"{key} left out" if key in reasons else key)
     progress.finish()
     return [reasons[clip.key] for clip in clips if clip.key in reasons]
 
@@ -188,37 +206,63 @@ def refuse_left_out(left_out: Sequence[LeftOut], clips: int, *, strict: bool) ->
     raise DatasetError(f"{count} {clips} clips {could} prepared; {first.key}: {first.problem}", fix=first.fix)
 
 
-def prepare_one(clip: Clip, recipe: FlowRecipe, size: int, finished: FinishedClips) -> tuple[Clip, LeftOut | None]:
-    """Prepare one clip and store it; a clip that cannot be prepared does not stop the others."""
+def _files(clip: Clip) -> list[Path]:
+    """What a node of a cluster must see."""
+    return [] if clip.frames is None else [clip.frames]
+
+
+def prepare_one(clip: Clip, recipe: FlowRecipe, size: int, views: Sequence[View]) -> tuple[str, PreparedClip | LeftOut]:
+    """Prepare one clip; one that cannot be prepared does not stop the others."""
     with one_thread():
         try:
-            finished.add(prepare_clip(clip, recipe, size))
+            return clip.key, prepare_clip(clip, recipe, size, views)
         except MissingExtra:  # the same for every clip
             raise
         except (EpirError, OSError, cv2.error) as error:
             if is_machine_fault(error) or getattr(error, "code", 0) == cv2.Error.StsNoMem:
                 raise  # not the clip's fault, and the next clip would fail too
-            return clip, LeftOut.because(clip, error)
-    return clip, None
+            return clip.key, LeftOut.because(clip, error)
 
 
-def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28) -> PreparedClip:
-    """The map of one clip: two frames are read, the face is detected once, on the onset."""
+def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28, views: Sequence[View] = (ONE_VIEW,)) -> PreparedClip:
+    """The map of one clip, or its maps: the frames of its views are read, the face is detected once, on the onset."""
     if clip.frames is None:
         raise FrameError(
             f"the annotation of {clip.key} leads to no frames", fix="run epir check to see what is missing"
         )
-    with open_frames(clip.frames) as frames:
-        onset, offset = span(clip, frames)
-        before = frames.read(onset)
+    with open_frames(clip.frames) as opened:
+        onset, offset = span(clip, opened)
+        notes = inspect_span(opened, onset, offset)
+        first = opened.read(onset)
+        turns = find_turn(first, recipe.face)
+        frames, before = upright(opened, turns), turned(first, turns)
         crop = find_crop(before, recipe.face)
         apex, source = apex_of(clip, frames, onset, offset, crop, recipe)
-        after = frames.read(apex)
-        later = find_crop(after, recipe.face) if recipe.face.frames == "both" else crop
+        if len(views) == 1 and views[0].name == APEX:  # no other frame is needed, nor their number
+            pairs: tuple[tuple[int, int], ...] = ((onset, apex),)
+        else:
+            pairs = frame_pairs(views, frames.numbers, onset, apex, clip.offset)
+        faces = {onset: cut_face(before, crop, recipe)}
+        for number in sorted({number for pair in pairs for number in pair} - {onset}):  # a video is read forwards
+            picture = frames.read(number)
+            refuse_other_size(onset, size_of(before), number, size_of(picture))
+            if number == apex:
+                refuse_two_people(onset, before, apex, picture, crop, recipe.face)
+            own = find_crop(picture, recipe.face) if recipe.face.frames == "both" else crop
+            faces[number] = cut_face(picture, own, recipe)
         fps = frames.fps if clip.fps is None else clip.fps
+        notes += [*frames.notes, *turn_note(turns)]
     found = {"frames": str(clip.frames.absolute()), "crop": crop.to_text(), "apex_source": source}
+    if len(views) > 1 or views[0].name != APEX:
+        found[FRAME_PAIRS] = pairs_text(pairs)
+    found |= {"turned": str(turns)} if turns else {}
+    found |= {"notes": "; ".join(notes)} if notes else {}
     done = replace(clip, onset=onset, apex=apex, offset=offset, fps=fps, extra={**clip.extra, **found})
-    return PreparedClip(done, face_map(cut_face(before, crop, recipe), cut_face(after, later, recipe), recipe, size))
+    maps = [
+        face_map(faces[first], faces[second], view.recipe(recipe), size)
+        for view, (first, second) in zip(views, pairs, strict=True)
+    ]
+    return PreparedClip(done, np.stack(maps) if len(maps) > 1 else maps[0])
 
 
 def span(clip: Clip, frames: Frames) -> tuple[int, int]:
@@ -251,6 +295,7 @@ def write_set(
     finished: FinishedClips,
     left_out: Sequence[LeftOut],
     meta: Mapping[str, Any],
+    views: Sequence[str] = (),
 ) -> MapSet:
     """Put the finished clips together, in the order of the corpus, and put the set in its place in one step."""
     absent = {clip.key for clip in left_out}
@@ -275,6 +320,6 @@ def write_set(
     maps.flush()
     del maps
     write_left_out(new, left_out)
-    finish_maps(new, rows, recipe=meta)
+    finish_maps(new, rows, recipe=meta, views=views)
     put_in_place(new, real(out), MAP_SET)  # of the same set with fewer clips, or of one that --force gives up
     return load_maps(out, verify=False)

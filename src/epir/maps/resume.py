@@ -31,10 +31,10 @@ COLUMNS = ("corpus", "subject", "clip", "problem", "fix")
 
 @dataclass(frozen=True)
 class PreparedClip:
-    """A map and its clip, whose `extra` holds `frames`, `crop` and `apex_source`."""
+    """A map and its clip, whose `extra` holds `frames`, `crop`, `apex_source` and, of several views, `frame_pairs`."""
 
     clip: Clip
-    map: np.ndarray  # (3, S, S) float32
+    map: np.ndarray  # (3, S, S) or, of several views, (V, 3, S, S) float32
 
 
 class FinishedClips:
@@ -108,7 +108,9 @@ def read_left_out(folder: Path | None) -> tuple[LeftOut, ...]:
     return tuple(LeftOut(**{name: row[name] for name in COLUMNS}) for row in rows)
 
 
-def existing_set(out: Path, recipe: FlowRecipe, size: int, request: str, *, force: bool) -> MapSet | None:
+def existing_set(
+    out: Path, recipe: FlowRecipe, size: int, request: str, *, force: bool, views: Sequence[str] = ("apex",)
+) -> MapSet | None:
     """The map set at `out` if it answers the same request; `None` if there is nothing, or it may be replaced.
 
     Anything else there is refused, with what differs.
@@ -124,15 +126,17 @@ def existing_set(out: Path, recipe: FlowRecipe, size: int, request: str, *, forc
     if found.meta["recipe"].get("request") == request:
         return found
     raise MapSetError(
-        f"{out} exists already, with {departure(found, recipe, size)}",
+        f"{out} exists already, with {departure(found, recipe, size, views)}",
         fix="choose another name for --out, or add --force to replace it",
     )
 
 
-def departure(found: MapSet, recipe: FlowRecipe, size: int) -> str:
+def departure(found: MapSet, recipe: FlowRecipe, size: int, views: Sequence[str] = ("apex",)) -> str:
     """In words, how a map set differs from what is asked for."""
     if found.size != size:
         return f"{found.size} px maps instead of {size} px"
+    if found.view_names != tuple(views):
+        return f"the views {', '.join(found.view_names)} instead of {', '.join(views)}"
     written = found.meta["recipe"]
     if written.get("digest") == recipe.digest:
         return "maps of other clips, or of another version of the annotations"

@@ -5,8 +5,11 @@
 [SPT]     Lee et al. 2021, Vision Transformer for Small-Size Datasets, arXiv:2112.13492, Sec. 3.1; [LSA] Sec. 3.2
 [TransFG] He et al. 2022, arXiv:2103.07976, Sec. 3.3
 
-Axes: B clips, S map size, P patches, N tokens with the class token (token 0), M tokens after a merge, K merged pairs,
-      D width, H heads, W width of one head, C classes
+Departs from [EPIR] where a clip has several maps (`settings.views`), which the paper's has not: their tokens make one
+sequence, with a learned embedding of their place in time. With one map it is the paper's model.
+
+Axes: B clips, V maps of a clip, S map size, P patches of a map, N tokens with the class token (token 0), M tokens after
+      a merge, K merged pairs, D width, H heads, W width of one head, C classes
 """
 
 import math
@@ -18,9 +21,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from epir.core.errors import ConfigError
+from epir.core.facs import UNITS
 from epir.models.network import Network
 from epir.models.settings import ModelSettings
+from epir.models.units import PRESENT, UnitHead
 
+SMALLEST = 1e-12  # probability
 DIAGONALS = ((-1, 1), (-1, -1), (1, -1), (1, 1))  # right-up, left-up, left-down, right-down, as (down, right)
 
 # ----------------------------------------------------------------------------------------- tokenization, Eq. 3-4
@@ -54,7 +61,8 @@ class PatchTokens(nn.Module):
         kind = settings.tokenization
         self.patch = settings.patch
         self.shift = 0 if kind == "plain" else (settings.map_size if settings.shift == "map" else settings.patch) // 2
-        values = (3 if kind == "plain" else 15) * settings.patch**2  # 735 for the paper's sizes
+        stacked = settings.views if settings.fusion == "channels" else 1
+        values = stacked * (3 if kind == "plain" else 15) * settings.patch**2  # 735 for the paper's sizes
         self.norm = nn.Identity() if kind == "plain" else nn.LayerNorm(values)
         self.project = nn.Linear(values, settings.width)
         self.second_norm = nn.LayerNorm(settings.width) if kind == "shifted-dual" else nn.Identity()
@@ -227,7 +235,7 @@ class TokenRecord:
     Axes: T patch tokens at selection, T_l after integration block l
     """
 
-    grid: int  # patches per side: P = grid * grid, row by row
+    grid: int  # patches per side: P = grid * grid, row by row; of V maps the V patches of one place together
     provenance: Tensor  # (B, T, P) 0 or 1: which patches each token holds
     history: tuple[Tensor, ...]  # after each integration block: (B, T_l, P)
     selected: Tensor  # (B, H): the token that each head chose, an index into T
@@ -253,6 +261,8 @@ class Epir(Network):
         self.patch_tokens = PatchTokens(settings)
         self.class_token = nn.Parameter(torch.empty(1, 1, settings.width))
         self.positions = nn.Parameter(torch.empty(1, 1 + settings.patches, settings.width))
+        if settings.views > 1 and settings.fusion == "tokens":
+            self.times = nn.Parameter(torch.zeros(1, 1, settings.views, settings.width))  # at first all maps are alike
         self.dropout = nn.Dropout(settings.dropout)
         pairs = (*settings.pairs, *[0] * settings.extractor_blocks)
         bare = None if settings.first_residual else settings.integration_blocks  # the block without a residual
@@ -262,6 +272,9 @@ class Epir(Network):
         self.last_block = Block(settings)
         self.head_norm = nn.LayerNorm(settings.width)
         self.head = nn.Linear(settings.width, settings.classes)
+        if settings.unit_path:
+            self.unit_head = UnitHead(settings.width)
+            self.unit_classes = nn.Linear(len(UNITS), settings.classes)
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -269,21 +282,46 @@ class Epir(Network):
                     nn.init.zeros_(module.bias)
         nn.init.trunc_normal_(self.class_token, std=0.02)
         nn.init.trunc_normal_(self.positions, std=0.02)
+        if settings.unit_path:
+            nn.init.zeros_(self.unit_classes.weight)  # at first the units have no say
 
     def forward_features(self, maps: Tensor) -> Tensor:
-        """The class token (B, D) that leaves the last block, for normalised maps (B, 3, S, S)."""
+        """The class token (B, D) that leaves the last block, for normalised maps (B, 3, S, S) or (B, V, 3, S, S).
+
+        With `fusion = "mean"` those (B, V, D) of each map of a clip, seen alone.
+        """
+        if self._is_mean:
+            return self._features_of_one(maps.flatten(0, 1)).unflatten(0, (-1, self.settings.views))
+        return self._features_of_one(maps)
+
+    @property
+    def _is_mean(self) -> bool:
+        return self.settings.views > 1 and self.settings.fusion == "mean"
+
+    def _features_of_one(self, maps: Tensor) -> Tensor:
         blocks, holders = self._run_blocks(maps)
         return self._finish(blocks[-1].tokens, self._select(blocks, holders[-1]) if self.settings.selection else None)
 
     def forward_head(self, features: Tensor) -> Tensor:
-        """Logits (B, C) of class tokens (B, D): [EPIR] Eq. 21."""
-        return self.head(self.head_norm(features))
+        """Logits (B, C) of class tokens (B, D): [EPIR] Eq. 21; of (B, V, D) those of the mean answer.
+
+        Departs from [EPIR] with `unit_path`: what the probability of each action unit says of the classes is added.
+        """
+        logits = self.head(self.head_norm(features))
+        if self._is_mean:
+            logits = logits.softmax(-1).mean(1).clamp(min=SMALLEST).log()
+        if self.settings.unit_path and self.unit_head is not None:
+            present = self.unit_head(features)[:, PRESENT]  # (B, U)
+            logits = logits + self.unit_classes(present.sigmoid())
+        return logits
 
     def loss_of_features(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
         """Cross-entropy and, with selection, the contrastive loss: [EPIR] Eq. 23."""
         loss = super().loss_of_features(features, labels, smoothing, weights)
         if self.settings.selection and self.settings.contrastive:
             tokens = self.head_norm(features) if self.settings.contrastive_on == "normed" else features
+            if self._is_mean:  # each map is a token of its clip's class
+                labels, tokens = labels.repeat_interleave(self.settings.views), tokens.flatten(0, 1)
             loss = loss + self.settings.contrastive * contrastive_loss(tokens, labels, margin=self.settings.margin)
         return loss
 
@@ -291,6 +329,11 @@ class Epir(Network):
     def explain(self, maps: Tensor) -> tuple[Tensor, TokenRecord]:
         """Logits (B, C), and what was merged, selected and attended to on the way."""
         self.check(maps)
+        if self._is_mean:
+            raise ConfigError(
+                "a model that averages its answers over several maps has no tokens of the clip to show",
+                fix="show those of one map, with a model of one view",
+            )
         blocks, holders = self._run_blocks(self.normalise(maps))
         selected = self._select(blocks, holders[-1])
         counts = [block.tokens.shape[1] for block in blocks]  # N after each block
@@ -308,7 +351,7 @@ class Epir(Network):
 
     def no_weight_decay(self) -> set[str]:
         """Parameters that are no weight matrices, though they have several axes."""
-        own = {"class_token", "positions"}
+        own = {"class_token", "positions", "times"}
         return own | {name for name, _ in self.named_parameters() if name.endswith("temperature")}
 
     @staticmethod
@@ -318,12 +361,46 @@ class Epir(Network):
         names = {name for name in weights if name.endswith(".weight") and name.split(".")[-2] in linear}
         return {name: each.T.contiguous() if version == 1 and name in names else each for name, each in weights.items()}
 
+    def adapt_weights(self, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The weights of a model of one map per clip for several: the same for each, all places in time alike."""
+        adapted, views = dict(weights), self.settings.views
+        if self.settings.unit_path:
+            for name, tensor in self.unit_classes.state_dict().items():
+                adapted.setdefault(f"unit_classes.{name}", torch.zeros_like(tensor))
+        if views == 1:
+            return adapted
+        if self.settings.fusion == "tokens":
+            adapted.setdefault("times", torch.zeros_like(self.times))
+        project = "patch_tokens.project.weight"
+        if self.settings.fusion == "channels" and weights[project].shape != self.patch_tokens.project.weight.shape:
+            for name in (project, "patch_tokens.norm.weight", "patch_tokens.norm.bias"):
+                if name in weights:  # plain patches have no norm
+                    copies = weights[name].unflatten(-1, (-1, 3 * self.settings.patch**2))  # (..., copies, values)
+                    adapted[name] = copies.repeat_interleave(views, dim=-2).flatten(-2)
+            adapted[project] = adapted[project] / views  # the sum over the maps becomes their mean
+        return adapted
+
+    def _tokens(self, maps: Tensor) -> Tensor:
+        """The class token and the patch tokens of all maps of a clip with their positions, (B, 1 + P, D).
+
+        Of several maps (B, 1 + P V, D): the patches of one place follow each other in time, so that the alternate split
+        of token integration compares a patch with itself a little later, and merges across maps.
+        """
+        first, positions = self.positions[:, :1], self.positions[:, 1:]
+        if self.settings.views == 1 or self.settings.fusion == "mean":
+            patches = self.patch_tokens(maps) + positions
+        elif self.settings.fusion == "channels":
+            patches = self.patch_tokens(maps.flatten(1, 2)) + positions
+        else:
+            each = self.patch_tokens(maps.flatten(0, 1)) + positions  # (B V, P, D)
+            patches = each.unflatten(0, (-1, self.settings.views)).transpose(1, 2)  # (B, P, V, D)
+            patches = (patches + self.times).flatten(1, 2)
+        return torch.cat([(self.class_token + first).expand(patches.shape[0], -1, -1), patches], dim=1)
+
     def _run_blocks(self, maps: Tensor) -> tuple[list[BlockOutput], list[Tensor]]:
         """What left each block before the last, and after each which token holds each patch, (B, P)."""
-        patches = self.patch_tokens(maps)  # (B, P, D)
-        tokens = torch.cat([self.class_token.expand(patches.shape[0], -1, -1), patches], dim=1)  # (B, 1 + P, D)
-        tokens = self.dropout(tokens + self.positions)
-        holder = torch.arange(1, tokens.shape[1], device=maps.device).expand(patches.shape[0], -1)  # (B, P)
+        tokens = self.dropout(self._tokens(maps))
+        holder = torch.arange(1, tokens.shape[1], device=maps.device).expand(tokens.shape[0], -1)  # (B, P)
         blocks, holders = [], []
         for module in self.blocks:
             held = patches_held(holder, tokens.shape[1]) if self.settings.merge == "weighted" else None

@@ -26,7 +26,7 @@ from epir.core.reading import check_regular, read_json
 from epir.models.registry import AnySettings, build, settings_from_dict
 from epir.models.schema import FIX, check_config
 from epir.models.seen import HASHES, RECORD, Seen, read_seen, write_seen
-from epir.models.settings import SHIPPED
+from epir.models.settings import NAMED, SHIPPED
 from epir.models.units import UnitHead
 
 if TYPE_CHECKING:
@@ -36,9 +36,16 @@ FORMAT = "epir-model/2"
 VERSIONS = {"epir-model/1": 1, FORMAT: 2}  # version 1 stored the linear layers of EPIR input first
 WEIGHTS = "model.safetensors"
 PICKLES = ("pytorch_model.bin", "model.pt", "model.pth", "model.pkl")
-HEAD = "head"  # what every network calls its classifier
+HEADS = ("head", "unit_classes")  # what networks call the layers that know the classes
 UNIT_HEAD = "unit_head."  # how the weights of the head for action units begin
-FREE = ("classes", "normalise", "dropout", "margin", "contrastive")  # a model may differ in these and start from there
+FREE = (
+    "classes",
+    "normalise",
+    "dropout",
+    "margin",
+    "contrastive",
+    "unit_path",
+)  # a model may differ in these and start from there
 HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")  # owner/name
 
 
@@ -193,13 +200,13 @@ def read_settings(folder: str | Path) -> AnySettings:
         ) from None
 
 
-def load_network(folder: str | Path) -> "Network":
-    """The network in a model folder, ready to predict."""
+def load_network(folder: str | Path, settings: AnySettings | None = None) -> "Network":
+    """The network in a model folder, ready to predict; with other `settings` it may take several maps per clip."""
     from epir.models.network import Network
 
-    network = build(read_settings(folder))
+    network = build(settings or read_settings(folder))
     assert isinstance(network, Network), "pipelines have no model folder"
-    weights = _read_weights(network, Path(folder))
+    weights = network.adapt_weights(_read_weights(network, Path(folder)))
     network.unit_head = _empty_unit_head(weights, read_config(folder).units)
     _check_shapes(network.state_dict(), weights, Path(folder) / WEIGHTS)
     network.load_state_dict(weights)
@@ -280,7 +287,10 @@ def can_start(settings: AnySettings, folder: Path) -> bool:
     if not (folder / WEIGHTS).exists():
         return False
     mine, theirs = to_dict(settings), to_dict(read_settings(folder))
-    return all(mine.get(name) == theirs.get(name) for name in mine.keys() | theirs.keys() if name not in FREE)
+    free = {*FREE, *({"name"} if settings.name in NAMED and theirs["name"] in NAMED else ())}  # presets of one network
+    if theirs.get("views", 1) == 1:  # weights of one map per clip serve for each of several
+        free |= {"views", "fusion"}
+    return all(mine.get(name) == theirs.get(name) for name in mine.keys() | theirs.keys() if name not in free)
 
 
 def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> bool:
@@ -291,7 +301,7 @@ def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> b
     """
     folder = find_folder(start)
     path = folder / WEIGHTS
-    weights = _read_weights(model, folder)
+    weights = model.adapt_weights(_read_weights(model, folder))
     model.unit_head = _empty_unit_head(weights, read_config(folder).units)
     own = model.state_dict()
     mismatched_keys = sorted(own.keys() ^ weights.keys())
@@ -302,7 +312,7 @@ def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> b
             fix=f"start from a model folder of {model.settings.name!r} with the same settings",
         )
     with_head = _same_classes(read_config(folder), classes)
-    copied = {name: tensor for name, tensor in weights.items() if with_head or name.split(".")[0] != HEAD}
+    copied = {name: tensor for name, tensor in weights.items() if with_head or name.split(".")[0] not in HEADS}
     for name, tensor in copied.items():
         if tensor.shape != own[name].shape:
             raise CheckpointError(
@@ -313,8 +323,8 @@ def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> b
     return with_head
 
 
-def check_fits(folder: Path, *, classes: Sequence[str], map_size: int) -> None:
-    """Refuse weights that were trained for other classes or another size of map."""
+def check_fits(folder: Path, *, classes: Sequence[str], map_size: int, views: int = 1) -> None:
+    """Refuse weights that were trained for other classes, another size of map, or another number of several maps."""
     config, settings = read_config(folder), read_settings(folder)
     if not _same_classes(config, classes):
         theirs = ", ".join(config.labels) or f"{settings.classes} classes"
@@ -326,6 +336,11 @@ def check_fits(folder: Path, *, classes: Sequence[str], map_size: int) -> None:
         raise CheckpointError(
             f"the weights in {folder} are for {settings.map_size} px maps, but the map set has {map_size} px",
             fix=f"prepare the maps with --size {settings.map_size}",
+        )
+    if getattr(settings, "views", 1) not in (1, views):
+        raise CheckpointError(
+            f"the weights in {folder} are for {getattr(settings, 'views', 1)} maps per clip, not for {views}",
+            fix="prepare the maps with the same --views",
         )
 
 

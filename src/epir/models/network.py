@@ -1,6 +1,7 @@
 """What every learned model has in common: maps in, logits out, its own loss, and input normalisation.
 
-Axes: B clips, S map size, F features, C classes
+Axes: B clips, V maps (views) per clip, S map size, F features, C classes. Maps are (B, 3, S, S), or (B, V, 3, S, S) for
+a model whose setting `views` is more than 1.
 """
 
 import math
@@ -38,6 +39,12 @@ class Network(nn.Module):
         self.unit_head = None
         self.seen: Seen | None = None  # whom the weights were trained on, where that is known
         self.normalise = InputNormalisation(settings.normalise)
+
+    @property
+    def map_shape(self) -> tuple[int, ...]:
+        """The maps of one clip: (3, S, S), or (V, 3, S, S) for several."""
+        size, views = self.settings.map_size, getattr(self.settings, "views", 1)
+        return (views, 3, size, size) if views > 1 else (3, size, size)
 
     def forward_features(self, maps: Tensor) -> Tensor:
         """Features (B, F) of normalised maps (B, 3, S, S)."""
@@ -93,22 +100,30 @@ class Network(nn.Module):
         """The weights of a model folder of that format version, in today's layout."""
         return dict(weights)
 
+    def adapt_weights(self, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The weights of a model that may differ in how many maps per clip it takes, as this one needs them."""
+        return dict(weights)
+
     def check(self, maps: Tensor) -> None:
         """Refuse maps that this model was not built for; left out of exported graphs."""
-        size = self.settings.map_size
-        if maps.ndim != 4 or maps.shape[1] != 3:
+        size, wanted = self.settings.map_size, self.map_shape
+        if maps.ndim != 1 + len(wanted) or maps.shape[1:-2] != wanted[:-2]:
+            several = "put the views of a clip on the second axis, and " if len(wanted) == 4 else ""
             raise ShapeError(
-                f"the model takes maps (B, 3, {size}, {size}) but got {tuple(maps.shape)}",
-                fix="stack u, v and strain on the second axis; for one map add a first axis: maps[None]",
+                f"the model takes maps (B, {', '.join(map(str, wanted))}) but got {tuple(maps.shape)}",
+                fix=f"{several}stack u, v and strain on the {'third' if several else 'second'} axis; "
+                "for one clip add a first axis: maps[None]"
+                if several
+                else "stack u, v and strain on the second axis; for one map add a first axis: maps[None]",
             )
-        if maps.shape[2] != maps.shape[3]:
+        if maps.shape[-2] != maps.shape[-1]:
             raise ShapeError(
-                f"maps must be square but are {maps.shape[2]} x {maps.shape[3]}", fix="crop the face square"
+                f"maps must be square but are {maps.shape[-2]} x {maps.shape[-1]}", fix="crop the face square"
             )
-        if maps.shape[2] != size:
+        if maps.shape[-1] != size:
             raise ShapeError(
-                f"the model was built for {size} px maps but got {maps.shape[2]} px",
-                fix=f"prepare the maps with --size {size}, or build the model with map_size={maps.shape[2]}",
+                f"the model was built for {size} px maps but got {maps.shape[-1]} px",
+                fix=f"prepare the maps with --size {size}, or build the model with map_size={maps.shape[-1]}",
             )
         if not torch.compiler.is_compiling() and not math.isfinite(maps.sum().item()):
             raise ShapeError("a map holds NaN or infinity", fix="look at the frames of that clip, and prepare it again")
@@ -175,11 +190,12 @@ class InputNormalisation(nn.Module):
     def fit(self, maps: Tensor) -> None:
         """Learn the statistics of the training clips, (n, 3, S, S); only `fold` has any."""
         if self.mode == "fold":
+            maps = maps.flatten(0, -4)  # all views together
             self.mean.copy_(maps.mean(dim=(0, 2, 3)).view(3, 1, 1))
             self.deviation.copy_(maps.std(dim=(0, 2, 3)).clamp(min=SMALLEST_DEVIATION).view(3, 1, 1))
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Normalised maps of the same shape, (B, 3, S, S)."""
+        """Normalised maps of the same shape, (B, 3, S, S) or (B, V, 3, S, S)."""
         if self.mode == "none":
             return maps
         if self.mode == "fold":
@@ -193,7 +209,7 @@ class InputNormalisation(nn.Module):
 
 
 def standardised(maps: Tensor) -> Tensor:
-    """Each channel of each map with mean 0 and deviation 1, (B, 3, S, S)."""
-    centred = maps - maps.mean(dim=(2, 3), keepdim=True)
-    length = torch.linalg.vector_norm(centred, dim=(2, 3), keepdim=True)  # (B, 3, 1, 1): S times the deviation
-    return centred / (length / maps.shape[3]).clamp(min=SMALLEST_DEVIATION)
+    """Each channel of each map with mean 0 and deviation 1, (..., 3, S, S)."""
+    centred = maps - maps.mean(dim=(-2, -1), keepdim=True)
+    length = torch.linalg.vector_norm(centred, dim=(-2, -1), keepdim=True)  # (..., 3, 1, 1): S times the deviation
+    return centred / (length / maps.shape[-1]).clamp(min=SMALLEST_DEVIATION)

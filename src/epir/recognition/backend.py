@@ -14,6 +14,7 @@ from scipy.special import softmax
 from epir.core.config import from_dict
 from epir.core.errors import CheckpointError, ConfigError, MissingExtra
 from epir.flow.recipe import FlowRecipe
+from epir.maps.views import View, read_views
 from epir.models.folder import ModelConfig, load_network, read_config
 from epir.models.units import over_views
 from epir.reports.tokens import Tokens
@@ -23,10 +24,15 @@ class Backend(Protocol):
     """What a recognizer asks of a model."""
 
     config: ModelConfig
+    name: str  # what runs it, and where
 
     @property
     def map_size(self) -> int:
         """The size of its maps."""
+
+    @property
+    def views(self) -> int:
+        """How many maps it takes of one clip; if several, all maps here are (n, V, 3, S, S)."""
 
     def scores(self, maps: np.ndarray) -> np.ndarray:
         """Uncalibrated scores (n, C) of maps (n, 3, S, S)."""
@@ -44,14 +50,26 @@ class Backend(Protocol):
 class TorchBackend:
     """A model folder, run by torch."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, device: str = "cpu") -> None:
+        from epir.training.fit import find_device
+
         self.config = read_config(folder)
-        self.network = load_network(folder)
+        try:
+            chosen = find_device(device)
+        except ConfigError as error:
+            raise ConfigError(error.problem, fix="use device='cpu', or 'auto' for a GPU where there is one") from None
+        self.network = load_network(folder).to(chosen)
+        self.name = f"torch on {chosen}"
 
     @property
     def map_size(self) -> int:
         """The size of its maps."""
         return int(self.network.settings.map_size)
+
+    @property
+    def views(self) -> int:
+        """How many maps it takes of one clip."""
+        return int(getattr(self.network.settings, "views", 1))
 
     def scores(self, maps: np.ndarray) -> np.ndarray:
         """Uncalibrated scores (n, C) of maps (n, 3, S, S)."""
@@ -83,6 +101,8 @@ class TorchBackend:
 class OnnxBackend:
     """A file that `epir export` wrote, run by ONNX Runtime; it keeps no record of tokens."""
 
+    name = "ONNX Runtime on cpu"
+
     def __init__(self, path: Path, *, threads: int = 1) -> None:
         from epir.recognition.export import read_metadata
 
@@ -102,6 +122,11 @@ class OnnxBackend:
     def map_size(self) -> int:
         """The size of its maps."""
         return int(self.config.settings["map_size"])
+
+    @property
+    def views(self) -> int:
+        """How many maps it takes of one clip."""
+        return int(self.config.settings.get("views", 1))
 
     def run(self, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
         """Logits (n, C) of maps (n, 3, S, S), and those of their action units (n, 2, U) where the graph has them."""
@@ -176,8 +201,24 @@ def read_recipe(notes: Mapping[str, Any]) -> FlowRecipe:
         ) from None
 
 
-def open_backend(path: Path, backend: str | None = None) -> Backend:
+def model_views(backend: Backend) -> tuple[View, ...]:
+    """From which frames a model's several maps of a clip are made, by its flow recipe; none for a model of one map."""
+    if backend.views == 1:
+        return ()
+    written = _recipe_values(backend.config.notes).get("views")
+    views = read_views(written) if isinstance(written, str) else ()
+    if len(views) != backend.views:
+        raise CheckpointError(
+            f"this model takes {backend.views} maps of a clip, and its folder does not say from which frames",
+            fix="train it on maps of epir prepare --views; those of epir join can be evaluated, not filmed",
+        )
+    return views
+
+
+def open_backend(path: Path, backend: str | None = None, device: str = "cpu") -> Backend:
     """The backend for a model: ONNX Runtime for an ONNX file or where it is asked for, else torch."""
+    if device != "cpu" and (path.suffix == ".onnx" or backend == "onnx"):
+        raise ConfigError(f"ONNX Runtime runs on the CPU here, not on {device!r}", fix="leave out device, or use torch")
     if path.suffix == ".onnx":
         if backend == "torch":
             raise ConfigError(f"torch cannot run {path}", fix="give the model folder, or leave out the backend")
@@ -185,7 +226,7 @@ def open_backend(path: Path, backend: str | None = None) -> Backend:
             raise CheckpointError(f"there is no file {path}", fix="write it with epir export MODEL --out FILE.onnx")
         return OnnxBackend(path)
     if backend != "onnx":
-        return TorchBackend(path)
+        return TorchBackend(path, device)
     exported = path / "model.onnx"
     if not exported.is_file():
         raise CheckpointError(f"{path} has no model.onnx", fix=f"write it with epir export {path} --out {exported}")

@@ -58,21 +58,21 @@ def answer_all(
     answers, errors, written = [], [], []
     names: set[str] = set()
     stopped: BaseException | None = None
-    for given in gather_inputs(inputs):
+    gathered = gather_inputs(inputs)
+    for number, given in enumerate(gathered, start=1):
         try:
             if isinstance(given, FailedInput):
                 raise given.error
+            told = Numbered(progress, given, number, len(gathered))
             with ExitStack() as claims:
                 if out is not None:
                     folder = Path(out) / _folder_name(given, names)
                     claims.enter_context(claimed(folder, ANSWER, force=force, inputs=source_paths(given)))
                 answer = recognizer.predict(
-                    given, onset=onset, apex=apex, fps=fps, start=start, end=end, faces=faces, progress=progress
+                    given, onset=onset, apex=apex, fps=fps, start=start, end=end, faces=faces, progress=told
                 )
                 if out is not None:
-                    written += write_outputs(
-                        given, answer, folder, start=start, end=end, force=force, progress=progress
-                    )
+                    written += write_outputs(given, answer, folder, start=start, end=end, force=force, progress=told)
             answers.append(answer)
         except EpirError as error:
             errors.append((given.name if isinstance(given, FailedInput) else source_name(given), error))
@@ -82,6 +82,26 @@ def answer_all(
             stopped = stop
             break
     return Batch(tuple(answers), tuple(errors), tuple(written), stopped)
+
+
+class Numbered:
+    """Progress of one input among several: its tasks begin with `3 of 10, NAME: `."""
+
+    def __init__(self, progress: Progress, given: str | tuple[str, str], number: int, count: int) -> None:
+        self._progress = progress
+        self._head = f"{number} of {count}, {Path(source_paths(given)[0]).name}: " if count > 1 else ""
+
+    def start(self, task: str, total: int) -> None:
+        """A task of this input begins."""
+        self._progress.start(f"{self._head}{task}", total)
+
+    def advance(self, steps: int = 1, note: str = "") -> None:
+        """Some steps of it are done."""
+        self._progress.advance(steps, note)
+
+    def finish(self) -> None:
+        """The task has ended."""
+        self._progress.finish()
 
 
 @dataclass(frozen=True)

@@ -14,17 +14,18 @@ from pathlib import Path
 from typing import Any
 
 from epir.core.config import digest
+from epir.core.engines import Engine
 from epir.core.errors import EpirError
 from epir.core.files import file_digest, write_text
 from epir.core.output import claimed_file
 from epir.core.progress import Progress, Silent
 from epir.core.reading import read_text
-from epir.maps.workers import check_workers, run
 from epir.models.folder import find_folder
+from epir.models.packed import PackedModel, pack_model
 from epir.recognition.batch import FailedInput, gather_inputs
 from epir.recognition.events import event_columns, event_rows
 from epir.recognition.recognizer import Recognizer
-from epir.recognition.source import source_name
+from epir.recognition.source import source_name, source_paths
 
 EVERY = 2.0  # seconds between two writings of the table
 VIDEOS = (".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi", ".wmv", ".mpg", ".mpeg", ".gif")
@@ -71,18 +72,23 @@ def collect_events(
     options: CollectOptions | None = None,
     *,
     workers: int | None = 1,
+    engine: Engine | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> Collected:
-    """Answer for every input that `table` does not hold yet; `workers=None` takes one process per core."""
+    """Answer for every input that `table` does not hold yet; `workers=None` takes one process per core.
+
+    `engine` is another way to say where: `Engine("ray", address="10.0.0.1:6379")`, with the inputs on a disk that all
+    nodes see.
+    """
     table, options, progress = Path(table), options or CollectOptions(), progress or Silent()
-    check_workers(workers)
+    engine = engine or Engine(workers=workers)
     labels, state = _model(options).labels, _state(options)
     columns = [*event_columns(labels), "error", "settings"]
     given = videos_of(inputs)
     with claimed_file(table, force=True, inputs=given):  # a table that this command wrote is gone on with
         rows = {} if force or not table.exists() else _read(table, columns, state)
-        return _collect(given, table, options, columns, rows, state, workers, progress)
+        return _collect(given, table, options, columns, rows, state, engine, progress)
 
 
 def _collect(
@@ -92,7 +98,7 @@ def _collect(
     columns: Sequence[str],
     rows: dict[str, Rows],
     state: str,
-    workers: int | None,
+    engine: Engine,
     progress: Progress,
 ) -> Collected:
     """Answer for the inputs that `rows` do not hold yet."""
@@ -100,15 +106,18 @@ def _collect(
     known = [name for name in wanted if name in rows and not any(row["error"] for row in rows[name])]
     left = {name: each for name, each in wanted.items() if name not in known}
     errors: list[tuple[str, EpirError]] = []
-    written = time.monotonic()
+    written, done = time.monotonic(), 0
     progress.start("videos", len(left))
     try:
-        for name, found, error in run(_answer, list(left.items()), options, workers=workers, in_order=False):
+        jobs = [(name, _absolute(each)) for name, each in left.items()]  # a worker may have started in another folder
+        shared = (options, pack_model(options.model)) if engine.is_cluster else (options,)
+        for name, found, error in engine.run(_answer, jobs, *shared, files=_files):
             if error is not None:
                 errors.append((name, error))
                 found = [{"file": name, "error": error.problem}]
             rows[name] = [{**row, "settings": state} for row in found]
-            progress.advance(note=name)
+            done += 1
+            progress.advance(note=f"{Path(name).name}, {done} of {len(left)}")
             if time.monotonic() - written > EVERY:
                 _write(table, columns, rows, list(wanted))
                 written = time.monotonic()
@@ -133,12 +142,27 @@ def videos_of(inputs: Iterable[str]) -> list[str]:
     return found
 
 
-def _answer(job: tuple[str, Given], options: CollectOptions) -> tuple[str, Rows, EpirError | None]:
+def _absolute(given: Given) -> Given:
+    if isinstance(given, FailedInput):
+        return given
+    if isinstance(given, str):
+        return str(Path(given).absolute())
+    return str(Path(given[0]).absolute()), str(Path(given[1]).absolute())
+
+
+def _files(job: tuple[str, Given]) -> list[Path]:
+    """What a node of a cluster must see."""
+    return [] if isinstance(job[1], FailedInput) else [Path(path) for path in source_paths(job[1])]
+
+
+def _answer(
+    job: tuple[str, Given], options: CollectOptions, packed: PackedModel | None = None
+) -> tuple[str, Rows, EpirError | None]:
     """The rows of one input, or its error."""
     name, given = job
     if isinstance(given, FailedInput):
         return name, [], given.error
-    recognizer = _model(options)
+    recognizer = _model(options, packed)
     try:
         answer = recognizer.predict(
             given,
@@ -146,6 +170,7 @@ def _answer(job: tuple[str, Given], options: CollectOptions) -> tuple[str, Rows,
             start=options.start,
             end=options.end,
             faces=options.faces,  # type: ignore[arg-type]
+            name=name,
             explain=False,  # a table has no pictures
         )
     except EpirError as error:
@@ -154,10 +179,10 @@ def _answer(job: tuple[str, Given], options: CollectOptions) -> tuple[str, Rows,
 
 
 @cache
-def _model(options: CollectOptions) -> Recognizer:
+def _model(options: CollectOptions, packed: PackedModel | None = None) -> Recognizer:
     """The recognizer of this process."""
     return Recognizer.from_pretrained(
-        options.model,
+        options.model if packed is None else packed.unpack(),
         backend=options.backend,  # type: ignore[arg-type]
         threshold=options.threshold,
         detector=options.detector,  # type: ignore[arg-type]

@@ -51,7 +51,7 @@ class Exported:
     megabytes: float
 
 
-def export_onnx(
+def export(
     folder: str | Path,
     out: str | Path,
     *,
@@ -60,7 +60,10 @@ def export_onnx(
     logits: bool = False,
     force: bool = False,
 ) -> Exported:
-    """Write the model of a folder as ONNX; `maps` (n, 3, S, S) are compared besides random ones.
+    """Write the model of a folder as ONNX: `epir.export("models/mine", "mine.onnx")`.
+
+    The file is compared with the model on random maps, and on `maps` (n, 3, S, S) where they are given; one that
+    differs is not kept.
 
     With `int8` the weights are rounded to eight bits: a quarter of the size and faster, with answers that differ a
     little. With `logits`, and with `int8`, the graph has no output `scores`, only raw logits of one view.
@@ -76,8 +79,8 @@ def _export(folder: Path, out: Path, *, maps: Sequence[np.ndarray] | np.ndarray,
     import torch
 
     original = TorchBackend(folder)
-    size = original.map_size
-    noise = np.random.default_rng(0).standard_normal((sum(BATCHES), 3, size, size)).astype(np.float32)
+    shape = original.network.map_shape
+    noise = np.random.default_rng(0).standard_normal((sum(BATCHES), *shape)).astype(np.float32)
     real = np.array(maps, np.float32) if len(maps) else noise[:0]  # a copy: torch wants arrays that it may write to
     original.network.check(torch.from_numpy(real))
     with whole_file(out) as temporary:
@@ -147,13 +150,12 @@ def _write(original: TorchBackend, path: Path, *, int8: bool, logits: bool = Fal
     import torch
 
     onnx = _onnx()
-    size = original.map_size
     batch = torch.export.Dim("batch", min=1)
     names = [*([] if logits else ["scores"]), "logits", *(["units"] if original.network.unit_head is not None else [])]
     with _quiet(), torch.no_grad():
         program = torch.onnx.export(
             _graph(original.network, original.config, scores=not logits),
-            (torch.zeros(2, 3, size, size),),
+            (torch.zeros(2, *original.network.map_shape),),
             dynamo=True,
             input_names=["maps"],
             output_names=names,
@@ -207,7 +209,7 @@ def _graph(network: Any, config: ModelConfig, *, scores: bool) -> Any:
             moved = [maps]
             for number in range(1, len(steps)):
                 rows, columns = getattr(self, f"rows{number}"), getattr(self, f"columns{number}")
-                moved.append(maps.index_select(2, rows).index_select(3, columns))
+                moved.append(maps.index_select(-2, rows).index_select(-1, columns))
             seen = moved + [mirrored(each) for each in moved] * mirror
             answers = self.network(torch.cat(seen)).softmax(-1)  # (VB, C)
             mean = answers.reshape(len(seen), -1, answers.shape[-1]).mean(0)  # (B, C)

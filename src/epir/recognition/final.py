@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from epir.core.config import digest, to_dict
+from epir.core.engines import Engine
 from epir.core.errors import ConfigError, ProtocolError
 from epir.core.output import MODEL, check_folder, claimed, real
 from epir.core.progress import Progress, Silent
-from epir.evaluation.engines import Engine
 from epir.evaluation.experiment import resolve_settings
 from epir.evaluation.fold import one_thread
 from epir.evaluation.run import evaluate, opened
@@ -73,6 +73,9 @@ def train(
 ) -> FinalModel:
     """Train one model on all clips of `maps` and write its folder; its scores are calibrated by grouped folds.
 
+    `epir.train("maps/casme2", protocol="sde-casme2", out="models/mine")` makes a model for
+    `Recognizer.from_pretrained("models/mine")`.
+
     The folds train the same recipe on some of the people and predict the others: their scores are strict, and the
     temperature comes from them. `run` keeps them as a run folder. With `calibrate_on`, map sets of other people, there
     are no folds: the model itself predicts those people. `start` is a model folder to start from, `note` a text that
@@ -91,7 +94,12 @@ def train(
         clips = gather(sets, protocol)
         _refuse_pipelines(model)
         settings, recipe, _ = resolve_settings(
-            model, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
+            model,
+            training=training,
+            changes=changes,
+            classes=len(clips.classes),
+            map_size=clips.size,
+            views=clips.views,
         )
         others = gather(stack.enter_context(opened(list(calibrate_on))), protocol) if calibrate_on else None
         state = _state_folder(out, clips, others, settings, recipe, folds, seed)
@@ -206,7 +214,7 @@ def _seen(clips: EvaluationSet, recipe: Any, others: EvaluationSet | None) -> Se
 
     own = Seen(
         people=frozenset(clip.person for clip in clips.clips) | replayed_people(recipe.replay, clips.classes),
-        maps=frozenset(map_hashes(read_maps(clips.samples)).tolist()),
+        maps=frozenset(map_hashes(read_maps(clips.samples)).ravel().tolist()),
         calibrated_on=frozenset(clip.person for clip in others.clips) if others else frozenset(),
         teachers=recipe.teachers,
     )

@@ -25,6 +25,7 @@ class Seen:
     onset: TrackedFace
     apex: TrackedFace
     offset: TrackedFace
+    faces: tuple[TrackedFace, ...] = ()  # from onset to offset
 
     @property
     def track(self) -> int:
@@ -118,4 +119,5 @@ class OnePass:
         whole = onset.segment == apex.segment == offset.segment
         if possible and whole and onset.number >= self._ends.get(track, onset.number):
             self._ends[track] = offset.number
-            yield Seen(movement, onset, apex, offset)
+            between = tuple(face for face in faces.values() if onset.number <= face.number <= offset.number)
+            yield Seen(movement, onset, apex, offset, between)

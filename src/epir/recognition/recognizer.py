@@ -4,7 +4,7 @@ Axes: S map size, h pixels of the face
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,22 +18,28 @@ from epir.core.progress import Progress, Silent
 from epir.evaluation.fold import one_thread as one_torch_thread
 from epir.faces.align import Crop, face_crop, whole_frame
 from epir.faces.finder import count_faces, find_face
-from epir.faces.likeness import colours, flatness, likeness, one_shot, shared_colours
+from epir.faces.inspection import find_turn, refuse_two_people
+from epir.faces.likeness import flatness
 from epir.faces.settings import TrackingSettings
 from epir.faces.tracking import NO_FACE, TOO_SMALL, TrackedFace, cut_patch, face_near, small_face
 from epir.flow.apex import spot_apex
 from epir.flow.head_motion import similarity_motion
-from epir.flow.map import cut_face, flow_to_map, without_border
+from epir.flow.map import cut_face, face_map, flow_to_map, without_border
 from epir.flow.optical import flow_between
+from epir.frames.folder import FolderFrames
+from epir.frames.inspection import refuse_other_size, same_size, size_of
 from epir.frames.pace import Pace, TimeSteps, measure_pace, without_repeats
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames
+from epir.frames.threads import one_thread
+from epir.frames.turned import turn_note, upright
 from epir.frames.video import VideoFrames
-from epir.maps.workers import one_thread
+from epir.maps.inspection import inspect_span
+from epir.maps.views import frame_pairs
 from epir.models.folder import find_folder
 from epir.models.units import PRESENT, UnitCalibration
 from epir.recognition import caution
 from epir.recognition.answer import NOT_FOUND, UNCERTAIN, ActionUnit, Answer, Evidence
-from epir.recognition.backend import Backend, open_backend, read_recipe
+from epir.recognition.backend import Backend, model_views, open_backend, read_recipe
 from epir.recognition.calibration import with_temperature
 from epir.recognition.explain import attribute
 from epir.recognition.onepass import OnePass, Seen
@@ -78,6 +84,7 @@ class Looked:
     regions: tuple[RegionMotion, ...] = ()  # that stand out
     strength: float | None = None  # of a spotted movement
     probability: float | None = None  # of being a micro-expression at all, where it was spotted
+    views: np.ndarray | None = None  # (V, 3, S, S) float32, for a model that takes several maps
 
 
 class NoFace(Exception):
@@ -105,6 +112,7 @@ class Recognizer:
         self.backend = backend
         self.labels = backend.config.classes
         self.recipe = read_recipe(notes)
+        self.views = model_views(backend)  # none for a model of one map
         if detector is not None:
             self.recipe = replace(self.recipe, face=replace(self.recipe.face, detector=detector))
         self.temperature = float(notes.get("temperature", 1.0))
@@ -124,14 +132,19 @@ class Recognizer:
         threshold: float | None = None,
         detector: Literal["mtcnn", "none"] | None = None,
         sensitivity: Sensitivity = "normal",
+        device: str = "cpu",
     ) -> "Recognizer":
-        """The recognizer of a model folder, an ONNX file or `owner/name` on the hub; the shipped one by default."""
+        """The recognizer of a model folder, an ONNX file or `owner/name` on the hub; the shipped one by default.
+
+        `device` is where torch runs the network: `cpu`, `cuda`, or `auto` for a GPU where there is one. Frames, faces
+        and flow stay on the CPU, which takes nearly all of the time.
+        """
         if backend is not None:
             refuse_unknown(backend, ("torch", "onnx"), what="backend")
         if detector is not None:
             refuse_unknown(detector, ("mtcnn", "none"), what="detector")
         return cls(
-            open_backend(find_folder(folder), backend),
+            open_backend(find_folder(folder), backend, device),
             threshold=threshold,
             detector=detector,
             sensitivity=sensitivity,
@@ -144,6 +157,13 @@ class Recognizer:
             other.settings = replace(self.settings, threshold=threshold)
         other.spotting = replace(self.spotting, sensitivity=sensitivity)
         return other
+
+    def __repr__(self) -> str:
+        return (
+            f"Recognizer({self.backend.config.settings.get('name', 'model')}, {self.backend.map_size} px, "
+            f"{self.backend.name}; {', '.join(self.labels)}; detector {self.recipe.face.detector}, "
+            f"threshold {self.threshold:g}, sensitivity {self.spotting.sensitivity})"
+        )
 
     @property
     def threshold(self) -> float:
@@ -183,11 +203,16 @@ class Recognizer:
                     )
                 onset, apex = 0, 1
             _refuse_spans(frames, onset, apex)
+            notes = (
+                inspect_span(frames, frames.numbers[0], frames.numbers[-1]) if isinstance(frames, FolderFrames) else []
+            )
+            turns = self._turns(frames, onset)
+            frames.notes += [*notes, *turn_note(turns)]
             try:
                 if onset is None:
-                    answer = self._spotted(frames, apex, (start, end), faces, name, progress or Silent())
+                    answer = self._spotted(frames, turns, apex, (start, end), faces, name, progress or Silent())
                     return self._explained(answer) if explain else answer
-                looked = self._given(frames, onset, apex)
+                looked = self._given(upright(frames, turns), onset, apex)
                 words = [] if rate is None and apex is not None else caution.about_rate(rate, self.settings)
                 looked.words = [*frames.notes, *words, *looked.words]
                 answers = self._answers([looked], name, rate)
@@ -226,11 +251,21 @@ class Recognizer:
         """The answer for one movement that was spotted."""
         return self._answers([self._look(seen)], name, fps)[0]
 
+    def _turns(self, frames: Frames, onset: int | None) -> int:
+        """The quarters by which the first frame, or the given onset, must be turned; an array is taken as it is."""
+        if isinstance(frames, ArrayFrames) and not isinstance(frames, PairFrames):
+            return 0
+        if onset is not None:
+            return find_turn(frames.read(onset), self.recipe.face)
+        first = next(iter(frames), None)
+        return 0 if first is None else find_turn(first.pixels, self.recipe.face)
+
     # Movements that are spotted, in one forward pass.
 
     def _spotted(
         self,
         frames: Frames,
+        turns: int,
         apex: int | None,
         times: tuple[float | None, float | None],
         faces: Literal["largest", "all"],
@@ -241,9 +276,9 @@ class Recognizer:
         steps = TimeSteps()  # also counts the frames
         run = self.one_pass(pace.fps, faces, apex)
         progress.start("spotting", frames.announced or 0)
-        chosen = _advancing(_chosen(frames, apex, times, self.settings.near * LONGEST), steps, progress)
+        chosen = _advancing(_chosen(upright(frames, turns), apex, times, self.settings.near * LONGEST), steps, progress)
         looked: list[Looked] = []
-        for seen in run.run(without_repeats(chosen, pace)):
+        for seen in run.run(without_repeats(same_size(chosen), pace)):
             looked.append(self._look(seen))
             _forget_pixels(looked, self.settings.pictures)
         progress.finish()
@@ -253,7 +288,8 @@ class Recognizer:
         if not looked:
             if apex is not None and run.tracks:
                 raise FrameError(f"no movement was found around the apex {apex}", fix="give the onset too")
-            return replace(self._without_movement(run, name, pace.fps, words), frame_count=steps.frames)
+            answer = self._without_movement(run, name, pace.fps, words)
+            return replace(answer, frame_count=steps.frames, turned=turns)
         timelines = {track: run.timeline(track) for track in run.tracks}
         answers = [
             replace(
@@ -262,6 +298,7 @@ class Recognizer:
                 warnings=tuple(dict.fromkeys([*words, *answer.warnings])),
                 gaps=tuple(run.tracker.gaps),
                 frame_count=steps.frames,
+                turned=turns,
             )
             for answer in self._answers(looked, name, pace.fps)
         ]
@@ -311,6 +348,9 @@ class Recognizer:
         words = caution.about_face(seen.onset.crop.side, 1, self.settings)
         span = Span(At.of(seen.onset), At.of(seen.apex), At.of(seen.offset), seen.track)
         looked = self._map(span, onset.pixels, apex.pixels, crop, words)
+        if self.views:
+            kept = {face.number: face.patch.pixels for face in seen.faces if face.patch is not None}
+            looked.views = self._make_views(kept, span, crop)
         looked.strength, looked.probability = seen.movement.strength, seen.movement.probability
         return looked
 
@@ -318,15 +358,21 @@ class Recognizer:
 
     def _given(self, frames: Frames, onset: int, apex: int | None) -> Looked:
         """The map of given key frames; without an apex it is looked for within half a second after the onset."""
-        before = _frame(frames, onset)
+        before = frames.frame(onset)
         crop = self._crop(before.pixels)
-        after = _frame(frames, apex) if apex is not None else self._find_apex(frames, before, crop)
-        if before.pixels.shape != after.pixels.shape:
-            raise FrameError(f"frames {onset} and {after.number} differ in size", fix="take both from one video")
-        self._refuse_two_people(before, after, crop)
+        after = frames.frame(apex) if apex is not None else self._find_apex(frames, before, crop)
+        refuse_other_size(onset, size_of(before.pixels), after.number, size_of(after.pixels))
+        refuse_two_people(onset, before.pixels, after.number, after.pixels, crop, self.recipe.face)
         faces = 1 if self.recipe.face.detector == "none" else count_faces(before.pixels, crop.side)
         words = caution.about_face(crop.side, faces, self.settings)
-        return self._map(Span(At.of(before), At.of(after)), before.pixels, after.pixels, crop, words)
+        span = Span(At.of(before), At.of(after))
+        looked = self._map(span, before.pixels, after.pixels, crop, words)
+        if self.views:
+            read = frames.between(onset, 2 * after.number - onset)  # the return may take as long as the rise
+            looked.views = self._make_views({frame.number: frame.pixels for frame in read}, span, crop)
+            if isinstance(frames, PairFrames):
+                looked.words.append(f"two pictures have one map: it stands for all {len(self.views)} of the model")
+        return looked
 
     def _find_apex(self, frames: Frames, before: Frame, crop: Crop) -> Frame:
         """The apex after a given onset; the frames are read once, and what surrounds the face is kept of them."""
@@ -352,25 +398,6 @@ class Recognizer:
             raise NoFace(TOO_SMALL, [caution.too_small(face.temples, tracking.least_face)])
         return crop
 
-    def _refuse_two_people(self, before: Frame, after: Frame, crop: Crop) -> None:
-        """Refuse an onset and an apex that cannot be of one person in one shot."""
-        if self.recipe.face.detector == "none":
-            return
-        size = self.tracking.size
-        onset = small_face(before.pixels, crop, size)
-        alike = likeness(onset, small_face(after.pixels, crop, size))
-        shared = shared_colours(colours(before.pixels), colours(after.pixels))
-        if one_shot(alike, shared):
-            return
-        face = find_face(after.pixels, self.recipe.face)  # the head may have moved
-        if face is not None:
-            alike = max(alike, likeness(onset, small_face(after.pixels, face_crop(face, self.recipe.face), size)))
-        if not one_shot(alike, shared):
-            raise FrameError(
-                f"the onset {before.number} and the apex {after.number} do not show one person in one shot",
-                fix="take both from one shot of one person, without a cut between them",
-            )
-
     # Two faces -> a map -> an answer.
 
     def _map(
@@ -389,6 +416,20 @@ class Recognizer:
         made = flow_to_map(flow, self.recipe, self.backend.map_size)
         return Looked(span, made, Evidence(inner[0], inner[1], flow), _moved(flow), words, moving_regions(flow))
 
+    def _make_views(self, pictures: Mapping[int, np.ndarray], span: Span, crop: Crop) -> np.ndarray:
+        """The maps (V, 3, S, S) of a movement between these pictures, by their numbers, made as `epir prepare` does."""
+        offset = None if span.offset is None else span.offset.number
+        pairs = frame_pairs(self.views, sorted(pictures), span.onset.number, span.apex.number, offset)
+        faces = {
+            number: cut_face(pictures[number], crop, self.recipe)
+            for number in {number for pair in pairs for number in pair}
+        }
+        maps = [
+            face_map(faces[first], faces[second], view.recipe(self.recipe), self.backend.map_size)
+            for view, (first, second) in zip(self.views, pairs, strict=True)
+        ]
+        return np.stack(maps)
+
     def _answers(self, looked: Sequence[Looked], name: str, fps: float | None) -> list[Answer]:
         """One answer per map, a few at a time."""
         step = self.settings.batch
@@ -396,7 +437,8 @@ class Recognizer:
         return [answer for part in parts for answer in self._answer_batch(part, name, fps)]
 
     def _answer_batch(self, looked: Sequence[Looked], name: str, fps: float | None) -> list[Answer]:
-        maps = np.stack([each.map for each in looked])  # (n, 3, S, S)
+        # (n, 3, S, S), or (n, V, 3, S, S) for a model that takes several
+        maps = np.stack([each.map if each.views is None else each.views for each in looked])
         plain, logits = self.backend.scores_and_units(maps)
         scores = with_temperature(plain, self.temperature, self.highest)  # (n, C)
         units_of = self._units(logits, len(maps))
@@ -443,7 +485,9 @@ class Recognizer:
         return answers
 
     def _explained(self, answer: Answer) -> Answer:
-        """The answer with the attribution of every movement whose pixels were kept."""
+        """The answer with the attribution of every movement whose pixels were kept; of a model of one map alone."""
+        if self.views:
+            return answer
 
         def predict(copies: np.ndarray) -> np.ndarray:
             return with_temperature(self.backend.plain_scores(copies), self.temperature, self.highest)
@@ -482,14 +526,6 @@ def _forget_pixels(looked: list[Looked], most: int) -> None:
         shown = [each for each in looked if each.evidence is not None]
         if len(shown) > most:
             min(shown, key=lambda each: each.strength or 0.0).evidence = None
-
-
-def _frame(frames: Frames, number: int) -> Frame:
-    found = next(iter(frames.between(number, number)), None)
-    if found is None:
-        frames.read(number)  # says which frames there are
-        raise AssertionError("a frame that can be read is there")
-    return found
 
 
 def _too_few(frames: Frames, count: int, times: tuple[float | None, float | None]) -> FrameError:

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from epir.core.config import refuse_unknown
+from epir.core.engines import Engine
 from epir.core.errors import EpirError, FrameError
 from epir.core.files import file_digest
-from epir.core.processes import cores
 from epir.core.progress import Progress, Silent
 from epir.datasets.intervals import Kind, LongVideo
 from epir.datasets.registry import list_long_corpora, load_long_videos
 from epir.frames.reader import ASSUMED_RATE, open_frames
-from epir.maps.workers import check_workers, run
 from epir.models.folder import find_folder, weights_digest
+from epir.models.packed import PackedModel, pack_model
 from epir.recognition.answer import Answer
 from epir.recognition.batch import FailedInput, gather_inputs
 from epir.recognition.recognizer import Recognizer
@@ -48,11 +48,10 @@ class SpotResult:
 
 
 @dataclass(frozen=True)
-class Job:
-    """What a worker needs besides the video; each worker loads the model once."""
+class SpotInputs:
+    """What all videos share; each worker loads the model once."""
 
-    folder: Path
-    model: str | None
+    model: str | PackedModel | None  # packed for another machine
     settings: SpotSettings
 
 
@@ -89,39 +88,41 @@ def spot_videos(
     detector: str | None = None,
     fps: float | None = None,
     workers: int | None = None,
+    engine: Engine | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> SpotResult:
     """Spot every video that is not done yet, and write all intervals to the folder `out`."""
-    progress = progress or Silent()
-    check_workers(workers)
+    progress, engine = progress or Silent(), engine or Engine(workers=workers)
     refuse_unknown(sensitivity, THRESHOLDS, what="sensitivity")
     settings = SpotSettings(model_digest(model), sensitivity, detector or "", fps or 0.0)
     videos = [replace(video, path=video.path.resolve()) for video in videos]
     failed: list[FailedVideo] = []
+    done = 0
     with open_spotted(out, settings, force=force, inputs=[video.path for video in videos]) as store:
         store.add_videos(videos)
         missing = store.missing(videos)
-        job = Job(store.folder, None if model is None else str(model), settings)
+        own = None if model is None else str(Path(model).absolute() if Path(model).exists() else model)
+        inputs = SpotInputs(pack_model(model) if engine.is_cluster else own, settings)
         counts = [_frame_count(video) for video in missing]
         by_frames = bool(missing) and all(counts)
         progress.start(
             "spotting frames" if by_frames else "spotting videos", sum(counts) if by_frames else len(missing)
         )
-        workers = min(workers or cores(), max(len(missing), 1))
-        if workers == 1:
+        if not engine.is_cluster and min(engine.processes, len(missing)) == 1:
             for video, count in zip(missing, counts, strict=True):
-                steps = FrameSteps(progress, count if by_frames else 1, video.name, whole=not by_frames)
-                failed += _kept(spot_video(video, job, steps))
+                name = f"{video.name}, {len(failed) + done + 1} of {len(missing)}"
+                steps = FrameSteps(progress, count if by_frames else 1, name, whole=not by_frames)
+                done += _keep(store.folder, spot_video(video, inputs, steps), failed)
                 steps.complete()
         else:
-            pairs = list(zip(missing, counts, strict=True))
-            for count, problem in run(_spot_in_worker, pairs, job, workers=workers, in_order=False):
-                failed += _kept(problem)
-                progress.advance(count if by_frames else 1)
+            steps_of = {video.key: count if by_frames else 1 for video, count in zip(missing, counts, strict=True)}
+            for found in engine.run(spot_video, missing, inputs, files=lambda video: [video.path]):
+                done += _keep(store.folder, found, failed)
+                progress.advance(steps_of[found.key], note=f"{found.video}, {len(failed) + done} of {len(missing)}")
         progress.finish()
         store.finish(failed)
-    return SpotResult(Path(out), len(videos), len(missing) - len(failed), tuple(failed))
+    return SpotResult(Path(out), len(videos), done, tuple(failed))
 
 
 class FrameSteps:
@@ -149,19 +150,26 @@ class FrameSteps:
             self._progress.advance(self._left, self._name)
 
 
-def spot_video(video: LongVideo, job: Job, progress: Progress | None = None) -> FailedVideo | None:
-    """Spot one video and write its file; what went wrong, if anything."""
-    recognizer = _recognizer(job.model, job.settings)
-    fps = job.settings.fps or (video.fps if video.path.is_dir() else None)  # a video file says its times itself
+def spot_video(video: LongVideo, inputs: SpotInputs, progress: Progress | None = None) -> SpottedRecord | FailedVideo:
+    """What one video shows, or what went wrong."""
+    recognizer = _recognizer(inputs.model, inputs.settings)
+    fps = inputs.settings.fps or (video.fps if video.path.is_dir() else None)  # a video file says its times itself
     try:
         answer = recognizer.predict(video.path, fps=fps, progress=progress)
     except EpirError as error:
         return failure(video, error)
     shift = 0 if video.path.is_dir() else video.first  # frames of a video file are counted from 0
     intervals = tuple(sorted(_intervals(answer, shift), key=lambda each: (each.onset, each.offset)))
-    record = SpottedRecord(video.corpus, video.subject, video.name, str(video.path), intervals, answer.warnings)
-    write_record(job.folder, record)
-    return None
+    return SpottedRecord(video.corpus, video.subject, video.name, str(video.path), intervals, answer.warnings)
+
+
+def _keep(folder: Path, found: SpottedRecord | FailedVideo, failed: list[FailedVideo]) -> int:
+    """Write what was spotted in a video, or add to the failures; how many were written."""
+    if isinstance(found, FailedVideo):
+        failed.append(found)
+        return 0
+    write_record(folder, found)
+    return 1
 
 
 def model_digest(model: str | Path | None) -> str:
@@ -202,21 +210,13 @@ def _spotted(kind: Kind, movement: Movement, shift: int) -> Spotted:
     )
 
 
-def _spot_in_worker(pair: tuple[LongVideo, int], job: Job) -> tuple[int, FailedVideo | None]:
-    return pair[1], spot_video(pair[0], job)
-
-
 @lru_cache(maxsize=1)
-def _recognizer(model: str | None, settings: SpotSettings) -> Recognizer:
+def _recognizer(model: str | PackedModel | None, settings: SpotSettings) -> Recognizer:
     return Recognizer.from_pretrained(
-        model,
+        model.unpack() if isinstance(model, PackedModel) else model,
         detector=settings.detector or None,  # type: ignore[arg-type]
         sensitivity=settings.sensitivity,
     )
-
-
-def _kept(problem: FailedVideo | None) -> list[FailedVideo]:
-    return [] if problem is None else [problem]
 
 
 def _plain_video(path: Path, fps: float | None, names: set[str], inputs: Sequence[str]) -> LongVideo:

@@ -78,6 +78,11 @@ class SpottedRecord:
     intervals: tuple[Spotted, ...]
     warnings: tuple[str, ...] = ()
 
+    @property
+    def key(self) -> str:
+        """The video's name among all corpora."""
+        return f"{self.corpus}/{self.subject}/{self.video}"
+
     def as_intervals(self) -> tuple[Interval, ...]:
         """The intervals in the form of an annotation."""
         return in_order(
@@ -168,8 +173,7 @@ def record_path(folder: Path, key: str) -> Path:
 
 def write_record(folder: Path, record: SpottedRecord) -> None:
     """Write what was spotted in one video, in one step."""
-    key = f"{record.corpus}/{record.subject}/{record.video}"
-    write_text(record_path(folder, key), json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n")
+    write_text(record_path(folder, record.key), json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n")
 
 
 def read_record(path: Path) -> SpottedRecord:

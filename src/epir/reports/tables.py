@@ -27,7 +27,7 @@ from epir.reports.series import is_ladder, run_titles, sweep_of
 
 @dataclass(frozen=True)
 class Cost:
-    """The size of a network, and its work on one map."""
+    """The size of a network, and its work on one clip."""
 
     parameters: int
     multiply_accumulates: int
@@ -149,7 +149,7 @@ def cost_table(runs: Sequence[Run]) -> Table:
         mean = duration(sum(trained) / len(trained)) if trained else MISSING
         rows.append(Row((title, *size, str(len(run.folds)), mean, duration(float(run.scores["seconds"])))))
     notes = (
-        "Multiply-accumulates for one map: a multiplication and its addition count once. Papers often call this FLOPs.",
+        "Multiply-accumulates for one clip: a multiplication and its addition count once. Papers often say FLOPs.",
         "Times are of the machine under Provenance, with as many folds at once as it had workers.",
     )
     columns = (Column("method"), *(Column(title, numeric=True) for title in titles))
@@ -158,23 +158,24 @@ def cost_table(runs: Sequence[Run]) -> Table:
 
 @cache
 def model_cost(settings: Any) -> Cost | None:
-    """The cost of the network with these settings, counted on one map; nothing for a pipeline without a network.
+    """The cost of the network with these settings, counted on one clip; nothing for a pipeline without a network.
 
     Norms, softmax and other elementwise work are left out.
     """
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 
+    from epir.models.network import Network
     from epir.models.registry import build, is_pipeline
 
     if is_pipeline(settings.name):
         return None
     network = build(settings)
-    assert isinstance(network, torch.nn.Module)
+    assert isinstance(network, Network)
     network.eval()
     counter = FlopCounterMode(display=False)
     with torch.no_grad(), counter:
-        network(torch.zeros(1, 3, settings.map_size, settings.map_size))
+        network(torch.zeros(1, *network.map_shape))
     weights = sum(weight.numel() for weight in network.parameters())
     return Cost(weights, counter.get_total_flops() // 2)
 

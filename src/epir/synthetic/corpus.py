@@ -2,6 +2,7 @@
 
     OUT/annotations.csv        one row per clip, as `epir check synthetic` reads it
     OUT/corpus.toml            every setting, so that the same corpus can be made again
+    OUT/README.md              a data card in the form of the Hugging Face hub
     OUT/people.png             everybody's neutral face
     OUT/motion.png             one expression of each emotion: onset, apex, exaggerated, true flow
     OUT/001/001_01/img0001.jpg the frames of the first clip of the first person
@@ -12,20 +13,22 @@ A clip depends on the seed and its own name alone, so any number of workers writ
 
 import csv
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import cv2
 import numpy as np
 
 from epir.core.config import refuse_unknown, write_toml
+from epir.core.engines import Engine
 from epir.core.errors import ConfigError
 from epir.core.output import CORPUS, new_folder
 from epir.core.progress import Progress, Silent
 from epir.core.seeds import generator
-from epir.maps.workers import one_thread, run
+from epir.frames.threads import one_thread
+from epir.synthetic.card import data_card
 from epir.synthetic.clip import FIRST, ClipPlan, draw_frame, plan_clip, refuse_slow
 from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.portrait import Portrait, draw_portrait
@@ -101,6 +104,19 @@ class Written:
     frames: int
 
 
+def synth(
+    out: str | Path, *, workers: int = 1, force: bool = False, progress: Progress | None = None, **settings: Any
+) -> Written:
+    """Write a corpus of synthetic faces: `epir.synth("corpora/synthetic", people=4, clips=6, fps=100)`.
+
+    `settings` are those of `CorpusSettings`. `load_corpus("synthetic", out)` and `prepare("synthetic", out, "maps")`
+    read it; `synthetic_maps` makes maps without frames.
+    """
+    for name in settings:
+        refuse_unknown(name, [each.name for each in fields(CorpusSettings)], what="setting")
+    return write_corpus(out, CorpusSettings(**settings), workers=workers, force=force, progress=progress)
+
+
 def write_corpus(
     out: str | Path,
     settings: CorpusSettings | None = None,
@@ -114,11 +130,12 @@ def write_corpus(
     with new_folder(out, CORPUS, force=force, needs=least_size(settings)) as folder:
         plans = plan_corpus(settings)
         progress.start("drawing clips", len(plans))
-        for plan in run(write_clip, plans, settings, folder, workers=workers):
+        for plan in Engine(workers=workers).run(write_clip, plans, settings, folder, in_order=True):
             progress.advance(note=plan.name)
         progress.finish()
         write_sheet(folder / SHEET, plans, settings.seed)
         write_toml(settings, folder / "corpus.toml")
+        (folder / "README.md").write_text(data_card(settings, plans), encoding="utf-8")
         with one_thread():
             write_picture(folder / "people.png", people_sheet(settings.seed, subjects(settings)))
             write_picture(folder / "motion.png", motion_sheet(settings.seed, plans))

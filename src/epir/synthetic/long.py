@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from epir.core.config import write_toml
+from epir.core.engines import Engine
 from epir.core.errors import ConfigError
 from epir.core.output import CORPUS as CORPUS_FOLDER
 from epir.core.output import new_folder
@@ -26,7 +27,7 @@ from epir.core.progress import Progress, Silent
 from epir.core.seeds import generator, stream_seed
 from epir.datasets.intervals import NAME, Interval, LongVideo, in_order, write_intervals
 from epir.frames.film import write_film
-from epir.maps.workers import one_thread, run
+from epir.frames.threads import one_thread
 from epir.synthetic.behaviour import STEEPEST, BehavingFace, Scene, plan_scene, pulse, talk
 from epir.synthetic.clip import FIRST, INTENSITY, draw_course, refuse_slow
 from epir.synthetic.corpus import LARGEST, SMALLEST, portrait_of
@@ -120,7 +121,7 @@ def write_long_videos(
         names = tuple(video_names(settings))
         plans = [plan_video(settings, *each) for each in names]
         progress.start("drawing videos", len(names))
-        for _, name in run(write_video, names, settings, folder, workers=workers):
+        for _, name in Engine(workers=workers).run(write_video, names, settings, folder, in_order=True):
             progress.advance(note=name)
         progress.finish()
         videos = [_long_video(plan, settings, folder) for plan in plans]

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from epir.core.config import digest, to_dict
+from epir.core.engines import Engine
 from epir.core.errors import ConfigError
 from epir.core.output import MAP_SET, new_folder
 from epir.core.progress import Progress, Silent
@@ -25,9 +26,19 @@ from epir.core.records import Clip
 from epir.core.seeds import generator
 from epir.flow.map import face_map, flow_to_map
 from epir.flow.recipe import FlowRecipe, flow_recipe
-from epir.maps.mapset import CHANNELS, FORMAT, MapSet, finish_maps, load_maps, new_maps
-from epir.maps.workers import one_thread, run
-from epir.synthetic.clip import STEEPEST, draw_course, expose
+from epir.frames.threads import one_thread
+from epir.maps.mapset import (
+    CHANNELS,
+    FORMAT,
+    FORMAT_OF_VIEWS,
+    FRAME_PAIRS,
+    MapSet,
+    finish_maps,
+    load_maps,
+    new_maps,
+)
+from epir.maps.views import APEX, pairs_text, read_views
+from epir.synthetic.clip import STEEPEST, Course, draw_course, expose
 from epir.synthetic.direct import DirectSettings, direct_flow
 from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.portrait import Portrait, draw_portrait
@@ -35,6 +46,7 @@ from epir.synthetic.expressions import Expression, draw_expression, emotions
 from epir.synthetic.identity import Geometry, Identity, draw_identity
 from epir.synthetic.movement import Movement, draw_movement
 from epir.synthetic.moving import MovingFace, State
+from epir.synthetic.sequence import direct_views, draw_timing, maps_between, moments, view_pairs
 from epir.synthetic.variation import USUAL, Variation, Way, compressed, draw_share, draw_way
 
 DIRECT = "direct"
@@ -60,6 +72,7 @@ class MapSettings:
     shares: tuple[float, ...] = ()  # how often each emotion occurs, in the order of their list; none given: equally
     direct: DirectSettings = field(default_factory=DirectSettings)
     variation: Variation = field(default_factory=Variation)
+    views: str = APEX  # maps of each clip, as `epir.maps.views` reads them
 
     def __post_init__(self) -> None:
         if self.count < 1:
@@ -78,6 +91,19 @@ class MapSettings:
             )
         for name in self.recipes:
             find_recipe(name)
+        read_views(self.views)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the array of all maps: (n, 3, S, S), or (n, V, 3, S, S) for several views."""
+        views = len(read_views(self.views))
+        return (self.count, *([views] if views > 1 else []), 3, self.size, self.size)
+
+    @property
+    def view_names(self) -> tuple[str, ...]:
+        """The names of several views; a set of one has none."""
+        names = tuple(view.name for view in read_views(self.views))
+        return names if len(names) > 1 else ()
 
 
 def find_recipe(name: str | FlowRecipe) -> FlowRecipe:
@@ -111,20 +137,29 @@ def synthetic_maps(
     seed: int = 0,
     classes: int = 3,
     size: int = 28,
+    views: str = APEX,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> MapSet:
-    """A set of maps in memory: classes in equal parts, one recipe or several in turn."""
+    """A set of maps in memory: classes in equal parts, one recipe or several in turn; `views` such as rise2+return2."""
     recipes = (recipe,) if isinstance(recipe, str) else tuple(recipe)
-    return make_maps(MapSettings(count, recipes, size, classes, seed), workers=workers, progress=progress)
+    settings = MapSettings(count, recipes, size, classes, seed, views=views)
+    return make_maps(settings, workers=workers, progress=progress)
 
 
 def make_maps(settings: MapSettings, *, workers: int = 1, progress: Progress | None = None) -> MapSet:
     """The maps that these settings ask for, in memory."""
-    maps = np.empty((settings.count, 3, settings.size, settings.size), np.float32)
+    maps = np.empty(settings.shape, np.float32)
     clips = fill(maps, settings, workers=workers, progress=progress or Silent())
     content = hashlib.sha256(maps.tobytes()).hexdigest()
-    meta = {"format": FORMAT, "size": settings.size, "channels": list(CHANNELS), "digest": content}
+    names = settings.view_names
+    meta = {
+        "format": FORMAT_OF_VIEWS if names else FORMAT,
+        "size": settings.size,
+        "channels": list(CHANNELS),
+        **({"views": list(names)} if names else {}),
+        "digest": content,
+    }
     return MapSet(maps=maps, clips=clips, meta={**meta, "recipe": recipe_meta(settings)})
 
 
@@ -133,22 +168,21 @@ def write_maps(
 ) -> MapSet:
     """The same as a map set on disk; it may be larger than memory."""
     out = Path(out)
-    shape = (settings.count, 3, settings.size, settings.size)
-    with new_folder(out, MAP_SET, force=force, needs=4 * math.prod(shape)) as folder:
-        maps = new_maps(folder / "maps.npy", shape)
+    with new_folder(out, MAP_SET, force=force, needs=4 * math.prod(settings.shape)) as folder:
+        maps = new_maps(folder / "maps.npy", settings.shape)
         clips = fill(maps, settings, workers=workers, progress=progress or Silent())
         maps.flush()
-        finish_maps(folder, clips, recipe=recipe_meta(settings))
+        finish_maps(folder, clips, recipe=recipe_meta(settings), views=settings.view_names)
     return load_maps(out, verify=False)
 
 
 def fill(maps: np.ndarray, settings: MapSettings, *, workers: int, progress: Progress) -> tuple[Clip, ...]:
-    """Make maps into an (n, 3, S, S) array, and give the clips they belong to."""
+    """Make maps into an array of the settings' shape, and give the clips they belong to."""
     people = -(-settings.count // PER_PERSON)
     chunks = [range(start, min(start + CHUNK, people)) for start in range(0, people, CHUNK)]
     clips: list[Clip] = []
     progress.start("making maps", settings.count)
-    for part in run(make_chunk, chunks, settings, workers=workers):
+    for part in Engine(workers=workers).run(make_chunk, chunks, settings, in_order=True):
         for made, clip in part:
             maps[len(clips)] = made
             clips.append(clip)
@@ -163,7 +197,9 @@ def recipe_meta(settings: MapSettings) -> dict[str, Any]:
     recipe = recipes[0] if len(recipes) == 1 else {"name": "mixed", "recipes": recipes, "digest": digest(recipes)}
     shares = {"shares": list(settings.shares)} if settings.shares else {}
     varied = {"variation": to_dict(settings.variation)} if settings.variation != Variation() else {}
-    return {**recipe, "corpus": "synthetic", "seed": settings.seed, "classes": settings.classes, **shares, **varied}
+    views = {"views": settings.views} if settings.views != APEX else {}
+    own = {"corpus": "synthetic", "seed": settings.seed, "classes": settings.classes}
+    return {**recipe, **own, **shares, **varied, **views}
 
 
 def make_chunk(people: Iterable[int], settings: MapSettings) -> list[tuple[np.ndarray, Clip]]:
@@ -191,6 +227,13 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
         intensity = float(np.exp(random.uniform(*np.log(INTENSITY))))
         blink = BLINK_SURPRISE if emotion == "surprise" else BLINK
         share = draw_share(settings.variation, settings.seed, number)
+        if settings.views != APEX:
+            intensity = share * min(intensity, STEEPEST / movement.steepness()) if portrait else intensity
+            clip = _clip(subject, number, expression, intensity, name, random)
+            yield _make_views(
+                clip, settings, portrait, identity.geometry, movement, blink, intensity, share, way, random
+            )
+            continue
         if portrait is None:
             flow = direct_flow(
                 settings.size,
@@ -211,6 +254,48 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
             )
             made = face_map(onset, apex, recipe, settings.size)
         yield made, _clip(subject, number, expression, intensity, name, random)
+
+
+def _make_views(
+    clip: Clip,
+    settings: MapSettings,
+    portrait: Portrait | None,
+    geometry: Geometry,
+    movement: Movement,
+    blink: float,
+    intensity: float,
+    share: float,
+    way: Way,
+    random: np.random.Generator,
+) -> tuple[np.ndarray, Clip]:
+    """The maps (V, 3, S, S) of one clip between the frames of its views, and the clip, which names these frames."""
+    assert clip.onset is not None and clip.apex is not None and clip.offset is not None
+    course = Course(clip.onset, clip.apex, clip.offset, *(float(v) for v in np.exp(random.normal(0, 0.15, 2))))
+    timing = draw_timing(course, 1 + max(patch.action for patch in movement.patches), random)
+    views, recipe = read_views(settings.views), find_recipe(clip.extra["recipe"])
+    pairs = view_pairs(views, course)
+    if portrait is None:
+        maps = direct_views(
+            settings.size,
+            geometry,
+            movement,
+            timing,
+            pairs,
+            blink=blink,
+            intensity=intensity,
+            recipe=recipe,
+            random=random,
+            settings=settings.direct,
+            way=way,
+            share=share,
+        )
+    else:
+        numbers = sorted({number for pair in pairs for number in pair})
+        at = moments(movement, timing, course, numbers, draw_states(intensity, blink, random))
+        taken = photograph(portrait, geometry, at, recipe, random, quality=way.quality)
+        maps = maps_between(dict(zip(numbers, taken, strict=True)), views, pairs, recipe, settings.size)
+    known = {FRAME_PAIRS: pairs_text(pairs)} if len(views) > 1 else {}
+    return maps if len(views) > 1 else maps[0], replace(clip, extra={**clip.extra, **known})
 
 
 def subject_name(seed: int, person: int) -> str:
@@ -258,18 +343,36 @@ def photograph_pair(
     quality: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The crops of onset and apex as `face_map` takes them, (h, h, 3) uint8."""
-    face = MovingFace(portrait, geometry, movement)
-    before, after = draw_states(intensity, blink, random)
+    states = draw_states(intensity, blink, random)
+    at = [(movement, state) for state in states]
+    onset, apex = photograph(portrait, geometry, at, recipe, random, quality=quality)
+    return onset, apex
+
+
+def photograph(
+    portrait: Portrait,
+    geometry: Geometry,
+    moments: Sequence[tuple[Movement, State]],
+    recipe: FlowRecipe,
+    random: np.random.Generator,
+    *,
+    quality: int | None,
+) -> list[np.ndarray]:
+    """The face at these moments of one clip, cut out as `face_map` takes it, (h, h, 3) uint8; the light changes."""
     noise = float(random.uniform(0.3, 2.0))
     dark, slope = random.normal(0, 0.004), random.uniform(0, 0.03)
-    lights = np.array([[0, 0, 0], [dark, *(slope * random.uniform(-1, 1, 2))]], dtype=np.float32)
+    change = np.array([dark, *(slope * random.uniform(-1, 1, 2))])
+    steps = np.arange(len(moments)) / max(1, len(moments) - 1)
+    lights = np.array([step * change for step in steps], dtype=np.float32)
     room = round(ROOM * recipe.flow.size)
-    pair = [
-        expose(face.render(state), light, noise, portrait.canvas, random)[room:-room, room:-room]
-        for state, light in zip((before, after), lights, strict=True)
-    ]
-    onset, apex = (compressed(np.ascontiguousarray(picture), quality) for picture in pair)
-    return onset, apex
+    faces: dict[Movement, MovingFace] = {}
+    taken = []
+    for (movement, state), light in zip(moments, lights, strict=True):
+        if movement not in faces:
+            faces[movement] = MovingFace(portrait, geometry, movement)
+        picture = expose(faces[movement].render(state), light, noise, portrait.canvas, random)[room:-room, room:-room]
+        taken.append(compressed(np.ascontiguousarray(picture), quality))
+    return taken
 
 
 def draw_states(intensity: float, blink: float, random: np.random.Generator) -> tuple[State, State]:

@@ -178,7 +178,7 @@ def _prepare_unit_head(model: Network, clips: LabelledMaps, settings: TrainingSe
         return False
     model.eval()
     device = next(model.parameters()).device
-    width = model.forward_features(model.normalise(clips.maps[:1].to(device))).shape[1]
+    width = model.forward_features(model.normalise(clips.maps[:1].to(device))).shape[-1]
     with repeatable(stream_seed(seed, "head for action units"), torch.device("cpu")):
         model.unit_head = UnitHead(width).to(device)
     return True
@@ -194,7 +194,10 @@ def _unit_loss(head: UnitHead | None, units: Tensor | None, mirrored: Tensor, we
 
 @torch.no_grad()
 def predict(model: Network, maps: Tensor | np.ndarray, *, mirror: bool = True, shift: int = 0) -> np.ndarray:
-    """Probabilities (n, C) of maps (n, 3, S, S), the mean over the `views` of each."""
+    """Probabilities (n, C) of maps (n, 3, S, S), the mean over the `views` of each.
+
+    For a network: `predict(create_model("epir", pretrained=True), maps.maps)`. A video goes to `Recognizer.predict`.
+    """
     device = next(model.parameters()).device
     model.eval()
     tensor = maps if isinstance(maps, Tensor) else torch.from_numpy(np.array(maps, dtype=np.float32))

@@ -25,6 +25,11 @@ def synthetic_replay(count: int, classes: Sequence[str], model: Any) -> Labelled
             f"synthetic clips are of another scale, which model.normalise={model.normalise} does not take away",
             fix="set training.replay=0, or model.normalise=map",
         )
+    if getattr(model, "views", 1) > 1:
+        raise ConfigError(
+            "synthetic replay makes one map per clip, and this model takes several",
+            fix="set training.replay=0, or train on synthetic clips too: epir synth --maps --views makes them",
+        )
     return _make(count, number, tuple(classes), model.map_size)
 
 

@@ -8,7 +8,7 @@ Teachers see the training clips alone, so nothing can leak; they are thrown away
 [FM] Beyer et al. 2022, Knowledge distillation: a good teacher is patient and consistent, arXiv:2106.05237, Sec. 2:
      teacher and student see the same views, and mixtures of clips besides
 
-Axes: B clips, S map size, F features, C classes
+Axes: B clips, V maps of a clip, S map size, F features, C classes
 """
 
 from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ def train_teachers(
     """The teachers that a recipe wants for `model`, trained by `fit` on the clips that it will see."""
     progress = progress or Silent()
     recipe = _recipe(settings)
-    sizes = TeacherSettings(map_size=model.settings.map_size, classes=model.settings.classes)
+    sizes = TeacherSettings(map_size=model.settings.map_size, classes=model.settings.classes, views=clips.views)
     teachers: list[Network] = []
     progress.start("training teachers", settings.teachers)
     for number in range(settings.teachers):
@@ -96,6 +96,7 @@ class TeacherSettings:
     classes: int = 3
     normalise: Normalisation = "squash"
     dropout: float = 0.4
+    views: int = 1  # maps per clip, seen as channels
 
 
 class Teacher(Network):
@@ -104,15 +105,18 @@ class Teacher(Network):
     def __init__(self, settings: TeacherSettings) -> None:
         super().__init__(settings)
         self.features = nn.Sequential(
-            _convolution(3, 16, 5, stride=2), nn.MaxPool2d(2), _convolution(16, 32, 3), _convolution(32, 48, 3)
+            _convolution(3 * settings.views, 16, 5, stride=2),
+            nn.MaxPool2d(2),
+            _convolution(16, 32, 3),
+            _convolution(32, 48, 3),
         )
         self.dropout = nn.Dropout(settings.dropout)
         places = (settings.map_size + 1) // 2 // 2  # per side
         self.head = nn.Linear(48 * places**2, settings.classes)
 
     def forward_features(self, maps: Tensor) -> Tensor:
-        """Features (B, F) of normalised maps (B, 3, S, S); F is 48 for every 4 x 4 pixels."""
-        return self.dropout(self.features(maps).flatten(1))
+        """Features (B, F) of normalised maps (B, 3, S, S) or (B, V, 3, S, S); F is 48 for every 4 x 4 pixels."""
+        return self.dropout(self.features(maps.flatten(1, -3)).flatten(1))
 
     def forward_head(self, features: Tensor) -> Tensor:
         """Logits (B, C) of features (B, F)."""

@@ -84,3 +84,8 @@ def _check_classes(model: Network, clips: LabelledMaps) -> None:
             f"the model has {model.settings.classes} classes but the clips have {len(clips.classes)}",
             fix=f"build the model with classes={len(clips.classes)}",
         )
+    if getattr(model.settings, "views", 1) != clips.views:
+        raise ConfigError(
+            f"the model takes {getattr(model.settings, 'views', 1)} maps per clip but the clips have {clips.views}",
+            fix=f'build a model that takes them: create_model("epir-seq", views={clips.views})',
+        )

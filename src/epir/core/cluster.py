@@ -1,0 +1,251 @@
+"""Jobs as Ray tasks: on a cluster that is started for them on this machine, or on one that is running.
+
+The work, what its jobs share, and results travel through Ray; videos and corpora do not: every node must see them
+under the same path. A job whose worker or node dies is run again elsewhere.
+"""
+
+import os
+import signal
+import socket
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import islice
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from epir import __version__
+from epir.core.engines import SECONDS_BETWEEN_LOOKS, Files, Status, every_so_often, telling
+from epir.core.errors import EpirError, MissingExtra, RunError
+from epir.core.files import scratch_folder
+
+if TYPE_CHECKING:
+    from epir.core.engines import Engine
+
+SENT_PER_CORE = 2  # jobs that Ray holds for each core
+RETRIES = 3  # of a job whose worker or node died
+CONNECT_SECONDS = 10
+SMALLEST_STORE = 80 * 2**20  # bytes; Ray takes no less
+UNAUTHENTICATED = ("Unauthenticated", "InvalidAuthToken", "AuthenticationError")  # in words of Ray
+TOKEN = (
+    "set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN (or RAY_AUTH_TOKEN_PATH) to the token of the cluster, which "
+    "ray get-auth-token prints on its head node"
+)
+
+
+def run_on_ray(
+    engine: "Engine",
+    work: Callable[..., Any],
+    jobs: Sequence[tuple[int, Any]],
+    shared: tuple[Any, ...],
+    files: Files | None = None,
+    status: Status | None = None,
+) -> Iterator[tuple[int, Any]]:
+    """The numbered results of numbered jobs, each as soon as it is there; a few jobs at a time are sent."""
+    if not jobs:
+        return
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtra.named("the engine ray", "ray") from None
+    from ray import cloudpickle
+
+    arrays: list[Any] = []
+    rest = cloudpickle.dumps((work, shared), protocol=5, buffer_callback=arrays.append)
+    size = len(rest) + sum(array.raw().nbytes for array in arrays)
+    with _connected(ray, engine, size=size):
+        everything = ray.put((work, shared))
+        board = ray.remote(num_cpus=0)(Board).remote() if status is not None else None
+        remote = ray.remote(_remote).options(num_cpus=1, num_gpus=engine.gpus, max_retries=RETRIES)
+
+        def send(number: int, job: Any) -> Any:
+            needed = [str(path) for path in files(job) if path.exists()] if files is not None else []
+            return remote.remote(__version__, needed, everything, number, job, board)
+
+        left = iter(jobs)
+        waiting = [send(*job) for job in islice(left, _at_once(ray, engine))]
+        while waiting:
+            done, waiting = ray.wait(waiting, num_returns=1, timeout=SECONDS_BETWEEN_LOOKS if status else None)
+            waiting += [send(*job) for job in islice(left, len(done))]
+            for reference in done:
+                yield _result(ray, reference)
+            if status is not None and not done:
+                _look(ray, board, status)
+
+
+def _at_once(ray: Any, engine: "Engine") -> int:
+    """How many jobs are sent at once: as many as were asked for, or a few for every core of the cluster."""
+    if engine.workers is not None and engine.address:
+        return engine.workers
+    return SENT_PER_CORE * max(engine.processes, int(ray.cluster_resources().get("CPU", 0)))
+
+
+def _remote(
+    version: str, needed: Sequence[str], everything: tuple[Any, Any], number: int, job: Any, board: Any
+) -> tuple[int, Any]:
+    """Run one job in a worker of Ray."""
+    _check_node(version, needed)
+    work, shared = everything
+    if board is None:
+        return number, work(job, *shared)
+    with telling(every_so_often(lambda words: board.write.remote(number, words))):
+        try:
+            return number, work(job, *shared)
+        finally:
+            board.write.remote(number, "")
+
+
+def _check_node(version: str, needed: Sequence[str]) -> None:
+    """Refuse to work on a node with another version, or without the files that the job reads."""
+    import ray
+
+    node = ray.util.get_node_ip_address()
+    if version != __version__:
+        raise RunError(
+            f"the node {node} has epir {__version__}, not {version}",
+            fix=f"install the same version on every node: pip install epir=={version}",
+        )
+    for path in needed:
+        if not Path(path).exists():
+            raise RunError(
+                f"the node {node} does not see {path}",
+                fix="put videos and corpora on a disk that every node has under the same path, or use --engine local",
+            )
+
+
+class Board:
+    """What the running jobs are doing; an actor of Ray."""
+
+    def __init__(self) -> None:
+        self._words: dict[int, str] = {}
+
+    def write(self, number: int, words: str) -> None:
+        """Replace the words of a job; none when it has ended."""
+        self._words[number] = words
+
+    def read(self) -> list[str]:
+        """The words of the running jobs, in their order."""
+        return [words for _, words in sorted(self._words.items()) if words]
+
+
+def _look(ray: Any, board: Any, status: Status) -> None:
+    try:
+        status(ray.get(board.read.remote(), timeout=SECONDS_BETWEEN_LOOKS))
+    except ray.exceptions.RayError:  # busy, or gone with its node: what the jobs do goes on unseen
+        status([])
+
+
+def _result(ray: Any, reference: Any) -> tuple[int, Any]:
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, EpirError):
+            raise error.cause from None
+        if "No module named 'epir'" in str(error):
+            raise RunError(
+                "a node of the cluster has no epir",
+                fix=f"install the same version on every node: pip install epir=={__version__}",
+            ) from None
+        raise
+    except ray.exceptions.RayError as error:
+        raise RunError(
+            f"a job lost its worker {RETRIES + 1} times ({type(error).__name__}); what is finished is kept",
+            fix="run the same command to resume, with fewer workers if memory was short",
+        ) from None
+
+
+@contextmanager
+def _connected(ray: Any, engine: "Engine", *, size: int) -> Iterator[None]:
+    """A connection to Ray, started or joined for the time of the run; no usage statistics are sent."""
+    if ray.is_initialized():  # an existing connection stays open
+        yield
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # silences a notice of a future default
+    quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+    with ExitStack() as stack:
+        before = stack.enter_context(_same_sigterm())
+        if engine.address:
+            _join(ray, engine.address, **quiet)
+        else:
+            ray.init(
+                num_cpus=engine.processes,
+                num_gpus=None if engine.gpus else 0,
+                include_dashboard=False,
+                object_store_memory=max(SMALLEST_STORE, 4 * size),
+                _temp_dir=str(stack.enter_context(scratch_folder("ray"))),
+                **quiet,
+            )
+        stack.callback(ray.shutdown)
+        with _sigterm_through_ray(before):
+            yield
+
+
+@contextmanager
+def _same_sigterm() -> Iterator[Any]:
+    """Keep what this process does at SIGTERM: Ray puts a handler of its own in place, which exits with 15."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield before
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _sigterm_through_ray(before: Any) -> Iterator[None]:
+    """The end that `before`, a handler of SIGTERM, wants; a call of Ray would replace its exit code by 1."""
+    stops: list[SystemExit] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        try:
+            before(number, frame)
+        except SystemExit as stop:
+            stops.append(stop)
+            raise
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handle if callable(before) else before)
+    try:
+        yield
+    except SystemExit as stop:
+        raise (stops[0] if stops else stop) from None
+
+
+def _join(ray: Any, address: str, **quiet: Any) -> None:
+    """Connect to a cluster; Ray alone would try for minutes where nothing answers."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    with _hearing_stderr() as heard:
+        try:
+            if host and port.isdecimal():
+                socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
+            ray.init(address=address, **quiet)
+        except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+            if any(word in f"{error}{heard()}" for word in UNAUTHENTICATED):
+                problem = f"the Ray cluster at {address} asks for a token, and none or another one was given"
+                raise RunError(problem, fix=TOKEN) from None
+            raise RunError(
+                f"there is no Ray cluster at {address}: {str(error).splitlines()[0]}",
+                fix="check --address, or leave it out to start a cluster on this machine",
+            ) from None
+
+
+@contextmanager
+def _hearing_stderr() -> Iterator[Callable[[], str]]:
+    """Keep what is written to stderr inside: Ray's core says only there, and once a second, why it is turned away."""
+    sys.stderr.flush()
+    with tempfile.TemporaryFile() as file:
+        before = os.dup(2)
+        os.dup2(file.fileno(), 2)
+
+        def heard() -> str:
+            return os.pread(file.fileno(), 100_000, 0).decode("utf-8", "replace")
+
+        try:
+            yield heard
+        finally:
+            os.dup2(before, 2)
+            os.close(before)

@@ -1,0 +1,234 @@
+"""Where jobs run: in this process, in worker processes of this machine, or as Ray tasks on a cluster.
+
+A job is one fold, one clip or one video. An engine decides how long the work takes, never its results.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from epir.core.errors import ConfigError, RunError
+from epir.core.files import scratch_folder
+from epir.core.processes import cores, process_pool
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+Status = Callable[[Sequence[str]], None]  # is told what the running jobs are doing
+Files = Callable[[Any], Iterable[Path]]  # the files that a job reads where it runs
+
+SECONDS_BETWEEN_LOOKS = 1.0  # at what the running jobs are doing
+SECONDS_BETWEEN_WORDS = 0.5  # of one job about what it is doing
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine by name, and its size."""
+
+    name: str = "local"  # or ray
+    workers: int | None = None  # None: one per core
+    address: str = ""  # of a running Ray cluster
+    gpus: float = 0.0  # each job's share of a GPU, with ray
+
+    def __post_init__(self) -> None:
+        if self.name not in ("local", "ray"):
+            raise ConfigError(f"there is no engine {self.name!r}", fix="use --engine local or --engine ray")
+        if self.workers is not None and self.workers < 1:
+            raise ConfigError(f"--workers must be at least 1, not {self.workers}", fix="leave it out for one per core")
+        if self.gpus < 0:
+            raise ConfigError(f"--gpus must not be negative: {self.gpus:g}", fix="for example --gpus 0.25")
+        if self.name != "ray" and (self.gpus or self.address):
+            option = "--gpus" if self.gpus else "--address"
+            raise ConfigError(f"{option} needs --engine ray", fix=f"add --engine ray, or leave out {option}")
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether jobs may run on other machines, to which everything but files on a shared disk must be sent."""
+        return self.name == "ray"
+
+    @property
+    def processes(self) -> int:
+        """The number of workers; on a running cluster it may have more."""
+        return self.workers or cores()
+
+    def run(
+        self,
+        work: Callable[..., Result],
+        jobs: Sequence[Job],
+        *shared: Any,
+        in_order: bool = False,
+        files: Files | None = None,
+        status: Status | None = None,
+    ) -> Iterator[Result]:
+        """`work(job, *shared)` of every job, each result as soon as it is there, or in the order of the jobs.
+
+        What is `shared` is sent once and not with every job. `files` names what a job reads from a disk that all
+        nodes of a cluster must see. `status` is called from time to time with the words of the running jobs.
+        """
+        numbered = list(enumerate(jobs))
+        results: Iterator[tuple[int, Result]]
+        if self.is_cluster:
+            from epir.core.cluster import run_on_ray
+
+            results = run_on_ray(self, work, numbered, shared, files, status)
+        elif min(self.processes, len(numbered)) <= 1:
+            results = _run_here(work, numbered, shared, status)
+        else:
+            results = _run_in_processes(work, numbered, shared, min(self.processes, len(numbered)), status)
+        return _sorted(results) if in_order else (result for _, result in results)
+
+
+def _sorted(results: Iterator[tuple[int, Result]]) -> Iterator[Result]:
+    """Results by the number of their job, each as soon as those before it are there."""
+    early: dict[int, Result] = {}
+    expected = 0
+    for number, result in results:
+        early[number] = result
+        while expected in early:
+            yield early.pop(expected)
+            expected += 1
+
+
+def _run_here(
+    work: Callable[..., Result], jobs: Sequence[tuple[int, Job]], shared: tuple[Any, ...], status: Status | None
+) -> Iterator[tuple[int, Result]]:
+    def tell(words: str) -> None:
+        if status is not None:
+            status([words])
+
+    for number, job in jobs:
+        with telling(tell):
+            result = work(job, *shared)
+        yield number, result
+
+
+def _run_in_processes(
+    work: Callable[..., Result],
+    jobs: Sequence[tuple[int, Job]],
+    shared: tuple[Any, ...],
+    workers: int,
+    status: Status | None,
+) -> Iterator[tuple[int, Result]]:
+    """One process per worker, one thread per process; jobs are dealt out one by one, so that an error leaves none."""
+    from joblib import delayed
+    from joblib.externals.loky.cloudpickle_wrapper import dumps
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    with scratch_folder("jobs") as folder:
+        (folder / SHARED).write_bytes(dumps((work, shared)))
+        pool = process_pool(workers, in_order=False, batch_size=1, pre_dispatch=workers)
+        with _looking_at(folder, status):
+            try:
+                yield from pool(delayed(_in_process)(str(folder), *job) for job in jobs)
+            except TerminatedWorkerError:
+                raise RunError(
+                    "a worker process died, possibly out of memory; what is finished is kept",
+                    fix=f"run the same command with fewer workers (--workers {max(1, workers - 1)}) to resume",
+                ) from None
+
+
+SHARED = "shared.pickle"  # the work and what all its jobs share, written once and read once by each process
+
+
+def _in_process(folder: str, number: int, job: Any) -> tuple[int, Any]:
+    work, shared = _read_shared(folder)
+    words = Path(folder) / f"{number}.txt"
+    with telling(every_so_often(lambda text: _write_words(words, text))):
+        try:
+            return number, work(job, *shared)
+        finally:
+            words.unlink(missing_ok=True)
+
+
+@lru_cache(maxsize=1)
+def _read_shared(folder: str) -> Any:
+    import pickle
+
+    return pickle.loads((Path(folder) / SHARED).read_bytes())
+
+
+def _write_words(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+# ------------------------------------------------------------------------------------- what the jobs are doing
+
+_tell: ContextVar[Callable[[str], None] | None] = ContextVar("tell", default=None)
+
+
+@contextmanager
+def telling(tell: Callable[[str], None]) -> Iterator[None]:
+    """Inside, `JobProgress` tells there what the job is doing."""
+    token = _tell.set(tell)
+    try:
+        yield
+    finally:
+        _tell.reset(token)
+
+
+class JobProgress:
+    """Progress of a job, told to whoever runs it as `NAME: epoch 3 of 20`; to nobody outside an engine."""
+
+    def __init__(self, name: str, **tasks: str) -> None:
+        """`tasks` are shorter words for tasks: `training="epoch"`."""
+        self._name, self._tasks = name, tasks
+        self._task, self._done, self._total = "", 0, 0
+
+    def start(self, task: str, total: int) -> None:
+        """Begin a task."""
+        self._task, self._done, self._total = self._tasks.get(task, task), 0, total
+
+    def advance(self, steps: int = 1, note: str = "") -> None:
+        """Tell how far it is."""
+        self._done += steps
+        if (tell := _tell.get()) is not None:
+            of = f" of {self._total}" if self._total else ""
+            tell(f"{self._name}: {self._task} {self._done}{of}")
+
+    def finish(self) -> None:
+        """Nothing to close."""
+
+
+def every_so_often(tell: Callable[[str], None]) -> Callable[[str], None]:
+    """The same, at most twice a second."""
+    last = 0.0
+
+    def told(words: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= SECONDS_BETWEEN_WORDS:
+            last = time.monotonic()
+            tell(words)
+
+    return told
+
+
+@contextmanager
+def _looking_at(folder: Path, status: Status | None) -> Iterator[None]:
+    """Tell `status` every second what the worker processes have written down."""
+    if status is None:
+        yield
+        return
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.wait(SECONDS_BETWEEN_LOOKS):
+            words = []
+            for path in sorted(folder.glob("*.txt"), key=lambda path: int(path.stem)):
+                try:
+                    words.append(path.read_text(encoding="utf-8"))
+                except OSError:  # the job has just ended
+                    continue
+            status([each for each in words if each])
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
