@@ -23,6 +23,7 @@ from epir.core.progress import Silent
 
 CLIENTS, QUICK_CLIENTS = 50, 8
 FLAT = 0.9  # memory before / after
+CAMERA_FPS = 30.0  # of most built-in cameras
 MAX_WAIT_S = 3.0  # the longest that a refused client waits before it tries again
 COMPARED = ("label", "scores", "onset", "apex", "offset", "warnings")
 
@@ -73,7 +74,33 @@ def measure(*, quick: bool = False) -> list[Ratio]:
         server.wait()
     alone = sum(inputs[number % len(inputs)].seconds for number in range(clients))
     flat = None if quick else FLAT  # few answers do not show it
-    return ratios(tally, clients, seconds, alone, before, after, flat)
+    return [*ratios(tally, clients, seconds, alone, before, after, flat), measure_camera(quick=quick)]
+
+
+def measure_camera(*, quick: bool = False) -> Ratio:
+    """How much faster than it films a camera is looked at: from JPEG to movements, on one core."""
+    import cv2
+
+    from epir.evaluation.fold import one_thread as one_torch_thread
+    from epir.frames.threads import one_thread
+    from epir.recognition.recognizer import Recognizer
+    from epir.reports.pictures import jpeg
+    from epir.web.examples import EXAMPLES, FPS, render_frames
+    from epir.web.stream import Camera
+
+    faces = list(render_frames(EXAMPLES[0], Silent()))[:: round(FPS / CAMERA_FPS)]
+    wide = [cv2.copyMakeBorder(cv2.resize(each, (480, 480)), 0, 0, 80, 80, cv2.BORDER_REPLICATE) for each in faces]
+    frames = [jpeg(each, quality=85) for each in (*wide, *wide[::-1])]  # there and back, so that nothing jumps
+    count, camera, found = 150 if quick else 900, Camera(Recognizer.from_pretrained(None), "largest", 640), 0
+    with one_thread(), one_torch_thread():
+        began = time.process_time()
+        for number in range(count):
+            camera.push(number, number / CAMERA_FPS, frames[number % len(frames)])
+            found += len(camera.report()["movements"])
+        seconds = time.process_time() - began
+    rate = count / seconds
+    detail = f"640 x 480 at {CAMERA_FPS:g}: {rate:.0f} frames a second of one core; {found} movements in {count} frames"
+    return Ratio("camera, frames looked at / filmed", rate / CAMERA_FPS, 1.0, detail)
 
 
 def ratios(

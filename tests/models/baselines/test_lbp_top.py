@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -110,11 +112,21 @@ def test_a_clip_is_read_once(corpus, monkeypatch):
 
 def test_a_clip_is_brought_to_one_length(corpus):
     place = corpus[0].extra
-    whole = read_volume(place["frames"], place["crop"], 5, 16, size=64, length=12)
-    twice = read_volume(place["frames"], place["crop"], 5, 16, size=64, length=23)
+    whole = read_volume(place["frames"], place["crop"], 0, 5, 16, size=64, length=12)
+    twice = read_volume(place["frames"], place["crop"], 0, 5, 16, size=64, length=23)
     assert whole.shape == (12, 64, 64) and twice.shape == (23, 64, 64)
     np.testing.assert_allclose(twice[::2], whole, atol=1e-3)
     np.testing.assert_allclose(twice[1::2], (whole[:-1] + whole[1:]) / 2, atol=1e-3)
+
+
+def test_frames_that_were_turned_for_the_maps_are_turned_here(corpus):
+    place = corpus[0].extra
+    whole = read_volume(place["frames"], place["crop"], 0, 5, 16, size=64, length=12)
+    upside_down = read_volume(place["frames"], place["crop"], 2, 5, 16, size=64, length=12)
+    np.testing.assert_allclose(upside_down, whole[:, ::-1, ::-1], atol=1e-3)
+    turned = replace(corpus[0], extra={**place, "turned": "2"})
+    nothing = np.zeros((1, 3, 28, 28), dtype=np.float32)
+    assert not np.array_equal(small().features(nothing, [turned]), small().features(nothing, [corpus[0]]))
 
 
 def test_clips_without_frames_are_refused_with_a_fix(corpus, tmp_path):
@@ -131,4 +143,4 @@ def test_clips_without_frames_are_refused_with_a_fix(corpus, tmp_path):
         pipeline.features(nothing, [])
     place = corpus[0].extra
     with pytest.raises(MapSetError, match="has 1 frames between onset and offset, too few for lbp-top\n  fix: check"):
-        read_volume(place["frames"], place["crop"], 16, 20, size=64, length=12)
+        read_volume(place["frames"], place["crop"], 0, 16, 20, size=64, length=12)

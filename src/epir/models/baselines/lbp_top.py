@@ -68,14 +68,15 @@ class LbpTop(Pipeline):
 
 
 def read_volume(
-    frames: Path, crop: str, onset: int | None, offset: int | None, *, size: int, length: int
+    frames: Path, crop: str, turns: int, onset: int | None, offset: int | None, *, size: int, length: int
 ) -> np.ndarray:
-    """The grey face crops (T, Y, X) float32 of a clip from onset to offset, brought to `length` frames."""
+    """The grey face crops (T, Y, X) float32 of a clip from onset to offset, upright, brought to `length` frames."""
     from epir.faces.align import Crop
     from epir.frames.reader import open_frames
+    from epir.frames.turned import upright
 
     window = Crop.from_text(crop)
-    with open_frames(frames) as source:
+    with upright(open_frames(frames), turns) as source:
         numbers = [n for n in source.numbers if (onset is None or n >= onset) and (offset is None or n <= offset)]
         if len(numbers) < 2:
             raise MapSetError(
@@ -140,8 +141,8 @@ def _shifted(volume: np.ndarray, t: int, y: int, x: int, radius: int, reach: int
     return volume[reach + t : frames - reach + t, radius + y : rows - radius + y, radius + x : columns - radius + x]
 
 
-def _places(clip: Clip) -> tuple[Path, str, int | None, int | None]:
-    """Where a clip's frames are, how to crop them, and the first and last to look at."""
+def _places(clip: Clip) -> tuple[Path, str, int, int | None, int | None]:
+    """Where a clip's frames are, how to crop and turn them, and the first and last to look at."""
     frames = clip.frames or clip.extra.get("frames")
     crop = clip.extra.get("crop")
     if not frames or not crop:
@@ -154,14 +155,15 @@ def _places(clip: Clip) -> tuple[Path, str, int | None, int | None]:
             f"lbp-top reads frames, but those of {clip.key} are not at {frames}",
             fix="bring the corpus back to that place, or prepare it again; or leave lbp-top out",
         )
-    return Path(frames), crop, clip.onset, clip.offset if clip.offset is not None else clip.apex
+    turns = int(clip.extra.get("turned") or 0)
+    return Path(frames), crop, turns, clip.onset, clip.offset if clip.offset is not None else clip.apex
 
 
 @lru_cache(maxsize=4096)
 def _clip_features(
-    frames: Path, crop: str, onset: int | None, offset: int | None, settings: LbpTopSettings
+    frames: Path, crop: str, turns: int, onset: int | None, offset: int | None, settings: LbpTopSettings
 ) -> np.ndarray:
     """The features of one clip; kept, for every fold asks again for almost all clips."""
-    volume = read_volume(frames, crop, onset, offset, size=settings.face_size, length=settings.length)
+    volume = read_volume(frames, crop, turns, onset, offset, size=settings.face_size, length=settings.length)
     codes = patterns(volume, radius=settings.radius, reach=settings.reach)
     return block_histograms(codes, settings.grid).astype(np.float32)
