@@ -3,9 +3,9 @@ import pytest
 import torch
 from torch import nn
 
-from epir.core.errors import CheckpointError
+from epir.core.errors import CheckpointError, MapSetError
 from epir.core.records import Clip
-from epir.maps.mapset import load_maps, save_maps
+from epir.maps.mapset import MapSet, load_maps, save_maps
 from epir.models.registry import create_model
 from epir.recognition import alignment
 from epir.recognition.alignment import STEPS, align, certainties, choose, move, step_words
@@ -92,4 +92,11 @@ def test_weights_for_other_maps_are_refused(tmp_path):
     save_maps(tmp_path / "theirs", np.zeros((1, 3, 28, 28), np.float32), [Clip("c", "1", "1", "")], recipe={})
     model = create_model("ststnet", map_size=12).save_pretrained(tmp_path / "model", labels=CLASSES)
     with pytest.raises(CheckpointError, match=r"for 12 px maps, but the map set has 28 px\n  fix: prepare the maps"):
+        align(tmp_path / "theirs", tmp_path / "aligned", weights=model)
+
+
+def test_several_maps_per_clip_are_refused(tmp_path, model, monkeypatch):
+    save_maps(tmp_path / "theirs", np.zeros((1, 3, 28, 28), np.float32), [Clip("c", "1", "1", "")], recipe={})
+    monkeypatch.setattr(MapSet, "views", 4)
+    with pytest.raises(MapSetError, match=r"theirs has 4 maps per clip\n  fix: align a map set that has one map"):
         align(tmp_path / "theirs", tmp_path / "aligned", weights=model)

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from epir.core.errors import MapSetError
 from epir.core.output import MAP_SET, claimed
 from epir.core.progress import Progress, Silent
 from epir.evaluation.fold import one_thread
@@ -52,6 +53,10 @@ def align(
     folder = find_folder(weights)
     with claimed(out, MAP_SET, force=force, inputs=[maps, folder]), one_thread():
         given = load_maps(maps)
+        if given.views > 1:
+            raise MapSetError(
+                f"{maps} has {given.views} maps per clip", fix="align a map set that has one map of each clip"
+            )
         check_fits(folder, classes=read_config(folder).classes, map_size=given.size)
         clips = torch.from_numpy(np.array(given.maps))  # (n, 3, S, S)
         found = certainties(load_network(folder), clips, progress=progress)  # (K, n)
