@@ -32,6 +32,7 @@ MAY_IMPORT = {
 
 # Third-party weight, and the only folders that may carry it.
 AT_HOME = {
+    "simplejpeg": "frames",
     "cv2": "frames faces flow maps synthetic spotting recognition bench",
     "torch": "maps models training evaluation reports recognition bench",
     "matplotlib": "reports",

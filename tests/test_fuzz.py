@@ -12,12 +12,15 @@ import signal
 from contextlib import contextmanager
 from pathlib import Path
 
+import av
+import cv2
 import hypothesis
 import numpy as np
 import openpyxl
 import pytest
 import tomli_w
 from hypothesis import strategies as st
+from skimage.data import astronaut
 
 from epir.core import config
 from epir.core.errors import EpirError
@@ -29,6 +32,8 @@ from epir.evaluation.experiment import Experiment, read_experiment, resolve_sett
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.store import open_run, open_store
 from epir.flow.recipe import FlowRecipe
+from epir.frames.inspection import inspect_pictures, same_size
+from epir.frames.reader import open_frames
 from epir.maps.mapset import load_maps, save_maps
 from epir.models.registry import create_model, model_settings
 from epir.models.seen import Seen, read_seen
@@ -251,7 +256,53 @@ def use_sheets(folder: Path):
             assert error.fix
 
 
+def pictures(folder: Path):
+    """Three frames of a head in each kind of picture, which OpenCV writes, under one numbering."""
+    folder.mkdir(parents=True)
+    names = ["img1.jpg", "img2.png", "img3.bmp", "img4.webp", "img5.jpg"]
+    for number, name in enumerate(names):
+        cv2.imwrite(str(folder / name), np.roll(astronaut()[60:140, 180:260, ::-1], number, axis=1))
+    return names
+
+
+def use_pictures(folder: Path):
+    """Every frame is given, or a note or an error says why not: nothing is silently left out."""
+    with open_frames(folder) as frames:
+        notes = inspect_pictures(frames, 0, 1 << 40)
+        given = [frame.number for frame in same_size(frames)]
+        assert len(given) == len(frames.numbers) or any("cannot be opened" in note for note in frames.notes)
+        assert len(frames.numbers) == 5 or notes or frames.numbers in ((1, 2, 3, 4), (2, 3, 4, 5))
+
+
+def videos(folder: Path):
+    folder.mkdir(parents=True)
+    names = {"a.avi": "mjpeg", "b.avi": "mpeg4", "c.mp4": "libx264", "d.webm": "libvpx"}
+    for name, codec in names.items():
+        with av.open(str(folder / name), "w") as container:
+            stream = container.add_stream(codec, 25)
+            stream.width, stream.height, stream.codec_context.thread_count = 64, 64, 1
+            stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
+            for number in range(8):
+                pixels = np.ascontiguousarray(np.roll(astronaut()[60:124, 180:244], number, axis=1))
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
+            container.mux(stream.encode(None))
+    return list(names)
+
+
+def use_videos(folder: Path):
+    """A video that gives fewer frames than it was written with says that it ends early or is damaged."""
+    for path in sorted(folder.iterdir()):
+        try:
+            with open_frames(path) as frames:
+                count = sum(1 for _ in same_size(frames))
+                assert count and (frames.announced is None or frames.announced <= path.stat().st_size)
+        except EpirError as error:
+            assert error.fix
+
+
 READERS = {
+    "pictures": (pictures, use_pictures),
+    "videos": (videos, use_videos),
     "map set": (map_set, load_maps),
     "map set of views": (map_set_of_views, load_maps),
     "model folder": (model_folder, use_model),

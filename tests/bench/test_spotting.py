@@ -1,9 +1,13 @@
+from pathlib import Path
+
+import numpy as np
 import pytest
 
 from epir.bench.injection import Injection
-from epir.bench.spotting import Tally, compare, compare_injections, measure, overlap
+from epir.bench.spotting import Tally, compare, compare_injections, measure, overlap, video_source
 from epir.core.errors import ConfigError
 from epir.core.records import Clip
+from epir.frames.reader import Frame
 from epir.spotting.timeline import Movement as Found
 from epir.synthetic.clip import Course
 from epir.synthetic.movement import Movement
@@ -76,3 +80,26 @@ def test_a_synthetic_corpus_is_measured(tmp_path):
     assert recall.value >= 0.5
     assert precision.value == 1.0
     assert "of 2 movements" in recall.detail
+
+
+def test_the_rate_of_a_video_is_that_of_its_time_stamps(monkeypatch):
+    """Containers with a varying rate announce the highest."""
+
+    class Opened:
+        fps = 120.0
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return None
+
+        def __iter__(self):
+            return iter(
+                [Frame(place, at, np.zeros((2, 2, 3), np.uint8)) for place, at in enumerate((0, 0.1, 0.2, 0.5))]
+            )
+
+    monkeypatch.setattr("epir.bench.spotting.open_frames", lambda path: Opened())
+    frames, count, fps, name = video_source(Path("varying.mov"))
+    assert (count, fps, name) == (4, pytest.approx(6.0), "varying.mov")
+    assert len(list(frames())) == 4

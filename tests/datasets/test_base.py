@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from epir.core.frame_numbers import ranges
 from epir.core.records import Clip
 from epir.datasets.base import (
     Corpus,
@@ -19,7 +20,6 @@ from epir.datasets.base import (
     frame_problems,
     known_reason,
     order_problems,
-    ranges,
 )
 
 CLIPS = (Clip("x", "a", "1", "joy"), Clip("x", "b", "1", "joy"), Clip("x", "b", "2", "fear"))

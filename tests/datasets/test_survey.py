@@ -200,7 +200,7 @@ def test_pictures_are_opened_only_where_there_are_some(casme2_small):
 
     def opener(clip):
         opened.append(clip.key)
-        return "1 picture cannot be opened: frame 50" if clip.subject == "sub01" else None
+        return ["1 picture cannot be opened: frame 50"] if clip.subject == "sub01" else []
 
     result = survey(load_corpus("casme2", casme2_small), opener=opener, progress=Watch())
     assert opened == ["casme2/sub01/EP02_01f", "casme2/sub04/EP12_01f", "casme2/sub16/EP01_08"]

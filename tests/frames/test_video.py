@@ -1,3 +1,4 @@
+import struct
 import subprocess
 import sys
 import tracemalloc
@@ -229,3 +230,69 @@ def test_a_long_video_needs_no_more_memory_than_a_short_one(write_video):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < peaks[0] + 5 * 128 * 96 * 3
+
+
+@pytest.mark.parametrize("count", [10**8, 2**31, 2**32 - 1])
+def test_an_avi_that_announces_too_many_frames_is_read_to_its_real_end(write_video, count):
+    path = write_video("lie.avi", codec="mjpeg", count=20)
+    content = bytearray(path.read_bytes())
+    struct.pack_into("<I", content, content.find(b"avih") + 24, count)
+    struct.pack_into("<I", content, content.find(b"strh") + 40, count)
+    path.write_bytes(content)
+    with VideoFrames(path) as frames:
+        assert frames.announced is None and len(frames) == 20
+        assert sum(1 for _ in frames) == 20
+        assert frames.notes == ["the file ends early, after frame 19 (0.10 s): what it holds was used"]
+
+
+@pytest.mark.parametrize(("name", "codec"), [("a.avi", "mpeg4"), ("a.avi", "mjpeg"), ("a.mp4", "libx264")])
+def test_frames_that_were_concealed_are_told_with_their_times_and_never_key_frames(tmp_path, name, codec):
+    path = film_of(tmp_path / name, codec)
+    with VideoFrames(path) as frames:
+        right = [frame.pixels.astype(int) for frame in frames]
+        assert frames.notes == [] and len(right) == 40
+    with av.open(str(path)) as container:
+        hit = [each for each in container.demux(video=0) if each.size][20]
+    content = bytearray(path.read_bytes())
+    middle = slice(hit.pos + hit.size // 2, hit.pos + hit.size // 2 + 80)
+    content[middle] = np.random.default_rng(0).bytes(80)
+    path.write_bytes(content)
+    with VideoFrames(path) as frames:
+        wrong = [f.number for f in frames if (np.abs(f.pixels - right[f.number]).max(2) > 10).mean() > 0.1]
+        (note,), told = frames.notes, list(frames.damaged)
+        assert note.startswith("the file is damaged: part of the picture may be wrong ") and " s (frame" in note
+        assert wrong and all(any(part.first <= number <= part.last for part in told) for number in wrong)
+        assert sum(part.last - part.first + 1 for part in told) <= 16, "until the next whole picture, not to the end"
+        with pytest.raises(FrameError, match=r"frame \d+ of .* is damaged.*\n  fix: copy the video again"):
+            frames.read(told[0].first)
+        frames.read(told[0].first - 1)
+
+
+def film_of(path, codec):
+    """A moving head in 40 frames, with a whole picture every 12."""
+    from skimage.data import astronaut
+
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream(codec, 50)
+        stream.width, stream.height, stream.codec_context.gop_size = 256, 256, 12
+        stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
+        stream.codec_context.bit_rate, stream.codec_context.thread_count = 4_000_000, 1
+        for number in range(40):
+            pixels = np.ascontiguousarray(np.roll(astronaut()[:256, :256], number, axis=1))
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
+        container.mux(stream.encode(None))
+    return path
+
+
+def test_frames_after_a_lost_one_are_not_counted_as_if_nothing_was_lost(tmp_path):
+    path = film_of(tmp_path / "a.avi", "mjpeg")
+    with av.open(str(path)) as container:
+        hit = [each for each in container.demux(video=0) if each.size][20]
+    content = bytearray(path.read_bytes())
+    content[hit.pos + 8 : hit.pos + hit.size] = bytes(hit.size - 8)
+    path.write_bytes(content)
+    with VideoFrames(path) as frames:
+        assert len(frames) == 39
+        frames.read(19)
+        with pytest.raises(FrameError, match=r"frame 30 of .* cannot be counted: a part before it could not be"):
+            frames.read(30)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from epir.spotting.candidates import Candidate
-from epir.spotting.decision import features, is_blink, is_macro, judge, match, patterns, probability, weights
+from epir.spotting.decision import features, is_blink, is_macro, judge, match, probability, weights
+from epir.spotting.evidence import patterns
 from epir.spotting.measure import HEAD
 from epir.spotting.regions import REGIONS, members, named
 from epir.spotting.settings import SpottingSettings
@@ -12,6 +13,7 @@ from epir.spotting.timeline import REASONS
 
 RATE = 50.0
 RESTLESS = np.full(len(REGIONS), 0.003)
+WEAK = {"stands_out": 2.6, "evidence": 2.0, "share": 0.1, "unusual": 0.8}
 
 
 def candidate(region="inner brow", amplitude=0.006, down=-1.0, others=None, **changes):
@@ -33,6 +35,9 @@ def candidate(region="inner brow", amplitude=0.006, down=-1.0, others=None, **ch
         head_rest=np.zeros(len(HEAD)),
         mismatch=1.0,
         step=-2.0,
+        evidence=9.0,
+        share=0.8,
+        unusual=4.0,
     )
     return replace(made, **changes)
 
@@ -60,8 +65,8 @@ def test_a_clear_small_brief_movement_is_a_micro_expression(region):
         (candidate("lip corner", rest=RESTLESS, stands_out=4.0, isolated=2.2, left=0.6), "speech"),
         (candidate("upper lid", 0.006, down=1.0), "gaze"),
         (candidate("upper lid", 0.03, down=1.0), "blink"),
-        (candidate(step=3.0, stands_out=3.0, isolated=1.0, left=1.0, rest=RESTLESS), "return of an expression"),
-        (candidate(stands_out=2.6, isolated=0.5, foot=0.55, rest=RESTLESS), "unclear"),
+        (candidate(step=3.0, isolated=1.0, left=1.0, rest=RESTLESS, **WEAK), "return of an expression"),
+        (candidate(isolated=0.5, foot=0.55, rest=RESTLESS, **WEAK), "unclear"),
     ],
 )
 def test_everything_else_is_rejected_with_its_reason(found, reason):

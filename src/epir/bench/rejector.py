@@ -137,7 +137,7 @@ def examples(kept: dict[str, np.ndarray], known: np.ndarray | None = None) -> It
     A candidate that shares only its time with a micro-expression is neither.
     """
     rate = float(kept["rate"])
-    found = find_candidates(kept["skin"], kept["head"], kept["mismatch"], rate)
+    found = find_candidates(kept["skin"], kept["head"], kept["mismatch"], rate, known=known)
     blinks = [each for each in found if decision.is_blink(each)]
     for each in found:
         if decision.rule(each, blinks, rate, SpottingSettings()):
@@ -175,6 +175,13 @@ def write_weights(folder: Path, path: Path, scenes: int = SCENES, progress: Prog
         rows += [(row, truth, number) for row, truth in examples(kept, known)]
         progress.advance()
     progress.finish()
+    return learn_from(rows, known, path, scenes)
+
+
+def learn_from(
+    rows: Sequence[tuple[dict[str, float], int, int]], known: np.ndarray, path: Path, scenes: int
+) -> dict[str, float]:
+    """Learn from measures, truth and scene of candidates, and write weights and patterns; measures on scenes apart."""
     names = list(rows[0][0])
     measures = np.array([[row[name] for name in names] for row, _, _ in rows])
     truth = np.array([each for _, each, _ in rows])

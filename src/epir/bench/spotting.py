@@ -240,8 +240,9 @@ def video_source(path: Path) -> tuple[Source, int, float, str]:
                 yield frame.pixels
 
     with open_frames(path) as opened:
-        fps = opened.fps or 25.0
-    return frames, sum(1 for _ in frames()), fps, path.name
+        announced, stamps = opened.fps or 25.0, [frame.seconds for frame in opened]
+    length = stamps[-1] - stamps[0] if stamps else 0.0  # a rate that varies is announced as its highest
+    return frames, len(stamps), (len(stamps) - 1) / length if length > 0 else announced, path.name
 
 
 def still_source(count: int) -> Source:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from epir.core.records import Clip
     from epir.datasets.base import Defect
     from epir.datasets.survey import Counts, Survey
-    from epir.frames.reader import Frames
 
 Pair = tuple[str, str]  # what was found, what was expected
 LINES = 20  # of each kind of finding in the terminal; --json has them all
@@ -52,7 +51,7 @@ def check(
     given = {"sheet": sheet, "part": part, "tree": tree, "labels": labels}
     loaded = load_corpus(corpus, root, **{name: value for name, value in given.items() if value is not None})
     with showing_progress(quiet=not deep) as progress:
-        result = survey(loaded, opener=_open_frames if deep else None, fingerprint=_fingerprint, progress=progress)
+        result = survey(loaded, opener=_inspect if deep else None, fingerprint=_fingerprint, progress=progress)
     if as_json:
         emit_json(result.to_dict())
     else:
@@ -69,45 +68,11 @@ def _fingerprint(clip: "Clip") -> str | None:
     return fingerprint(clip.frames, clip.onset, clip.apex)
 
 
-def _open_frames(clip: "Clip") -> str | None:
-    """Open every frame of a clip; what is wrong, in words."""
-    from epir.core.errors import FrameError
-    from epir.datasets.base import ranges
-    from epir.frames.reader import open_frames
+def _inspect(clip: "Clip") -> list[str]:
+    """Decode every frame of a clip, look at the face and the key frames; what is wrong, in words."""
+    from epir.maps.inspection import inspect_clip
 
-    assert clip.frames is not None
-    bad: list[int] = []
-    try:
-        with open_frames(clip.frames) as frames:
-            if not clip.frames.is_dir():
-                return _decode_video(clip, frames)
-            for number in frames.numbers:
-                if (clip.onset or 0) <= number <= (number if clip.offset is None else clip.offset):
-                    try:
-                        frames.read(number)
-                    except FrameError:
-                        bad.append(number)
-    except FrameError as error:
-        return None if clip.frames.is_dir() else error.problem  # an empty folder is on the list already
-    noun = "picture" if len(bad) == 1 else "pictures"
-    return f"{len(bad)} {noun} cannot be opened: frame {ranges(bad)}" if bad else None
-
-
-def _decode_video(clip: "Clip", frames: "Frames") -> str | None:
-    """Decode a video to its end, and compare the last frame with the annotation."""
-    from epir.core.errors import FrameError
-
-    count, problems = 0, list[str]()
-    try:
-        for _ in frames:
-            count += 1
-        problems += [note.partition(":")[0] for note in frames.notes]
-    except FrameError as error:
-        problems.append(error.problem)
-    for name, number in (("onset", clip.onset), ("apex", clip.apex), ("offset", clip.offset)):
-        if number is not None and number >= count:
-            problems.append(f"the {name} {number} is past the end of the video, whose last frame is {count - 1}")
-    return "; ".join(problems) or None
+    return inspect_clip(clip)
 
 
 def _show(result: "Survey") -> None:

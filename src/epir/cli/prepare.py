@@ -75,6 +75,7 @@ def prepare(
     sources = [clip.extra.get("apex_source", "") for clip in maps.clips]
     apexes = {source: sources.count(source) for source in sorted(set(sources))}
     people = len({clip.person for clip in maps.clips})
+    noted = {clip.key: clip.extra["notes"] for clip in maps.clips if clip.extra.get("notes")}
     if as_json:
         emit_json(
             {
@@ -88,6 +89,7 @@ def prepare(
                 "recipe": {"name": chosen.name, "digest": chosen.digest, "changed": changed(chosen)},
                 "apex": apexes,
                 "left_out": [{"clip": clip.key, "problem": clip.problem, "fix": clip.fix} for clip in left_out],
+                "notes": noted,
                 "copies": [vars(copy) for copy in copies],
                 "probably_one": [list(names) for names in twins],
                 "contact_sheets": str(out / CONTACT_SHEETS) if contact_sheet else None,
@@ -105,5 +107,7 @@ def prepare(
         stdout.print(f"the same clip under two names: {copy}\n  fix: keep one of them", markup=False)
     for names in twins:
         stdout.print(f"probably one person: {', '.join(map(repr, names))}\n  fix: give both one name", markup=False)
+    for key, words in noted.items():
+        stdout.print(f"note: {key}: {words}", markup=False)
     for clip in left_out:
         stdout.print(f"left out {clip.key}: {clip.problem}\n  fix: {clip.fix}", markup=False)

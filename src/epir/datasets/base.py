@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from epir.core.frame_numbers import missing_frames, ranges
 from epir.core.records import Clip
 from epir.datasets.intervals import LongVideo
 from epir.datasets.spelling import plain, whole
@@ -193,26 +194,9 @@ def frame_problems(clip: Clip, frames: Sequence[int]) -> Iterator[Problem]:
     if clip.offset - clip.onset > LONGEST_CLIP:
         yield "missing frames", f"most of the frames {clip.onset}-{clip.offset} are missing"
         return
-    missing = [n for n in range(clip.onset, clip.offset + 1) if n not in there and n not in (clip.onset, clip.apex)]
+    missing = missing_frames(there | {clip.onset, clip.apex}, clip.onset, clip.offset)
     if missing:
-        noun = "frame" if len(missing) == 1 else "frames"
-        yield "missing frames", f"{len(missing)} {noun} of {clip.onset}-{clip.offset} missing: {ranges(missing)}"
-
-
-def ranges(numbers: Sequence[int], most: int = 5) -> str:
-    """Sorted numbers as text, runs shortened: `3-5, 9`; after `most` runs only their count.
-
-    >>> ranges([3, 4, 5, 9])
-    '3-5, 9'
-    """
-    runs: list[tuple[int, int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1] = (runs[-1][0], number)
-        else:
-            runs.append((number, number))
-    shown = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs[:most])
-    return shown if len(runs) <= most else f"{shown} and {len(runs) - most} more"
+        yield "missing frames", missing
 
 
 def _span(frames: Sequence[int]) -> str:

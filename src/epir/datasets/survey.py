@@ -125,7 +125,7 @@ def _expected() -> dict[str, Any]:
     return tomllib.loads(files("epir.datasets").joinpath("expected.toml").read_text(encoding="utf-8"))
 
 
-Opener = Callable[[Clip], str | None]  # opens every frame of a clip; what is wrong, in words
+Opener = Callable[[Clip], Sequence[str]]  # opens every frame of a clip; what is wrong, in words
 Fingerprint = Callable[[Clip], str | None]  # equal for clips that show the same frames; `None`: nothing can be said
 
 
@@ -232,8 +232,7 @@ def _open_all(corpus: Corpus, opener: Opener, progress: Progress) -> Iterator[De
     clips = [clip for clip in corpus.clips if clip.frames is not None]
     progress.start("opening frames", len(clips))
     for clip in clips:
-        problem = opener(clip)
-        if problem:
+        for problem in opener(clip):
             yield Defect(clip.key, problem)
         progress.advance(note=clip.key)
     progress.finish()

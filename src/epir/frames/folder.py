@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from epir.core.errors import FrameError
-from epir.frames.picture import PICTURES, read_picture
+from epir.frames.inspection import unreadable
+from epir.frames.picture import PICTURES, picture_size, read_picture
 from epir.frames.reader import ASSUMED_RATE, Frame, missing_frame
 
 LAST_INTEGER = re.compile(r"(\d+)\D*$")
@@ -40,20 +41,37 @@ class FolderFrames:
 
     def read(self, number: int) -> np.ndarray:
         """The picture with this number, (H, W, 3) uint8 RGB."""
-        files = self._files.get(number)
-        if files is None:
-            raise missing_frame(self.path, number, self.numbers)
-        if len(files) > 1:
-            names = " and ".join(sorted(file.name for file in files))
-            raise FrameError(f"{self.path} has two pictures for frame {number}: {names}", fix="remove one of them")
-        return read_picture(files[0])
+        return read_picture(self._file(number))
+
+    def frame(self, number: int) -> Frame:
+        """The same with its time, which begins with the first picture."""
+        return Frame(number, (number - self.numbers[0]) / (self.fps or ASSUMED_RATE), self.read(number))
+
+    def size(self, number: int) -> tuple[int, int]:
+        """Width and height of a picture as it is shown; only the beginning of its file is read."""
+        return picture_size(self._file(number))
 
     def between(self, first: int, last: int) -> Iterator[Frame]:
-        """The pictures from `first` to `last` (both included), one at a time; time begins with the first picture."""
-        rate, start = self.fps or ASSUMED_RATE, self.numbers[0]
+        """The pictures from `first` to `last` (both included), one at a time; damaged ones are left out and noted."""
+        damaged: list[int] = []
+        problem: FrameError | None = None
+        given = 0
         for number in self.numbers:
-            if first <= number <= last:
-                yield Frame(number, (number - start) / rate, self.read(number))
+            if not first <= number <= last:
+                continue
+            self._file(number)  # refuses two for one number
+            try:
+                frame = self.frame(number)
+            except FrameError as error:
+                problem = problem or error
+                damaged.append(number)
+                continue
+            given += 1
+            yield frame
+        if problem is not None:
+            if not given:
+                raise problem
+            self._note(f"{unreadable(damaged)}, and left out: {problem.problem}")
 
     def during(self, start: float, end: float) -> Iterator[Frame]:
         """The frames from `start` to `end` seconds (both included), one at a time."""
@@ -72,6 +90,19 @@ class FolderFrames:
 
     def __exit__(self, *error: object) -> None:
         """Nothing stays open."""
+
+    def _note(self, words: str) -> None:
+        if words not in self.notes:
+            self.notes.append(words)
+
+    def _file(self, number: int) -> Path:
+        files = self._files.get(number)
+        if files is None:
+            raise missing_frame(self.path, number, self.numbers)
+        if len(files) > 1:
+            names = " and ".join(sorted(file.name for file in files))
+            raise FrameError(f"{self.path} has two pictures for frame {number}: {names}", fix="remove one of them")
+        return files[0]
 
 
 def numbered_pictures(folder: Path) -> dict[int, list[Path]]:

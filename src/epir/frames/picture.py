@@ -1,4 +1,4 @@
-"""One picture file -> pixels; a file that is cut short is refused, not half shown."""
+"""One picture file -> pixels; a file that is cut short or damaged is refused, not half shown."""
 
 import io
 import struct
@@ -9,30 +9,32 @@ from typing import BinaryIO
 import cv2
 import numpy as np
 
-from epir.core.errors import FrameError, is_machine_fault, machine_fault
+from epir.core.errors import FrameError
+from epir.core.reading import check_regular, read_bytes
+from epir.frames.damage import damaged_jpeg, damaged_png
 
 BY_OPENCV = frozenset({".jpg", ".jpeg", ".png", ".bmp"})
 BY_PILLOW = frozenset({".webp", ".avif"})
 BY_FFMPEG = frozenset({".heic", ".heif"})  # of one tile: telephones write dozens, which FFmpeg gives one by one
 PICTURES = BY_OPENCV | BY_PILLOW | BY_FFMPEG
 MOST_PIXELS = 1 << 16  # a side: what is said of a picture that is far too large
+ORIENTATION = 0x0112  # the EXIF tag that says how a camera was held; from 5 on the sides are swapped
+COPY_AGAIN = "copy it again; if it looks right nevertheless, save it again in a picture editor"
 
 
 def read_picture(path: str | Path) -> np.ndarray:
     """The picture as (H, W, 3) uint8 RGB, upright, whether it is stored in colour or in grey."""
     path = Path(path)
     try:
-        content = path.read_bytes()
+        content = read_bytes(path, error=FrameError, fix="check the file and its permissions")
     except FileNotFoundError:
         raise FrameError(f"there is no picture {path}", fix="check the path") from None
-    except OSError as error:
-        if is_machine_fault(error):
-            raise machine_fault(error, path) from None
-        raise FrameError(f"{path} cannot be read: {error.strerror}", fix="check the file and its permissions") from None
     if not content:
         raise FrameError(f"{path} is empty", fix="copy the file again")
     if is_cut_short(content):
         raise FrameError(f"{path} is cut short: its end is missing", fix="copy the file again")
+    if is_damaged(content):
+        raise FrameError(f"{path} is damaged: part of it would be shown wrongly", fix=COPY_AGAIN)
     kind = path.suffix.lower()
     decode = _pillow if kind in BY_PILLOW else _ffmpeg if kind in BY_FFMPEG else _opencv
     pixels = decode(content)
@@ -46,7 +48,7 @@ def decode_jpeg(content: bytes) -> np.ndarray | None:
     return None if not content.startswith(b"\xff\xd8") or is_cut_short(content) else _opencv(content)
 
 
-def picture_size(path: str | Path | BinaryIO) -> tuple[int, int] | None:
+def announced_size(path: str | Path | BinaryIO) -> tuple[int, int] | None:
     """Width and height as the head of a picture says, without decoding it; None where that cannot be told."""
     from PIL import Image
 
@@ -59,6 +61,21 @@ def picture_size(path: str | Path | BinaryIO) -> tuple[int, int] | None:
         return MOST_PIXELS, MOST_PIXELS
     except (OSError, ValueError, SyntaxError):
         return None
+
+
+def picture_size(path: Path) -> tuple[int, int]:
+    """Width and height of a picture as it is shown, from the beginning of its file."""
+    from PIL import Image
+
+    try:
+        check_regular(path, error=FrameError, fix="check the file and its permissions")
+        with Image.open(path) as picture:
+            width, height = picture.size
+            turned = picture.getexif().get(ORIENTATION, 1) >= 5
+    except (OSError, ValueError, TypeError, SyntaxError, Image.DecompressionBombError):
+        height, width = read_picture(path).shape[:2]  # says what is wrong with it
+        return width, height
+    return (height, width) if turned else (width, height)
 
 
 def is_cut_short(content: bytes) -> bool:
@@ -74,6 +91,13 @@ def is_cut_short(content: bytes) -> bool:
     if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
         return len(content) < 8 + struct.unpack_from("<I", content, 4)[0]
     return False
+
+
+def is_damaged(content: bytes) -> bool:
+    """Whether the decoder of a jpg, or a checksum of a png, says that the content is not what was written."""
+    if content.startswith(b"\xff\xd8"):
+        return damaged_jpeg(content)
+    return content.startswith(b"\x89PNG") and damaged_png(content)
 
 
 def _opencv(content: bytes) -> np.ndarray | None:

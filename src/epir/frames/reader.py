@@ -45,7 +45,10 @@ class Frames(Protocol):
         """Frames per second: as given by the user, or else as the file says."""
 
     def read(self, number: int) -> np.ndarray:
-        """One frame, (H, W, 3) uint8 RGB."""
+        """One frame, (H, W, 3) uint8 RGB; a damaged one is refused."""
+
+    def frame(self, number: int) -> Frame:
+        """The same with its time."""
 
     def between(self, first: int, last: int) -> Iterator[Frame]:
         """The frames from `first` to `last` (both included), one at a time."""

@@ -2,12 +2,15 @@
 
 A container's frame count and rate are estimates: recordings of browsers announce none, copies that were trimmed without
 encoding announce too many. So the file is read to its end, and each frame has the time stamp that it was stored with.
+A damaged part is concealed by the decoder, and so is what refers to it until the next whole picture: such frames are
+given, but not as key frames, and a note tells their times. VP8, VP9 and HEVC can hide damage from their decoders.
 Jumping inside a compressed video can land on a neighbour of the frame that was asked for, and a micro-expression lives
 on such neighbours: the file is only ever read forwards, and an earlier frame is reached by beginning again.
 """
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +21,7 @@ import numpy as np
 from av.video.reformatter import VideoReformatter
 
 from epir.core.errors import FrameError, is_machine_fault, machine_fault
+from epir.frames.damage import damaged_jpeg, decoder_errors, refuse_false_index
 from epir.frames.reader import ASSUMED_RATE, Frame, missing_frame
 
 if TYPE_CHECKING:
@@ -34,6 +38,46 @@ CONTAINERS = (
     ",yuv4mpegpipe"
 )
 SHORTEST_LACK = 0.5  # seconds that must be missing before the announced end for a note
+MOST_PARTS = 3  # damaged parts whose times are told
+# Errors after which the picture is as it should be: bookkeeping of references, and notes beside the picture.
+HARMLESS = ("mmco:", "SEI type", "co located POCs unavailable", "Warning MVs not available")
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedPart:
+    """Frames that the decoder did not read rightly."""
+
+    first: int
+    last: int
+    start: float  # seconds
+    end: float
+
+    def __str__(self) -> str:
+        if self.first == self.last:
+            return f"at {self.start:.2f} s (frame {self.first})"
+        return f"from {self.start:.2f} to {self.end:.2f} s (frames {self.first} to {self.last})"
+
+
+class DamagedStream:
+    """Whether damage reaches a frame: from the damaged packet on, until a whole picture that comes after it."""
+
+    def __init__(self) -> None:
+        self._lasts = False
+        self._since: int | None = None  # time stamp of the damaged packet
+
+    def begin(self, packet: "av.Packet | None") -> None:
+        """A packet was damaged."""
+        self._lasts = True
+        self._since = None if packet is None else packet.pts
+
+    def reaches(self, picture: "av.VideoFrame", fault: bool) -> bool:
+        """Whether this picture, the next one, may be wrong; `fault`: an error was met while it was decoded."""
+        later = self._since is None or picture.pts is None or picture.pts > self._since
+        if picture.key_frame and later and not fault and not picture.is_corrupt:
+            self._lasts = False
+        if picture.is_corrupt:
+            self._lasts = True
+        return self._lasts
 
 
 Check = Callable[[int, float, int, int], None]  # number, seconds, width and height of a frame; raises to end it
@@ -46,7 +90,7 @@ class VideoFrames:
     """
 
     _next: int
-    _pictures: Iterator["av.VideoFrame"]
+    _pictures: Iterator[tuple["av.VideoFrame", bool]]
 
     def __init__(self, path: Path, fps: float | None = None, check: Check | None = None) -> None:
         self.path = path
@@ -63,11 +107,13 @@ class VideoFrames:
 
     @property
     def announced(self) -> int | None:
-        """The number of frames that the container tells, or its length and rate suggest: an estimate."""
-        if self._stream.frames:
-            return int(self._stream.frames)
+        """The number of frames that the container tells, or its length and rate suggest: an estimate.
+
+        `None` where the file has fewer bytes than that: nothing may be sized by such a number.
+        """
         seconds = (self._container.duration or 0) / av.time_base
-        return round(seconds * self.fps) or None if self.fps else None
+        told = int(self._stream.frames) or (round(seconds * self.fps) if self.fps else 0)
+        return told if 0 < told <= self.path.stat().st_size else None
 
     @cached_property
     def fps(self) -> float | None:
@@ -83,11 +129,25 @@ class VideoFrames:
         return self._stream.codec_context.width, self._stream.codec_context.height
 
     def read(self, number: int) -> np.ndarray:
-        """The frame with this index, (H, W, 3) uint8 RGB."""
+        """The frame with this index, (H, W, 3) uint8 RGB; one that was concealed is refused."""
+        return self.frame(number).pixels
+
+    def frame(self, number: int) -> Frame:
+        """The same with its time."""
         found = next(self.between(number, number), None) if number >= 0 else None
         if found is None:
             raise missing_frame(self.path, number, self.numbers)
-        return found.pixels
+        if self.damaged and self.damaged[-1].last == number:
+            raise FrameError(
+                f"frame {number} of {self.path} is damaged: part of it would be shown wrongly",
+                fix="copy the video again, or take another frame",
+            )
+        if self._lost:
+            raise FrameError(
+                f"frame {number} of {self.path} cannot be counted: a part before it could not be decoded",
+                fix="copy the video again",
+            )
+        return found
 
     def between(self, first: int, last: int) -> Iterator[Frame]:
         """The frames from `first` to `last` (both included), one at a time."""
@@ -127,43 +187,70 @@ class VideoFrames:
         self._next = 0  # index of the frame that comes next
         self._latest = -math.inf  # time of the one before it
         self._origin: float | None = None  # the time stamp of time 0
+        self.damaged: list[DamagedPart] = []  # so far
+        self._lost = 0  # packets that gave no frame
         self._pictures = self._decode()
 
     def _advance(self) -> "av.VideoFrame | None":
         """Decode the next picture, without turning it into pixels."""
-        picture = next(self._pictures, None)
+        picture, damaged = next(self._pictures, (None, False))
         if picture is not None:
             self._latest = self._seconds_of(picture)
             if self.check is not None:
                 self.check(self._next, self._latest, picture.width, picture.height)
             self._next += 1
+            if damaged:
+                self._mark_damaged()
         return picture
 
-    def _decode(self) -> Iterator["av.VideoFrame"]:
-        """Every picture until the end; a damaged part is passed over, and a file that ends early noted."""
-        damaged, broken = 0, False
+    def _decode(self) -> Iterator[tuple["av.VideoFrame", bool]]:
+        """Every picture until the end, and whether it is damaged; a file that ends early is noted."""
+        broken = False
+        damage: DamagedStream = DamagedStream()
         packets = self._container.demux(self._stream)
+        is_mjpeg = self._stream.codec_context.name == "mjpeg"
         while True:
-            try:
-                packet = next(packets, None)
-            except av.FFmpegError:  # the file is shorter than its index
-                packet, broken = None, True
-            try:
-                pictures = self._stream.codec_context.decode(packet)
-            except av.EOFError:
-                pictures = []
-            except av.FFmpegError:
-                pictures, damaged = [], damaged + 1
-            yield from pictures
+            fault = False
+            with decoder_errors() as errors:
+                try:
+                    packet = next(packets, None)
+                except av.FFmpegError:  # the file is shorter than its index
+                    packet, broken = None, True
+                try:
+                    pictures = self._stream.codec_context.decode(packet)
+                except av.EOFError:
+                    pictures = []
+                except av.FFmpegError:
+                    pictures, fault, self._lost = [], True, self._lost + 1
+            fault = fault or any(not message.startswith(HARMLESS) for message in errors)
+            fault = fault or (is_mjpeg and packet is not None and packet.size > 0 and damaged_jpeg(bytes(packet)))
+            if fault:
+                damage.begin(packet)
+            for picture in pictures:
+                yield picture, damage.reaches(picture, fault)
             if packet is None or packet.size == 0:  # the last, empty packet brings out what the decoder holds
                 break
         if not self._next:
             raise FrameError(
                 f"{self.path} holds no frame that can be read", fix="copy it again, or convert it to mp4 (H.264)"
             )
-        self._note_end(damaged, broken)
+        self._note_end(broken)
 
-    def _note_end(self, damaged: int, broken: bool) -> None:
+    def _mark_damaged(self) -> None:
+        """Count the latest frame to a damaged part, and tell it in the notes."""
+        number = self._next - 1
+        if self.damaged and self.damaged[-1].last == number - 1:
+            self.damaged[-1] = replace(self.damaged[-1], last=number, end=self._latest)
+        else:
+            self.damaged.append(DamagedPart(number, number, self._latest, self._latest))
+        words = (
+            f"the file is damaged: part of the picture may be wrong {'; '.join(map(str, self.damaged[:MOST_PARTS]))}"
+        )
+        if len(self.damaged) > MOST_PARTS:
+            words += f"; and in {len(self.damaged) - MOST_PARTS} more parts"
+        self.notes[:] = [note for note in self.notes if not note.startswith(words.partition(" wrong")[0])] + [words]
+
+    def _note_end(self, broken: bool) -> None:
         step = 1 / (self.fps or ASSUMED_RATE)
         end = None if self.given_fps else announced_end(self._container, self._stream)
         lack = 0.0 if end is None else end - (self._latest + step)
@@ -171,12 +258,9 @@ class VideoFrames:
         place = f"after frame {self._next - 1} ({self._latest:.2f} s)"
         if broken or lack > max(SHORTEST_LACK, 5 * step):
             self._note(f"the file ends early, {place}: what it holds was used")
-        if damaged:
-            parts = (
-                "1 part could not be decoded and was"
-                if damaged == 1
-                else f"{damaged} parts could not be decoded and were"
-            )
+        if self._lost:
+            several = f"{self._lost} parts could not be decoded and were"
+            parts = "1 part could not be decoded and was" if self._lost == 1 else several
             self._note(f"the file is damaged: {parts} passed over")
 
     def _note(self, words: str) -> None:
@@ -208,6 +292,7 @@ class VideoFrames:
 
 def open_video(path: Path) -> tuple["InputContainer", "VideoStream"]:
     """The container and its first stream of moving pictures, or an error that names the file."""
+    refuse_false_index(path)
     options = {"format_whitelist": CONTAINERS, "protocol_whitelist": "file"}
     try:
         container = av.open(f"file:{path}", options=options)

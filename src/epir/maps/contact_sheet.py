@@ -21,6 +21,7 @@ from epir.flow.optical import flow_between
 from epir.flow.recipe import FlowRecipe
 from epir.flow.strain import optical_strain
 from epir.frames.reader import open_frames
+from epir.frames.turned import upright
 from epir.maps.mapset import MapSet
 
 TILE, GAP, TITLE, HEADER = 168, 8, 22, 84  # px
@@ -69,7 +70,7 @@ def panels(clip: Clip, recipe: FlowRecipe) -> tuple[list[np.ndarray], float]:
     """The five pictures of a prepared clip, and its peak motion as a share of the face's width."""
     assert clip.onset is not None and clip.apex is not None, "a prepared clip knows its onset and apex"
     crop = Crop.from_text(clip.extra["crop"])
-    with open_frames(clip.extra["frames"]) as frames:
+    with upright(open_frames(clip.extra["frames"]), int(clip.extra.get("turned") or 0)) as frames:
         faces = [cut_face(frames.read(number), crop, recipe) for number in (clip.onset, clip.apex)]
     flow = without_border(flow_between(faces[0], faces[1], recipe), recipe)  # (h, h, 2)
     flow = without_head_motion(flow, recipe.head_motion)

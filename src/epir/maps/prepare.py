@@ -18,12 +18,16 @@ from epir.core.records import Clip
 from epir.datasets.base import Corpus
 from epir.faces.align import Crop
 from epir.faces.finder import find_crop
+from epir.faces.inspection import find_turn, refuse_two_people
 from epir.flow.apex import middle_apex, spot_apex
 from epir.flow.map import cut_face, face_map
 from epir.flow.recipe import FlowRecipe, flow_recipe
+from epir.frames.inspection import refuse_other_size, size_of
 from epir.frames.reader import Frames, open_frames
 from epir.frames.threads import one_thread
+from epir.frames.turned import turn_note, turned, upright
 from epir.maps.contact_sheet import contact_sheets
+from epir.maps.inspection import inspect_span
 from epir.maps.mapset import FRAME_PAIRS, MapSet, finish_maps, load_maps, new_maps
 from epir.maps.resume import FinishedClips, LeftOut, PreparedClip, existing_set, write_left_out
 from epir.maps.views import APEX, View, frame_pairs, pairs_text, read_views
@@ -226,9 +230,12 @@ def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28, views: Sequence
         raise FrameError(
             f"the annotation of {clip.key} leads to no frames", fix="run epir check to see what is missing"
         )
-    with open_frames(clip.frames) as frames:
-        onset, offset = span(clip, frames)
-        before = frames.read(onset)
+    with open_frames(clip.frames) as opened:
+        onset, offset = span(clip, opened)
+        notes = inspect_span(opened, onset, offset)
+        first = opened.read(onset)
+        turns = find_turn(first, recipe.face)
+        frames, before = upright(opened, turns), turned(first, turns)
         crop = find_crop(before, recipe.face)
         apex, source = apex_of(clip, frames, onset, offset, crop, recipe)
         if len(views) == 1 and views[0].name == APEX:  # no other frame is needed, nor their number
@@ -238,12 +245,18 @@ def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28, views: Sequence
         faces = {onset: cut_face(before, crop, recipe)}
         for number in sorted({number for pair in pairs for number in pair} - {onset}):  # a video is read forwards
             picture = frames.read(number)
+            refuse_other_size(onset, size_of(before), number, size_of(picture))
+            if number == apex:
+                refuse_two_people(onset, before, apex, picture, crop, recipe.face)
             own = find_crop(picture, recipe.face) if recipe.face.frames == "both" else crop
             faces[number] = cut_face(picture, own, recipe)
         fps = frames.fps if clip.fps is None else clip.fps
+        notes += [*frames.notes, *turn_note(turns)]
     found = {"frames": str(clip.frames.absolute()), "crop": crop.to_text(), "apex_source": source}
     if len(views) > 1 or views[0].name != APEX:
         found[FRAME_PAIRS] = pairs_text(pairs)
+    found |= {"turned": str(turns)} if turns else {}
+    found |= {"notes": "; ".join(notes)} if notes else {}
     done = replace(clip, onset=onset, apex=apex, offset=offset, fps=fps, extra={**clip.extra, **found})
     maps = [
         face_map(faces[first], faces[second], view.recipe(recipe), size)

@@ -74,6 +74,7 @@ class Answer:
     strength: float | None = None  # of a spotted movement: displacement at the apex, as a share of the face's width
     units: tuple[ActionUnit, ...] = ()  # every unit of the model's head, most probable first
     gaps: tuple[Gap, ...] = ()  # parts of the video without a face that could be used
+    turned: int = 0  # quarters counter-clockwise by which the frames were turned
     map: np.ndarray | None = None  # (3, S, S) float32
     tokens: Tokens | None = None
     attribution: Attribution | None = None  # how much each patch of the map contributes to the class

@@ -18,6 +18,7 @@ from epir.core.output import ANSWER, new_folder
 from epir.core.progress import Progress, Silent
 from epir.faces.align import Crop
 from epir.frames.film import write_film
+from epir.frames.turned import upright
 from epir.recognition.answer import Answer
 from epir.recognition.events import write_tables
 from epir.recognition.source import open_source, source_paths
@@ -68,7 +69,8 @@ def write_video(given: Any, answer: Answer, path: Path, times: tuple[float, floa
 
     def pictures() -> Iterator[np.ndarray]:
         strip: np.ndarray | None = None
-        with open_source(given, answer.fps if isinstance(given, np.ndarray) else None) as frames:
+        source = open_source(given, answer.fps if isinstance(given, np.ndarray) else None)
+        with upright(source, answer.turned) as frames:
             progress.start("writing the video", frames.announced or 0)
             for frame in frames.during(*times):
                 picture = annotated(frame.pixels, frame.number, answer)

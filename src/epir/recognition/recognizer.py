@@ -18,17 +18,22 @@ from epir.core.progress import Progress, Silent
 from epir.evaluation.fold import one_thread as one_torch_thread
 from epir.faces.align import Crop, face_crop, whole_frame
 from epir.faces.finder import count_faces, find_face
-from epir.faces.likeness import colours, flatness, likeness, one_shot, shared_colours
+from epir.faces.inspection import find_turn, refuse_two_people
+from epir.faces.likeness import flatness
 from epir.faces.settings import TrackingSettings
 from epir.faces.tracking import NO_FACE, TOO_SMALL, TrackedFace, cut_patch, face_near, small_face
 from epir.flow.apex import spot_apex
 from epir.flow.head_motion import similarity_motion
 from epir.flow.map import cut_face, face_map, flow_to_map, without_border
 from epir.flow.optical import flow_between
+from epir.frames.folder import FolderFrames
+from epir.frames.inspection import refuse_other_size, same_size, size_of
 from epir.frames.pace import Pace, TimeSteps, measure_pace, without_repeats
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames
 from epir.frames.threads import one_thread
+from epir.frames.turned import turn_note, upright
 from epir.frames.video import VideoFrames
+from epir.maps.inspection import inspect_span
 from epir.maps.views import frame_pairs
 from epir.models.folder import find_folder
 from epir.models.units import PRESENT, UnitCalibration
@@ -198,11 +203,16 @@ class Recognizer:
                     )
                 onset, apex = 0, 1
             _refuse_spans(frames, onset, apex)
+            notes = (
+                inspect_span(frames, frames.numbers[0], frames.numbers[-1]) if isinstance(frames, FolderFrames) else []
+            )
+            turns = self._turns(frames, onset)
+            frames.notes += [*notes, *turn_note(turns)]
             try:
                 if onset is None:
-                    answer = self._spotted(frames, apex, (start, end), faces, name, progress or Silent())
+                    answer = self._spotted(frames, turns, apex, (start, end), faces, name, progress or Silent())
                     return self._explained(answer) if explain else answer
-                looked = self._given(frames, onset, apex)
+                looked = self._given(upright(frames, turns), onset, apex)
                 words = [] if rate is None and apex is not None else caution.about_rate(rate, self.settings)
                 looked.words = [*frames.notes, *words, *looked.words]
                 answers = self._answers([looked], name, rate)
@@ -241,11 +251,21 @@ class Recognizer:
         """The answer for one movement that was spotted."""
         return self._answers([self._look(seen)], name, fps)[0]
 
+    def _turns(self, frames: Frames, onset: int | None) -> int:
+        """The quarters by which the first frame, or the given onset, must be turned; an array is taken as it is."""
+        if isinstance(frames, ArrayFrames) and not isinstance(frames, PairFrames):
+            return 0
+        if onset is not None:
+            return find_turn(frames.read(onset), self.recipe.face)
+        first = next(iter(frames), None)
+        return 0 if first is None else find_turn(first.pixels, self.recipe.face)
+
     # Movements that are spotted, in one forward pass.
 
     def _spotted(
         self,
         frames: Frames,
+        turns: int,
         apex: int | None,
         times: tuple[float | None, float | None],
         faces: Literal["largest", "all"],
@@ -256,9 +276,9 @@ class Recognizer:
         steps = TimeSteps()  # also counts the frames
         run = self.one_pass(pace.fps, faces, apex)
         progress.start("spotting", frames.announced or 0)
-        chosen = _advancing(_chosen(frames, apex, times, self.settings.near * LONGEST), steps, progress)
+        chosen = _advancing(_chosen(upright(frames, turns), apex, times, self.settings.near * LONGEST), steps, progress)
         looked: list[Looked] = []
-        for seen in run.run(without_repeats(chosen, pace)):
+        for seen in run.run(without_repeats(same_size(chosen), pace)):
             looked.append(self._look(seen))
             _forget_pixels(looked, self.settings.pictures)
         progress.finish()
@@ -268,7 +288,8 @@ class Recognizer:
         if not looked:
             if apex is not None and run.tracks:
                 raise FrameError(f"no movement was found around the apex {apex}", fix="give the onset too")
-            return replace(self._without_movement(run, name, pace.fps, words), frame_count=steps.frames)
+            answer = self._without_movement(run, name, pace.fps, words)
+            return replace(answer, frame_count=steps.frames, turned=turns)
         timelines = {track: run.timeline(track) for track in run.tracks}
         answers = [
             replace(
@@ -277,6 +298,7 @@ class Recognizer:
                 warnings=tuple(dict.fromkeys([*words, *answer.warnings])),
                 gaps=tuple(run.tracker.gaps),
                 frame_count=steps.frames,
+                turned=turns,
             )
             for answer in self._answers(looked, name, pace.fps)
         ]
@@ -336,12 +358,11 @@ class Recognizer:
 
     def _given(self, frames: Frames, onset: int, apex: int | None) -> Looked:
         """The map of given key frames; without an apex it is looked for within half a second after the onset."""
-        before = _frame(frames, onset)
+        before = frames.frame(onset)
         crop = self._crop(before.pixels)
-        after = _frame(frames, apex) if apex is not None else self._find_apex(frames, before, crop)
-        if before.pixels.shape != after.pixels.shape:
-            raise FrameError(f"frames {onset} and {after.number} differ in size", fix="take both from one video")
-        self._refuse_two_people(before, after, crop)
+        after = frames.frame(apex) if apex is not None else self._find_apex(frames, before, crop)
+        refuse_other_size(onset, size_of(before.pixels), after.number, size_of(after.pixels))
+        refuse_two_people(onset, before.pixels, after.number, after.pixels, crop, self.recipe.face)
         faces = 1 if self.recipe.face.detector == "none" else count_faces(before.pixels, crop.side)
         words = caution.about_face(crop.side, faces, self.settings)
         span = Span(At.of(before), At.of(after))
@@ -376,25 +397,6 @@ class Recognizer:
         if face.temples < tracking.least_face:
             raise NoFace(TOO_SMALL, [caution.too_small(face.temples, tracking.least_face)])
         return crop
-
-    def _refuse_two_people(self, before: Frame, after: Frame, crop: Crop) -> None:
-        """Refuse an onset and an apex that cannot be of one person in one shot."""
-        if self.recipe.face.detector == "none":
-            return
-        size = self.tracking.size
-        onset = small_face(before.pixels, crop, size)
-        alike = likeness(onset, small_face(after.pixels, crop, size))
-        shared = shared_colours(colours(before.pixels), colours(after.pixels))
-        if one_shot(alike, shared):
-            return
-        face = find_face(after.pixels, self.recipe.face)  # the head may have moved
-        if face is not None:
-            alike = max(alike, likeness(onset, small_face(after.pixels, face_crop(face, self.recipe.face), size)))
-        if not one_shot(alike, shared):
-            raise FrameError(
-                f"the onset {before.number} and the apex {after.number} do not show one person in one shot",
-                fix="take both from one shot of one person, without a cut between them",
-            )
 
     # Two faces -> a map -> an answer.
 
@@ -524,14 +526,6 @@ def _forget_pixels(looked: list[Looked], most: int) -> None:
         shown = [each for each in looked if each.evidence is not None]
         if len(shown) > most:
             min(shown, key=lambda each: each.strength or 0.0).evidence = None
-
-
-def _frame(frames: Frames, number: int) -> Frame:
-    found = next(iter(frames.between(number, number)), None)
-    if found is None:
-        frames.read(number)  # says which frames there are
-        raise AssertionError("a frame that can be read is there")
-    return found
 
 
 def _too_few(frames: Frames, count: int, times: tuple[float | None, float | None]) -> FrameError:

@@ -39,10 +39,14 @@ class ArrayFrames:
             raise missing_frame(self.path, number, self.numbers)
         return colour(self._frames[number])
 
+    def frame(self, number: int) -> Frame:
+        """The same with its time."""
+        return Frame(number, number / (self.fps or ASSUMED_RATE), self.read(number))
+
     def between(self, first: int, last: int) -> Iterator[Frame]:
         """The frames from `first` to `last`, both included."""
         for number in self.numbers[max(first, 0) : last + 1]:
-            yield Frame(number, number / (self.fps or ASSUMED_RATE), self.read(number))
+            yield self.frame(number)
 
     def during(self, start: float, end: float) -> Iterator[Frame]:
         """The frames from `start` to `end` seconds (both included), one at a time."""

@@ -67,6 +67,7 @@ def apex_face(clip: Clip, folder: Path | None) -> np.ndarray | None:
     """The face of a clip at its apex, with the crop of its map; nothing where the frames cannot be read."""
     from epir.faces.align import Crop
     from epir.frames.reader import open_frames
+    from epir.frames.turned import upright
 
     frames, crop = clip.extra.get("frames"), clip.extra.get("crop")
     if not frames or not crop or clip.apex is None:
@@ -76,7 +77,7 @@ def apex_face(clip: Clip, folder: Path | None) -> np.ndarray | None:
     if path is None:
         return None
     try:
-        with open_frames(path) as opened:
+        with upright(open_frames(path), int(clip.extra.get("turned") or 0)) as opened:
             return Crop.from_text(crop).apply(opened.read(clip.apex), FACE_SIZE)
     except EpirError:
         return None  # one picture less: the report is about the run, not about its frames

@@ -11,10 +11,13 @@ Axes: n instants, C channels, R regions, D durations, w instants of a window
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from epir.spotting.regions import GROUPS, members
+from epir.spotting.course import key_times
+from epir.spotting.evidence import Evidence, patterns, weigh
+from epir.spotting.regions import EYES, GROUPS, REGIONS, members
 
 DURATIONS = (0.13, 0.18, 0.24, 0.32, 0.42, 0.55)  # seconds from onset to offset
 RISE = 0.45  # of the duration
@@ -23,6 +26,8 @@ CONTEXT = 0.8  # seconds before and after that tell speech from a single movemen
 FLOOR = 0.0003  # of the face's width: what noise of the camera leaves
 LEAST = 0.0008  # of the face's width: weaker bumps are not looked at
 STANDS_OUT = 2.5  # amplitude against the rest from which a bump is a candidate
+SPEAKS = 2.5  # of `Evidence.score`: from here on a bump of the whole face is a candidate
+USUAL = 2.5  # seconds before and after in which scores are compared
 APART = 0.2  # seconds between two candidates of one group
 AFTERWARDS = 0.2  # seconds before the onset and after the offset that are compared
 LASTING = (0.7, 1.0, 1.4, 2.0, 2.8, 3.8)  # the same for expressions that last longer
@@ -52,6 +57,9 @@ class Candidate:
     step: float  # log of the error of the bump by that of a lasting change: above 0 the skin does not come back
     foot: float = 0.0  # seconds from one foot to the other
     left: float = 0.0  # of the way: how far after the offset the skin is from where it was before the onset
+    evidence: float = 0.0  # `Evidence.score` and `.share`
+    share: float = 0.0
+    unusual: float = 0.0  # the score by what is usual in the seconds around
 
     @property
     def lengths(self) -> np.ndarray:
@@ -91,26 +99,27 @@ def find_candidates(
     rate: float,
     lengths: Sequence[float] = DURATIONS,
     apart: float = APART,
+    known: np.ndarray | None = None,
+    within: tuple[float, float] = (-math.inf, math.inf),
 ) -> list[Candidate]:
     """The candidates in skin (n, R, 2), head (n, M) and mismatch (n,) at `rate` instants a second, by time.
 
-    `lengths` are the durations that are tried, in seconds, and `apart` the least time between two of one group.
+    `lengths` are the durations that are tried, in seconds, and `apart` the least time between two of one group; `known`
+    are other patterns (P, R, 2) than those that ship. Outside the instants `within` only the eyes are looked at.
     """
     count = len(skin)
-    if count < 3:
+    durations = [each for each in lengths if each * rate >= 3]
+    if count < 3 or not durations:
         return []
     flat = skin.reshape(count, -1).astype(np.float64)
     flat = flat - flat.mean(axis=0)
-    amplitudes, rests = [], []
-    durations = [each for each in lengths if each * rate >= 3]
-    for duration in durations:
-        amplitude, rest = fit_bumps(flat, rate, duration)
-        amplitudes.append(np.hypot(*np.moveaxis(amplitude.reshape(count, -1, 2), -1, 0)))
-        rests.append(np.sqrt((rest.reshape(count, -1, 2) ** 2).mean(axis=-1)))
-    if not durations:
-        return []
-    amplitude, rest = np.array(amplitudes), np.array(rests)  # (D, n, R)
+    fits = [fit_bumps(flat, rate, duration) for duration in durations]
+    amplitude = np.array([np.hypot(each[:, ::2], each[:, 1::2]) for each, _ in fits])  # (D, n, R)
+    rest = np.array([np.sqrt((each[:, ::2] ** 2 + each[:, 1::2] ** 2) / 2) for _, each in fits])
     clear = np.where(amplitude > LEAST, amplitude / (rest + FLOOR), 0.0)
+    evidence = [weigh(each, patterns() if known is None else known, rate) for each, _ in fits]
+    scores = np.array([each.score for each in evidence])  # (D, n)
+    described = _Describer(flat, head, mismatch, rate, scores, evidence)
     found = []
     for group in GROUPS:
         own = clear[..., members(group)]  # (D, n, regions of the group)
@@ -118,10 +127,17 @@ def find_candidates(
         for apex in separate_peaks(best, STANDS_OUT, max(1, round(apart * rate))):
             which, region = np.unravel_index(int(own[:, apex].argmax()), own[:, apex].shape)
             place = int(members(group)[region])
-            made = _describe(flat, head, mismatch, rate, apex, durations[which], group, place, float(best[apex]))
-            if made is not None:
-                found.append(made)
-    return sorted(found, key=lambda each: each.apex)
+            if group != EYES and not within[0] <= apex < within[1]:
+                continue
+            found.append(described.one(apex, durations[which], place, float(best[apex])))
+    for apex in separate_peaks(scores.max(axis=0), SPEAKS, max(1, round(apart * rate))):
+        if not within[0] <= apex < within[1]:
+            continue
+        which = int(scores[:, apex].argmax())
+        share = evidence[which].filters[evidence[which].pattern[apex]] * fits[which][0][apex]  # (C,) of the score
+        place = int((share[::2] + share[1::2]).argmax())
+        found.append(described.one(apex, durations[which], place, float(clear[which, apex, place]), whole=which))
+    return sorted((each for each in found if each is not None), key=lambda each: each.apex)
 
 
 def separate_peaks(values: np.ndarray, least: float, apart: int) -> list[int]:
@@ -134,45 +150,67 @@ def separate_peaks(values: np.ndarray, least: float, apart: int) -> list[int]:
     return places
 
 
-def _describe(
-    flat: np.ndarray,
-    head: np.ndarray,
-    mismatch: np.ndarray,
-    rate: float,
-    apex: int,
-    duration: float,
-    group: str,
-    region: int,
-    clear: float,
-) -> Candidate | None:
-    near, far = (_window(len(flat), rate, apex, duration, around) for around in (AROUND, CONTEXT))
-    amplitude, _, line = _fit(flat, rate, apex, duration, near)
-    channels = slice(2 * region, 2 * region + 2)
-    direction = amplitude[channels] / max(float(np.hypot(*amplitude[channels])), 1e-9)
-    below = line[0, channels] + ((np.arange(len(flat)) - apex) / rate)[:, None] * line[1, channels]
-    course = (flat[:, channels] - below) @ direction
-    feet = find_edges(course, apex, max(1, round(RISE * duration * rate)))
-    if feet is None:
-        return None
-    edges = _between(feet, apex, duration * rate, len(flat))
-    shown, rest, _ = _fit(flat, rate, apex, duration, far)
-    head_shown, head_rest, _ = _fit(head.astype(np.float64), rate, apex, duration, near)
-    rest = np.sqrt((rest.reshape(-1, 2) ** 2).mean(axis=1))
-    return Candidate(
-        *edges,
-        group=group,
-        strongest=region,
-        stands_out=clear,
-        isolated=float(np.hypot(*shown[channels])) / (float(rest[region]) + FLOOR),
-        amplitudes=amplitude.reshape(-1, 2),
-        rest=rest,
-        head=head_shown,
-        head_rest=head_rest,
-        mismatch=float(mismatch[edges[0] : edges[2] + 1].max() + 0.5) / float(np.median(mismatch[far]) + 0.5),
-        step=_step(flat[near, channels], rate, near, apex, duration),
-        foot=(feet[2] - feet[0]) / rate,
-        left=_left(flat[:, channels] @ direction, edges, max(1, round(AFTERWARDS * rate))),
-    )
+@dataclass(frozen=True)
+class _Describer:
+    """Makes candidates of places in one stretch of time."""
+
+    flat: np.ndarray  # (n, C)
+    head: np.ndarray  # (n, M)
+    mismatch: np.ndarray  # (n,)
+    rate: float
+    scores: np.ndarray  # (D, n)
+    evidence: list[Evidence]
+
+    def one(self, apex: int, duration: float, region: int, clear: float, whole: int | None = None) -> Candidate | None:
+        """The candidate at `apex`, by the course of a region, or of the whole face for the duration `whole`."""
+        flat, rate = self.flat, self.rate
+        near, far = (_window(len(flat), rate, apex, duration, around) for around in (AROUND, CONTEXT))
+        amplitude, _, line = _fit(flat, rate, apex, duration, near)
+        channels = slice(2 * region, 2 * region + 2)
+        direction = amplitude[channels] / max(float(np.hypot(*amplitude[channels])), 1e-9)
+        below = line[0, channels] + ((np.arange(len(flat)) - apex) / rate)[:, None] * line[1, channels]
+        course = (flat[:, channels] - below) @ direction
+        feet = find_edges(course, apex, max(1, round(RISE * duration * rate)))
+        if feet is None:
+            return None
+        if whole is None:
+            edges = _between(feet, apex, duration * rate, len(flat))
+        else:
+            evidence = self.evidence[whole]
+            edges = key_times(flat @ evidence.filters[evidence.pattern[apex]], apex, rate)
+        shown, rest, _ = _fit(flat, rate, apex, duration, far)
+        head_shown, head_rest, _ = _fit(self.head.astype(np.float64), rate, apex, duration, near)
+        rest = np.sqrt((rest.reshape(-1, 2) ** 2).mean(axis=1))
+        covered = float(self.mismatch[edges[0] : edges[2] + 1].max() + 0.5)
+        return Candidate(
+            *edges,
+            group=REGIONS[region].group,
+            strongest=region,
+            stands_out=clear,
+            isolated=float(np.hypot(*shown[channels])) / (float(rest[region]) + FLOOR),
+            amplitudes=amplitude.reshape(-1, 2),
+            rest=rest,
+            head=head_shown,
+            head_rest=head_rest,
+            mismatch=covered / float(np.median(self.mismatch[far]) + 0.5),
+            step=_step(flat[near, channels], rate, near, apex, duration),
+            foot=(feet[2] - feet[0]) / rate,
+            left=_left(flat[:, channels] @ direction, edges, max(1, round(AFTERWARDS * rate))),
+            **self._unusual(apex),
+        )
+
+    def _unusual(self, apex: int) -> dict[str, float]:
+        which = int(self.scores[:, apex].argmax())
+        score = float(self.scores[which, apex])
+        best = self.scores.max(axis=0)
+        away = np.abs(np.arange(len(best)) - apex) / self.rate
+        around = best[(away > 0.3) & (away < USUAL)]
+        usual = float(np.quantile(around, 0.9)) if len(around) else 1.0
+        return {
+            "evidence": score,
+            "share": float(self.evidence[which].share[apex]),
+            "unusual": score / max(usual, 0.5),
+        }
 
 
 def _window(count: int, rate: float, apex: int, duration: float, around: float) -> slice:
@@ -180,30 +218,40 @@ def _window(count: int, rate: float, apex: int, duration: float, around: float) 
     return slice(max(apex - before, 0), min(apex + after + 1, count))
 
 
+@lru_cache(maxsize=512)
+def _basis(rate: float, first: int, last: int, duration: float) -> tuple[np.ndarray, np.ndarray]:
+    """Line and bump at instants from the apex, (w, 3), and the matrix (3, w) that gives their parts of any course."""
+    times = np.arange(first, last) / rate
+    basis = np.stack([np.ones_like(times), times, bump(times, duration)], axis=1)
+    return basis, np.linalg.pinv(basis)
+
+
 def _fit(
     values: np.ndarray, rate: float, apex: int, duration: float, window: slice
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Amplitude and deviation (C,) of one bump, and level and slope (2, C) of the line below it."""
-    times = (np.arange(window.start, window.stop) - apex) / rate
-    basis = np.stack([np.ones_like(times), times, bump(times, duration)], axis=1)
-    parts = np.linalg.lstsq(basis, values[window], rcond=None)[0]  # (3, C)
+    basis, inverse = _basis(rate, window.start - apex, window.stop - apex, duration)
+    parts = inverse @ values[window]  # (3, C)
     rest = values[window] - basis @ parts
-    deviation = np.sqrt((rest**2).sum(axis=0) / max(len(times) - 3, 1))
+    deviation = np.sqrt((rest**2).sum(axis=0) / max(len(basis) - 3, 1))
     return parts[2], deviation, parts[:2]
+
+
+@lru_cache(maxsize=512)
+def _changes(rate: float, first: int, last: int, duration: float) -> np.ndarray:
+    """Orthonormal bases of a line and a bump, then of a line and each lasting change, (1 + changes, 3, w)."""
+    times = np.arange(first, last) / rate
+    lasting = [np.clip((times - at) / 0.08 + 0.5, 0, 1) for at in np.arange(-0.5, 0.61, 0.1) * duration]
+    shapes = [bump(times, duration), *lasting]
+    made = [np.linalg.svd(np.stack([np.ones_like(times), times, shape]), full_matrices=False) for shape in shapes]
+    return np.array([rows * (sizes > 1e-9 * sizes[0])[:, None] for _, sizes, rows in made])
 
 
 def _step(values: np.ndarray, rate: float, window: slice, apex: int, duration: float) -> float:
     """Log of the error that a bump leaves by the error that the best lasting change leaves."""
-    times = (np.arange(window.start, window.stop) - apex) / rate
-
-    def error(shape: np.ndarray) -> float:
-        basis = np.stack([np.ones_like(times), times, shape], axis=1)
-        rest = values - basis @ np.linalg.lstsq(basis, values, rcond=None)[0]
-        return float((rest**2).sum()) + len(times) * 1e-9
-
-    changes = np.arange(-0.5, 0.61, 0.1) * duration
-    lasting = min(error(np.clip((times - change) / 0.08 + 0.5, 0, 1)) for change in changes)
-    return math.log(error(bump(times, duration)) / lasting)
+    parts = _changes(rate, window.start - apex, window.stop - apex, duration) @ values  # (1 + changes, 3, 2)
+    errors = np.maximum((values**2).sum() - (parts**2).sum(axis=(1, 2)), 0.0) + len(values) * 1e-9
+    return math.log(errors[0] / errors[1:].min())
 
 
 def _between(feet: tuple[int, int, int], apex: int, length: float, count: int) -> tuple[int, int, int]:

@@ -9,18 +9,16 @@ classes, each region counting by how quiet it is otherwise.
 Axes: P patterns, R regions
 """
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from typing import Any
 
 import numpy as np
 
 from epir.spotting.candidates import FLOOR, Candidate
-from epir.spotting.regions import EYES, GROUPS, MOUTH, REGIONS, members, named
+from epir.spotting.evidence import learnt, patterns
+from epir.spotting.regions import EYES, GROUPS, MOUTH, members, named
 from epir.spotting.settings import LONGEST_MACRO, SpottingSettings
 
 LARGE = 0.006  # of the face's width, as the mean over a region: from here on a movement is less and less probable
@@ -28,11 +26,12 @@ LARGEST = 0.018  # of the face's width, as the mean over a region: about 2.5 % a
 FAR = 0.03  # of the face's width: the head comes and goes by more
 RESTLESS = 0.02  # of the face's width: the head wanders by more
 COVERED = 4.0  # times the mismatch of the surroundings
-SHUTTING = 0.009  # of the face's width: the upper lids of a blink go down by more
+SHUTTING = 0.009  # of the face's width: the lids of a blink go farther
+HALF_SHUT = 0.005  # of the face's width: the upper lids of a blink go down by more
 DRAGGED = ("brows", EYES, "nose and cheeks")  # go along with a blink
 AROUND_BLINK = 0.03  # seconds
 STAYS = 0.0  # of `Candidate.step`: above it a lasting change explains the course better than a bump
-RHYTHM = 4.5  # of `Candidate.isolated`: a mouth that stands out less goes on moving
+RHYTHM = 3.0  # of `Candidate.isolated`: a mouth that stands out less goes on moving
 MURMUR = 0.0015  # of the face's width: a mouth that moves more besides is speaking
 OPENING = 0.004  # of the face's width: lids that go up by less only follow the eyes
 CLEAR_MACRO = 4.0  # of `Candidate.stands_out`, for an expression that lasts
@@ -62,7 +61,7 @@ def features(candidate: Candidate, rate: float, known: np.ndarray | None = None)
     duration = (candidate.offset - candidate.onset) / rate
     lids = float(candidate.amplitudes[named("upper lid"), 1].mean())
     found = {
-        "stands out": math.log(candidate.stands_out),
+        "stands out": math.log(candidate.stands_out + 0.3),
         "isolated": math.log(candidate.isolated + 0.1),
         "large": max(_log(own) - _log(LARGE), 0.0),
         "elsewhere": _log(float(lengths.max())) - _log(own),
@@ -77,6 +76,9 @@ def features(candidate: Candidate, rate: float, known: np.ndarray | None = None)
         "very long": max(candidate.foot - 0.7, 0.0),
         "short": max(0.15 - duration, 0.0),
         "mismatch": math.log(candidate.mismatch),
+        "evidence": math.log(max(candidate.evidence, 0.3)),
+        "share": candidate.share,
+        "unusual": math.log(max(candidate.unusual, 0.1)),
     }
     found["pattern"], found["fits"] = match(candidate, patterns() if known is None else known)
     for group in GROUPS:
@@ -98,27 +100,15 @@ def match(candidate: Candidate, known: np.ndarray) -> tuple[float, float]:
 
 
 @cache
-def learnt() -> dict[str, Any]:
-    """What `epir bench --only rejector` learnt."""
-    return dict(json.loads(files("epir.spotting").joinpath("rejector.json").read_text(encoding="utf-8")))
-
-
-@cache
 def weights() -> dict[str, float]:
     """The weights of the measures, with their constant."""
     return dict(learnt()["weights"])
 
 
-@cache
-def patterns() -> np.ndarray:
-    """How the regions move in expressions of the three classes, (P, R, 2), each of length 1."""
-    return np.array(learnt()["patterns"]).reshape(-1, len(REGIONS), 2)
-
-
 def probability(candidate: Candidate, rate: float) -> float:
     """How probable it is that a candidate is a micro-expression."""
     known = weights()
-    total = known["constant"] + sum(known[name] * value for name, value in features(candidate, rate).items())
+    total = known["constant"] + sum(known.get(name, 0) * value for name, value in features(candidate, rate).items())
     return 1 / (1 + math.exp(-min(max(total, -30.0), 30.0)))
 
 
@@ -128,7 +118,11 @@ def is_blink(candidate: Candidate) -> bool:
         return False
     upper, brows = candidate.amplitudes[named("upper lid"), 1], candidate.lengths[members("brows")]
     lids = candidate.lengths[members(EYES)]
-    return float(lids.max()) > SHUTTING and float(upper.mean()) > 0 and float(lids.mean()) > 1.2 * float(brows.mean())
+    return (
+        float(lids.max()) > SHUTTING
+        and float(upper.mean()) > HALF_SHUT
+        and float(lids.mean()) > 1.2 * float(brows.mean())
+    )
 
 
 def judge(candidate: Candidate, blinks: Sequence[Candidate], rate: float, settings: SpottingSettings) -> Verdict:
@@ -146,15 +140,14 @@ def rule(candidate: Candidate, blinks: Sequence[Candidate], rate: float, setting
         return "blink"
     around = AROUND_BLINK * rate
     if candidate.group in DRAGGED and any(
-        each.onset - around <= candidate.offset and candidate.onset <= each.offset + around for each in blinks
+        each.onset - around <= candidate.apex <= each.offset + around for each in blinks
     ):
         return "blink"
     if float(np.abs(candidate.head).max()) > FAR or float(np.abs(candidate.head_rest).max()) > RESTLESS:
         return "head"
     if candidate.mismatch > COVERED:
         return "occlusion"
-    speaking = candidate.isolated < RHYTHM or float(candidate.rest[members(*MOUTH)].mean()) > MURMUR
-    if candidate.group in MOUTH and speaking:
+    if candidate.group in MOUTH and candidate.isolated < RHYTHM:
         return "speech"
     if float(candidate.lengths[members(*TOGETHER[candidate.group])].max()) > LARGEST:
         return "too large"
@@ -183,6 +176,8 @@ def is_macro(candidate: Candidate, rate: float, settings: SpottingSettings) -> b
 
 def _likeness(candidate: Candidate, rate: float, settings: SpottingSettings) -> str:
     """What an improbable candidate looks like most."""
+    if candidate.group in MOUTH and float(candidate.rest[members(*MOUTH)].mean()) > MURMUR:
+        return "speech"
     if candidate.foot > settings.longest * 1.15 + 1 / rate:
         return "too long"
     if candidate.step > STAYS:

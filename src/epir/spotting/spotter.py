@@ -26,7 +26,7 @@ from epir.spotting.timeline import MACRO, MICRO_EXPRESSION, Movement, Timeline
 
 FASTEST = 100.0  # instants a second at which movements are looked for; faster cameras are averaged
 BLOCK = 2.0  # seconds that are judged at once
-AHEAD, BEHIND = 2.0, 3.0  # seconds after and before a block that are looked at
+AHEAD, BEHIND = 2.0, 6.0  # seconds after and before a block that are looked at
 LATER = 2.0  # seconds: so much later expressions that last are judged
 SLOWEST = 15.0  # instants a second at which these are looked for
 GAP = 0.15  # seconds without a face that break a run
@@ -127,7 +127,8 @@ class Spotter:
         first = int(np.searchsorted(times, run.judged - BEHIND))
         near = Run(run.measure, run.samples[first:], run.faces[first:], run.judged, run.from_start and not first)
         skin, head, mismatch = resampled(near.samples, self.rate)
-        found = find_candidates(skin, head, mismatch, self.rate)
+        block = ((run.judged - times[first]) * self.rate, (until - times[first]) * self.rate)
+        found = find_candidates(skin, head, mismatch, self.rate, within=block)
         low = 0 if near.from_start else EDGE * self.rate
         high = len(skin) - 1 - (0 if at_end or not ended else EDGE * self.rate)
         found = [each for each in found if each.onset >= low and each.offset <= high]
@@ -155,7 +156,8 @@ class Spotter:
     def _lasting(self, run: Run, until: float) -> list[Movement]:
         """The macro-expressions of a block that is `LATER` seconds back."""
         rate, start = min(self.rate, SLOWEST), run.samples[0].seconds
-        found = find_candidates(*resampled(run.samples, rate), rate, LASTING, LASTING_APART)
+        block = ((run.judged - LATER - start) * rate, (until - LATER - start) * rate)
+        found = find_candidates(*resampled(run.samples, rate), rate, LASTING, LASTING_APART, within=block)
         macros = [each for each in found if decision.is_macro(each, rate, self.settings)]
         inside = [each for each in macros if run.judged - LATER <= start + each.apex / rate < until - LATER]
         made = [_movement(run, each, MACRO, 0.0, rate) for each in inside]

@@ -22,6 +22,8 @@ from epir.synthetic.nuisance import wander
 
 STEEPEST = 0.75  # of a displacement field: the skin never folds
 REST = 0.6  # seconds without a micro-expression between two
+TREMBLE = 0.07  # face units, 0.25 % of the face's width: what the skin of somebody who speaks goes on average
+TREMBLING = ({1: 1.0, 2: 0.8}, {4: 1.0}, {6: 1.0}, {9: 0.7, 10: 0.5}, {12: 0.5, 14: 0.5})  # action units, each alone
 
 
 @dataclass
@@ -134,7 +136,7 @@ def _phrases(
 
 
 def talk(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
-    """Syllables of lips and jaw in phrases; brows and head now and then stress a word."""
+    """Syllables of lips and jaw in phrases; brows and head now and then stress a word; the whole face trembles."""
     seconds, loud = scene.seconds, float(random.uniform(0.4, 1.6))
     jaw, lips, wide, press, brows, nod = (np.zeros_like(seconds) for _ in range(6))
     for first, last in _phrases(seconds, random, (0.4, 3.0), (0.15, 1.6)):
@@ -159,6 +161,16 @@ def talk(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
     _act(scene, {1: 1.0, 2: 0.8}, brows, geometry, random)
     scene.move("pitch", nod)
     scene.move("shift_y", 4 * nod)
+    for units in TREMBLING:
+        _act(scene, units, TREMBLE * float(random.uniform(0.2, 1.6)) * _tremble(seconds, random), geometry, random)
+    for name, size in (("yaw", 0.02), ("pitch", 0.02), ("roll", 0.008), ("shift_x", 0.15), ("shift_y", 0.15)):
+        scene.move(name, size * float(random.uniform(0.1, 1.0)) * _tremble(seconds, random))
+
+
+def _tremble(seconds: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """A path of deviation about 1 with beats of 1 to 4 a second, stronger at times."""
+    swell = np.clip(1 + 0.8 * wander(seconds, random), 0, None)
+    return swell * sum(wander(float(random.uniform(1.0, 3.5)) * seconds, random) for _ in range(3)) / np.sqrt(3)
 
 
 def chew(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from epir.core.progress import Progress
-from epir.frames.picture import picture_size
+from epir.frames.picture import announced_size
 from epir.frames.reader import ASSUMED_RATE
 from epir.frames.video import VideoFrames
 from epir.web.problems import RequestError
@@ -52,7 +52,7 @@ def open_checked(path: Path, fps: float | None, config: Mapping[str, Any]) -> Vi
 
 def check_pictures(paths: Sequence[str], config: Mapping[str, Any]) -> None:
     """Refuse pictures that are too large, by their heads."""
-    sizes = [size for size in map(picture_size, paths) if size is not None]
+    sizes = [size for size in map(announced_size, paths) if size is not None]
     for width, height in sizes:
         if width * height > config["max_pixels"]:
             raise too_large(f"a picture has {width} x {height} px", "scale the pictures down, all by the same factor")

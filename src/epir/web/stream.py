@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 
 from epir.core.progress import Progress
 from epir.evaluation.fold import one_thread as one_torch_thread
-from epir.frames.picture import decode_jpeg, picture_size
+from epir.frames.picture import announced_size, decode_jpeg
 from epir.frames.reader import Frame
 from epir.frames.threads import one_thread
 from epir.recognition.live import LiveAnswer, LiveStream
@@ -70,7 +70,7 @@ class Camera:
     def push(self, number: int, seconds: float, jpeg: bytes) -> None:
         """Take the next frame; one that is no JPEG or too large is counted, and passed over."""
         self._latest = seconds
-        size = picture_size(io.BytesIO(jpeg))
+        size = announced_size(io.BytesIO(jpeg))
         pixels = decode_jpeg(jpeg) if size is not None and max(size) <= self._side else None
         if pixels is None:
             self.damaged += 1

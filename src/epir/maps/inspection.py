@@ -1,0 +1,95 @@
+"""All that is wrong with the frames of one clip: what `epir check --deep` lists, and `prepare` refuses or notes."""
+
+from pathlib import Path
+
+import numpy as np
+
+from epir.core.errors import FrameError
+from epir.core.records import Clip
+from epir.faces.align import face_crop
+from epir.faces.finder import find_face
+from epir.faces.inspection import SMALLEST_FRAME, find_turn, refuse_two_people
+from epir.faces.settings import FaceSettings
+from epir.frames.folder import FolderFrames
+from epir.frames.inspection import inspect_pictures, refuse_other_size, same_size, size_of, unreadable
+from epir.frames.reader import Frames, open_frames
+from epir.frames.turned import turn_note
+
+
+def inspect_span(frames: Frames, first: int, last: int) -> list[str]:
+    """Notes about the frames of a clip before they are decoded; frames of several sizes are refused."""
+    return inspect_pictures(frames, first, last) if isinstance(frames, FolderFrames) else []
+
+
+def inspect_clip(clip: Clip, settings: FaceSettings | None = None) -> list[str]:
+    """Decode every frame of a clip and look at the face of its key frames; each problem in words.
+
+    What the annotation and the listing of the folder show already (missing frames) is not repeated.
+    """
+    assert clip.frames is not None, "only clips with frames are inspected"
+    settings = settings or FaceSettings()
+    try:
+        with open_frames(clip.frames) as frames:
+            if isinstance(frames, FolderFrames):
+                return _folder_problems(clip, frames, settings)
+            return _video_problems(clip, frames, settings)
+    except FrameError as error:
+        return [] if Path(clip.frames).is_dir() else [error.problem]  # an empty folder is on the list already
+
+
+def _folder_problems(clip: Clip, frames: FolderFrames, settings: FaceSettings) -> list[str]:
+    first, last = clip.onset or 0, frames.numbers[-1] if clip.offset is None else clip.offset
+    problems: list[str] = []
+    bad: list[int] = []
+    key: dict[int, np.ndarray] = {}
+    for number in (each for each in frames.numbers if first <= each <= last):
+        try:
+            pixels = frames.read(number)
+        except FrameError:
+            bad.append(number)
+            continue
+        if number in (clip.onset, clip.apex):
+            key[number] = pixels
+    if bad:
+        problems.append(unreadable(bad))
+    try:
+        inspect_span(frames, first, last)
+    except FrameError as error:
+        return [*problems, error.problem]
+    return [*problems, *_face_problems(clip, key, settings)]
+
+
+def _video_problems(clip: Clip, frames: Frames, settings: FaceSettings) -> list[str]:
+    """Decode a video to its end, and compare the last frame with the annotation."""
+    count, problems, key = 0, list[str](), dict[int, np.ndarray]()
+    try:
+        for frame in same_size(frames):
+            count += 1
+            if frame.number in (clip.onset, clip.apex):
+                key[frame.number] = frame.pixels
+        problems += frames.notes
+    except FrameError as error:
+        problems.append(error.problem)
+    for name, number in (("onset", clip.onset), ("apex", clip.apex), ("offset", clip.offset)):
+        if number is not None and number >= count:
+            problems.append(f"the {name} {number} is past the end of the video, whose last frame is {count - 1}")
+    return [*problems, *_face_problems(clip, key, settings)]
+
+
+def _face_problems(clip: Clip, key: dict[int, np.ndarray], settings: FaceSettings) -> list[str]:
+    """A face that is not upright at the onset, and another person at the apex; nothing where no face is found."""
+    if clip.onset not in key or min(key[clip.onset].shape[:2]) < SMALLEST_FRAME:
+        return []
+    before = key[clip.onset]
+    turns = find_turn(before, settings)
+    if turns or clip.apex not in key:
+        return turn_note(turns)
+    face = find_face(before, settings)
+    try:
+        refuse_other_size(clip.onset, size_of(before), clip.apex, size_of(key[clip.apex]))
+        if face is not None:
+            crop = face_crop(face, settings)
+            refuse_two_people(clip.onset, before, clip.apex, key[clip.apex], crop, settings)
+    except FrameError as error:
+        return [error.problem]
+    return []

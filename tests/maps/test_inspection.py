@@ -1,0 +1,115 @@
+"""The same defects in the same words: check --deep, prepare and predict. The page calls predict."""
+
+import shutil
+from dataclasses import replace
+
+import cv2
+import numpy as np
+import pytest
+
+from epir.core.errors import DatasetError, FrameError
+from epir.flow.recipe import FlowRecipe
+from epir.maps.inspection import inspect_clip
+from epir.maps.prepare import prepare, prepare_clip
+from epir.recognition.recognizer import Recognizer
+
+SIZES = "frames differ in size: frame 1 is 190 x 180 px, frame 6 is 95 x 90 px"
+PEOPLE = "the onset 1 and the apex 6 do not show one person in one shot"
+
+
+@pytest.fixture(scope="module")
+def recognizer():
+    return Recognizer.from_pretrained()
+
+
+@pytest.fixture
+def clip(long_clip):
+    """Nine frames of a face, apex annotated."""
+    return replace(long_clip, apex=6)
+
+
+def rewrite(clip, change, numbers=range(1, 10)):
+    for number in numbers:
+        path = str(clip.frames / f"img{number}.jpg")
+        cv2.imwrite(path, np.ascontiguousarray(change(cv2.imread(path))))
+
+
+def everywhere(clip, recognizer):
+    """What the three say about a clip that they refuse."""
+    with pytest.raises(FrameError) as prepared:
+        prepare_clip(clip, FlowRecipe())
+    with pytest.raises(FrameError) as predicted:
+        recognizer.predict(clip.frames, onset=clip.onset, apex=clip.apex, fps=200)
+    return inspect_clip(clip), prepared.value.problem, predicted.value.problem
+
+
+def test_a_sound_clip_has_no_defects(clip, recognizer):
+    assert inspect_clip(clip) == []
+    assert "notes" not in prepare_clip(clip, FlowRecipe()).clip.extra
+    recognizer.predict(clip.frames, onset=1, apex=6, fps=200)
+
+
+def test_frames_of_mixed_size(clip, recognizer, tmp_path):
+    rewrite(clip, lambda picture: cv2.resize(picture, (95, 90)), range(6, 10))
+    listed, prepared, predicted = everywhere(clip, recognizer)
+    assert (listed, prepared, predicted) == ([SIZES], SIZES, SIZES)
+    with pytest.raises(FrameError, match="frames differ in size"):
+        recognizer.predict(clip.frames, fps=200)
+    with pytest.raises(DatasetError, match=r"none of the 1 clips could be prepared; drawn/s9/long: frames differ in"):
+        prepare([clip], None, tmp_path / "maps", workers=1)
+
+
+def test_mixed_sizes_between_two_equal_key_frames_are_refused_too(clip, recognizer):
+    rewrite(clip, lambda picture: cv2.resize(picture, (95, 90)), [3])
+    for problem in everywhere(clip, recognizer):
+        assert "frame 1 is 190 x 180 px, frame 3 is 95 x 90 px" in str(problem)
+
+
+def test_a_gap_in_the_numbering_is_a_note(clip, recognizer):
+    for number in (3, 4):
+        (clip.frames / f"img{number}.jpg").unlink()
+    words = "2 frames of 1-9 missing: 3-4"
+    assert prepare_clip(clip, FlowRecipe()).clip.extra["notes"] == words
+    assert words in recognizer.predict(clip.frames, onset=1, apex=6, fps=200).warnings
+
+
+def test_text_instead_of_a_key_frame_is_refused_everywhere(clip, recognizer):
+    (clip.frames / "img6.jpg").write_text("root:x:0:0:root:/root:/bin/sh\n" * 20)
+    listed, prepared, predicted = everywhere(clip, recognizer)
+    assert listed == ["1 picture cannot be opened: frame 6"]
+    assert prepared == predicted and "img6.jpg is not a picture that can be read" in prepared
+
+
+def test_text_among_the_other_frames_is_left_out_and_told(clip, recognizer):
+    (clip.frames / "img8.jpg").write_text("root:x:0:0\n")
+    answer = recognizer.predict(clip.frames, fps=200)
+    assert any("1 picture cannot be opened: frame 8, and left out" in note for note in answer.warnings)
+
+
+def test_two_people(clip, recognizer, cartoon):
+    shutil.copy(clip.frames / "img1.jpg", clip.frames / "img6.jpg")
+    noise = np.random.default_rng(0).integers(0, 255, (180, 190, 3)).astype(np.uint8)
+    cv2.imwrite(str(clip.frames / "img6.jpg"), cv2.GaussianBlur(noise, (0, 0), 6) // 2 + 90)
+    listed, prepared, predicted = everywhere(clip, recognizer)
+    assert (listed, prepared, predicted) == ([PEOPLE], PEOPLE, PEOPLE)
+
+
+@pytest.mark.parametrize(
+    ("turn", "words"),
+    [
+        (cv2.ROTATE_90_CLOCKWISE, "the face lies on its side: the frames were turned by 90 degrees counter-clockwise"),
+        (cv2.ROTATE_180, "the face is upside down: the frames were turned by 180 degrees"),
+        (cv2.ROTATE_90_COUNTERCLOCKWISE, "the face lies on its side: the frames were turned by 90 degrees clockwise"),
+    ],
+)
+def test_a_face_that_is_not_upright_is_turned_and_told(clip, recognizer, turn, words):
+    upright = prepare_clip(clip, FlowRecipe())
+    right = recognizer.predict(clip.frames, onset=1, apex=6, fps=200)
+    rewrite(clip, lambda picture: cv2.rotate(picture, turn))
+    assert inspect_clip(clip) == [words]
+    done = prepare_clip(clip, FlowRecipe())
+    assert done.clip.extra["notes"] == words
+    assert np.corrcoef(done.map.ravel(), upright.map.ravel())[0, 1] > 0.9, "the same motion"
+    answer = recognizer.predict(clip.frames, onset=1, apex=6, fps=200)
+    assert words in answer.warnings and answer.best == right.best
+    assert words in recognizer.predict(clip.frames, fps=200).warnings
