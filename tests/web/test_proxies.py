@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
@@ -132,7 +133,19 @@ def caddy(behind, tmp_path_factory, wait_until):
     home = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "PATH": "/usr/bin:/bin"}
     command = [binary, "run", "--config", folder / "Caddyfile", "--adapter", "caddyfile"]
     with running(command, port, wait_until, env=home, stderr=subprocess.DEVNULL) as address:
+        wait_until(lambda: has_certificate(port))  # Caddy listens before it has made its own
         yield address
+
+
+def has_certificate(port):
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        with socket.create_connection(("127.0.0.1", port)) as plain:
+            context.wrap_socket(plain, server_hostname="faces.example.org").close()
+    except ssl.SSLError:
+        return False
+    return True
 
 
 @pytest.fixture(params=["nginx", "caddy"])
