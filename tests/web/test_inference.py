@@ -77,7 +77,7 @@ def film(path, frames=10, size=(96, 128)):
 @pytest.mark.parametrize(
     ("frames", "fps", "size", "message"),
     [
-        (41, 200.0, (96, 64), r"the video has more than 40 frames\n  fix: cut it around"),
+        (46, 200.0, (96, 64), r"the video has more than 40 frames\n  fix: cut it around"),
         (30, None, (96, 64), r"the video lasts more than 2 seconds\n  fix: cut it around"),
         (30, 5.0, (96, 64), r"the video lasts more than 2 seconds"),
         (10, None, (128, 128), r"the frames have 128 x 128 px\n  fix: scale it down"),
