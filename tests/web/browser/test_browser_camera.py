@@ -87,7 +87,9 @@ def found(page):
               super(address);
               const data = JSON.stringify(movement);
               const find = () => this.dispatchEvent(new MessageEvent("movement", { data }));
-              this.addEventListener("status", find, { once: true });
+              const early = () => (++seen === 3 ? find() : null); // once there are frames for a replay
+              let seen = 0;
+              this.addEventListener("status", early);
             }
           };
         }""",
@@ -99,10 +101,11 @@ def test_movements_are_listed_replayed_and_saved(open_page, with_camera):
     page = open_page("/#camera", using=with_camera)
     found(page)
     start(page)
-    replay = page.locator("#camera-history-list").get_by_role("button", name="Replay").first
-    replay.wait_for()
-    assert page.locator("#camera-history-list li").first.inner_text().find("Both lip corners up.") > 0
-    replay.focus()
+    given = page.locator("#camera-history-list li", has=page.get_by_text(MOVEMENT["text"], exact=True))
+    given.wait_for()  # a quick machine finds others too
+    page.wait_for_selector("#camera-figures dd")
+    page.get_by_role("button", name="Stop").click()
+    page.locator("#camera-history-list").get_by_role("button", name="Replay").first.focus()
     page.keyboard.press("Enter")
     canvas = page.locator("#camera-replay canvas")
     canvas.wait_for()
@@ -111,13 +114,13 @@ def test_movements_are_listed_replayed_and_saved(open_page, with_camera):
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save as CSV").click()
     with open(saved.value.path(), newline="", encoding="utf-8") as file:
-        row = next(csv.DictReader(file))
+        row = next(each for each in csv.DictReader(file) if each["text"] == MOVEMENT["text"])
     assert (row["class"], row["p_positive"], row["units"], row["warnings"]) == ("positive", "0.9", "12", "a, b")
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save as JSON").click()
     with open(saved.value.path(), encoding="utf-8") as file:
-        movement = json.load(file)["movements"][0]
-    assert movement["scores"] == MOVEMENT["scores"]
+        saved_movements = json.load(file)["movements"]
+    assert MOVEMENT["scores"] in [each["scores"] for each in saved_movements]
     page.get_by_role("button", name="Forget them").click()
     assert page.locator("#camera-history").is_hidden()
 
