@@ -41,6 +41,7 @@ from epir.recognition import caution
 from epir.recognition.answer import NOT_FOUND, UNCERTAIN, ActionUnit, Answer, Evidence
 from epir.recognition.backend import Backend, model_views, open_backend, read_recipe
 from epir.recognition.calibration import with_temperature
+from epir.recognition.choice import chosen_frames, refuse_key_frames, refuse_times, too_few
 from epir.recognition.explain import attribute
 from epir.recognition.onepass import OnePass, Seen
 from epir.recognition.settings import RecognitionSettings
@@ -191,7 +192,7 @@ class Recognizer:
         `explain=False` leaves out the attribution, which takes some tenths of a second for each movement.
         """
         name = source_name(given) if name is None else name
-        _refuse_times(fps, start, end)
+        refuse_times(fps, start, end)
         refuse_unknown(faces, ("largest", "all"), what="choice of faces")
         with open_source(given, fps) as frames, one_thread(), one_torch_thread():
             rate = None if isinstance(frames, PairFrames) else frames.fps
@@ -202,7 +203,7 @@ class Recognizer:
                         fix="leave out --onset, --apex, --start and --end, or give a video or a folder",
                     )
                 onset, apex = 0, 1
-            _refuse_spans(frames, onset, apex)
+            refuse_key_frames(frames, onset, apex)
             notes = (
                 inspect_span(frames, frames.numbers[0], frames.numbers[-1]) if isinstance(frames, FolderFrames) else []
             )
@@ -276,14 +277,16 @@ class Recognizer:
         steps = TimeSteps()  # also counts the frames
         run = self.one_pass(pace.fps, faces, apex)
         progress.start("spotting", frames.announced or 0)
-        chosen = _advancing(_chosen(upright(frames, turns), apex, times, self.settings.near * LONGEST), steps, progress)
+        chosen = _advancing(
+            chosen_frames(upright(frames, turns), apex, times, self.settings.near * LONGEST), steps, progress
+        )
         looked: list[Looked] = []
         for seen in run.run(without_repeats(same_size(chosen), pace)):
             looked.append(self._look(seen))
             _forget_pixels(looked, self.settings.pictures)
         progress.finish()
         if run.tracker.frames < 2:
-            raise _too_few(frames, run.tracker.frames, times)
+            raise too_few(frames, run.tracker.frames, times)
         words = self._words(frames, pace, steps, run, faces)
         if not looked:
             if apex is not None and run.tracks:
@@ -502,17 +505,6 @@ class Recognizer:
         return replace(answer, attribution=own, all=every)
 
 
-def _chosen(frames: Frames, apex: int | None, times: tuple[float | None, float | None], near: float) -> Iterator[Frame]:
-    """The frames between two times; with a given apex those around it."""
-    start, end = times
-    if apex is not None:
-        around = round(near * (frames.fps or ASSUMED_RATE))
-        return frames.between(apex - around, apex + around)
-    if start is None and end is None:
-        return iter(frames)
-    return frames.during(start or 0.0, math.inf if end is None else end)
-
-
 def _advancing(frames: Iterable[Frame], steps: TimeSteps, progress: Progress) -> Iterator[Frame]:
     for frame in frames:
         steps.push(frame.seconds)
@@ -526,53 +518,6 @@ def _forget_pixels(looked: list[Looked], most: int) -> None:
         shown = [each for each in looked if each.evidence is not None]
         if len(shown) > most:
             min(shown, key=lambda each: each.strength or 0.0).evidence = None
-
-
-def _too_few(frames: Frames, count: int, times: tuple[float | None, float | None]) -> FrameError:
-    if times != (None, None):
-        start, end = times
-        until = "the end" if end is None else f"{end:g} s"
-        return FrameError(
-            f"{frames.path} has {_counted(count)} between {start or 0.0:g} s and {until}",
-            fix="give --start and --end within the video, with a second or so between them",
-        )
-    return FrameError(
-        f"{frames.path} holds {_counted(count)}: motion needs two",
-        fix="give a video of a second or so, or two pictures (onset, apex)",
-    )
-
-
-def _counted(count: int) -> str:
-    return "no frame" if count == 0 else "one frame"
-
-
-def _refuse_times(fps: float | None, start: float | None, end: float | None) -> None:
-    if fps is not None and not 0 < fps < math.inf:
-        raise FrameError(f"{fps:g} frames a second is no frame rate", fix="give the rate of the camera: --fps 100")
-    if not 0 <= (start or 0.0) < (math.inf if end is None else end):
-        raise FrameError(
-            f"there is nothing between --start {start or 0.0:g} and --end {end if end is not None else math.inf:g}",
-            fix="give seconds from 0, the start before the end",
-        )
-
-
-def _refuse_spans(frames: Frames, onset: int | None, apex: int | None) -> None:
-    """Refuse key frames that cannot be; the frames of a video are not counted for it."""
-    if onset is not None and apex is not None and onset >= apex:
-        raise FrameError(f"the apex {apex} does not come after the onset {onset}", fix="give an onset before the apex")
-    counted = not isinstance(frames, VideoFrames)
-    first, last = (frames.numbers[0], frames.numbers[-1]) if counted else (0, None)
-    for name, number in (("onset", onset), ("apex", apex)):
-        if number is not None and (number < first or (last is not None and number > last)):
-            held = f", which holds frames {first} to {last}" if last is not None else ": frames are counted from 0"
-            raise FrameError(
-                f"the {name} {number} is not in {frames.path}{held}",
-                fix=f"give a frame number from {first}{'' if last is None else f' to {last}'}",
-            )
-    if apex == first and onset is None:
-        raise FrameError(f"the apex {apex} is the first frame", fix="give an apex with frames before it")
-    if onset is not None and onset == last and apex is None:
-        raise FrameError(f"the onset {onset} is the last frame", fix="give an onset with frames after it")
 
 
 def _moved(flow: np.ndarray) -> tuple[float, float]:
