@@ -39,7 +39,7 @@ def test_without_json_it_says_what_to_do_next(tmp_path):
 def test_a_map_set_is_written_instead(tmp_path):
     out = tmp_path / "maps"
     told = last_json(run(out, "--maps", 12, "--recipe", "direct", "--size", 14, "--classes", 5, "--json").stdout)
-    assert told == {"folder": str(out), "maps": 12, "size": 14, "people": 2}
+    assert told == {"folder": str(out), "maps": 12, "size": 14, "people": 2, "views": 1}
     assert load_maps(out).size == 14 and len({clip.emotion for clip in load_maps(out).clips}) == 5
 
 
@@ -66,7 +66,7 @@ def test_settings_are_changed_by_their_dotted_names(tmp_path):
         (["--maps", "3", "--truth"], "--truth cannot be used with --maps: maps have no frames\n  fix: "),
         (["--recipe", "epir"], "--recipe needs --maps\n  fix: add --maps N, or leave it out"),
         (["--set", "peple=3"], "there is no setting 'peple'\n  fix: did you mean 'people'?"),
-        (["--workers", "0"], "--workers must be at least 1, not 0\n  fix: give --workers 1 or more"),
+        (["--workers", "0"], "--workers must be at least 1, not 0\n  fix: leave it out for one per core"),
     ],
 )
 def test_mistakes_are_told_with_their_remedy(tmp_path, arguments, words):

@@ -5,6 +5,7 @@ import os
 import secrets
 import shutil
 import tempfile
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -76,6 +77,7 @@ class PrivateFolder:
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=f"epir-serve-{os.getpid()}-"))  # mode 0700
+        self._remove = weakref.finalize(self, remove, self.path)  # also if a signal ends the process while it loads
         self.uploads = self.path / "uploads"
         self.examples = self.path / "examples"
         for folder in (self.uploads, self.examples):
@@ -89,7 +91,7 @@ class PrivateFolder:
 
     def close(self) -> None:
         """Remove everything."""
-        remove(self.path)
+        self._remove()
 
 
 def remove(folder: Path | None) -> None:

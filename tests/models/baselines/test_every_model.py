@@ -7,7 +7,7 @@ import torch
 from epir.core.errors import ShapeError, TrainingError
 from epir.models.registry import build, create_model, is_pipeline, list_models, model_settings
 
-NETWORKS = [name for name in list_models() if not is_pipeline(name)]
+NETWORKS = [name for name in list_models() if not is_pipeline(name) and name != "epir-seq"]  # it takes several maps
 ON_MAPS = [name for name in list_models() if is_pipeline(name) and build(model_settings(name)).needs == "maps"]
 
 # smaller sizes of what would take seconds a step; the models not named here are tried as they are
