@@ -106,4 +106,5 @@ def test_the_camera(open_page, keep, chromium, film):
     page = open_page("/#camera", using=with_camera, width=840, height=640)
     page.get_by_role("button", name="Start the camera").click()
     page.wait_for_selector("#camera-answer .bars")
+    page.evaluate("document.querySelector('#camera-device').selectedOptions[0].textContent = 'Camera'")  # not a path
     keep(page, "camera")
