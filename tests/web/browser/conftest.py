@@ -20,7 +20,7 @@ QUIET = (
 )
 REFUSED = re.compile(r"Failed to load resource: (the server responded with a status of (4\d\d|503)|net::ERR_FAILED)")
 FILM = {"sheet": "/static/icon.svg", "size": 32, "columns": 8}
-PATIENCE = 1_800_000  # ms, reached only if something hangs
+PATIENCE = 300_000  # ms, reached only if something hangs
 
 
 @pytest.fixture(scope="module")
