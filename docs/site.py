@@ -11,7 +11,11 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parent.parent
 PAGES = {"index.md": "README.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "CHANGELOG.md": "CHANGELOG.md"}
-OTHERS = {"CITATION.cff": "CITATION.cff", "weights/card.md": "src/epir/weights/README.md"}
+OTHERS = {
+    "CITATION.cff": "CITATION.cff",
+    "weights/card.md": "src/epir/weights/README.md",
+    "examples/tour.ipynb": "examples/tour.ipynb",
+}
 
 
 def on_files(files: Files, config: Any) -> Files:
