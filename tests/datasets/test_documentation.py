@@ -1,5 +1,6 @@
 """docs/datasets.md repeats what the data files say; this keeps the two together."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,19 @@ def test_the_floor_of_cd6me():
     floor = always_positive(pooled_positives(), sum(each.clips for each in published_counts()))
     cells = [f"{100 * value:.1f}" for value in (*floor.values(), sum(floor.values()) / len(floor))]
     assert f"| always positive | {' | '.join(cells)} |" in PAGE
+
+
+def test_the_python_of_the_page_runs(casme2_small, release, monkeypatch, capsys):
+    long_videos, corpus = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    monkeypatch.chdir(casme2_small)
+    (casme2_small / "corpora").mkdir()
+    (casme2_small / "corpora/CASME2").symlink_to(casme2_small)
+    exec(compile(corpus, "datasets.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("Corpus(casme2, sheet 2014, cropped frames: clips ")
+    own = long_videos.replace('"casme-sq", "corpora/CASME_sq"', '"manifest", "intervals.csv"')
+    assert own != long_videos
+    row = re.search(r"^    (corpus,subject,video.*\n)    (lab,anna,interview.*micro.*\n)", PAGE, re.MULTILINE)
+    release.frames(casme2_small / "anna/interview.mp4", range(1, 140))
+    (casme2_small / "intervals.csv").write_text(row[1] + row[2])
+    exec(compile(own, "datasets.md", "exec"), {})
+    assert "[('micro', 120, 131)]" in capsys.readouterr().out

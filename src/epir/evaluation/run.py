@@ -209,8 +209,10 @@ def opened(maps: Maps | Sequence[Maps]) -> Iterator[tuple[MapSet, ...]]:
     with ExitStack() as stack:
         sets = []
         for each in given:
-            mapset = each if isinstance(each, MapSet) else load_maps(Path(each).resolve())
-            if mapset.folder is None:
+            mapset = each if isinstance(each, MapSet) else load_maps(each)
+            if mapset.folder is not None:
+                mapset = replace(mapset, folder=mapset.folder.resolve())  # a worker may be in another folder
+            else:
                 folder = stack.enter_context(scratch_folder("maps")) / "maps"
                 recipe, names = mapset.meta.get("recipe", {}), mapset.meta.get("views", ())
                 mapset = save_maps(folder, mapset.maps, mapset.clips, recipe=recipe, views=names)
