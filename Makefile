@@ -24,7 +24,7 @@ check: $(VENV)/.dev  ## lint, types, and the rule that imports go one way
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q tests/test_architecture.py
+	$(BIN)/python -m pytest -q -m 'not slow' tests/test_architecture.py
 
 docs: $(VENV)/.docs  ## the documentation as a site that works from disk: build/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

@@ -46,9 +46,12 @@ def test_a_terminal_gets_one_line_with_its_note_whatever_names_and_width_are(mon
     screen = io.StringIO()
     monkeypatch.setattr(console, "stderr", Console(file=screen, force_terminal=True, width=width, color_system=None))
     bar = console.Bar()
+    bar.start("2 of 10, interview_with_a_name_as_long_as_people_give_them_0042.mp4: spotting", 900)
+    bar.advance(450)
     bar.start("epir on sde [a]", 4)
     bar.advance(4, note="casme2/01: epoch 3 of 20; casme2/02: epoch 5 of 20; casme2/03: epoch 1 of 20, 30 queued")
     bar.finish()
+    assert "2 of 10, interview_with" in screen.getvalue() and "450/900" in screen.getvalue()  # no name hides the rest
     lines = [line.rstrip() for line in screen.getvalue().replace("\r", "\n").splitlines() if "4/4" in line]
     assert lines and all("epir on sde [a]" in line and "casme2/01: epoch 3" in line for line in lines)
     assert not any(

@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 
 from epir import __version__
 from epir.cli import main
-from epir.cli.main import app
-from epir.cli.verbs import PANELS, VERBS, command_name
+from epir.cli.main import PANELS, VERBS, app, command_name
 from epir.core.errors import EpirWarning
 
 

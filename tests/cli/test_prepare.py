@@ -1,17 +1,29 @@
 import json
-import subprocess
 import sys
+from types import SimpleNamespace
 
 import cv2
 import numpy as np
 import pytest
 from skimage.data import astronaut
 
+from epir.cli.main import main
 from epir.maps.mapset import load_maps
 
 
-def epir(*words, cwd=None):
-    return subprocess.run([sys.executable, "-m", "epir.cli.main", *words], capture_output=True, text=True, cwd=cwd)
+@pytest.fixture
+def epir(monkeypatch, capsys):
+    """Runs the command in this process: a new one would import OpenCV each time."""
+
+    def run(*words, cwd):
+        monkeypatch.chdir(cwd)
+        monkeypatch.setattr(sys, "argv", ["epir", *words])
+        with pytest.raises(SystemExit) as end:
+            main()
+        printed = capsys.readouterr()
+        return SimpleNamespace(returncode=end.value.code or 0, stdout=printed.out, stderr=printed.err)
+
+    return run
 
 
 @pytest.fixture
@@ -33,7 +45,7 @@ def own(tmp_path):
     return tmp_path
 
 
-def test_a_manifest_becomes_a_map_set(own):
+def test_a_manifest_becomes_a_map_set(own, epir):
     words = ("prepare", "manifest", "own.csv", "--out", "maps", "--workers", "1", "--set", "flow.size=84")
     answer = epir(*words, "--contact-sheet", "--json", cwd=own)
     assert answer.returncode == 0, answer.stderr
@@ -57,7 +69,7 @@ def test_a_manifest_becomes_a_map_set(own):
     assert "preparing manifest: 1/1" in again.stderr  # only the wall is tried again
 
 
-def test_mistakes_take_two_lines_and_exit_2(own):
+def test_mistakes_take_two_lines_and_exit_2(own, epir):
     for words, expected in (
         (("--recipe", "epri"), "there is no flow recipe 'epri'\nfix: did you mean 'epir'?\n"),
         (("--set", "flow.sise=3"), "[flow] has no setting 'sise'\nfix: did you mean 'size'?\n"),

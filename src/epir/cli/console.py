@@ -39,16 +39,23 @@ def showing_progress(*, quiet: bool = False) -> Iterator[Progress]:
 
 
 class Bar:
-    """Progress as a bar that rich draws on stderr."""
+    """Progress as one line that rich draws on stderr: what, how much, time left, and what happens now."""
 
     def __init__(self) -> None:
+        self._bar: Any = None
+        self._task: Any = None
+
+    def start(self, task: str, total: int) -> None:
+        """Draw a new bar below the finished one."""
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as RichProgress
         from rich.table import Column
 
+        self.finish()
+        one_line = {"no_wrap": True, "overflow": "ellipsis"}
         self._bar = RichProgress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=12),  # leaves room for the note on 80 columns
+            TextColumn("{task.description}", markup=False, table_column=Column(max_width=30, **one_line)),
+            BarColumn(bar_width=8),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TextColumn("left"),
@@ -57,17 +64,13 @@ class Bar:
                 "{task.fields[note]}",
                 style="dim",
                 markup=False,
-                table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"),  # one line: what the others leave
+                table_column=Column(ratio=1, **one_line),  # what the others leave of the line
             ),
             console=stderr,
             expand=True,
         )
-        self._task: Any = None
-
-    def start(self, task: str, total: int) -> None:
-        """Draw a new bar below the finished ones."""
         self._bar.start()
-        self._task = self._bar.add_task(task, total=total, note="")
+        self._task = self._bar.add_task(task, total=total or None, note="")
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Advance the bar."""
@@ -77,7 +80,8 @@ class Bar:
 
     def finish(self) -> None:
         """Stop drawing; the bar stays on the screen."""
-        self._bar.stop()
+        if self._bar is not None:
+            self._bar.stop()
 
 
 class Lines:

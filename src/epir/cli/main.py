@@ -8,18 +8,61 @@ import os
 import signal
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Annotated, Any
 
 import typer
 
 from epir import __version__
-from epir.cli.verbs import PANELS, command_name
+from epir.cli.ablate import ablate
+from epir.cli.align import align
+from epir.cli.bench import bench
+from epir.cli.calibrate import calibrate
+from epir.cli.check import check
+from epir.cli.compare import compare
+from epir.cli.demo import demo
+from epir.cli.evaluate import evaluate
+from epir.cli.export import export
+from epir.cli.import_annotations import import_annotations
+from epir.cli.join import join
+from epir.cli.listing import list_
+from epir.cli.predict import predict
+from epir.cli.prepare import prepare
+from epir.cli.report import report
+from epir.cli.reproduce import reproduce
+from epir.cli.score import score
+from epir.cli.serve import serve
+from epir.cli.spot import spot
+from epir.cli.synth import synth
+from epir.cli.train import train
 from epir.core.errors import EpirError, EpirWarning, machine_fault
 
+Verb = Callable[..., Any]
+
+# The verbs by what a user wants, in the order of `epir --help`.
+PANELS: Mapping[str, tuple[Verb, ...]] = {
+    "First steps": (demo, list_),
+    "Your video": (predict, spot, serve, export),
+    "Your corpus": (
+        import_annotations,
+        check,
+        prepare,
+        join,
+        align,
+        evaluate,
+        ablate,
+        reproduce,
+        train,
+        calibrate,
+        synth,
+    ),
+    "Your results": (report, score, compare, bench),
+}
+VERBS: tuple[Verb, ...] = tuple(verb for verbs in PANELS.values() for verb in verbs)
+
 INTERRUPTED, TERMINATED = 130, 143
-RESUMING = ("demo", "prepare", "evaluate", "ablate", "train", "spot")  # verbs that go on where they were stopped
+RESUMING = ("demo", "prepare", "evaluate", "ablate", "reproduce", "train", "spot")  # they resume after an interruption
 
 app = typer.Typer(
     name="epir",
@@ -44,6 +87,11 @@ def options(
     ] = False,
 ) -> None:
     """Recognise micro-expressions: from a corpus or a video to an answer with a picture of why."""
+
+
+def command_name(verb: Verb) -> str:
+    """What the user types: `list_` is `list`, `import_annotations` is `import-annotations`."""
+    return verb.__name__.strip("_").replace("_", "-")
 
 
 for panel, verbs in PANELS.items():
@@ -81,7 +129,8 @@ def _run() -> None:
         if stop.code in (INTERRUPTED, TERMINATED):  # typer has caught the Ctrl-C already, and prints nothing
             word = "Interrupted" if stop.code == INTERRUPTED else "Terminated"
             verb = next((name for name in sys.argv[1:] if not name.startswith("-")), "")
-            what = "to resume" if verb in RESUMING else "to start again"
+            resumes = verb in RESUMING or (verb == "predict" and "--table" in sys.argv)
+            what = "to resume" if resumes else "to start again"
             sys.stderr.write(f"{word}.\nRun the same command {what}.\n")
             _leave_quietly()
         raise

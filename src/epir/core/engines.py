@@ -28,7 +28,13 @@ SECONDS_BETWEEN_WORDS = 0.5  # of one job about what it is doing
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine by name, and its size."""
+    """An engine by name, and its size.
+
+    `evaluate`, `prepare` and `spot` take one: `Engine("ray", address="10.0.0.1:6379")`. It runs any function of a job:
+
+    >>> list(Engine(workers=1).run(pow, [2, 3], 2, in_order=True))
+    [4, 9]
+    """
 
     name: str = "local"  # or ray
     workers: int | None = None  # None: one per core

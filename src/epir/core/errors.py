@@ -5,7 +5,12 @@ from pathlib import Path
 
 
 class EpirError(Exception):
-    """Something the user can correct; `fix` says how."""
+    """Something the user can correct; `fix` says how.
+
+    >>> print(EpirError("the clip has no apex", fix="use --apex middle"))
+    the clip has no apex
+      fix: use --apex middle
+    """
 
     def __init__(self, problem: str, *, fix: str) -> None:
         super().__init__(f"{problem}\n  fix: {fix}")

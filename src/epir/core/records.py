@@ -13,6 +13,10 @@ class Clip:
     """One annotated clip of a corpus; `None` where the corpus does not say.
 
     Frame numbers are those of the file names, or indices from 0 in a video.
+
+    >>> clip = Clip("casme2", "sub01", "EP02_01f", "happiness", onset=46, apex=59, offset=86, fps=200.0)
+    >>> clip.person, clip.key
+    ('casme2/sub01', 'casme2/sub01/EP02_01f')
     """
 
     corpus: str
@@ -57,6 +61,10 @@ class Prediction:
 
     `strict` comes from the weights after the last epoch, as do `scores` (in the order of the
     protocol's classes). `best_epoch` is the prediction of the epoch that suited the held-out people best: it leaks.
+
+    >>> one = Prediction("casme2", "sub01", "EP02_01f", "positive", "positive", "negative", 0, "sub01", (0.1, 0.7, 0.2))
+    >>> one.person, one.strict == one.truth
+    ('casme2/sub01', True)
     """
 
     corpus: str

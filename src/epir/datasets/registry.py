@@ -69,6 +69,14 @@ def load_corpus(name: str, root: str | Path, **options: Any) -> Corpus:
 
     Options depend on the corpus: `sheet` (path of the annotation sheet), `tree` (`cropped`, `raw`, ...), and for SMIC
     `part` (`hs`, `vis`, `nir`).
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from epir import synth
+    >>> with TemporaryDirectory() as folder:
+    ...     written = synth(f"{folder}/corpus", people=1, clips=1, idle=0, size=96, fps=10)
+    ...     corpus = load_corpus("synthetic", f"{folder}/corpus")
+    >>> [clip.key for clip in corpus.clips]
+    ['synthetic/001/001_01']
     """
     corpus: Corpus = _call(name, root, _HOME, options)
     return corpus

@@ -30,6 +30,12 @@ class EpirClassifier(ClassifierMixin, BaseEstimator):
 
     `recipe` is a training recipe (the default depends on the model), `changes` are settings as `--set` takes them:
     `EpirClassifier("epir", changes=["training.epochs=3"])`. Equal seeds give equal answers.
+
+    >>> from epir import synthetic_maps
+    >>> maps = synthetic_maps(24, "direct")
+    >>> classifier = EpirClassifier("bi-woof").fit(maps.maps, [clip.emotion for clip in maps.clips])
+    >>> classifier.predict_proba(maps.maps[:2]).shape
+    (2, 3)
     """
 
     def __init__(

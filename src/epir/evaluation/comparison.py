@@ -97,6 +97,17 @@ def compare(first: Run | str | Path, second: Run | str | Path, column: Column | 
     """The paired comparison of two runs of the same clips under the same protocol, of their main column.
 
     `compare("runs/epir", "runs/ststnet").p` is the probability of so large a difference by chance.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from epir import evaluate, synthetic_maps
+    >>> maps = synthetic_maps(48, "direct")
+    >>> with TemporaryDirectory() as folder:
+    ...     runs = [
+    ...         evaluate(maps, protocol="sde", model=name, folds=2, out=f"{folder}/{name}", engine=Engine(workers=1))
+    ...         for name in ("bi-woof", "mdmo")
+    ...     ]
+    ...     0 < compare(*runs).p <= 1
+    True
     """
     first, second = (each if isinstance(each, Run) else open_run(Path(each)) for each in (first, second))
     refuse_different(first, second)

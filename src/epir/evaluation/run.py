@@ -69,6 +69,16 @@ def evaluate(
     the `target` units, clips without annotated action units are left out, and training learns units besides classes.
     People or clips that the weights have seen, and copies across folds, are refused; `allow_seen` goes on and marks the
     scores. With `nested` each fold chooses among these settings in inner folds of its own training people.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from epir import synthetic_maps
+    >>> maps = synthetic_maps(48, "direct")  # or folders: evaluate(["maps/casme2", "maps/samm"], protocol="cde")
+    >>> with TemporaryDirectory() as folder:
+    ...     run = evaluate(
+    ...         maps, protocol="sde", model="bi-woof", folds=2, out=f"{folder}/run", engine=Engine(workers=1)
+    ...     )
+    ...     sorted(run.scores["strict"])
+    ['accuracy', 'confusion', 'parts', 'uar', 'uf1', 'uf1_interval']
     """
     engine, changes = engine or Engine(), tuple(changes)
     named, model = model, model or "epir"

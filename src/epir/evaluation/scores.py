@@ -73,7 +73,13 @@ def uf1_interval(counts: np.ndarray, *, resamplings: int = RESAMPLINGS, level: f
 
 
 def score(predictions: Sequence[Prediction], classes: Sequence[str], column: Column) -> dict[str, Any]:
-    """UF1, UAR, accuracy, interval, confusion and parts of one column; means over seeds."""
+    """UF1, UAR, accuracy, interval, confusion and parts of one column; means over seeds.
+
+    >>> right = Prediction("casme2", "01", "a", "positive", "positive", "positive", 0, "01", (0.2, 0.8))
+    >>> wrong = Prediction("casme2", "01", "b", "negative", "positive", "negative", 0, "01", (0.4, 0.6))
+    >>> score([right, wrong], ["negative", "positive"], "strict")["accuracy"]
+    0.5
+    """
     counts = counts_by_person(predictions, classes, column)
     pooled = counts.sum(1)  # (K, C, C)
     low, high = uf1_interval(counts)

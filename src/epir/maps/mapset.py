@@ -158,7 +158,15 @@ class MapSet:
 
 
 def load_maps(folder: str | Path, *, verify: bool = True) -> MapSet:
-    """Open a map set; `verify` reads it once to compare its digest with the one in `meta.json`."""
+    """Open a map set; `verify` reads it once to compare its digest with the one in `meta.json`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     clips = [Clip("casme2", "sub01", "EP02_01f", "happiness")]
+    ...     saved = save_maps(Path(folder) / "maps", np.zeros((1, 3, 28, 28), np.float32), clips, recipe={})
+    ...     load_maps(f"{folder}/maps")
+    MapSet(1 maps of 28 px, 1 people, casme2)
+    """
     folder = Path(folder)
     meta = _read_meta(folder)
     clips = _read_clips(folder / "clips.csv")

@@ -61,6 +61,13 @@ def prepare(
     `rise2+return2` a clip has several maps (`epir.maps.views`). A second call with the same settings resumes.
     Clips that cannot be prepared are left out and listed in `left_out.csv`; `strict` makes them an error.
     `options` go to `load_corpus` (`sheet`, `tree`, `part`).
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from epir import synth
+    >>> with TemporaryDirectory() as folder:
+    ...     written = synth(f"{folder}/corpus", people=1, clips=1, idle=0, size=96, fps=10)
+    ...     prepare("synthetic", f"{folder}/corpus", f"{folder}/maps", workers=1, detector="none")
+    MapSet(1 maps of 28 px, 1 people, synthetic)
     """
     progress, engine = progress or Silent(), engine or Engine(workers=workers)
     if not 4 <= size <= 512:

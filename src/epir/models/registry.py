@@ -47,7 +47,11 @@ _BASELINES = {
 
 
 def list_models() -> tuple[str, ...]:
-    """Every name that `create_model` and `--model` know: the presets of EPIR first, then the baselines."""
+    """Every name that `create_model` and `--model` know: the presets of EPIR first, then the baselines.
+
+    >>> "epir" in list_models(), "ststnet" in list_models()
+    (True, True)
+    """
     return (*NAMED, *_BASELINES)
 
 
@@ -98,6 +102,11 @@ def create_model(name: str = "epir", *, pretrained: bool = False, **changes: Any
 
     With `pretrained` it has the weights that ship with epir, which fit `epir`; another number of classes gets a new,
     random head: `create_model("epir", pretrained=True, classes=5)`.
+
+    >>> import torch
+    >>> model = create_model("ststnet", classes=5)
+    >>> model(torch.zeros(2, 3, 28, 28)).shape
+    torch.Size([2, 5])
     """
     from epir.models.network import Network
 

@@ -54,6 +54,10 @@ class Answer:
     and `answer.all` for every movement; `answer.to_dict()` is plain JSON.
 
     `scores` are calibrated: they sum to 1, and are empty where nothing was found. Key frames are frame numbers.
+
+    >>> answer = Answer("clip.mp4", "positive", {"negative": 0.2, "positive": 0.8}, onset=11, apex=23, offset=51)
+    >>> answer.label, answer.scores["positive"], answer.apex
+    ('positive', 0.8, 23)
     """
 
     input: str

@@ -82,6 +82,16 @@ def train(
     the model card takes over, and `half` stores the weights in half precision. A second call resumes what was stopped:
     folds and checkpoint lie in a hidden folder beside `out` until the model is complete, or where `run` and
     `checkpoint` say. People or clips who would calibrate a model that has seen them are refused, unless `allow_seen`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from epir import Recognizer, synthetic_maps
+    >>> with TemporaryDirectory() as folder:
+    ...     made = train(
+    ...         synthetic_maps(48, "direct"), protocol="sde", out=f"{folder}/mine", model="ststnet", folds=2, workers=1,
+    ...         changes=["training.epochs=1"],
+    ...     )
+    ...     Recognizer.from_pretrained(made.folder).labels
+    ('negative', 'positive', 'surprise')
     """
     out, progress = Path(out), progress or Silent()
     changes = [*changes, *([f"training.start={_resolved(Path(start))}"] if start is not None else [])]

@@ -97,7 +97,16 @@ class NoFace(Exception):
 
 
 class Recognizer:
-    """Answers for videos, frames and pictures; make one with `from_pretrained`."""
+    """Answers for videos, frames and pictures; make one with `from_pretrained`.
+
+    >>> recognizer = Recognizer.from_pretrained()  # the shipped weights
+    >>> recognizer.labels
+    ('negative', 'positive', 'surprise')
+    >>> recognizer.predict("interview.mp4")
+    Traceback (most recent call last):
+    epir.core.errors.FrameError: there is no folder or video interview.mp4
+      fix: check the path
+    """
 
     def __init__(
         self,

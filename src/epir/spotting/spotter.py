@@ -193,6 +193,10 @@ def spot(
 
     `with open_frames("interview.mp4") as frames: timeline = epir.spot(frames, fps=frames.fps)`, then
     `timeline.movements`. `Recognizer.predict` spots by itself.
+
+    >>> blank = [Frame(number, number / 50, np.zeros((240, 320, 3), np.uint8)) for number in range(3)]
+    >>> spot(blank, fps=50).movements
+    ()
     """
     settings, progress = settings or SpottingSettings(), progress or Silent()
     spotter = Spotter(settings, fps)

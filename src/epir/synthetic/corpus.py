@@ -111,6 +111,12 @@ def synth(
 
     `settings` are those of `CorpusSettings`. `load_corpus("synthetic", out)` and `prepare("synthetic", out, "maps")`
     read it; `synthetic_maps` makes maps without frames.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     written = synth(f"{folder}/corpus", people=1, clips=2, idle=0, size=96, fps=10)
+    >>> written.people, written.clips
+    (1, 2)
     """
     for name in settings:
         refuse_unknown(name, [each.name for each in fields(CorpusSettings)], what="setting")

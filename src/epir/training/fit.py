@@ -197,6 +197,10 @@ def predict(model: Network, maps: Tensor | np.ndarray, *, mirror: bool = True, s
     """Probabilities (n, C) of maps (n, 3, S, S), the mean over the `views` of each.
 
     For a network: `predict(create_model("epir", pretrained=True), maps.maps)`. A video goes to `Recognizer.predict`.
+
+    >>> from epir import create_model
+    >>> predict(create_model("ststnet"), np.zeros((2, 3, 28, 28), np.float32)).shape
+    (2, 3)
     """
     device = next(model.parameters()).device
     model.eval()

@@ -43,7 +43,11 @@ RENAMED_RECIPES = {"strict": FINETUNE, "peer": BASELINE}  # names of version 0.1
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """One recipe; the defaults are those of `scratch`."""
+    """One recipe; the defaults are those of `scratch`.
+
+    >>> TrainingSettings(epochs=3).epochs
+    3
+    """
 
     RENAMED: ClassVar = {"tutors": "teachers", "keep": "interpolate", "company": "replay"}
 

@@ -54,6 +54,13 @@ def fit(
 
     `after_epoch` is shown the epoch (from 1) and the network as it would be delivered now, and cannot change what
     follows. With `checkpoint` every finished epoch is saved in that file, and a second call resumes from there.
+
+    >>> from epir import create_model, synthetic_maps
+    >>> maps = synthetic_maps(24, "direct")
+    >>> clips = LabelledMaps.of(maps.maps, [clip.emotion for clip in maps.clips], ["negative", "positive", "surprise"])
+    >>> trained = fit(create_model("ststnet"), clips, TrainingSettings(epochs=2))
+    >>> len(trained.losses), trained.model.training
+    (2, False)
     """
     recipe = training_recipe(recipe) if isinstance(recipe, str) else recipe
     _check_classes(model, clips)
