@@ -111,8 +111,10 @@ def test_the_model_needs_no_opencv():
 
 
 @pytest.mark.parametrize("name", epir.__all__)
-def test_every_public_name_is_there(name):
-    assert getattr(epir, name).__name__ == name
+def test_every_public_name_is_there_and_shows_its_use(name):
+    public = getattr(epir, name)
+    assert public.__name__ == name
+    assert ">>> " in public.__doc__ or f"epir.{name}(" in public.__doc__  # an example that runs, or a call
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -99,7 +99,7 @@ def compare(first: Run | str | Path, second: Run | str | Path, column: Column | 
     `compare("runs/epir", "runs/ststnet").p` is the probability of so large a difference by chance.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from epir import evaluate, synthetic_maps
+    >>> from epir import Engine, evaluate, synthetic_maps
     >>> maps = synthetic_maps(48, "direct")
     >>> with TemporaryDirectory() as folder:
     ...     runs = [

@@ -57,6 +57,8 @@ def report(
 ) -> Path:
     """Write the report of one run, or of several under one protocol, and return the page's path.
 
+    `epir.report("runs/first")` writes `runs/first/report.html`; `epir.report(run)` takes what `evaluate` returned.
+
     A folder of runs, as `epir ablate` writes it, stands for all of them. `faces=False` leaves out every picture of a
     face. LaTeX and Markdown go beside the page under its name, figures as PNG and SVG into `figures`.
     """

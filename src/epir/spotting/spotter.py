@@ -194,9 +194,11 @@ def spot(
     `with open_frames("interview.mp4") as frames: timeline = epir.spot(frames, fps=frames.fps)`, then
     `timeline.movements`. `Recognizer.predict` spots by itself.
 
-    >>> blank = [Frame(number, number / 50, np.zeros((240, 320, 3), np.uint8)) for number in range(3)]
-    >>> spot(blank, fps=50).movements
-    ()
+    >>> from epir.faces.settings import FaceSettings
+    >>> still = [Frame(number, number / 50, np.full((200, 200, 3), 99, np.uint8)) for number in range(50)]
+    >>> whole = SpottingSettings(face=FaceSettings(detector="none"))  # the frames show nothing but the face
+    >>> len(spot(still, fps=50, settings=whole).movements)
+    0
     """
     settings, progress = settings or SpottingSettings(), progress or Silent()
     spotter = Spotter(settings, fps)
