@@ -61,11 +61,12 @@ def check_pictures(paths: Sequence[str], config: Mapping[str, Any]) -> None:
 
 
 class CostLimit:
-    """Progress that ends a job early when it is clear that its time will not do."""
+    """Progress that ends a job early when it is clear that its time will not do; all of its stages count."""
 
     def __init__(self, progress: Progress, seconds: float) -> None:
         self._progress, self._seconds = progress, seconds
-        self._began, self._done, self._total = time.monotonic(), 0, 0
+        self._first = self._began = time.monotonic()  # of the job, and of its stage
+        self._done = self._total = 0
 
     def start(self, task: str, total: int) -> None:
         """Begin a stage of `total` steps; 0 where that is not known."""
@@ -76,8 +77,8 @@ class CostLimit:
         """Count steps; `RequestError` (413) where the rest would take too long."""
         self._done += steps
         passed = time.monotonic() - self._began
-        if passed > SURE_S and passed / self._done * self._total > self._seconds:
-            expected = passed / self._done * self._total
+        expected = self._began - self._first + passed / max(self._done, 1) * self._total
+        if passed > SURE_S and expected > self._seconds:
             share = 0.8 * self._seconds / expected
             raise too_large(
                 f"this would take about {expected:.0f} seconds here; the limit is {self._seconds:g}",

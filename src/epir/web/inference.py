@@ -14,7 +14,6 @@ from epir.core.progress import Progress
 from epir.faces.tracking import NO_FACE, TOO_SMALL
 from epir.flow.colour import flow_peak
 from epir.flow.head_motion import without_head_motion
-from epir.frames.video import VideoFrames
 from epir.recognition.answer import Answer
 from epir.recognition.events import events_table
 from epir.recognition.real_people import NOTES as REAL_PEOPLE
@@ -33,7 +32,7 @@ from epir.reports.why import (
 from epir.spotting.timeline import Movement
 from epir.web.cost import CostLimit, check_pictures, open_clip
 from epir.web.examples import example_video
-from epir.web.films import make_films
+from epir.web.films import Album, make_films
 from epir.web.stream import infer_live
 
 MAX_POINTS = 1500  # of the curve, about one per pixel of a screen
@@ -56,25 +55,17 @@ def infer_clip(
         clip = open_clip(Path(task["files"][0]), task.get("fps"), config)
     options: dict[str, Any] = {name: task.get(name) for name in ("onset", "apex", "fps")}
     recognizer = recognizer.with_options(threshold=task.get("threshold"), sensitivity=task.get("sensitivity", "normal"))
-    watched = CostLimit(progress, config["timeout_s"])
-    answer = recognizer.predict(
-        clip, **options, faces=task.get("faces", "largest"), name=task["name"], progress=watched
-    )
+    limited, album = CostLimit(progress, config["timeout_s"]), Album()
+    options |= {"faces": task.get("faces", "largest"), "name": task["name"]}
+    answer = recognizer.predict(clip, **options, progress=limited, watch=album.add)
     _require_face(answer)
-    progress.start("drawing", 1)
+    limited.start("drawing", 1)
     url = f"/api/results/{id}/"
     result, pictures = answer_output(answer, url, movements=config["movements"], labels=recognizer.labels)
     shown = [number for number, each in enumerate(result["movements"]) if each["pictures"]]
     rejected = strongest([each["strength"] for each in result["rejected"]], config["rejected"])
     films, files = make_films(
-        clip.path if isinstance(clip, VideoFrames) else clip,
-        answer,
-        recognizer.recipe,
-        url,
-        fps=task.get("fps"),
-        movements=shown,
-        rejected=rejected,
-        progress=progress,
+        album, answer, recognizer.recipe, url, movements=shown, rejected=rejected, progress=limited
     )
     for kind, found in (("movements", films.movements), ("rejected", films.rejected)):
         for number, each in enumerate(result[kind]):
