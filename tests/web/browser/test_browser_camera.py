@@ -57,7 +57,7 @@ def test_the_camera_is_looked_at_as_a_stream_until_it_is_stopped(open_page, with
     assert re.fullmatch(r"\d+ %", shown["Coverage"])
     assert 0 <= float(shown["Frames per second"]) < 130
     assert re.fullmatch(r"\d+\.\d s", shown["Latency"])
-    page.wait_for_selector("#camera-curve polyline", state="attached")
+    page.wait_for_selector("#camera-curve .curve", state="attached")
     page.get_by_role("button", name="Stop").click()
     assert track.evaluate("(track) => track.readyState") == "ended"
     assert page.locator("#camera-hint").inner_text() == "The camera is off."

@@ -38,7 +38,7 @@ def test_a_video_gives_an_answer_with_its_pictures(open_page, clip):
     assert "smile.mp4" in page.locator("#result .eyebrow").inner_text()
     assert page.locator(".bars li").count() == 3
     assert len(loaded(page, ".keyframe img")) == 3
-    assert page.locator(".timeline polyline").count() == 1
+    assert page.locator(".timeline .curve").count() == 1
     assert page.locator(".timeline .event").count() >= 1
     assert page.evaluate("document.activeElement.id") == "result-title"
     assert re.search(r"/r/[\w-]+$", page.url)
