@@ -156,7 +156,9 @@ def test_a_clip_that_lies_on_its_side_is_filmed_upright(look, film, clip, made, 
         turned = write_film(tmp_path / "turned.mp4", [np.rot90(frame.pixels).copy() for frame in frames], 100.0)
     films, files = film(*look(turned, onset=40, apex=42))
     upright = film(*look(clip, onset=40, apex=42))
-    assert np.abs(cell(films.movements[0], files, 0).astype(int) - cell(upright[0].movements[0], upright[1], 0)).mean() < 6
+    assert (
+        np.abs(cell(films.movements[0], files, 0).astype(int) - cell(upright[0].movements[0], upright[1], 0)).mean() < 6
+    )
 
 
 @pytest.mark.parametrize("key_frames", [{}, {"onset": 40}, {"onset": 40, "apex": 50}])
