@@ -152,9 +152,9 @@ function legend({ events, others = [], level }) {
   return element(
     "figcaption",
     {},
-    events.length ? key("event", "Classified; the line is the apex") : null,
-    others.length ? key("other", "Rejected") : null,
-    level ? key("level", `Threshold: a movement rises by ${percent(level)} of the face or more from where the face rests`) : null,
+    events.length ? key("key-event", "Classified; the line is the apex") : null,
+    others.length ? key("key-other", "Rejected") : null,
+    level ? key("key-level", `Threshold: a movement rises by ${percent(level)} of the face or more from where the face rests`) : null,
   );
 }
 
