@@ -7,7 +7,7 @@ import pytest
 
 from epir.core.progress import Silent
 from epir.frames.film import write_film
-from epir.web.cost import SURE_S, CostLimit, check_pictures, open_checked
+from epir.web.cost import READING, SURE_S, CostLimit, check_pictures, open_checked
 from epir.web.problems import RequestError
 
 CONFIG = {"max_frames": 40, "max_seconds": 4.0, "max_pixels": 128 * 96, "max_megapixels": 0.3}
@@ -56,6 +56,30 @@ def test_a_job_that_cannot_end_in_time_ends_early(monkeypatch):
     with pytest.raises(RequestError, match=message) as refused:
         limit.advance()
     assert refused.value.status == 413
+
+
+def test_frames_that_are_decoded_to_learn_the_rate_count_too(tmp_path, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    limit = CostLimit(Silent(), 100.0)
+    limit.start(READING, 30)
+    with open_checked(film(tmp_path, 30), None, CONFIG, limit.decoded) as video, pytest.raises(RequestError) as refused:
+        for _ in video:
+            now[0] += 5.0
+    assert refused.value.problem == "this would take about 112 seconds here; the limit is 100"
+    limit.start("spotting", 30)  # counts its own
+    limit.decoded()
+
+
+def test_the_stages_of_a_job_are_added_up(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    limit = CostLimit(Silent(), 100.0)
+    now[0] = 60.0
+    limit.start("spotting", 10)
+    now[0] = 70.0
+    with pytest.raises(RequestError, match="this would take about 110 seconds here"):
+        limit.advance(2)
 
 
 def test_a_job_that_will_end_in_time_goes_on(monkeypatch):

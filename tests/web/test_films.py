@@ -13,9 +13,12 @@ from PIL import Image
 from epir.core.progress import Silent
 from epir.flow.head_motion import without_head_motion
 from epir.flow.map import area_average
+from epir.frames import pace
+from epir.frames.film import write_film
 from epir.frames.reader import open_frames
+from epir.frames.video import VideoFrames
 from epir.recognition.recognizer import Recognizer
-from epir.web.films import ARROWS, CLIP_FRAMES, COLUMNS, MOST_FRAMES, make_films, sheet, thinned
+from epir.web.films import ARROWS, CLIP_FRAMES, COLUMNS, MOST_FRAMES, Album, make_films, sheet, thinned
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +27,43 @@ def recognizer(model):
 
 
 @pytest.fixture(scope="module")
-def answer(recognizer, clip):
-    return recognizer.predict(clip, explain=False)
+def look(recognizer):
+    """The answer for a clip and the faces that passed."""
+
+    def predict(clip, **options):
+        album = Album()
+        return recognizer.predict(clip, **options, explain=False, watch=album.add), album
+
+    return predict
 
 
 @pytest.fixture(scope="module")
-def made(recognizer, clip, answer):
+def looked(look, clip):
+    return look(clip)
+
+
+@pytest.fixture(scope="module")
+def answer(looked):
+    return looked[0]
+
+
+@pytest.fixture
+def film(recognizer):
+    """The films of an answer, and their files."""
+
+    def make(answer, album, movements=(0,), rejected=()):
+        return make_films(
+            album, answer, recognizer.recipe, "/at/", movements=movements, rejected=rejected, progress=Silent()
+        )
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def made(recognizer, looked):
+    answer, album = looked
     chosen = {"movements": range(len(answer.all)), "rejected": range(len(answer.timeline.others))}
-    return make_films(clip, answer, recognizer.recipe, "/at/", fps=None, **chosen, progress=Silent())
+    return make_films(album, answer, recognizer.recipe, "/at/", **chosen, progress=Silent())
 
 
 def cell(film, files, index):
@@ -100,11 +132,9 @@ def test_the_whole_clip_is_shown_in_small_pictures(made, answer):
     assert "flow" not in film
 
 
-def test_given_key_frames_are_filmed_from_the_onset_on(recognizer, clip):
-    answer = recognizer.predict(clip, onset=40, apex=50, explain=False)
-    films, files = make_films(
-        clip, answer, recognizer.recipe, "/at/", fps=None, movements=[0], rejected=[], progress=Silent()
-    )
+def test_given_key_frames_are_filmed_from_the_onset_on(look, film, clip):
+    answer, album = look(clip, onset=40, apex=50)
+    films, files = film(answer, album)
     assert films.movements[0]["frames"] == list(range(40, 61))
     assert films.clip is None and films.rejected == {}
     face = cell(films.movements[0], files, 0)
@@ -112,20 +142,47 @@ def test_given_key_frames_are_filmed_from_the_onset_on(recognizer, clip):
     assert np.abs(face.astype(int) - onset).mean() < 6
 
 
-def test_two_pictures_are_a_film_of_two_frames(recognizer, pictures):
-    answer = recognizer.predict(pictures, explain=False)
-    films, _ = make_films(
-        pictures, answer, recognizer.recipe, "/at/", fps=None, movements=[0], rejected=[], progress=Silent()
+def test_a_given_onset_alone_is_filmed_to_the_apex_and_back(look, film, clip):
+    answer, album = look(clip, onset=40)
+    assert film(answer, album)[0].movements[0]["frames"] == list(range(40, 2 * answer.apex - 40 + 1))
+
+
+def test_two_pictures_are_a_film_of_two_frames(look, film, pictures):
+    assert film(*look(pictures))[0].movements[0]["frames"] == [0, 1]
+
+
+def test_a_clip_that_lies_on_its_side_is_filmed_upright(look, film, clip, made, tmp_path):
+    with open_frames(clip) as frames:
+        turned = write_film(tmp_path / "turned.mp4", [np.rot90(frame.pixels).copy() for frame in frames], 100.0)
+    films, files = film(*look(turned, onset=40, apex=42))
+    upright = film(*look(clip, onset=40, apex=42))
+    assert (
+        np.abs(cell(films.movements[0], files, 0).astype(int) - cell(upright[0].movements[0], upright[1], 0)).mean() < 6
     )
-    assert films.movements[0]["frames"] == [0, 1]
 
 
-def test_a_rejected_movement_is_filmed_too(recognizer, clip, answer):
+@pytest.mark.parametrize("key_frames", [{}, {"onset": 40}, {"onset": 40, "apex": 50}])
+def test_answer_and_films_need_one_pass_and_the_first_frames_for_the_rate(look, film, clip, monkeypatch, key_frames):
+    decoded = []
+    advance = VideoFrames._advance
+
+    def counting(frames):
+        picture = advance(frames)
+        if picture is not None:
+            decoded.append(frames._next - 1)
+        return picture
+
+    monkeypatch.setattr(VideoFrames, "_advance", counting)
+    film(*look(clip, **key_frames))
+    again = len(decoded) - len(set(decoded))
+    assert again <= (0 if key_frames else pace.MOST) and (key_frames or again < len(set(decoded)))
+
+
+def test_a_rejected_movement_is_filmed_too(looked, film):
+    answer, album = looked
     other = replace(answer.timeline.movements[0], kind="blink")
     timeline = replace(answer.timeline, movements=(), others=(other,))
     quiet = replace(answer, label="no micro-expression found", scores={}, all=(), timeline=timeline)
-    films, _ = make_films(
-        clip, quiet, recognizer.recipe, "/at/", fps=None, movements=[], rejected=[0], progress=Silent()
-    )
+    films, _ = film(quiet, album, movements=[], rejected=[0])
     assert {other.onset, other.apex, other.offset} <= set(films.rejected[0]["frames"])
     assert "flow" not in films.rejected[0]

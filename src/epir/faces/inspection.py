@@ -8,6 +8,7 @@ turned frames too, and the frames are turned where it is far surer there.
 
 import math
 
+import cv2
 import numpy as np
 
 from epir.core.errors import FrameError
@@ -24,12 +25,16 @@ LEAST = 0.99  # confidence with which a turned face is one
 CLEARLY = 2.5  # log odds by which the turned face must be surer
 SIZE = 84  # px: width at which faces are compared
 SMALLEST_FRAME = 40  # px: below, nothing is looked for
+LONGEST_SIDE = 1280  # px: larger frames are made smaller before they are turned; every direction is looked at
 
 
 def find_turn(frame: np.ndarray, settings: FaceSettings) -> int:
     """By how many quarters counter-clockwise a frame must be turned for an upright face; 0 where none is found."""
     if settings.detector == "none" or min(frame.shape[:2]) < SMALLEST_FRAME:
         return 0
+    shrink = LONGEST_SIDE / max(frame.shape)
+    if shrink < 1:
+        frame = cv2.resize(frame, None, fx=shrink, fy=shrink, interpolation=cv2.INTER_AREA)
     found = [_log_odds(find_face(frame, settings))]
     if found[0] >= math.log(SURE / (1 - SURE)):
         return 0

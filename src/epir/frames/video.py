@@ -153,8 +153,11 @@ class VideoFrames:
         """The frames from `first` to `last` (both included), one at a time."""
         first = max(first, 0)
         if first < self._next and first <= last:
-            self.__exit__()
-            self._begin()
+            if first == self._next - 1 and self._picture is not None:  # the latest one: nothing is decoded again
+                yield Frame(first, self._latest, self._pixels(self._picture))
+            else:
+                self.__exit__()
+                self._begin()
         while self._next <= last:
             picture = self._advance()
             if picture is None:
@@ -180,12 +183,14 @@ class VideoFrames:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._picture = None
         self._container.close()
 
     def _begin(self) -> None:
         self._container, self._stream = open_video(self.path)
         self._next = 0  # index of the frame that comes next
         self._latest = -math.inf  # time of the one before it
+        self._picture: av.VideoFrame | None = None  # that one
         self._origin: float | None = None  # the time stamp of time 0
         self.damaged: list[DamagedPart] = []  # so far
         self._lost = 0  # packets that gave no frame
@@ -199,6 +204,7 @@ class VideoFrames:
             if self.check is not None:
                 self.check(self._next, self._latest, picture.width, picture.height)
             self._next += 1
+            self._picture = picture
             if damaged:
                 self._mark_damaged()
         return picture

@@ -5,9 +5,10 @@ and no frame is decoded twice.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from epir.faces.align import Crop
 from epir.faces.settings import TrackingSettings
 from epir.faces.tracking import FaceTracker, Patch, TrackedFace
 from epir.frames.reader import Frame
@@ -39,6 +40,19 @@ class Seen:
         return self.onset.patch, self.apex.patch
 
 
+@dataclass(frozen=True, slots=True)
+class ShownFace:
+    """A face in the frame that shows it, or in what was kept of that frame."""
+
+    frame: Frame
+    crop: Crop
+    track: int = 0
+    segment: int = 0
+
+
+Watch = Callable[[ShownFace], None]  # sees every face that is looked at, in passing
+
+
 class OnePass:
     """Follows, spots and remembers; one spotter for each person."""
 
@@ -49,7 +63,9 @@ class OnePass:
         fps: float,
         settings: RecognitionSettings,
         apex: int | None = None,
+        watch: Watch | None = None,
     ) -> None:
+        self._watch = watch
         self.tracker = FaceTracker(tracking, fps)
         self._spotting, self._fps, self._settings = spotting, fps, settings
         self._apex = apex  # given: the movement around it is wanted
@@ -65,7 +81,7 @@ class OnePass:
 
     def push(self, frame: Frame) -> Iterator[Seen]:
         """Take the next frame; gives the movements that have become certain."""
-        yield from self._take(self.tracker.push(frame))
+        yield from self._take(self.tracker.push(frame), frame)
 
     def close(self) -> Iterator[Seen]:
         """The movements of the last seconds, whose followers never came."""
@@ -83,8 +99,10 @@ class OnePass:
         """The people that were followed."""
         return sorted(self._spotters)
 
-    def _take(self, faces: Iterable[TrackedFace]) -> Iterator[Seen]:
+    def _take(self, faces: Iterable[TrackedFace], latest: Frame | None = None) -> Iterator[Seen]:
         for face in faces:
+            if self._watch is not None:
+                self._watch(_shown(face, latest))
             if face.track not in self._spotters:
                 self._spotters[face.track] = Spotter(self._spotting, self._fps)
                 self._kept[face.track] = deque()
@@ -121,3 +139,12 @@ class OnePass:
             self._ends[track] = offset.number
             between = tuple(face for face in faces.values() if onset.number <= face.number <= offset.number)
             yield Seen(movement, onset, apex, offset, between)
+
+
+def _shown(face: TrackedFace, latest: Frame | None) -> ShownFace:
+    """A face in its frame; of one that is older than the latest frame its surroundings are left."""
+    if latest is not None and latest.number == face.number:
+        return ShownFace(latest, face.crop, face.track, face.segment)
+    assert face.patch is not None, "the tracker keeps patches"
+    kept = Frame(face.number, face.seconds, face.patch.pixels)
+    return ShownFace(kept, face.patch.place(face.crop), face.track, face.segment)

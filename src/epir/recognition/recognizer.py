@@ -43,7 +43,7 @@ from epir.recognition.backend import Backend, model_views, open_backend, read_re
 from epir.recognition.calibration import with_temperature
 from epir.recognition.choice import chosen_frames, refuse_key_frames, refuse_times, too_few
 from epir.recognition.explain import attribute
-from epir.recognition.onepass import OnePass, Seen
+from epir.recognition.onepass import OnePass, Seen, ShownFace, Watch
 from epir.recognition.settings import RecognitionSettings
 from epir.recognition.source import ArrayFrames, PairFrames, open_source, source_name
 from epir.recognition.table import FailedAnswer, answers_table
@@ -193,12 +193,14 @@ class Recognizer:
         name: str | None = None,
         explain: bool = True,
         progress: Progress | None = None,
+        watch: Watch | None = None,
     ) -> Answer:
         """The answer for a video file, a folder of frames, an array (T, H, W, 3), or two pictures (onset, apex).
 
         Onset and apex are frame numbers; without them the movements between `start` and `end` (seconds) are spotted.
         The answer is that of the strongest movement; `answer.all` holds every movement, in the order of time.
         `explain=False` leaves out the attribution, which takes some tenths of a second for each movement.
+        `watch` is called with every face as it passes: no frame has to be read again to show it.
         """
         name = source_name(given) if name is None else name
         refuse_times(fps, start, end)
@@ -220,9 +222,10 @@ class Recognizer:
             frames.notes += [*notes, *turn_note(turns)]
             try:
                 if onset is None:
-                    answer = self._spotted(frames, turns, apex, (start, end), faces, name, progress or Silent())
+                    times = (start, end)
+                    answer = self._spotted(frames, turns, apex, times, faces, name, progress or Silent(), watch)
                     return self._explained(answer) if explain else answer
-                looked = self._given(upright(frames, turns), onset, apex)
+                looked = self._given(upright(frames, turns), onset, apex, watch)
                 words = [] if rate is None and apex is not None else caution.about_rate(rate, self.settings)
                 looked.words = [*frames.notes, *words, *looked.words]
                 answers = self._answers([looked], name, rate)
@@ -252,10 +255,16 @@ class Recognizer:
                 answers.append(FailedAnswer(source_name(given), machine_fault(error).problem))
         return answers_table(answers, labels=self.labels)
 
-    def one_pass(self, fps: float, faces: Literal["largest", "all"] = "largest", apex: int | None = None) -> OnePass:
+    def one_pass(
+        self,
+        fps: float,
+        faces: Literal["largest", "all"] = "largest",
+        apex: int | None = None,
+        watch: Watch | None = None,
+    ) -> OnePass:
         """Follows faces and spots movements, frame by frame."""
         tracking = replace(self.tracking, faces=faces, patch=self.settings.patch)
-        return OnePass(tracking, self.spotting, fps, self.settings, apex)
+        return OnePass(tracking, self.spotting, fps, self.settings, apex, watch)
 
     def answer_seen(self, seen: Seen, name: str, fps: float) -> Answer:
         """The answer for one movement that was spotted."""
@@ -281,10 +290,11 @@ class Recognizer:
         faces: Literal["largest", "all"],
         name: str,
         progress: Progress,
+        watch: Watch | None,
     ) -> Answer:
         pace = self._pace(frames)
         steps = TimeSteps()  # also counts the frames
-        run = self.one_pass(pace.fps, faces, apex)
+        run = self.one_pass(pace.fps, faces, apex, watch)
         progress.start("spotting", frames.announced or 0)
         chosen = _advancing(
             chosen_frames(upright(frames, turns), apex, times, self.settings.near * LONGEST), steps, progress
@@ -368,11 +378,16 @@ class Recognizer:
 
     # Key frames that are given.
 
-    def _given(self, frames: Frames, onset: int, apex: int | None) -> Looked:
+    def _given(self, frames: Frames, onset: int, apex: int | None, watch: Watch | None) -> Looked:
         """The map of given key frames; without an apex it is looked for within half a second after the onset."""
         before = frames.frame(onset)
         crop = self._crop(before.pixels)
-        after = frames.frame(apex) if apex is not None else self._find_apex(frames, before, crop)
+        if apex is None:
+            after = self._find_apex(frames, before, crop, watch)
+        elif watch is None:
+            after = frames.frame(apex)
+        else:
+            after = _watched(frames, before, apex, crop, watch)
         refuse_other_size(onset, size_of(before.pixels), after.number, size_of(after.pixels))
         refuse_two_people(onset, before.pixels, after.number, after.pixels, crop, self.recipe.face)
         faces = 1 if self.recipe.face.detector == "none" else count_faces(before.pixels, crop.side)
@@ -386,7 +401,7 @@ class Recognizer:
                 looked.words.append(f"two pictures have one map: it stands for all {len(self.views)} of the model")
         return looked
 
-    def _find_apex(self, frames: Frames, before: Frame, crop: Crop) -> Frame:
+    def _find_apex(self, frames: Frames, before: Frame, crop: Crop, watch: Watch | None) -> Frame:
         """The apex after a given onset; the frames are read once, and what surrounds the face is kept of them."""
         last = before.number + max(1, round(LONGEST * (frames.fps or ASSUMED_RATE)))
         read = [before, *frames.between(before.number + 1, last)]
@@ -394,7 +409,11 @@ class Recognizer:
             raise FrameError(f"the onset {before.number} is the last frame", fix="give an onset with frames after it")
         patches = [cut_patch(frame.pixels, crop, self.settings.patch) for frame in read]
         small = ArrayFrames([patch.pixels for patch in patches])
-        return read[spot_apex(small, 0, len(read) - 1, patches[0].place(crop))]
+        apex = spot_apex(small, 0, len(read) - 1, patches[0].place(crop))
+        if watch is not None:
+            for frame in read[: 2 * apex + 1]:  # the return may take as long as the rise
+                watch(ShownFace(frame, crop))
+        return read[apex]
 
     def _crop(self, pixels: np.ndarray) -> Crop:
         """The crop on the onset frame, as `epir prepare` takes it; `NoFace` where there is none that can be used."""
@@ -519,6 +538,17 @@ def _advancing(frames: Iterable[Frame], steps: TimeSteps, progress: Progress) ->
         steps.push(frame.seconds)
         progress.advance()
         yield frame
+
+
+def _watched(frames: Frames, onset: Frame, apex: int, crop: Crop, watch: Watch) -> Frame:
+    """The apex, shown to `watch` with what lies before it, and as long after it as the rise took."""
+    watch(ShownFace(onset, crop))
+    for frame in frames.between(onset.number + 1, apex):
+        watch(ShownFace(frame, crop))
+    after = frames.frame(apex)
+    for frame in frames.between(apex + 1, 2 * apex - onset.number):
+        watch(ShownFace(frame, crop))
+    return after
 
 
 def _forget_pixels(looked: list[Looked], most: int) -> None:

@@ -1,7 +1,7 @@
 """What an upload may cost: pictures are measured before they are decoded, videos frame by frame while they are read."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -14,21 +14,30 @@ from epir.web.problems import RequestError
 
 LEAST_BYTES = 16  # of a frame, in any codec
 SLACK = 1.1  # a container announces about so many frames
+READING = "reading"  # the stage before a video is spotted
 SURE_S = 8.0  # seconds of work from which the rest can be estimated
 SHORTER = "cut it around the movement"
 SMALLER = "scale it down, such as to 1280 x 720"
 
 
-def open_clip(path: Path, fps: float | None, config: Mapping[str, Any]) -> VideoFrames | Path:
+def open_clip(
+    path: Path, fps: float | None, config: Mapping[str, Any], on_frame: Callable[[], None]
+) -> VideoFrames | Path:
     """A video as `open_checked` gives it, or a folder whose pictures are within the limits."""
     if not path.is_dir():
-        return open_checked(path, fps, config)
+        return open_checked(path, fps, config, on_frame)
     check_pictures([str(each) for each in sorted(path.iterdir())], config)
     return path
 
 
-def open_checked(path: Path, fps: float | None, config: Mapping[str, Any]) -> VideoFrames:
-    """A video that ends with 413 at the first frame beyond a limit; it is decoded once, while it is analysed."""
+def open_checked(
+    path: Path, fps: float | None, config: Mapping[str, Any], on_frame: Callable[[], None] = lambda: None
+) -> VideoFrames:
+    """A video that ends with 413 at the first frame beyond a limit; `on_frame` is called for every one decoded."""
+
+    def check_frame(number: int, seconds: float, width: int, height: int) -> None:
+        check(number, seconds, width, height)
+        on_frame()
 
     def check(number: int, seconds: float, width: int, height: int) -> None:
         if width * height > config["max_pixels"]:
@@ -42,7 +51,7 @@ def open_checked(path: Path, fps: float | None, config: Mapping[str, Any]) -> Vi
                 f"the video has {width} x {height} px and more than {number} frames: that is too much work", SMALLER
             )
 
-    video = VideoFrames(path, fps, check)
+    video = VideoFrames(path, fps, check_frame)
     announced, (width, height) = video.announced or 0, video.size
     if announced * LEAST_BYTES < path.stat().st_size:  # or else the container lies, and the frames will tell
         last = int(announced / SLACK) - 1
@@ -61,23 +70,30 @@ def check_pictures(paths: Sequence[str], config: Mapping[str, Any]) -> None:
 
 
 class CostLimit:
-    """Progress that ends a job early when it is clear that its time will not do."""
+    """Progress that ends a job early when it is clear that its time will not do; all of its stages count."""
 
     def __init__(self, progress: Progress, seconds: float) -> None:
         self._progress, self._seconds = progress, seconds
-        self._began, self._done, self._total = time.monotonic(), 0, 0
+        self._first = self._began = time.monotonic()  # of the job, and of its stage
+        self._done = self._total = 0
+        self._stage = ""
+
+    def decoded(self) -> None:
+        """Count a frame of a video, unless the stage counts its own: at the beginning, and before given key frames."""
+        if self._stage == READING:
+            self.advance()
 
     def start(self, task: str, total: int) -> None:
         """Begin a stage of `total` steps; 0 where that is not known."""
-        self._began, self._done, self._total = time.monotonic(), 0, total
+        self._stage, self._began, self._done, self._total = task, time.monotonic(), 0, total
         self._progress.start(task, total)
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Count steps; `RequestError` (413) where the rest would take too long."""
         self._done += steps
         passed = time.monotonic() - self._began
-        if passed > SURE_S and passed / self._done * self._total > self._seconds:
-            expected = passed / self._done * self._total
+        expected = self._began - self._first + passed / max(self._done, 1) * self._total
+        if passed > SURE_S and expected > self._seconds:
             share = 0.8 * self._seconds / expected
             raise too_large(
                 f"this would take about {expected:.0f} seconds here; the limit is {self._seconds:g}",

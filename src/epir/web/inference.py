@@ -14,6 +14,7 @@ from epir.core.progress import Progress
 from epir.faces.tracking import NO_FACE, TOO_SMALL
 from epir.flow.colour import flow_peak
 from epir.flow.head_motion import without_head_motion
+from epir.frames.reader import ASSUMED_RATE
 from epir.frames.video import VideoFrames
 from epir.recognition.answer import Answer
 from epir.recognition.events import events_table
@@ -30,10 +31,11 @@ from epir.reports.why import (
     draw_tokens,
     draw_why,
 )
+from epir.spotting.settings import LONGEST
 from epir.spotting.timeline import Movement
-from epir.web.cost import CostLimit, check_pictures, open_clip
+from epir.web.cost import READING, CostLimit, check_pictures, open_clip
 from epir.web.examples import example_video
-from epir.web.films import make_films
+from epir.web.films import Album, make_films
 from epir.web.stream import infer_live
 
 MAX_POINTS = 1500  # of the curve, about one per pixel of a screen
@@ -46,6 +48,7 @@ def infer_clip(
 ) -> Output:
     """Answer for one video, two pictures or an example."""
     began = time.monotonic()
+    limited = CostLimit(progress, config["timeout_s"])
     clip: Any
     if task.get("example"):
         clip = example_video(task["example"], Path(config["private"]) / "examples", progress)
@@ -53,28 +56,22 @@ def infer_clip(
         check_pictures(task["files"], config)
         clip = tuple(task["files"])
     else:
-        clip = open_clip(Path(task["files"][0]), task.get("fps"), config)
+        clip = open_clip(Path(task["files"][0]), task.get("fps"), config, limited.decoded)
+        if isinstance(clip, VideoFrames):
+            limited.start(READING, frames_needed(clip, task.get("onset"), task.get("apex")))
     options: dict[str, Any] = {name: task.get(name) for name in ("onset", "apex", "fps")}
     recognizer = recognizer.with_options(threshold=task.get("threshold"), sensitivity=task.get("sensitivity", "normal"))
-    watched = CostLimit(progress, config["timeout_s"])
-    answer = recognizer.predict(
-        clip, **options, faces=task.get("faces", "largest"), name=task["name"], progress=watched
-    )
+    album = Album()
+    options |= {"faces": task.get("faces", "largest"), "name": task["name"]}
+    answer = recognizer.predict(clip, **options, progress=limited, watch=album.add)
     _require_face(answer)
-    progress.start("drawing", 1)
+    limited.start("drawing", 1)
     url = f"/api/results/{id}/"
     result, pictures = answer_output(answer, url, movements=config["movements"], labels=recognizer.labels)
     shown = [number for number, each in enumerate(result["movements"]) if each["pictures"]]
     rejected = strongest([each["strength"] for each in result["rejected"]], config["rejected"])
     films, files = make_films(
-        clip.path if isinstance(clip, VideoFrames) else clip,
-        answer,
-        recognizer.recipe,
-        url,
-        fps=task.get("fps"),
-        movements=shown,
-        rejected=rejected,
-        progress=progress,
+        album, answer, recognizer.recipe, url, movements=shown, rejected=rejected, progress=limited
     )
     for kind, found in (("movements", films.movements), ("rejected", films.rejected)):
         for number, each in enumerate(result[kind]):
@@ -85,6 +82,14 @@ def infer_clip(
     result["reliability"] = quotable(recognizer.backend.config.notes)
     result["elapsed_s"] = round(time.monotonic() - began, 3)
     return result, pictures | files
+
+
+def frames_needed(video: VideoFrames, onset: int | None, apex: int | None) -> int:
+    """How many frames of a video will be decoded, about; 0 if that is not known."""
+    if onset is None:
+        return video.announced or 0
+    last = onset + round(LONGEST * (video.fps or ASSUMED_RATE)) if apex is None else 2 * apex - onset
+    return min(last + 1, video.announced or last + 1)
 
 
 def render_example(

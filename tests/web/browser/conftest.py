@@ -23,15 +23,15 @@ FILM = {"sheet": "/static/icon.svg", "size": 32, "columns": 8}
 PATIENCE = 300_000  # ms, reached only if something hangs
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def playwright():
-    """The module's end closes every browser, and the event loop of Playwright."""
+    """The end of this folder closes every browser, and the event loop of Playwright, which other tests cannot bear."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'epir[dev]'")
     with api.sync_playwright() as started:
         yield started
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def chromium(request):
     """Starts Chromium with further arguments."""
     if CHROMIUM is None:
@@ -47,7 +47,7 @@ def chromium(request):
         yield launch
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def firefox(request, tmp_path_factory):
     """Starts the Firefox of the machine with further preferences."""
     if FIREFOX is None:
@@ -68,9 +68,21 @@ def firefox(request, tmp_path_factory):
         yield launch
 
 
-@pytest.fixture(scope="module")
-def browser(chromium):
+@pytest.fixture(scope="package")
+def plain_chromium(chromium):
     return chromium()
+
+
+@pytest.fixture(scope="package")
+def firefox_with_camera(firefox):
+    """Its camera shows colours that change, and no face."""
+    return firefox(**{"media.navigator.streams.fake": True, "media.navigator.permission.disabled": True})
+
+
+@pytest.fixture
+def browser(plain_chromium):
+    """What `open_page` uses; a module may choose another one."""
+    return plain_chromium
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 Playwright sets the colour scheme of every page with a command that Firefox ESR does not know yet, and gives up when it
 is refused. The relay answers that command itself; a dark Firefox is started with the preference for it instead.
+Firefox names no navigation for the download of a link that was made by a script, and Playwright passes over downloads
+without a name, so that whoever waits for one waits for ever: the relay gives them the name of their address.
 
 Run as `python firefox_relay.py FIREFOX ARGUMENTS...`, in place of the browser.
 """
@@ -18,6 +20,7 @@ from tornado.websocket import WebSocketHandler, websocket_connect
 
 UNKNOWN = "emulation.setMediaFeaturesOverride"
 LISTENING = re.compile(r"WebDriver BiDi listening on (ws://\S+)")
+DOWNLOAD = '"method":"browsingContext.download'
 LARGEST = 1 << 30  # bytes of one message: screenshots
 
 
@@ -41,8 +44,12 @@ class Relay(WebSocketHandler):
     def from_firefox(self, message):
         if message is None:
             self.close()
-        else:
-            self.write_message(message)
+            return
+        if DOWNLOAD in message[:200]:
+            event = json.loads(message)
+            event["params"]["download"] = event["params"]["url"]
+            message = json.dumps(event)
+        self.write_message(message)
 
     def on_close(self):
         self.other.close()

@@ -5,16 +5,18 @@ import pytest
 pytestmark = pytest.mark.slow  # starts a page of a real browser
 
 
-@pytest.fixture
-def call(open_page):
-    page = open_page("/static/responsible-use.html")
+@pytest.fixture(scope="module")
+def call(plain_chromium, server):
+    page = plain_chromium.new_page()
+    page.goto(f"{server}/static/responsible-use.html")
 
     def run(name, *values):
         return page.evaluate(
             "async ([name, values]) => (await import('/static/format.js'))[name](...values)", [name, list(values)]
         )
 
-    return run
+    yield run
+    page.close()
 
 
 def test_a_message_becomes_a_sentence_and_a_file_keeps_its_name(call):
@@ -95,6 +97,28 @@ def test_the_tables_of_a_batch_are_joined(open_page):
     ]
     joined = page.evaluate("async (rows) => (await import('/static/batch.js')).joined(rows)", rows)
     assert joined == 'file,text,error\na.mp4,"one, two",\n"b ""2"".mp4",,"No face."\n'
+
+
+def test_settings_and_action_units_have_the_words_of_the_page(call):
+    from epir.recognition import caution
+    from epir.recognition.settings import RecognitionSettings
+
+    words = caution.about_rate(None, RecognitionSettings()) + caution.about_face(200.0, 3, RecognitionSettings())
+    shown = [call("inPageWords", each) for each in words]
+    assert len(shown) == 2 and all("under Settings" in each and "--" not in each for each in shown)
+    assert call("unitName", 12) == "Lip corner puller"
+
+
+def test_the_threshold_lies_above_where_the_face_rests(open_page):
+    page = open_page("/static/responsible-use.html")
+    time = [each / 10 for each in range(60)]
+    energy = [1.0 if each < 30 else 3.0 for each in range(60)]
+    energy[10] = 9.0  # a movement does not raise it
+    found = page.evaluate(
+        "async (curve) => (await import('/static/timeline.js')).threshold(curve)",
+        {"time": time, "energy": energy, "level": 0.5},
+    )
+    assert found[:25] == [1.5] * 25 and found[-25:] == [3.5] * 25
 
 
 def test_sizes_and_counts(call):

@@ -1,7 +1,7 @@
 // One result: the answer first, then when it moved, what moved, what was rejected, marks by hand, and the downloads.
 
 import { element } from "./dom.js";
-import { at, certainty, clock, counted, labelClass, NOT_FOUND, percent, rangeOf, score, seconds, sentence, title, topClass } from "./format.js";
+import { at, certainty, clock, counted, inPageWords, labelClass, NOT_FOUND, percent, rangeOf, score, seconds, sentence, title, topClass, unitName } from "./format.js";
 import { keyFrames } from "./keyframes.js";
 import { markPanel } from "./mark.js";
 import { definitions, rejectedList } from "./rejected.js";
@@ -33,7 +33,7 @@ export function showResult(section, id, result, { truth = null, clip = null, exp
     const which = movements.length > 1 ? `${rank} of ${movements.length} movements` : null;
     head.replaceChildren(...answerHead(movement, which, truth, result));
     head.classList.toggle("alone", head.childElementCount < 2);
-    spoken.textContent = [which, title(movement.label), movement.text].filter(Boolean).join(". ");
+    spoken.textContent = [which, title(movement.label), found && movement.text].filter(Boolean).join(". ");
     faces.replaceChildren(...(movements.length ? [player(movement, result), ...keyFrames(movement)].filter(Boolean) : []));
     curve?.choose(eventOf(movement));
     choices?.querySelectorAll("input").forEach((radio, place) => (radio.checked = place === number));
@@ -85,8 +85,13 @@ function answerHead(movement, which, truth, { judged_on: calibratedOn, reliabili
 function units(list) {
   if (!list.length) return null;
   const likely = list.filter((unit) => unit.probability >= 0.5);
-  const named = likely.map((unit) =>
-    element("li", {}, element("strong", {}, `AU ${unit.number}`), ` ${unit.side === "both" ? "both sides" : `${unit.side} side`} `, element("span", {}, score(unit.probability))),
+  const named = likely.map(({ number, side, probability }) =>
+    element(
+      "li",
+      {},
+      element("span", {}, element("strong", {}, unitName(number)), element("small", {}, `AU ${number} · ${side === "both" ? "both sides" : `${side} side`}`)),
+      element("span", {}, score(probability)),
+    ),
   );
   return element(
     "div",
@@ -131,7 +136,7 @@ function player(movement, result) {
     ["Apex", at(apex, movement.apex_s)],
     offset !== null && ["Offset", at(offset, movement.offset_s)],
     lasted !== null && ["Length", seconds(lasted)],
-    movement.strength !== null && ["How far", `${percent(100 * movement.strength)} of the face’s width`],
+    movement.strength !== null && ["How far", `${percent(100 * movement.strength)} of the face’s width, mean of the region`],
     movement.probability !== null && ["Probability", `${score(movement.probability)} that it is a micro-expression`],
   ].filter(Boolean);
   return element("div", { class: "movement" }, replay(movement.replay, { names, label: movement.text, begin: onset }), definitions(facts));
@@ -157,7 +162,7 @@ export function scoreBars(scores) {
 /** The warnings about an answer, null if there are none. */
 export function warnings(list) {
   if (!list.length) return null;
-  return element("ul", { class: "warnings" }, list.map((each) => element("li", {}, sentence(each))));
+  return element("ul", { class: "warnings" }, list.map((each) => element("li", {}, sentence(inPageWords(each)))));
 }
 
 function clipFacts(result, spotted) {

@@ -5,7 +5,7 @@ import { Problem } from "./api.js";
 import { Capture, filmOf, listDevices, openDevice } from "./capture.js";
 import { byId, element } from "./dom.js";
 import { History, save } from "./history.js";
-import { labelClass, score, sentence, title, topClass } from "./format.js";
+import { certainty, exactClock, labelClass, score, sentence, title, topClass, UNCERTAIN } from "./format.js";
 import { beginSession } from "./live.js";
 import { timeline } from "./timeline.js";
 
@@ -143,15 +143,14 @@ export function openCamera() {
     history.add(movement, clock, film);
     curve.events.push(event(movement, (session.origin - state.began) / 1000, movement.label));
     if (state.controller.signal.aborted) return;
-    const top = topClass(movement.scores);
-    const words = `${score(movement.scores[top])} at ${clock.toLocaleTimeString()}`;
-    const certainty = movement.label === top ? `Score ${words}.` : `Most likely ${top}, but its score is only ${words}.`;
     byId("camera-answer").replaceChildren(
+      element("p", { class: "which" }, `At ${exactClock(clock)}`),
       line(title(movement.label), labelClass(movement.label)),
-      element("p", { class: "certainty" }, `${movement.text} ${certainty}`),
+      element("p", { class: "moved" }, movement.text),
+      element("p", { class: "certainty" }, movement.label === UNCERTAIN ? certainty(movement) : null),
       scoreBars(movement.scores),
     );
-    byId("camera-status").textContent = `${title(movement.label)}, ${words}`;
+    byId("camera-status").textContent = `${title(movement.label)}, ${score(movement.scores[topClass(movement.scores)])} at ${exactClock(clock)}`;
   }
 
   function stop() {

@@ -28,6 +28,25 @@ const REASONS = {
   [MACRO]: (length) => `It lasted ${seconds(length)}: an expression, but longer than the ${LONGEST} s of a micro-expression.`,
 };
 
+// The names of the Facial Action Coding System.
+const UNITS = {
+  1: "inner brow raiser", 2: "outer brow raiser", 4: "brow lowerer", 5: "upper lid raiser", 6: "cheek raiser", 7: "lid tightener",
+  9: "nose wrinkler", 10: "upper lip raiser", 12: "lip corner puller", 14: "dimpler", 15: "lip corner depressor", 17: "chin raiser",
+  20: "lip stretcher", 23: "lip tightener", 24: "lip pressor", 25: "lips part", 26: "jaw drop",
+};
+
+// What the command line calls an option, and where it is on this page.
+const OPTIONS = [
+  ["(say --fps)", "(give it under Settings)"],
+  ["(--faces all looks at each)", "(under Settings, all can be looked at)"],
+];
+
+/** A message of the recognizer with the words of this page. */
+export const inPageWords = (message) => OPTIONS.reduce((text, [option, words]) => text.replace(option, words), String(message));
+
+/** The name of an action unit. */
+export const unitName = (number) => title(UNITS[number] ?? `action unit ${number}`);
+
 /** A message as a sentence: capitalised, unless it begins with a file name, and with a full stop. */
 export function sentence(message) {
   const text = String(message ?? "").trim();
@@ -58,7 +77,10 @@ export function duration(count) {
 }
 
 /** A time of day, on this machine's clock. */
-export const clock = (date) => new Date(date).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+export const clock = (date, more = {}) => new Date(date).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", ...more });
+
+/** The same to the second. */
+export const exactClock = (date) => clock(date, { second: "2-digit" });
 
 /** The class with the highest score, or null. */
 export function topClass(scores) {

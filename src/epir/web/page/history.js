@@ -1,7 +1,7 @@
 // What the camera has shown: a list with replays, and tables to keep. All of it stays in this browser.
 
 import { byId, element } from "./dom.js";
-import { labelClass, score, title, topClass } from "./format.js";
+import { exactClock, labelClass, score, title, topClass } from "./format.js";
 import { replay } from "./replay.js";
 
 const WITH_FILM = 40; // movements whose frames are kept, the latest
@@ -60,7 +60,7 @@ export class History {
     return element(
       "li",
       {},
-      element("span", { class: "when" }, clock.toLocaleTimeString()),
+      element("span", { class: "when" }, exactClock(clock)),
       element("span", { class: `what ${labelClass(movement.label)}` }, title(movement.label), top ? ` ${score(movement.scores[top])}` : ""),
       element("span", { class: "note" }, movement.text),
       entry.film ? button : element("span", { class: "note" }, "no replay"),
@@ -69,7 +69,7 @@ export class History {
 
   #replay({ film, movement, clock }) {
     const names = new Map(["onset", "apex", "offset"].map((name) => [movement[name], name]));
-    const label = `${title(movement.label)} at ${clock.toLocaleTimeString()}`;
+    const label = `${title(movement.label)} at ${exactClock(clock)}`;
     const heading = element("h3", { tabindex: "-1" }, label);
     byId("camera-replay").replaceChildren(heading, replay(film, { names, label }));
     heading.focus();

@@ -7,7 +7,9 @@ import { at, counted, kind, percent, seconds } from "./format.js";
 const HEIGHT = 218;
 const EDGE = { left: 58, right: 12, top: 34, bottom: 50 };
 const LETTER = 7.4; // px: the width of one letter, at most
+const GAP = 10; // px between two labels
 const FACE = 88; // px: the picture at the pointer
+const NEAR = 1; // seconds before and after an instant, in which the face's rest is its usual motion
 
 /**
  * A figure of `curve` ({time, frames, energy, level, events, others}): seconds, and motion in per cent of the face's width.
@@ -53,7 +55,8 @@ function chart(curve, width, state, { onChoose, onReject, peek }) {
   const { time, energy, events, others = [] } = curve;
   const first = time[0];
   const length = Math.max(time.at(-1) - first, 1e-3);
-  const top = 1.12 * Math.max(...energy, 2 * (curve.level ?? 0), 0.02);
+  const least = curve.level ? threshold(curve) : [];
+  const top = 1.12 * Math.max(...energy, ...least, 2 * (curve.level ?? 0), 0.02);
   const [left, right, floor] = [EDGE.left, width - EDGE.right, HEIGHT - EDGE.bottom];
   const x = (value) => left + ((value - first) / length) * (right - left);
   const y = (value) => floor - (value / top) * (floor - EDGE.top);
@@ -69,11 +72,10 @@ function chart(curve, width, state, { onChoose, onReject, peek }) {
     root.append(horizontal(tick, "grid"), label("tick", left - 8, y(tick) + 4, "end", short(tick)));
   }
   root.append(svgElement("text", { class: "axis", transform: `translate(13 ${(EDGE.top + floor) / 2}) rotate(-90)`, "text-anchor": "middle" }, "motion, % of face"));
-  const steps = ticks(length, Math.max(2, Math.floor(width / 130)));
-  for (const [number, tick] of steps.entries()) {
-    const anchor = number === 0 ? "start" : x(first + tick) > right - 30 ? "end" : "middle";
-    root.append(label("tick", x(first + tick), floor + 18, anchor, `${short(first + tick)} s`));
-    if (curve.frames) root.append(label("tick frame", x(first + tick), floor + 34, anchor, `frame ${frameAt(curve, first + tick).frame}`));
+  for (const tick of ticks(length, Math.max(2, Math.floor(width / 130)), first)) {
+    const anchor = x(tick) < left + 20 ? "start" : x(tick) > right - 30 ? "end" : "middle";
+    root.append(label("tick", x(tick), floor + 18, anchor, `${short(tick)} s`));
+    if (curve.frames) root.append(label("tick frame", x(tick), floor + 34, anchor, `frame ${frameAt(curve, tick).frame}`));
   }
   for (const other of others) {
     root.append(svgElement("rect", { ...span(onReject ? "other open" : "other", other, x, floor), ...(onReject && { click: () => onReject(other) }) }));
@@ -82,11 +84,8 @@ function chart(curve, width, state, { onChoose, onReject, peek }) {
     const name = event === state.chosen ? "event chosen" : onChoose ? "event" : "event plain";
     root.append(svgElement("rect", { ...span(name, event, x, floor), ...(onChoose && { click: () => onChoose(event) }) }));
   }
-  const points = time.map((each, number) => `${x(each).toFixed(1)},${y(Math.min(energy[number], top)).toFixed(1)}`);
-  root.append(svgElement("polyline", { class: "curve", points: points.join(" ") }));
-  if (curve.level) {
-    root.append(horizontal(curve.level, "level"), label("level-name", right, y(curve.level) - 5, "end", `threshold ${percent(curve.level)}`));
-  }
+  const line = (name, values) => svgElement("polyline", { class: name, points: values.map((each, number) => `${x(time[number]).toFixed(1)},${y(each).toFixed(1)}`).join(" ") });
+  root.append(line("level", least), line("curve", energy));
   for (const event of events) root.append(vertical(event.apex, "apex"));
   root.append(...labels(events, others, state.chosen, x, width));
 
@@ -147,13 +146,27 @@ function peekAt(film) {
   return box;
 }
 
+/** What the colours and lines stand for. */
 function legend({ events, others = [], level }) {
-  const parts = [
-    events.length && "Green: classified, with the apex as a line.",
-    others.length && "Grey: rejected.",
-    level && "Dashed: how far a movement must go from where the face rests.",
-  ].filter(Boolean);
-  return element("figcaption", {}, parts.join(" "));
+  const key = (name, text) => element("span", { class: "key" }, element("i", { class: name, "aria-hidden": "true" }), text);
+  return element(
+    "figcaption",
+    {},
+    events.length ? key("key-event", "Classified; the line is the apex") : null,
+    others.length ? key("key-other", "Rejected") : null,
+    level ? key("key-level", `Threshold: a movement rises by ${percent(level)} of the face or more from where the face rests`) : null,
+  );
+}
+
+/** How far a movement must go at each instant: the usual motion around it, and the least rise above that. */
+export function threshold({ time, energy, level }) {
+  let [low, high] = [0, 0];
+  return time.map((now) => {
+    while (time[low] < now - NEAR) low++;
+    while (high < time.length && time[high] <= now + NEAR) high++;
+    const near = energy.slice(low, high).sort((a, b) => a - b);
+    return near[Math.floor(near.length / 2)] + level;
+  });
 }
 
 function description({ events, others = [], energy }, length) {
@@ -173,7 +186,7 @@ function labels(events, others, chosen, x, width) {
     const half = (LETTER * text.length) / 2;
     const middle = Math.min(Math.max(x(event.apex), EDGE.left + half), width - EDGE.right - half);
     if (taken.some(([low, high]) => middle - half < high && middle + half > low)) continue;
-    taken.push([middle - half, middle + half]);
+    taken.push([middle - half - GAP, middle + half + GAP]);
     placed.push(label(name, middle, 18, "middle", text));
   }
   return placed;
@@ -188,12 +201,13 @@ function label(name, x, y, anchor, text) {
   return svgElement("text", { class: name, x, y, "text-anchor": anchor }, text);
 }
 
-/** Round numbers from 0 up to `top`, about `count` of them after 0. */
-function ticks(top, count) {
-  const rough = top / count;
+/** Round numbers from `first` to `first + length`, about `count` of them after the first. */
+function ticks(length, count, first = 0) {
+  const rough = length / count;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * [1, 2, 5, 10].find((each) => each * power >= rough * 0.999);
-  return Array.from({ length: Math.floor(top / step + 1e-9) + 1 }, (_, number) => number * step);
+  const [low, high] = [Math.ceil(first / step - 1e-9), Math.floor((first + length) / step + 1e-9)];
+  return Array.from({ length: high - low + 1 }, (_, number) => (low + number) * step);
 }
 
 const short = (value) => String(Number(value.toPrecision(3)));
