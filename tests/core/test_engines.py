@@ -12,7 +12,9 @@ from epir.core.errors import ConfigError, EpirError
     [
         ({"workers": 0}, "--workers must be at least 1, not 0\n  fix: leave it out for one per core"),
         ({"name": "rai"}, "there is no engine 'rai'\n  fix: use --engine local or --engine ray"),
-        ({"gpus": -1.0}, "--gpus must not be negative: -1\n  fix: for example --gpus 0.25"),
+        ({"workers": 10**9}, r"--workers must be at most 16 per core, here \d+\n  fix: leave it out for one per core"),
+        ({"gpus": -1.0}, "--gpus must be a number from 0 on, not -1\n  fix: for example --gpus 0.25"),
+        ({"gpus": float("nan"), "name": "ray"}, "--gpus must be a number from 0 on, not nan"),
         ({"gpus": 0.5}, "--gpus needs --engine ray\n  fix: add --engine ray"),
         ({"address": "127.0.0.1:6379"}, "--address needs --engine ray\n  fix: add --engine ray"),
     ],

@@ -90,6 +90,17 @@ def test_a_link_is_followed_and_stays(tmp_path):
     assert (tmp_path / "link").is_symlink() and (tmp_path / "real" / "a").read_text() == "2"
 
 
+@pytest.mark.parametrize(
+    "claim", [lambda path: claimed(path, MAP_SET, force=True), lambda path: claimed_file(path, force=True)]
+)
+def test_a_loop_of_links_a_pipe_and_a_device_are_never_replaced(tmp_path, claim):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    os.mkfifo(tmp_path / "pipe")
+    for path, words in ((tmp_path / "loop", "a loop of links"), (tmp_path / "pipe", "a "), (os.devnull, "a ")):
+        with pytest.raises(EpirError, match=rf"{path} is {words}.*\n  fix: choose another name"), claim(path):
+            pass
+
+
 def test_a_place_that_is_read_only_is_refused_before_the_work(small_disk):
     place = small_disk(65536, read_only=True)
     with pytest.raises(EpirError, match=r"out cannot be written: no permission to write in .*\n  fix: choose a place"):

@@ -85,6 +85,8 @@ def test_allow_seen_goes_on_and_nothing_says_strict(make_maps, weights_that_saw,
     scores = json.loads((run.folder / "scores.json").read_text())
     assert scores["evaluation"] == SEEN and "seen_in_training" in scores
     assert '"strict"' not in (run.folder / "scores.json").read_text()
+    for fold in (run.folder / "folds").iterdir():
+        assert '"strict"' not in fold.read_text() and '"seen_in_training": ' in fold.read_text()
     assert "best_epoch" not in scores  # nothing was trained
     assert (run.folder / "predictions.csv").read_text().startswith("corpus,subject,clip,truth,seen_in_training,")
     table = score_table([run]).text()

@@ -22,8 +22,10 @@ RECORD = FoldRecord(
 )
 
 
-def test_a_record_survives_its_file():
-    assert from_json(to_json(RECORD)) == RECORD
+@pytest.mark.parametrize("column", ["strict", "seen_in_training"])
+def test_a_record_survives_its_file(column):
+    text = to_json(RECORD, column)
+    assert from_json(text) == RECORD and ('"strict"' in text) == (column == "strict")
 
 
 def test_the_file_is_plain_json_with_one_line_per_clip():

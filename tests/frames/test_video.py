@@ -245,7 +245,9 @@ def test_an_avi_that_announces_too_many_frames_is_read_to_its_real_end(write_vid
         assert frames.notes == ["the file ends early, after frame 19 (0.10 s): what it holds was used"]
 
 
-@pytest.mark.parametrize(("name", "codec"), [("a.avi", "mpeg4"), ("a.avi", "mjpeg"), ("a.mp4", "libx264")])
+@pytest.mark.parametrize(
+    ("name", "codec"), [("a.avi", "mpeg4"), ("a.avi", "mjpeg"), ("a.mp4", "libx264"), ("a.mp4", "libvpx-vp9")]
+)
 def test_frames_that_were_concealed_are_told_with_their_times_and_never_key_frames(tmp_path, name, codec):
     path = film_of(tmp_path / name, codec)
     with VideoFrames(path) as frames:

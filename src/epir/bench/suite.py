@@ -25,6 +25,7 @@ ON_REQUEST = {  # accuracy, what needs an extra, or takes long: measured only wh
     "rejector": "trains the rejector of spotting on synthetic scenes, and measures it on others",
     "synthetic": "faces found, error of the flow and maps per second of the synthetic corpus",
     "robustness": "score of given weights on perturbed maps, or on synthetic clips made into maps in twelve other ways",
+    "damage": "which share of visibly damaged JPEGs and videos is refused or noted",
     "explanation": "whether occlusion and rollout find the patches that moved",
     "web": "the web server with many clients at once",
 }

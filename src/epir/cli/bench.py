@@ -16,7 +16,7 @@ def bench(
         list[str] | None,
         typer.Option(
             help="One area: model, peers, onnx, preparation, folds; "
-            "video, spotting, rejector, flow, synthetic, explanation, robustness, web. May be repeated.",
+            "video, spotting, rejector, flow, synthetic, explanation, robustness, damage, web. May be repeated.",
             show_default="all areas of speed",
         ),
     ] = None,
@@ -28,7 +28,7 @@ def bench(
 ) -> None:
     """Measure the speed of this machine as ratios within one run.
 
-    The areas video, spotting, rejector, flow, synthetic, explanation, robustness and web run only when named.
+    The areas video, spotting, rejector, flow, synthetic, explanation, robustness, damage and web run only when named.
 
     Example: epir bench --only model
 

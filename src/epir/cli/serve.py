@@ -36,6 +36,7 @@ def serve(
     """
     from epir.cli.console import stderr, stdout
     from epir.core.config import override
+    from epir.core.engines import Engine
     from epir.core.errors import MissingExtra
     from epir.web.settings import ServeSettings
 
@@ -48,6 +49,7 @@ def serve(
 
     settings = ServeSettings(host=host, port=port, names=tuple(name or ()), workers=workers, token=token or "")
     settings = override(settings, change or ())
+    Engine(workers=settings.workers)  # refuses numbers that cannot be meant
     if not settings.private:
         lacks = "no encryption" if settings.token else "no password and no encryption"
         stderr.print(

@@ -3,6 +3,7 @@
 A job is one fold, one clip or one video. An engine decides how long the work takes, never its results.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +23,7 @@ Result = TypeVar("Result")
 Status = Callable[[Sequence[str]], None]  # is told what the running jobs are doing
 Files = Callable[[Any], Iterable[Path]]  # the files that a job reads where it runs
 
+MOST_PER_CORE = 16  # workers: each is a process with a torch of its own
 SECONDS_BETWEEN_LOOKS = 1.0  # at what the running jobs are doing
 SECONDS_BETWEEN_WORDS = 0.5  # of one job about what it is doing
 
@@ -46,8 +48,13 @@ class Engine:
             raise ConfigError(f"there is no engine {self.name!r}", fix="use --engine local or --engine ray")
         if self.workers is not None and self.workers < 1:
             raise ConfigError(f"--workers must be at least 1, not {self.workers}", fix="leave it out for one per core")
-        if self.gpus < 0:
-            raise ConfigError(f"--gpus must not be negative: {self.gpus:g}", fix="for example --gpus 0.25")
+        if self.workers is not None and self.workers > MOST_PER_CORE * cores() and not self.address:
+            raise ConfigError(
+                f"--workers must be at most {MOST_PER_CORE} per core, here {MOST_PER_CORE * cores()}",
+                fix="leave it out for one per core",
+            )
+        if not 0 <= self.gpus < math.inf:
+            raise ConfigError(f"--gpus must be a number from 0 on, not {self.gpus:g}", fix="for example --gpus 0.25")
         if self.name != "ray" and (self.gpus or self.address):
             option = "--gpus" if self.gpus else "--address"
             raise ConfigError(f"{option} needs --engine ray", fix=f"add --engine ray, or leave out {option}")

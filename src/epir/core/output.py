@@ -90,12 +90,16 @@ def check_file(path: Path, *, force: bool = False, inputs: Iterable[str | Path] 
     check_place(path, needs=needs)
     if path.is_dir():
         raise OutputError(f"{path} is a folder, not a file", fix="choose another name, or a file inside it")
+    if path.exists() and not path.is_file():
+        raise OutputError(f"{path} is a pipe or a device, not a file", fix="choose another name")
     if path.exists() and not force:
         raise OutputError(f"{path} exists already", fix="choose another name, or add --force to replace it")
 
 
 def check_place(path: Path, *, needs: int = 0) -> None:
     """Refuse a place where nothing can be created, or where `needs` bytes are not free."""
+    if path.is_symlink():  # after links were followed
+        raise OutputError(f"{path} is a loop of links", fix=ANOTHER)
     parent = path.parent
     while not parent.exists():
         parent = parent.parent

@@ -13,6 +13,7 @@ from typing import Any
 from epir.core.records import Prediction
 
 FORMAT = "epir-fold/1"
+STRICT, SEEN_IN_TRAINING = "strict", "seen_in_training"  # the key of a prediction: the second where somebody was seen
 UNSIGNED = ("digest", "seconds", "training_seconds")  # how long it took is no part of a record's digest
 
 
@@ -79,11 +80,14 @@ class FoldRecord:
         )
 
 
-def to_json(record: FoldRecord) -> str:
-    """The record as JSON text, one line per clip."""
+def to_json(record: FoldRecord, column: str = STRICT) -> str:
+    """The record as JSON text, one line per clip; `column` names the classes after the last epoch, as in the tables."""
     head = {name: value for name, value in vars(record).items() if name != "clips"}
     lines = ",\n  ".join(
-        json.dumps({name: value for name, value in vars(clip).items() if value is not None}) for clip in record.clips
+        json.dumps(
+            {column if name == STRICT else name: value for name, value in vars(clip).items() if value is not None}
+        )
+        for clip in record.clips
     )
     rest = f', "clips": [\n  {lines}\n]}}\n'
     digest = _digest(json.loads(json.dumps({"format": FORMAT, **head})[:-1] + rest))
@@ -104,8 +108,11 @@ def from_json(text: str) -> FoldRecord:
     if digest is not None and digest != _digest(values):  # version 0.1 wrote none
         raise ValueError("it was changed after it was written")
     del values["format"]
-    clips = tuple(
-        ClipRecord(**{**clip, "scores": tuple(clip["scores"]), "by_epoch": tuple(clip["by_epoch"])})
-        for clip in values.pop("clips")
-    )
+    clips = tuple(_clip(clip) for clip in values.pop("clips"))
     return FoldRecord(**{**values, "clips": clips, "loss": tuple(values["loss"])})
+
+
+def _clip(values: dict[str, Any]) -> ClipRecord:
+    if SEEN_IN_TRAINING in values:
+        values[STRICT] = values.pop(SEEN_IN_TRAINING)
+    return ClipRecord(**{**values, "scores": tuple(values["scores"]), "by_epoch": tuple(values["by_epoch"])})

@@ -144,7 +144,7 @@ class Store:
         """Write the record of a fold."""
         path = self._path(record.fold, record.seed)
         with _writing(path):
-            write_text(path, to_json(replace(record, experiment=self.digest)))
+            write_text(path, to_json(replace(record, experiment=self.digest), self.experiment.columns[0]))
 
     def describe(self, environment: Mapping[str, Any]) -> None:
         """Write `environment.json`; a call that resumes the run elsewhere adds what is different there."""

@@ -25,6 +25,8 @@ END_OF_PNG = b"IEND"
 NESTED = (b"moov", b"trak", b"mdia", b"minf", b"stbl", b"moof", b"traf")  # boxes of an mp4 that hold others
 COUNTS = {b"stsz": 8, b"stz2": 8, b"trun": 4}  # boxes that announce frames, and where they do
 MOST_BOXES = 100_000  # of one level
+# Decoders that refuse damage which FFmpeg's own passes over without a word, by its name and the pixels they know.
+STRICTER = {("vp9", "yuv420p"): "libvpx-vp9"}
 
 
 def damaged_jpeg(content: bytes) -> bool:
@@ -39,6 +41,26 @@ def damaged_jpeg(content: bytes) -> bool:
     with decoder_errors() as errors, suppress(av.FFmpegError):  # there are kinds of JPEG that FFmpeg does not read
         decoder.decode(av.Packet(content))
     return any(message.startswith(OUT_OF_STEP) for message in errors)
+
+
+def stricter_decoder(stream: av.VideoStream) -> av.VideoCodecContext | None:
+    """A second decoder for the packets of a video, asked only whether they are sound; `None` where there is none."""
+    name = STRICTER.get((stream.codec_context.name, stream.codec_context.pix_fmt or ""))
+    if name is None or name not in av.codecs_available:
+        return None
+    decoder = av.CodecContext.create(name, "r")
+    assert isinstance(decoder, av.VideoCodecContext)
+    decoder.thread_count = 1
+    return decoder
+
+
+def refuses(decoder: av.VideoCodecContext, packet: av.Packet) -> bool:
+    """Whether this decoder cannot read a packet, or needs another that it could not read."""
+    try:
+        decoder.decode(packet)
+    except av.FFmpegError:
+        return True
+    return False
 
 
 def damaged_png(content: bytes) -> bool:

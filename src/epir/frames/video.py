@@ -3,7 +3,7 @@
 A container's frame count and rate are estimates: recordings of browsers announce none, copies that were trimmed without
 encoding announce too many. So the file is read to its end, and each frame has the time stamp that it was stored with.
 A damaged part is concealed by the decoder, and so is what refers to it until the next whole picture: such frames are
-given, but not as key frames, and a note tells their times. VP8, VP9 and HEVC can hide damage from their decoders.
+given, but not as key frames, and a note tells their times. VP8 and HEVC can hide damage from their decoders.
 Jumping inside a compressed video can land on a neighbour of the frame that was asked for, and a micro-expression lives
 on such neighbours: the file is only ever read forwards, and an earlier frame is reached by beginning again.
 """
@@ -21,7 +21,7 @@ import numpy as np
 from av.video.reformatter import VideoReformatter
 
 from epir.core.errors import FrameError, is_machine_fault, machine_fault
-from epir.frames.damage import damaged_jpeg, decoder_errors, refuse_false_index
+from epir.frames.damage import damaged_jpeg, decoder_errors, refuse_false_index, refuses, stricter_decoder
 from epir.frames.reader import ASSUMED_RATE, Frame, missing_frame
 
 if TYPE_CHECKING:
@@ -215,6 +215,7 @@ class VideoFrames:
         damage: DamagedStream = DamagedStream()
         packets = self._container.demux(self._stream)
         is_mjpeg = self._stream.codec_context.name == "mjpeg"
+        stricter = stricter_decoder(self._stream)
         while True:
             fault = False
             with decoder_errors() as errors:
@@ -229,7 +230,9 @@ class VideoFrames:
                 except av.FFmpegError:
                     pictures, fault, self._lost = [], True, self._lost + 1
             fault = fault or any(not message.startswith(HARMLESS) for message in errors)
-            fault = fault or (is_mjpeg and packet is not None and packet.size > 0 and damaged_jpeg(bytes(packet)))
+            if packet is not None and packet.size > 0:
+                fault = fault or (is_mjpeg and damaged_jpeg(bytes(packet)))
+                fault = (stricter is not None and refuses(stricter, packet)) or fault  # it sees every packet
             if fault:
                 damage.begin(packet)
             for picture in pictures:

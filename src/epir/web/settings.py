@@ -59,8 +59,8 @@ class ServeSettings:
                 raise ConfigError(f"{name} cannot be {value:g}", fix="give a number above 0")
         if self.token and not (self.token.isascii() and self.token.isprintable() and " " not in self.token):
             raise ConfigError("the token holds a space or an unusual character", fix="give ASCII letters and digits")
-        if self.queue < 0:
-            raise ConfigError(f"queue cannot be {self.queue}", fix="give 0 or more")
+        if not 0 <= self.queue <= 10_000:
+            raise ConfigError(f"queue cannot be {self.queue}", fix="give 0 to 10,000")
 
     @property
     def private(self) -> bool:
