@@ -1,5 +1,4 @@
-"""How others may have made a map: the face cut out elsewhere, the apex taken early or late, pictures compressed
-one by one (jpg) or as a film (H.264).
+"""How others may have made a map: the face cut out elsewhere, the apex taken early or late, pictures compressed.
 
 A laboratory makes all maps of a person in one way, so a way is drawn once per person, from a stream of its own: with
 every chance at 0 the maps are those of a set without variation, bit for bit.
