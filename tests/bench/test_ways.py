@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from epir.bench.ways import Computation, clip_map, computations, filmed, scores, share_when_slow, smoothed_8_bit
+from epir.bench.ways import Computation, clip_map, computations, scores, share_when_slow, smoothed_8_bit
 from epir.core.errors import ConfigError
 from epir.core.seeds import generator
 
@@ -13,15 +13,6 @@ def test_every_way_gives_a_map_of_its_own_of_the_same_clip():
     for number, one in enumerate(maps):
         assert not any(np.array_equal(one, other) for other in maps[:number])
     np.testing.assert_array_equal(maps[0], clip_map(2, Computation()))
-
-
-def test_a_film_keeps_the_pictures_but_for_its_compression():
-    random = generator(0, "film")
-    smooth = np.repeat(np.repeat(random.integers(40, 200, (8, 8, 3)), 9, 0), 9, 1).astype(np.uint8)  # (72, 72, 3)
-    onset, apex = filmed(smooth, np.roll(smooth, 3, axis=1))
-    assert onset.shape == apex.shape == smooth.shape
-    assert 0 < np.abs(onset.astype(int) - smooth).mean() < 25
-    assert np.abs(apex.astype(int) - np.roll(smooth, 3, axis=1)).mean() < np.abs(apex.astype(int) - smooth).mean()
 
 
 def test_a_slow_camera_sees_a_part_of_the_expression():

@@ -3,13 +3,16 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
 from epir.core.errors import CheckpointError, EpirError, MissingExtra, ShapeError
 from epir.maps.mapset import load_maps
+from epir.models.registry import create_model
 from epir.recognition import export as module
 from epir.recognition.backend import OnnxBackend, TorchBackend
 from epir.recognition.calibration import with_temperature
 from epir.recognition.recognizer import Recognizer
+from epir.training.fit import repeatable
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
@@ -137,6 +140,20 @@ def test_the_scores_of_the_graph_are_those_of_a_recognizer(exported, trained):
     expected = with_temperature(original.backend.scores(maps), original.temperature, original.highest)
     assert scores == pytest.approx(expected, abs=1e-5)
     assert scores.sum(axis=1) == pytest.approx(np.ones(7), abs=1e-5)
+
+
+def test_several_maps_of_a_clip_are_exported_too(tmp_path):
+    """The graph mirrors and moves all of them alike, and merges tokens across them."""
+    small = {"width": 32, "feed_forward": 48, "blocks": 4, "heads": 2, "classes": 3}
+    with repeatable(0, torch.device("cpu")):
+        network = create_model("epir-seq", views=2, fusion="tokens", **small)
+    network.save_pretrained(tmp_path / "model", labels=["a", "b", "c"], notes={"mirror": True, "shift": 1})
+    done = module.export(tmp_path / "model", tmp_path / "several.onnx")  # refused if its scores were not the original's
+    maps = np.random.default_rng(4).standard_normal((3, 2, 3, 28, 28)).astype(np.float32)
+    found = OnnxBackend(done.path)
+    assert done.difference < 1e-4
+    assert found.scores(maps) == pytest.approx(TorchBackend(tmp_path / "model").scores(maps), abs=1e-5)
+    assert np.ptp(found.calibrated_scores(maps)) > 0.01
 
 
 def test_raw_logits_on_request(trained, tmp_path):

@@ -5,6 +5,7 @@ from epir.core.errors import ConfigError, EpirError
 from epir.core.seeds import generator
 from epir.flow.recipe import flow_recipe
 from epir.maps.mapset import load_maps
+from epir.synthetic import maps as module
 from epir.synthetic.expressions import Action
 from epir.synthetic.maps import (
     PER_PERSON,
@@ -23,8 +24,9 @@ from epir.synthetic.movement import draw_movement
 QUICK = "epir:flow.size=56,flow.context=0.0"
 
 
-def test_any_number_of_workers_makes_the_same_maps():
-    settings = MapSettings(70, (QUICK, "direct"))
+def test_any_number_of_workers_makes_the_same_maps(monkeypatch):
+    monkeypatch.setattr(module, "CHUNK", 1)  # three people are three pieces of work
+    settings = MapSettings(20, (QUICK, "direct"))
     one, two = make_maps(settings), make_maps(settings, workers=2)
     np.testing.assert_array_equal(one.maps, two.maps)
     assert one.clips == two.clips and one.digest == two.digest
@@ -112,10 +114,10 @@ def test_recipes_are_named_with_their_changes():
 
 
 def test_emotions_occur_as_often_as_their_shares_say():
-    made = make_maps(MapSettings(600, ("direct",), size=8, shares=(250, 109, 83)))
+    made = make_maps(MapSettings(200, ("direct",), size=8, shares=(250, 109, 83)))
     words = [clip.emotion for clip in made.clips]
     counts = np.array([words.count(word) for word in ("negative", "positive", "surprise")])
-    expected = 600 * np.array([250, 109, 83]) / 442
+    expected = 200 * np.array([250, 109, 83]) / 442
     assert (np.abs(counts - expected) < 4 * np.sqrt(expected)).all()
     assert made.meta["recipe"]["shares"] == [250, 109, 83]
     assert read_shares("250, 109,83") == (250, 109, 83) and read_shares(None) == ()
@@ -148,7 +150,7 @@ def test_lids_close_more_often_than_they_open():
     assert all(0 < max(before.closure, after.closure) < 0.95 for before, after in pairs)
 
 
-@pytest.mark.parametrize("recipe", ["direct", "epir:flow.size=84"])
+@pytest.mark.parametrize("recipe", ["direct", QUICK])
 def test_the_letter_of_a_one_sided_unit_is_the_side_of_the_person(recipe):
     """The person's left is on the right of the picture, in the field as in drawn pictures."""
     settings = MapSettings(240 if recipe == "direct" else 104, (recipe,), seed=2)

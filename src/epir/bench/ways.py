@@ -9,13 +9,11 @@ nobody's training set (they have a seed of their own).
 Axes: n clips, S map size
 """
 
-import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-import av
 import cv2
 import numpy as np
 import torch
@@ -32,10 +30,9 @@ from epir.synthetic.expressions import draw_expression, emotions
 from epir.synthetic.identity import Identity, draw_identity
 from epir.synthetic.maps import BLINK, BLINK_SURPRISE, INTENSITY, PER_PERSON, draw_crop, find_recipe, photograph_pair
 from epir.synthetic.movement import draw_movement
-from epir.synthetic.variation import USUAL, Way, compressed
+from epir.synthetic.variation import USUAL, Way
 from epir.training.fit import predict
 
-Pair = tuple[np.ndarray, np.ndarray]  # onset and apex, (h, h, 3) uint8
 SEED = 31  # of people that no weights have seen
 SLOW = 25.0  # frames a second of an ordinary camera
 BLURRED = 28  # crf of H.264: as streamed
@@ -47,11 +44,6 @@ def as_is(value: np.ndarray) -> np.ndarray:
     return value
 
 
-def no_pictures_changed(onset: np.ndarray, apex: np.ndarray) -> Pair:
-    """Change nothing."""
-    return onset, apex
-
-
 @dataclass(frozen=True)
 class Computation:
     """One way from a clip to its map."""
@@ -59,7 +51,6 @@ class Computation:
     recipe: str = "epir:flow.size=112"
     way: Way = field(default_factory=lambda: USUAL)  # crop and compression
     share: Callable[[np.random.Generator], float] = lambda random: 1.0  # how much of the expression shows
-    pictures: Callable[[np.ndarray, np.ndarray], Pair] = no_pictures_changed
     finish: Callable[[np.ndarray], np.ndarray] = as_is  # of the map (3, S, S)
 
 
@@ -76,8 +67,8 @@ def computations() -> Mapping[str, Computation]:
         "half of the rise": Computation(share=lambda random: 0.5),
         "a third of the return missed": Computation(share=lambda random: 2 / 3),
         "25 frames a second": Computation(share=share_when_slow),
-        "jpg, quality 50": Computation(pictures=lambda a, b: (compressed(a, 50), compressed(b, 50))),
-        "H.264": Computation(pictures=filmed),
+        "jpg, quality 50": Computation(way=Way(quality=50)),
+        "H.264": Computation(way=Way(crf=BLURRED)),
         "smoothed, stretched to 8 bits": Computation(finish=smoothed_8_bit),
     }
 
@@ -109,8 +100,8 @@ def clip_map(number: int, computation: Computation, size: int = 28) -> np.ndarra
     intensity *= computation.share(generator(SEED, "ways of time", number))
     blink = BLINK_SURPRISE if emotion == "surprise" else BLINK
     portrait = _portrait(identity, recipe, computation.way)
-    pair = photograph_pair(portrait, identity.geometry, movement, intensity, blink, recipe, random)
-    return computation.finish(face_map(*computation.pictures(*pair), recipe, size))
+    pair = photograph_pair(portrait, identity.geometry, movement, intensity, blink, recipe, random, way=computation.way)
+    return computation.finish(face_map(*pair, recipe, size))
 
 
 @lru_cache(maxsize=2)
@@ -127,26 +118,6 @@ def share_when_slow(random: np.random.Generator, fps: float = 200.0) -> float:
     if onset == apex:  # the next one then
         apex += step
     return max(course.intensity(apex) - course.intensity(onset), 0.1)
-
-
-def filmed(onset: np.ndarray, apex: np.ndarray) -> Pair:
-    """Both pictures (h, h, 3) uint8 as they come out of an H.264 film, in which the apex is told by its difference."""
-    side = onset.shape[0] + onset.shape[0] % 2
-    even = [cv2.resize(each, (side, side)) if side != each.shape[0] else each for each in (onset, apex)]
-    content = io.BytesIO()
-    with av.open(content, "w", format="mp4") as container:
-        stream = container.add_stream("libx264", 25, options={"crf": str(BLURRED), "preset": "veryfast"})
-        stream.width = stream.height = side
-        stream.pix_fmt = "yuv420p"
-        stream.codec_context.thread_count = 1
-        for picture in (even[0], even[0], even[1]):
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(picture), format="rgb24")))
-        container.mux(stream.encode(None))
-    content.seek(0)
-    with av.open(content, "r") as container:
-        frames = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
-    back = [cv2.resize(frames[place], onset.shape[:2]) if side != onset.shape[0] else frames[place] for place in (1, 2)]
-    return back[0], back[1]
 
 
 def smoothed_8_bit(channels: np.ndarray) -> np.ndarray:

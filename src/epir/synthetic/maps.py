@@ -47,7 +47,7 @@ from epir.synthetic.identity import Geometry, Identity, draw_identity
 from epir.synthetic.movement import Movement, draw_movement
 from epir.synthetic.moving import MovingFace, State
 from epir.synthetic.sequence import direct_views, draw_timing, maps_between, moments, view_pairs
-from epir.synthetic.variation import USUAL, Variation, Way, compressed, draw_share, draw_way
+from epir.synthetic.variation import USUAL, Variation, Way, compressed, draw_share, draw_way, filmed
 
 DIRECT = "direct"
 MOST_MAPS = 10_000_000
@@ -254,7 +254,7 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
         else:
             intensity = share * min(intensity, STEEPEST / movement.steepness())
             onset, apex = photograph_pair(
-                portrait, identity.geometry, movement, intensity, blink, recipe, random, quality=way.quality
+                portrait, identity.geometry, movement, intensity, blink, recipe, random, way=way
             )
             made = face_map(onset, apex, recipe, settings.size)
         yield made, _clip(subject, number, expression, intensity, name, random)
@@ -296,7 +296,7 @@ def _make_views(
     else:
         numbers = sorted({number for pair in pairs for number in pair})
         at = moments(movement, timing, course, numbers, draw_states(intensity, blink, random))
-        taken = photograph(portrait, geometry, at, recipe, random, quality=way.quality)
+        taken = photograph(portrait, geometry, at, recipe, random, way=way)
         maps = maps_between(dict(zip(numbers, taken, strict=True)), views, pairs, recipe, settings.size)
     known = {FRAME_PAIRS: pairs_text(pairs)} if len(views) > 1 else {}
     return maps if len(views) > 1 else maps[0], replace(clip, extra={**clip.extra, **known})
@@ -344,12 +344,12 @@ def photograph_pair(
     recipe: FlowRecipe,
     random: np.random.Generator,
     *,
-    quality: int | None = None,
+    way: Way = USUAL,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The crops of onset and apex as `face_map` takes them, (h, h, 3) uint8."""
     states = draw_states(intensity, blink, random)
     at = [(movement, state) for state in states]
-    onset, apex = photograph(portrait, geometry, at, recipe, random, quality=quality)
+    onset, apex = photograph(portrait, geometry, at, recipe, random, way=way)
     return onset, apex
 
 
@@ -360,9 +360,12 @@ def photograph(
     recipe: FlowRecipe,
     random: np.random.Generator,
     *,
-    quality: int | None,
+    way: Way,
 ) -> list[np.ndarray]:
-    """The face at these moments of one clip, cut out as `face_map` takes it, (h, h, 3) uint8; the light changes."""
+    """The face at these moments of one clip, cut out as `face_map` takes it, (h, h, 3) uint8; the light changes.
+
+    Of `way` only the compression counts here: the crop is that of the portrait.
+    """
     noise = float(random.uniform(0.3, 2.0))
     dark, slope = random.normal(0, 0.004), random.uniform(0, 0.03)
     change = np.array([dark, *(slope * random.uniform(-1, 1, 2))])
@@ -375,8 +378,8 @@ def photograph(
         if movement not in faces:
             faces[movement] = MovingFace(portrait, geometry, movement)
         picture = expose(faces[movement].render(state), light, noise, portrait.canvas, random)[room:-room, room:-room]
-        taken.append(compressed(np.ascontiguousarray(picture), quality))
-    return taken
+        taken.append(compressed(np.ascontiguousarray(picture), way.quality))
+    return filmed(taken, way.crf)
 
 
 def draw_states(intensity: float, blink: float, random: np.random.Generator) -> tuple[State, State]:
