@@ -12,7 +12,7 @@ from epir.faces.tracking import NO_FACE, TOO_SMALL
 from epir.frames.pace import ENOUGH, Freshness, measure_pace
 from epir.frames.reader import Frame
 from epir.recognition.answer import Answer
-from epir.recognition.onepass import OnePass, Seen
+from epir.recognition.onepass import OnePass, SpottedMovement
 from epir.recognition.recognizer import Recognizer
 from epir.spotting.spotter import GAP
 from epir.spotting.timeline import Timeline
@@ -91,9 +91,9 @@ class LiveStream:
                 found += self._answers(self._pass.push(frame))
         return found
 
-    def _answers(self, seen: Iterator[Seen]) -> list[LiveAnswer]:
+    def _answers(self, spotted: Iterator[SpottedMovement]) -> list[LiveAnswer]:
         assert self.fps is not None, "the rate is known"
-        return [LiveAnswer(self._recognizer.answer_seen(each, NAME, self.fps), each.onset.crop) for each in seen]
+        return [LiveAnswer(self._recognizer.answer_movement(each, NAME, self.fps), each.onset.crop) for each in spotted]
 
 
 class Coverage:

@@ -19,7 +19,7 @@ from epir.spotting.timeline import Movement, Timeline
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SpottedMovement:
     """One movement with the faces at its onset and apex, and the times of its key frames."""
 
     movement: Movement
@@ -73,22 +73,22 @@ class OnePass:
         self._kept: dict[int, deque[TrackedFace]] = {}
         self._ends: dict[int, int] = {}  # offset of the latest movement of each person
 
-    def run(self, frames: Iterable[Frame]) -> Iterator[Seen]:
+    def run(self, frames: Iterable[Frame]) -> Iterator[SpottedMovement]:
         """The movements, each a few seconds after it happened."""
         for frame in frames:
             yield from self.push(frame)
         yield from self.close()
 
-    def push(self, frame: Frame) -> Iterator[Seen]:
+    def push(self, frame: Frame) -> Iterator[SpottedMovement]:
         """Take the next frame; gives the movements that have become certain."""
         yield from self._take(self.tracker.push(frame), frame)
 
-    def close(self) -> Iterator[Seen]:
+    def close(self) -> Iterator[SpottedMovement]:
         """The movements of the last seconds, whose followers never came."""
         yield from self._take(self.tracker.close())
         for track, spotter in self._spotters.items():
             for movement in spotter.close():
-                yield from self._seen(track, movement)
+                yield from self._spotted(track, movement)
 
     def timeline(self, track: int) -> Timeline | None:
         """The motion of one person's face."""
@@ -99,7 +99,7 @@ class OnePass:
         """The people that were followed."""
         return sorted(self._spotters)
 
-    def _take(self, faces: Iterable[TrackedFace], latest: Frame | None = None) -> Iterator[Seen]:
+    def _take(self, faces: Iterable[TrackedFace], latest: Frame | None = None) -> Iterator[SpottedMovement]:
         for face in faces:
             if self._watch is not None:
                 self._watch(_shown(face, latest))
@@ -111,18 +111,18 @@ class OnePass:
             while kept[0].seconds < face.seconds - self._settings.memory:
                 kept.popleft()
             for movement in self._spotters[face.track].push(face):
-                yield from self._seen(face.track, movement)
+                yield from self._spotted(face.track, movement)
             yield from self._let_go(face.seconds)
 
-    def _let_go(self, now: float) -> Iterator[Seen]:
+    def _let_go(self, now: float) -> Iterator[SpottedMovement]:
         """Finish with people who left, and forget their faces."""
         for track, kept in self._kept.items():
             if kept and kept[-1].seconds < now - self._settings.memory:
                 for movement in self._spotters[track].close():
-                    yield from self._seen(track, movement)
+                    yield from self._spotted(track, movement)
                 kept.clear()
 
-    def _seen(self, track: int, movement: Movement) -> Iterator[Seen]:
+    def _spotted(self, track: int, movement: Movement) -> Iterator[SpottedMovement]:
         """The movement, if it can be one: onset, apex and offset in order, in one segment, after the one before it."""
         if movement.kind != "micro-expression":
             return
@@ -138,7 +138,7 @@ class OnePass:
         if possible and whole and onset.number >= self._ends.get(track, onset.number):
             self._ends[track] = offset.number
             between = tuple(face for face in faces.values() if onset.number <= face.number <= offset.number)
-            yield Seen(movement, onset, apex, offset, between)
+            yield SpottedMovement(movement, onset, apex, offset, between)
 
 
 def _shown(face: TrackedFace, latest: Frame | None) -> ShownFace:

@@ -6,9 +6,9 @@ Axes: S map size, h pixels of the face
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,11 +21,8 @@ from epir.faces.finder import count_faces, find_face
 from epir.faces.inspection import find_turn, refuse_two_people
 from epir.faces.likeness import flatness
 from epir.faces.settings import TrackingSettings
-from epir.faces.tracking import NO_FACE, TOO_SMALL, TrackedFace, cut_patch, face_near, small_face
+from epir.faces.tracking import NO_FACE, TOO_SMALL, cut_patch, face_near, small_face
 from epir.flow.apex import spot_apex
-from epir.flow.head_motion import similarity_motion
-from epir.flow.map import cut_face, face_map, flow_to_map, without_border
-from epir.flow.optical import flow_between
 from epir.frames.folder import FolderFrames
 from epir.frames.inspection import refuse_other_size, same_size, size_of
 from epir.frames.pace import Pace, TimeSteps, measure_pace, without_repeats
@@ -34,58 +31,20 @@ from epir.frames.threads import one_thread
 from epir.frames.turned import turn_note, upright
 from epir.frames.video import VideoFrames
 from epir.maps.inspection import inspect_span
-from epir.maps.views import frame_pairs
 from epir.models.folder import find_folder
 from epir.models.units import PRESENT, UnitCalibration
 from epir.recognition import caution
-from epir.recognition.answer import NOT_FOUND, UNCERTAIN, ActionUnit, Answer, Evidence
+from epir.recognition.answer import NOT_FOUND, UNCERTAIN, ActionUnit, Answer
 from epir.recognition.backend import Backend, model_views, open_backend, read_recipe
 from epir.recognition.calibration import with_temperature
 from epir.recognition.choice import chosen_frames, refuse_key_frames, refuse_times, too_few
 from epir.recognition.explain import attribute
-from epir.recognition.onepass import OnePass, Seen, ShownFace, Watch
+from epir.recognition.movement import FrameTime, KeyFrames, MovementMap, forget_pixels, movement_map, movement_views
+from epir.recognition.onepass import OnePass, ShownFace, SpottedMovement, Watch
 from epir.recognition.settings import RecognitionSettings
 from epir.recognition.source import ArrayFrames, PairFrames, open_source, source_name
 from epir.recognition.table import FailedAnswer, answers_table
 from epir.spotting.settings import LONGEST, Sensitivity, SpottingSettings
-from epir.spotting.words import RegionMotion, moving_regions
-
-
-class At(NamedTuple):
-    """A place in a video."""
-
-    number: int
-    seconds: float
-
-    @classmethod
-    def of(cls, frame: Frame | TrackedFace) -> "At":
-        """The place of a frame, without its pixels."""
-        return cls(frame.number, frame.seconds)
-
-
-@dataclass(frozen=True)
-class Span:
-    """The key frames of one movement, and its person."""
-
-    onset: At
-    apex: At
-    offset: At | None = None
-    track: int | None = None
-
-
-@dataclass
-class Looked:
-    """The map of one movement, what it was made from, and words about it."""
-
-    span: Span
-    map: np.ndarray  # (3, S, S) float32
-    evidence: Evidence | None
-    moved: tuple[float, float]  # head and skin, as shares of the face's width
-    words: list[str]
-    regions: tuple[RegionMotion, ...] = ()  # that stand out
-    strength: float | None = None  # of a spotted movement
-    probability: float | None = None  # of being a micro-expression at all, where it was spotted
-    views: np.ndarray | None = None  # (V, 3, S, S) float32, for a model that takes several maps
 
 
 class NoFace(Exception):
@@ -225,10 +184,10 @@ class Recognizer:
                     times = (start, end)
                     answer = self._spotted(frames, turns, apex, times, faces, name, progress or Silent(), watch)
                     return self._explained(answer) if explain else answer
-                looked = self._given(upright(frames, turns), onset, apex, watch)
+                movement = self._given(upright(frames, turns), onset, apex, watch)
                 words = [] if rate is None and apex is not None else caution.about_rate(rate, self.settings)
-                looked.words = [*frames.notes, *words, *looked.words]
-                answers = self._answers([looked], name, rate)
+                movement.words = [*frames.notes, *words, *movement.words]
+                answers = self._answers([movement], name, rate)
                 count = 2 if isinstance(frames, PairFrames) else None
                 answer = replace(answers[0], all=tuple(answers), frame_count=count)
                 return self._explained(answer) if explain else answer
@@ -266,9 +225,9 @@ class Recognizer:
         tracking = replace(self.tracking, faces=faces, patch=self.settings.patch)
         return OnePass(tracking, self.spotting, fps, self.settings, apex, watch)
 
-    def answer_seen(self, seen: Seen, name: str, fps: float) -> Answer:
+    def answer_movement(self, spotted: SpottedMovement, name: str, fps: float) -> Answer:
         """The answer for one movement that was spotted."""
-        return self._answers([self._look(seen)], name, fps)[0]
+        return self._answers([self._map_of(spotted)], name, fps)[0]
 
     def _turns(self, frames: Frames, onset: int | None) -> int:
         """The quarters by which the first frame, or the given onset, must be turned; an array is taken as it is."""
@@ -299,15 +258,15 @@ class Recognizer:
         chosen = _advancing(
             chosen_frames(upright(frames, turns), apex, times, self.settings.near * LONGEST), steps, progress
         )
-        looked: list[Looked] = []
-        for seen in run.run(without_repeats(same_size(chosen), pace)):
-            looked.append(self._look(seen))
-            _forget_pixels(looked, self.settings.pictures)
+        movements: list[MovementMap] = []
+        for spotted in run.run(without_repeats(same_size(chosen), pace)):
+            movements.append(self._map_of(spotted))
+            forget_pixels(movements, self.settings.pictures)
         progress.finish()
         if run.tracker.frames < 2:
             raise too_few(frames, run.tracker.frames, times)
         words = self._words(frames, pace, steps, run, faces)
-        if not looked:
+        if not movements:
             if apex is not None and run.tracks:
                 raise FrameError(f"no movement was found around the apex {apex}", fix="give the onset too")
             answer = self._without_movement(run, name, pace.fps, words)
@@ -322,9 +281,9 @@ class Recognizer:
                 frame_count=steps.frames,
                 turned=turns,
             )
-            for answer in self._answers(looked, name, pace.fps)
+            for answer in self._answers(movements, name, pace.fps)
         ]
-        strongest = answers[int(np.argmax([each.strength or 0.0 for each in looked]))]
+        strongest = answers[int(np.argmax([each.strength or 0.0 for each in movements]))]
         if apex is not None:
             answers = [strongest]
         answers.sort(key=lambda each: (each.apex_s or 0.0, each.track or 0))
@@ -360,25 +319,27 @@ class Recognizer:
         timeline = run.timeline(run.tracks[0])
         return Answer(name, NOT_FOUND, fps=fps, warnings=tuple(words), timeline=timeline, gaps=gaps)
 
-    def _look(self, seen: Seen) -> Looked:
+    def _map_of(self, spotted: SpottedMovement) -> MovementMap:
         """The map of a movement, made as `epir prepare` makes it: the face is looked for anew at its onset."""
-        onset, apex = seen.patches  # of one size: a segment has one crop
-        crop = onset.place(seen.onset.crop)
+        onset, apex = spotted.patches  # of one size: a segment has one crop
+        crop = onset.place(spotted.onset.crop)
         found = None if self.recipe.face.detector == "none" else face_near(onset.pixels, crop)
         if found is not None:
             crop = face_crop(found, self.recipe.face)
-        words = caution.about_face(seen.onset.crop.side, 1, self.settings)
-        span = Span(At.of(seen.onset), At.of(seen.apex), At.of(seen.offset), seen.track)
-        looked = self._map(span, onset.pixels, apex.pixels, crop, words)
+        key_frames = KeyFrames(
+            FrameTime.of(spotted.onset), FrameTime.of(spotted.apex), FrameTime.of(spotted.offset), spotted.track
+        )
+        movement = movement_map(key_frames, onset.pixels, apex.pixels, crop, self.recipe, self.backend.map_size)
+        movement.words += caution.about_face(spotted.onset.crop.side, 1, self.settings)
         if self.views:
-            kept = {face.number: face.patch.pixels for face in seen.faces if face.patch is not None}
-            looked.views = self._make_views(kept, span, crop)
-        looked.strength, looked.probability = seen.movement.strength, seen.movement.probability
-        return looked
+            kept = {face.number: face.patch.pixels for face in spotted.faces if face.patch is not None}
+            movement.views = self._views_of(kept, movement, crop)
+        movement.strength, movement.probability = spotted.movement.strength, spotted.movement.probability
+        return movement
 
     # Key frames that are given.
 
-    def _given(self, frames: Frames, onset: int, apex: int | None, watch: Watch | None) -> Looked:
+    def _given(self, frames: Frames, onset: int, apex: int | None, watch: Watch | None) -> MovementMap:
         """The map of given key frames; without an apex it is looked for within half a second after the onset."""
         before = frames.frame(onset)
         crop = self._crop(before.pixels)
@@ -391,15 +352,15 @@ class Recognizer:
         refuse_other_size(onset, size_of(before.pixels), after.number, size_of(after.pixels))
         refuse_two_people(onset, before.pixels, after.number, after.pixels, crop, self.recipe.face)
         faces = 1 if self.recipe.face.detector == "none" else count_faces(before.pixels, crop.side)
-        words = caution.about_face(crop.side, faces, self.settings)
-        span = Span(At.of(before), At.of(after))
-        looked = self._map(span, before.pixels, after.pixels, crop, words)
+        key_frames = KeyFrames(FrameTime.of(before), FrameTime.of(after))
+        movement = movement_map(key_frames, before.pixels, after.pixels, crop, self.recipe, self.backend.map_size)
+        movement.words += caution.about_face(crop.side, faces, self.settings)
         if self.views:
             read = frames.between(onset, 2 * after.number - onset)  # the return may take as long as the rise
-            looked.views = self._make_views({frame.number: frame.pixels for frame in read}, span, crop)
+            movement.views = self._views_of({frame.number: frame.pixels for frame in read}, movement, crop)
             if isinstance(frames, PairFrames):
-                looked.words.append(f"two pictures have one map: it stands for all {len(self.views)} of the model")
-        return looked
+                movement.words.append(f"two pictures have one map: it stands for all {len(self.views)} of the model")
+        return movement
 
     def _find_apex(self, frames: Frames, before: Frame, crop: Crop, watch: Watch | None) -> Frame:
         """The apex after a given onset; the frames are read once, and what surrounds the face is kept of them."""
@@ -431,53 +392,27 @@ class Recognizer:
 
     # Two faces -> a map -> an answer.
 
-    def _map(
-        self,
-        span: Span,
-        before: np.ndarray,
-        after: np.ndarray,
-        crop: Crop,
-        words: list[str],
-    ) -> Looked:
-        """The map between two pictures (H, W, 3) under one crop, made as `epir prepare` makes it."""
-        faces = [cut_face(before, crop, self.recipe), cut_face(after, crop, self.recipe)]
-        flow = without_border(flow_between(faces[0], faces[1], self.recipe), self.recipe)  # (h, h, 2)
-        border = self.recipe.flow.border
-        inner = [face[border : face.shape[0] - border, border : face.shape[1] - border] for face in faces]
-        made = flow_to_map(flow, self.recipe, self.backend.map_size)
-        return Looked(span, made, Evidence(inner[0], inner[1], flow), _moved(flow), words, moving_regions(flow))
+    def _views_of(self, pictures: Mapping[int, np.ndarray], movement: MovementMap, crop: Crop) -> np.ndarray:
+        """The maps (V, 3, S, S) of a movement for a model that takes several."""
+        return movement_views(self.views, movement.key_frames, pictures, crop, self.recipe, self.backend.map_size)
 
-    def _make_views(self, pictures: Mapping[int, np.ndarray], span: Span, crop: Crop) -> np.ndarray:
-        """The maps (V, 3, S, S) of a movement between these pictures, by their numbers, made as `epir prepare` does."""
-        offset = None if span.offset is None else span.offset.number
-        pairs = frame_pairs(self.views, sorted(pictures), span.onset.number, span.apex.number, offset)
-        faces = {
-            number: cut_face(pictures[number], crop, self.recipe)
-            for number in {number for pair in pairs for number in pair}
-        }
-        maps = [
-            face_map(faces[first], faces[second], view.recipe(self.recipe), self.backend.map_size)
-            for view, (first, second) in zip(self.views, pairs, strict=True)
-        ]
-        return np.stack(maps)
-
-    def _answers(self, looked: Sequence[Looked], name: str, fps: float | None) -> list[Answer]:
+    def _answers(self, movements: Sequence[MovementMap], name: str, fps: float | None) -> list[Answer]:
         """One answer per map, a few at a time."""
         step = self.settings.batch
-        parts = (looked[place : place + step] for place in range(0, len(looked), step))
+        parts = (movements[place : place + step] for place in range(0, len(movements), step))
         return [answer for part in parts for answer in self._answer_batch(part, name, fps)]
 
-    def _answer_batch(self, looked: Sequence[Looked], name: str, fps: float | None) -> list[Answer]:
+    def _answer_batch(self, movements: Sequence[MovementMap], name: str, fps: float | None) -> list[Answer]:
         # (n, 3, S, S), or (n, V, 3, S, S) for a model that takes several
-        maps = np.stack([each.map if each.views is None else each.views for each in looked])
+        maps = np.stack([each.map if each.views is None else each.views for each in movements])
         plain, logits = self.backend.scores_and_units(maps)
         scores = with_temperature(plain, self.temperature, self.highest)  # (n, C)
         units_of = self._units(logits, len(maps))
         answers = []
-        for each, row, tokens, units in zip(looked, scores, self.backend.tokens(maps), units_of, strict=True):
+        for each, row, tokens, units in zip(movements, scores, self.backend.tokens(maps), units_of, strict=True):
             sure = float(row.max()) >= self.threshold and each.moved[1] >= self.settings.hardly_moved
             sure = sure and (each.probability is None or each.probability >= self.settings.least_probability)
-            onset, apex, offset = each.span.onset, each.span.apex, each.span.offset
+            onset, apex, offset = each.key_frames.onset, each.key_frames.apex, each.key_frames.offset
             answers.append(
                 Answer(
                     input=name,
@@ -490,7 +425,7 @@ class Recognizer:
                     apex_s=None if fps is None else round(apex.seconds, 4),
                     offset_s=None if fps is None or offset is None else round(offset.seconds, 4),
                     fps=fps,
-                    track=each.span.track,
+                    track=each.key_frames.track,
                     probability=None if each.probability is None else round(each.probability, 4),
                     strength=None if each.strength is None else round(each.strength, 5),
                     moved=each.regions,
@@ -549,19 +484,3 @@ def _watched(frames: Frames, onset: Frame, apex: int, crop: Crop, watch: Watch) 
     for frame in frames.between(apex + 1, 2 * apex - onset.number):
         watch(ShownFace(frame, crop))
     return after
-
-
-def _forget_pixels(looked: list[Looked], most: int) -> None:
-    """Keep the pixels of the strongest movements only, so that a long video needs no more memory than a short one."""
-    if len(looked) > most:
-        shown = [each for each in looked if each.evidence is not None]
-        if len(shown) > most:
-            min(shown, key=lambda each: each.strength or 0.0).evidence = None
-
-
-def _moved(flow: np.ndarray) -> tuple[float, float]:
-    """How far the head and how far the skin went in an (h, h, 2) flow, as shares of the face's width."""
-    rigid = similarity_motion(flow)
-    skin = np.hypot(*np.moveaxis(flow - rigid, -1, 0))
-    head = np.hypot(*np.moveaxis(rigid, -1, 0)).max()
-    return float(head) / flow.shape[0], float(np.quantile(skin, 0.98)) / flow.shape[0]
