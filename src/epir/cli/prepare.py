@@ -15,7 +15,9 @@ def prepare(
     out: Annotated[Path, typer.Option(help="The map set to write.")],
     size: Annotated[int, typer.Option(help="Width and height of a map, in pixels.")] = 28,
     engine: EngineName = "local",
-    workers: Annotated[int | None, typer.Option(help="Clips at once.", show_default="one per core")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Clips prepared in parallel.", show_default="one per core")
+    ] = None,
     address: Address = "",
     recipe: Annotated[str, typer.Option(help="Flow recipe: epir, ststnet-like or htnet-like.")] = "epir",
     changes: Annotated[
