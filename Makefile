@@ -77,5 +77,5 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@ $(VENV)/.base
 
 $(VENV)/.docs: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) '.[docs]'
+	$(PIP) -e '.[docs]'
 	@touch $@

@@ -4,9 +4,11 @@ A hook of MkDocs (`hooks:` in mkdocs.yml); nothing is written twice, and nothing
 """
 
 import ast
+import re
 from pathlib import Path
 from typing import Any
 
+import griffe
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parent.parent
@@ -51,3 +53,17 @@ def _public_names() -> str:
 def _without_header(text: str) -> str:
     """A page without the YAML header of a model card."""
     return text.split("---\n", 2)[2] if text.startswith("---\n") else text
+
+
+class Examples(griffe.Extension):
+    """Puts the examples of docstrings into blocks of code: Markdown would take `>>>` for quotations."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Fence each run of lines that begins with `>>>`, up to the next empty line."""
+        if obj.docstring:
+            obj.docstring.value = re.sub(
+                r"^>>> .*(?:\n(?!\n).+)*",
+                lambda found: f"```pycon\n{found[0]}\n```",
+                obj.docstring.value,
+                flags=re.MULTILINE,
+            )

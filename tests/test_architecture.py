@@ -123,13 +123,16 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 @pytest.mark.slow
-def test_a_user_s_type_checker_sees_the_real_signatures(tmp_path):
+def test_a_user_s_type_checker_sees_the_real_signatures(tmp_path, monkeypatch):
+    """With the settings and the cache of `make check`, after which it takes seconds."""
     from mypy import api
 
+    assert (SRC / "py.typed").exists()
+    monkeypatch.chdir(SRC.parent.parent)
+    monkeypatch.setenv("MYPYPATH", "src")
     uses = "\n".join(f"reveal_type(epir.{name})" for name in epir.__all__)
     (tmp_path / "user.py").write_text(f"import epir\n{uses}\n")
-    options = ["--config-file=", f"--cache-dir={tmp_path / 'cache'}", "--follow-imports=silent"]
-    output, errors, _ = api.run([*options, "--ignore-missing-imports", str(tmp_path / "user.py")])
+    output, errors, _ = api.run([str(tmp_path / "user.py")])
     revealed = [line.split("Revealed type is ")[1] for line in output.splitlines() if "Revealed type" in line]
     assert not errors and len(revealed) == len(epir.__all__), output
     vague = [f"{name}: {kind}" for name, kind in zip(epir.__all__, revealed, strict=True) if kind.strip('"') == "Any"]

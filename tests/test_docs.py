@@ -5,6 +5,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,15 +29,22 @@ def commands(page):
         yield pytest.param(text, id=f"{page.name}:{text}")
 
 
+@cache
+def options_by_verb():
+    return {
+        verb: {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+        for verb, command in typer.main.get_command(app).commands.items()
+    }
+
+
 EVERY_COMMAND = [each for page in PAGES for each in commands(page)]
 
 
 @pytest.mark.parametrize("text", EVERY_COMMAND)
 def test_a_command_in_the_docs_has_a_verb_and_options_that_exist(text):
     verb, *arguments = shlex.split(text)[1:]
-    known = typer.main.get_command(app).commands
-    assert verb in known, f"epir has no verb {verb!r}"
-    options = {name for parameter in known[verb].params for name in (*parameter.opts, *parameter.secondary_opts)}
+    options = options_by_verb().get(verb)
+    assert options, f"epir has no verb {verb!r}"
     for argument in arguments:
         if argument.startswith("-") and not re.fullmatch(r"-?\d.*", argument):
             assert argument.split("=")[0] in options | {"-h", "--help"}, f"epir {verb} has no option {argument}"

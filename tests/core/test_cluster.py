@@ -105,7 +105,7 @@ def test_a_node_without_the_file_or_with_another_version_is_named(tmp_path, monk
         cluster._check_node(cluster.__version__, [str(film)])
     film.touch()
     cluster._check_node(cluster.__version__, [str(film)])
-    with pytest.raises(RunError, match=r"10.0.0.2 has epir .*, not 9.9\n  fix: install the same .* epir==9.9"):
+    with pytest.raises(RunError, match=r"10.0.0.2 has epir .*, not 9.9\n  fix: install epir 9.9 on every node"):
         cluster._check_node("9.9", [])
 
 
@@ -118,7 +118,9 @@ def test_an_engine_that_is_not_installed_is_reported(monkeypatch):
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without_ray)
-    with pytest.raises(MissingExtra, match=r'the engine ray is not installed\n  fix: pip install "epir\[ray\]"'):
+    with pytest.raises(
+        MissingExtra, match=r'the engine ray is not installed\n  fix: pip install -c constraints.txt ".\[ray\]"'
+    ):
         list(Engine("ray").run(repr, [1]))
 
 

@@ -18,4 +18,6 @@ def test_every_error_says_the_problem_and_the_fix_also_after_a_worker_sent_it(ki
 
 
 def test_a_missing_part_says_how_to_install_it():
-    assert errors.MissingExtra.named("ray", "ray").fix == 'pip install "epir[ray]"'
+    assert (
+        errors.MissingExtra.named("ray", "ray").fix == 'pip install -c constraints.txt ".[ray]" in the folder of epir'
+    )

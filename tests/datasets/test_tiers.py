@@ -82,5 +82,5 @@ def test_without_the_extra_the_error_says_how_to_install_it(tmp_path, monkeypatc
     monkeypatch.setitem(sys.modules, module, None)
     path = tmp_path / f"a.{ending}"
     path.touch()
-    with pytest.raises(MissingExtra, match=r'pip install "epir\[annotate\]"'):
+    with pytest.raises(MissingExtra, match=r'pip install -c constraints.txt ".\[annotate\]"'):
         read_tiers(path)

@@ -93,5 +93,7 @@ def test_less_attachment_is_smoother(pair_of):
 
 def test_tvl1_without_its_extra_says_what_to_install(head, monkeypatch):
     monkeypatch.setitem(sys.modules, "skimage.registration", None)
-    with pytest.raises(MissingExtra, match=r'flow method tvl1, is not installed\n  fix: pip install "epir\[tvl1\]"'):
+    with pytest.raises(
+        MissingExtra, match=r'flow method tvl1, is not installed\n  fix: pip install -c constraints.txt ".\[tvl1\]"'
+    ):
         flow_between(head, head, recipe_of("tvl1"))

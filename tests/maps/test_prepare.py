@@ -381,7 +381,7 @@ def test_without_a_detector_every_frame_has_a_map(tmp_path, long_clip):
 
 def test_a_missing_extra_stops_everything_at_once(tmp_path, face_clips, monkeypatch):
     monkeypatch.setitem(sys.modules, "skimage.registration", None)
-    with pytest.raises(MissingExtra, match=r'fix: pip install "epir\[tvl1\]"'):
+    with pytest.raises(MissingExtra, match=r'fix: pip install -c constraints.txt ".\[tvl1\]"'):
         prepare(face_clips(1, 2), None, tmp_path / "maps", workers=1, recipe="ststnet-like")
     assert not (tmp_path / "maps").exists()
 

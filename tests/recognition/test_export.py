@@ -122,7 +122,7 @@ def test_a_foreign_file_is_refused(tmp_path):
 
 def test_without_onnx_the_error_names_the_extra(trained, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(MissingExtra, match=r'ONNX is not installed\n  fix: pip install "epir\[onnx\]"'):
+    with pytest.raises(MissingExtra, match=r'ONNX is not installed\n  fix: pip install -c constraints.txt ".\[onnx\]"'):
         module.export(trained.folder, tmp_path / "m.onnx")
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(MissingExtra, match="ONNX Runtime is not installed"):

@@ -88,6 +88,6 @@ def test_where_there_is_no_face_there_are_the_values_alone(recognizer, tmp_path)
 
 def test_without_the_extra_a_note_says_how_to_get_the_tiers(answer, video, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pympi", None)
-    with pytest.warns(EpirWarning, match=r'pip install "epir\[annotate\]"'):
+    with pytest.warns(EpirWarning, match=r'pip install -c constraints.txt ".\[annotate\]"'):
         written = write_outputs(video, answer, tmp_path / "out")
     assert [path.name for path in written] == ["why.png", "timeline.png", "annotated.mp4", *TABLES, "answer.json"]

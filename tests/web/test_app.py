@@ -76,7 +76,9 @@ def test_without_the_extra_it_says_how_to_install_it(monkeypatch):
         return real(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtra, match=r'the web server is not installed\n  fix: pip install "epir\[web\]"'):
+    with pytest.raises(
+        MissingExtra, match=r'the web server is not installed\n  fix: pip install -c constraints.txt ".\[web\]"'
+    ):
         serve()
 
 

@@ -7,13 +7,13 @@ import typer
 
 
 def align(
-    maps: Annotated[Path, typer.Argument(help="A map set that somebody else made.", show_default=False)],
+    maps: Annotated[Path, typer.Argument(help="A map set that was made elsewhere.", show_default=False)],
     out: Annotated[Path, typer.Option(help="The map set to write.", show_default=False)],
     weights: Annotated[Path | None, typer.Option(help="A model folder.", show_default="the shipped weights")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Move the faces of somebody else's maps up or down to where the weights expect them, without a look at the labels.
+    """Move the faces in maps made elsewhere up or down to where the weights expect them, without using labels.
 
     Each person's maps move as suits the other people of the set: to where the weights are surest of their answers.
 

@@ -30,7 +30,7 @@ def check(
     corpus: CorpusName,
     root: Annotated[Path, typer.Argument(help="The folder into which the corpus was unpacked; for manifest the CSV.")],
     deep: Annotated[bool, typer.Option("--deep", help="Decode every frame too: minutes instead of seconds.")] = False,
-    sheet: Annotated[Path | None, typer.Option(help="The annotation sheet, where it lies elsewhere.")] = None,
+    sheet: Annotated[Path | None, typer.Option(help="The annotation sheet, if it is elsewhere.")] = None,
     part: Annotated[str | None, typer.Option(help="smic, smic-e: hs (default), vis, nir.")] = None,
     labels: Annotated[
         Path | None, typer.Option(help="manifest: a CSV that gives each emotion word a class: word,class.")

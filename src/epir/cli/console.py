@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 from rich.console import Console
@@ -52,9 +53,9 @@ class Bar:
         from rich.table import Column
 
         self.finish()
-        one_line = {"no_wrap": True, "overflow": "ellipsis"}
+        one_line = partial(Column, no_wrap=True, overflow="ellipsis")
         self._bar = RichProgress(
-            TextColumn("{task.description}", markup=False, table_column=Column(max_width=30, **one_line)),
+            TextColumn("{task.description}", markup=False, table_column=one_line(max_width=30)),
             BarColumn(bar_width=8),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
@@ -64,7 +65,7 @@ class Bar:
                 "{task.fields[note]}",
                 style="dim",
                 markup=False,
-                table_column=Column(ratio=1, **one_line),  # what the others leave of the line
+                table_column=one_line(ratio=1),  # what the others leave of the line
             ),
             console=stderr,
             expand=True,

@@ -49,7 +49,7 @@ Address = Annotated[str, typer.Option(help="Address of a running Ray cluster.", 
 Gpus = Annotated[float, typer.Option(help="Each fold's share of a GPU, with --engine ray.")]
 AllowSeen = Annotated[
     bool,
-    typer.Option("--allow-seen", help="Go on with people or clips seen in training; the scores are marked (leaks)."),
+    typer.Option("--allow-seen", help="Continue with people or clips seen in training; the scores are marked (leaks)."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Start over and discard finished folds.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the scores as one JSON object.")]

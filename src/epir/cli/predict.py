@@ -28,8 +28,8 @@ def predict(
         float | None,
         typer.Option(help="Frames a second, for folders and slow-motion files.", show_default="as the file says"),
     ] = None,
-    start: Annotated[float | None, typer.Option(help="Seconds from which a video is looked at.")] = None,
-    end: Annotated[float | None, typer.Option(help="Seconds up to which a video is looked at.")] = None,
+    start: Annotated[float | None, typer.Option(help="Start at this second of a video.")] = None,
+    end: Annotated[float | None, typer.Option(help="Stop at this second of a video.")] = None,
     faces: Annotated[str, typer.Option(help="largest, or all: an answer for each person.")] = "largest",
     detector: Annotated[
         str | None,
@@ -50,7 +50,7 @@ def predict(
         typer.Option(help="Where the work runs, with --table: local or ray.", autocompletion=completion.engines),
     ] = "local",
     workers: Annotated[
-        int | None, typer.Option(help="Inputs at once, with --table.", show_default="one per core")
+        int | None, typer.Option(help="Inputs analysed in parallel, with --table.", show_default="one per core")
     ] = None,
     address: Address = "",
     backend: Annotated[str | None, typer.Option(help="torch or onnx.", show_default="torch")] = None,

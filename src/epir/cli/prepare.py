@@ -1,12 +1,16 @@
 """`epir prepare`: frames -> map set."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from epir.cli.check import CorpusName
 from epir.cli.evaluate import Address, EngineName
+
+if TYPE_CHECKING:
+    from epir.flow.recipe import FlowRecipe
+    from epir.maps.mapset import MapSet
 
 
 def prepare(
@@ -15,7 +19,9 @@ def prepare(
     out: Annotated[Path, typer.Option(help="The map set to write.")],
     size: Annotated[int, typer.Option(help="Width and height of a map, in pixels.")] = 28,
     engine: EngineName = "local",
-    workers: Annotated[int | None, typer.Option(help="Clips at once.", show_default="one per core")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Clips prepared in parallel.", show_default="one per core")
+    ] = None,
     address: Address = "",
     recipe: Annotated[str, typer.Option(help="Flow recipe: epir, ststnet-like or htnet-like.")] = "epir",
     changes: Annotated[
@@ -43,14 +49,11 @@ def prepare(
 
     Example: epir prepare casme3 /shared/CASME3 --out maps/casme3 --engine ray --address 10.0.0.1:6379
     """
-    from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.cli.console import emit_json, showing_progress
     from epir.core.engines import Engine
-    from epir.core.people import probably_one
-    from epir.flow.recipe import changed, flow_recipe
-    from epir.maps.copies import find_copies
-    from epir.maps.prepare import CONTACT_SHEETS, chosen_recipe
+    from epir.flow.recipe import flow_recipe
+    from epir.maps.prepare import chosen_recipe
     from epir.maps.prepare import prepare as prepare_maps
-    from epir.maps.resume import read_left_out
 
     chosen = chosen_recipe(flow_recipe(recipe, changes or ()), detector, apex)
     given: dict[str, Any] = {"sheet": sheet, "tree": tree, "part": part, "labels": labels}
@@ -69,45 +72,58 @@ def prepare(
             force=force,
             **{name: value for name, value in given.items() if value is not None},
         )
-    left_out = read_left_out(out)
-    copies = find_copies(maps.maps, maps.clips)
-    twins = probably_one({clip.person for clip in maps.clips})
-    sources = [clip.extra.get("apex_source", "") for clip in maps.clips]
-    apexes = {source: sources.count(source) for source in sorted(set(sources))}
-    people = len({clip.person for clip in maps.clips})
-    noted = {clip.key: clip.extra["notes"] for clip in maps.clips if clip.extra.get("notes")}
+    summary = _summary(maps, out, chosen, contact_sheet=contact_sheet)
     if as_json:
-        emit_json(
-            {
-                "maps": str(out),
-                "corpus": maps.meta["recipe"]["corpus"],
-                "sheet": maps.meta["recipe"]["sheet"],
-                "clips": len(maps),
-                "people": people,
-                "size": maps.size,
-                "views": list(maps.view_names),
-                "recipe": {"name": chosen.name, "digest": chosen.digest, "changed": changed(chosen)},
-                "apex": apexes,
-                "left_out": [{"clip": clip.key, "problem": clip.problem, "fix": clip.fix} for clip in left_out],
-                "notes": noted,
-                "copies": [vars(copy) for copy in copies],
-                "probably_one": [list(names) for names in twins],
-                "contact_sheets": str(out / CONTACT_SHEETS) if contact_sheet else None,
-            }
-        )
-        return
-    stdout.print(f"{out}: {len(maps)} maps of {people} people, {maps.size} x {maps.size} px", markup=False)
-    if maps.views > 1:
-        stdout.print(f"{maps.views} views of each: {', '.join(maps.view_names)}", markup=False)
-    stdout.print(f"flow recipe: {'; '.join([chosen.name, *changed(chosen)])}", markup=False)
-    stdout.print(f"apex: {', '.join(f'{count} {source}' for source, count in apexes.items())}", markup=False)
-    if contact_sheet:
-        stdout.print(f"contact sheets: {out / CONTACT_SHEETS}", markup=False)
-    for copy in copies:
-        stdout.print(f"the same clip under two names: {copy}\n  fix: keep one of them", markup=False)
-    for names in twins:
-        stdout.print(f"probably one person: {', '.join(map(repr, names))}\n  fix: give both one name", markup=False)
-    for key, words in noted.items():
-        stdout.print(f"note: {key}: {words}", markup=False)
-    for clip in left_out:
-        stdout.print(f"left out {clip.key}: {clip.problem}\n  fix: {clip.fix}", markup=False)
+        emit_json(summary)
+    else:
+        _print(summary)
+
+
+def _summary(maps: "MapSet", out: Path, recipe: "FlowRecipe", *, contact_sheet: bool) -> dict[str, Any]:
+    """What was made, what was left out, and what looks wrong: the JSON object of the verb."""
+    from epir.core.people import probably_one
+    from epir.flow.recipe import changed
+    from epir.maps.copies import find_copies
+    from epir.maps.prepare import CONTACT_SHEETS
+    from epir.maps.resume import read_left_out
+
+    sources = [clip.extra.get("apex_source", "") for clip in maps.clips]
+    people = {clip.person for clip in maps.clips}
+    return {
+        "maps": str(out),
+        "corpus": maps.meta["recipe"]["corpus"],
+        "sheet": maps.meta["recipe"]["sheet"],
+        "clips": len(maps),
+        "people": len(people),
+        "size": maps.size,
+        "views": list(maps.view_names),
+        "recipe": {"name": recipe.name, "digest": recipe.digest, "changed": changed(recipe)},
+        "apex": {source: sources.count(source) for source in sorted(set(sources))},
+        "left_out": [{"clip": clip.key, "problem": clip.problem, "fix": clip.fix} for clip in read_left_out(out)],
+        "notes": {clip.key: clip.extra["notes"] for clip in maps.clips if clip.extra.get("notes")},
+        "copies": [vars(copy) for copy in find_copies(maps.maps, maps.clips)],
+        "probably_one": [list(names) for names in probably_one(people)],
+        "contact_sheets": str(out / CONTACT_SHEETS) if contact_sheet else None,
+    }
+
+
+def _print(summary: dict[str, Any]) -> None:
+    from epir.cli.console import stdout
+    from epir.maps.copies import Copy
+
+    size, recipe = summary["size"], summary["recipe"]
+    lines = [f"{summary['maps']}: {summary['clips']} maps of {summary['people']} people, {size} x {size} px"]
+    if len(summary["views"]) > 1:
+        lines.append(f"{len(summary['views'])} views of each: {', '.join(summary['views'])}")
+    lines.append(f"flow recipe: {'; '.join([recipe['name'], *recipe['changed']])}")
+    lines.append(f"apex: {', '.join(f'{count} {source}' for source, count in summary['apex'].items())}")
+    if summary["contact_sheets"]:
+        lines.append(f"contact sheets: {summary['contact_sheets']}")
+    for copy in summary["copies"]:
+        lines.append(f"the same clip under two names: {Copy(**copy)}\n  fix: keep one of them")
+    for names in summary["probably_one"]:
+        lines.append(f"probably one person: {', '.join(map(repr, names))}\n  fix: give both one name")
+    lines += [f"note: {key}: {words}" for key, words in summary["notes"].items()]
+    lines += [f"left out {clip['clip']}: {clip['problem']}\n  fix: {clip['fix']}" for clip in summary["left_out"]]
+    for line in lines:
+        stdout.print(line, markup=False)

@@ -14,10 +14,10 @@ def reproduce(
     folds: Folds = "loso",
     seeds: Seeds = 1,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A look: 3 folds, 10 epochs, few points of the figures. Not a result.")
+        bool, typer.Option("--quick", help="A quick look: 3 folds, 10 epochs, few points of the figures. Not a result.")
     ] = False,
     literal: Annotated[
-        bool, typer.Option("--literal", help="Read the paper to the letter in every rung (the preset paper).")
+        bool, typer.Option("--literal", help="Use the literal reading of the paper in every rung (the preset paper).")
     ] = False,
     sweeps: Annotated[bool, typer.Option(help="Also the runs of the two figures, which cost twelve more.")] = True,
     faces: Annotated[bool, typer.Option(help="Show faces in the report where frames are available.")] = True,

@@ -22,9 +22,9 @@ def train(
     ] = None,
     changes: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: training.epochs=30.")] = None,
     folds: Annotated[int, typer.Option(help="Grouped folds that calibrate the scores.")] = 5,
-    seed: Annotated[int, typer.Option(help="Of the final model.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the final model.")] = 0,
     run: Annotated[Path | None, typer.Option(help="Keep the folds as this run; a second call finishes them.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Folds at a time.", show_default="one per core")] = None,
+    workers: Annotated[int | None, typer.Option(help="Folds run in parallel.", show_default="one per core")] = None,
     calibrate_on: Annotated[
         list[Path] | None,
         typer.Option(help="Map sets of other people that calibrate the scores, instead of folds.", show_default=False),
@@ -38,7 +38,7 @@ def train(
     ] = None,
     resume: Annotated[Path | None, typer.Option(hidden=True)] = None,
     note: Annotated[
-        Path | None, typer.Option(help="A text file that the model card takes over.", show_default=False)
+        Path | None, typer.Option(help="A text file to include in the model card.", show_default=False)
     ] = None,
     half: Annotated[bool, typer.Option("--half", help="Store the weights in half precision.")] = False,
     allow_seen: AllowSeen = False,

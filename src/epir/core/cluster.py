@@ -106,7 +106,7 @@ def _check_node(version: str, needed: Sequence[str]) -> None:
     if version != __version__:
         raise RunError(
             f"the node {node} has epir {__version__}, not {version}",
-            fix=f"install the same version on every node: pip install epir=={version}",
+            fix=f"install epir {version} on every node: pip install -c constraints.txt .",
         )
     for path in needed:
         if not Path(path).exists():
@@ -147,7 +147,7 @@ def _result(ray: Any, reference: Any) -> tuple[int, Any]:
         if "No module named 'epir'" in str(error):
             raise RunError(
                 "a node of the cluster has no epir",
-                fix=f"install the same version on every node: pip install epir=={__version__}",
+                fix=f"install epir {__version__} on every node: pip install -c constraints.txt .",
             ) from None
         raise
     except ray.exceptions.RayError as error:

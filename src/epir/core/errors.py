@@ -90,8 +90,8 @@ class MissingExtra(EpirError):
 
     @classmethod
     def named(cls, part: str, extra: str) -> "MissingExtra":
-        """The error for `part`, which comes with `pip install "epir[extra]"`."""
-        return cls(f"{part} is not installed", fix=f'pip install "epir[{extra}]"')
+        """The error for `part`, which comes with an extra of the package."""
+        return cls(f"{part} is not installed", fix=f'pip install -c constraints.txt ".[{extra}]" in the folder of epir')
 
 
 _SPACE = "free disk space, then run the same command again"

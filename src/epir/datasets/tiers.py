@@ -1,7 +1,7 @@
 """Annotation tiers as ELAN (.eaf) and Praat (.TextGrid) files, which annotators open and correct.
 
 A tier is a row of intervals that do not overlap; a tier of points has intervals of no length. Both libraries are an
-extra: pip install "epir[annotate]".
+extra: pip install -c constraints.txt ".[annotate]".
 """
 
 import os
