@@ -90,6 +90,7 @@ class VideoFrames:
     """
 
     _next: int
+    _picture: "av.VideoFrame | None"  # the latest
     _pictures: Iterator[tuple["av.VideoFrame", bool]]
 
     def __init__(self, path: Path, fps: float | None = None, check: Check | None = None) -> None:
@@ -190,7 +191,7 @@ class VideoFrames:
         self._container, self._stream = open_video(self.path)
         self._next = 0  # index of the frame that comes next
         self._latest = -math.inf  # time of the one before it
-        self._picture: av.VideoFrame | None = None  # that one
+        self._picture = None
         self._origin: float | None = None  # the time stamp of time 0
         self.damaged: list[DamagedPart] = []  # so far
         self._lost = 0  # packets that gave no frame

@@ -93,7 +93,7 @@ class Film:
             "frames": list(self.faces),
             "seconds": [round(each.seconds, 4) for each in self.faces.values()],
         }
-        if self.onset in self.faces:
+        if self.onset is not None and self.onset in self.faces:
             files[f"{self.name}.json"] = json.dumps(np.round(_arrows(pixels, self.onset, recipe), 2).tolist()).encode()
             told["flow"] = f"{url}{self.name}.json"
         return told, files

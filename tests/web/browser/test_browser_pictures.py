@@ -65,6 +65,7 @@ def test_the_start(open_page, keep):
         "() => { const all = [...document.querySelectorAll('.example video')];"
         " return all.length && all.every((video) => video.readyState >= 2); }"
     )
+    page.wait_for_timeout(1500)  # until they are painted
     keep(page, "start")
 
 

@@ -130,7 +130,7 @@ export function openCamera() {
     const drop = curve.time.findIndex((each) => each >= first);
     for (const name of ["time", "frames", "energy"]) curve[name].splice(0, drop);
     for (const name of ["events", "others"]) curve[name] = curve[name].filter((each) => each.onset >= first);
-    byId("camera-curve").replaceChildren(timeline(structuredClone(curve)));
+    showCurve(curve);
   }
 
   async function showMovement(state, movement) {
@@ -141,8 +141,9 @@ export function openCamera() {
     const seconds = (time) => (time - session.origin) / 1000;
     const film = frames.length > 2 ? await filmOf(frames, movement.face, seconds) : null;
     history.add(movement, clock, film);
-    curve.events.push(event(movement, (session.origin - state.began) / 1000, movement.label));
     if (state.controller.signal.aborted) return;
+    curve.events.push(event(movement, (session.origin - state.began) / 1000, movement.label));
+    if (curve.time.length) showCurve(curve);
     byId("camera-answer").replaceChildren(
       element("p", { class: "which" }, `At ${exactClock(clock)}`),
       line(title(movement.label), labelClass(movement.label)),
@@ -231,6 +232,7 @@ function showFigures(figures) {
   byId("camera-figures").replaceChildren(...shown);
 }
 
+const showCurve = (curve) => byId("camera-curve").replaceChildren(timeline(structuredClone(curve)));
 const line = (text, kind = "none") => element("p", { class: `label ${kind}` }, text);
 const emptyCurve = () => ({ time: [], frames: [], energy: [], level: null, events: [], others: [] });
 
