@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from epir.core.errors import DatasetError, is_machine_fault
+from epir.core.frame_numbers import FASTEST_RATE
 from epir.core.records import Clip
 from epir.datasets.base import Corpus, Defect, Problem, defects, frame_problems, order_problems
 from epir.datasets.folders import Tree, refuse_archive
@@ -172,7 +173,7 @@ def _fps(cells: Mapping[str, str], problems: list[Problem]) -> float | None:
         fps = float(text)
     except ValueError:
         fps = 0.0
-    if not 0 < fps < float("inf"):
+    if not 0 < fps <= FASTEST_RATE:
         problems.append(("no number", f"the fps is {text!r}, which is not a frame rate"))
         return None
     return fps

@@ -17,6 +17,7 @@ from epir.core.config import refuse_unknown
 from epir.core.engines import Engine
 from epir.core.errors import CheckpointError, ConfigError, EpirWarning
 from epir.core.files import scratch_folder
+from epir.core.output import real
 from epir.core.processes import cores, processor
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
@@ -85,7 +86,7 @@ def evaluate(
             changes = _learning_units(model, training, changes, zero_shot=zero_shot)
         notes: tuple[str, ...] = ()
         if zero_shot:
-            chosen = find_folder(weights).resolve()
+            chosen = real(find_folder(weights))
             folder: Path | None = chosen
             _refuse_other_model(named, chosen)
             experiment = _zero_shot_experiment(clips, chosen)
@@ -155,7 +156,7 @@ def _refuse_without_head(folder: Path) -> None:
 
 def _start_folder(training: TrainingSettings) -> Path | None:
     """Where training starts from; a run stores no path of this machine, so its folds are told."""
-    return None if training.start is None else find_folder(training.start).resolve()
+    return None if training.start is None else real(find_folder(training.start))
 
 
 def _refuse_leaks(
@@ -209,7 +210,7 @@ def opened(maps: Maps | Sequence[Maps]) -> Iterator[tuple[MapSet, ...]]:
     with ExitStack() as stack:
         sets = []
         for each in given:
-            mapset = each if isinstance(each, MapSet) else load_maps(Path(each).resolve())
+            mapset = each if isinstance(each, MapSet) else load_maps(real(each))
             if mapset.folder is None:
                 folder = stack.enter_context(scratch_folder("maps")) / "maps"
                 recipe, names = mapset.meta.get("recipe", {}), mapset.meta.get("views", ())
