@@ -115,7 +115,7 @@ def read_manifest(path: Path, *, root: Path, corpus: str = "manifest") -> Corpus
 
 
 def _manifest(path: Path, root: Path, corpus: str) -> Corpus:
-    table = read_table(path, {name: (name,) for name in COLUMNS}, optional=OPTIONAL)
+    table = read_table(path, {name: (name,) for name in COLUMNS}, optional=OPTIONAL, exact=True)
     disk = Tree(path.parent)
     clips: dict[str, Clip] = {}
     rows: dict[str, int] = {}
