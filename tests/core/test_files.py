@@ -2,10 +2,11 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 import pytest
 
-from epir.core.files import allocate, hidden_name, scratch_folder, whole_file, write_bytes, write_text
+from epir.core.files import allocate, hidden_name, scratch_folder, utf8_name, whole_file, write_bytes, write_text
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):
@@ -33,6 +34,15 @@ def test_a_name_of_any_length_has_hidden_companions(tmp_path):
     write_text(tmp_path / longest, "1")
     assert os.listdir(tmp_path) == [longest]
     assert hidden_name(tmp_path / "maps", "lock") == ".maps.lock"
+
+
+def test_a_file_has_a_name_in_utf8_whatever_it_is_called(tmp_path):
+    for name in (b"plain", b"na\xffme"):
+        path = tmp_path / os.fsdecode(name)
+        path.write_bytes(name)
+        with utf8_name(path) as found:
+            assert found.isascii() and Path(found).read_bytes() == name
+            assert (found == str(path)) == (name == b"plain")
 
 
 def test_allocated_bytes_are_taken_from_the_disk(tmp_path):

@@ -1,3 +1,4 @@
+import openpyxl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -149,6 +150,39 @@ def test_an_excel_file_with_the_wrong_ending_is_read(tmp_path, release):
     path = release.workbook(tmp_path / "a.xlsx", ["Subject", "Filename", "Onset"], [("1", "a", 1)])
     old = path.rename(tmp_path / "a.xls")
     assert len(read_table(old, FIELDS).rows) == 1
+
+
+def test_a_formula_without_a_value_is_not_an_empty_cell(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (["subject", "clip"], ["1", "a"], ["=1+1", '="b"']):
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    with pytest.raises(DatasetError, match=r"a.xlsx, row 3 holds the formula =1\+1 without its value\n  fix: open the"):
+        read_table(tmp_path / "a.xlsx", FIELDS)
+
+
+def test_a_workbook_of_charts_alone_gives_two_lines(tmp_path):
+    book = openpyxl.Workbook()
+    book.create_chartsheet("c")
+    book.remove(book["Sheet"])
+    book.save(tmp_path / "a.xlsx")
+    with pytest.raises(DatasetError, match=r"a\.xlsx cannot be read"):
+        read_table(tmp_path / "a.xlsx", FIELDS)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("subject,clip\n1,2,5\n", "row 2 has 3 cells, the header 2\n  fix: put a cell that holds a separator into"),
+        ("subject,clip,Clip\n1,a,b\n", "has the column 'clip' twice\n  fix: remove or rename one of them"),
+    ],
+)
+def test_an_exact_sheet_has_no_loose_cells(tmp_path, text, words):
+    (tmp_path / "a.csv").write_text(text)
+    fields = {"subject": ("subject",), "clip": ("clip",)}
+    read_table(tmp_path / "a.csv", fields)  # as published ones may be
+    with pytest.raises(DatasetError, match=words):
+        read_table(tmp_path / "a.csv", fields, exact=True)
 
 
 def test_a_sheet_that_is_not_there(tmp_path):

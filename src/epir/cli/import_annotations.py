@@ -34,7 +34,7 @@ def import_annotations(
     from epir.cli.console import emit_json, stdout
     from epir.core.errors import FrameError
     from epir.core.files import write_text
-    from epir.core.output import claimed_file
+    from epir.core.output import claimed_file, real
     from epir.datasets.annotations import Clock, TierNames, import_rows, manifest_text
     from epir.frames.reader import open_frames
 
@@ -47,7 +47,7 @@ def import_annotations(
     names = TierNames(tier, apex_tier, units_tier)
     with claimed_file(out, force=force, inputs=files):
         rows = import_rows(files, clock_of, names=names, subject=subject, video=video)
-        write_text(out, manifest_text(rows, out.resolve().parent))
+        write_text(out, manifest_text(rows, real(out).parent))
     people = len({row["subject"] for row in rows})
     if as_json:
         emit_json({"manifest": str(out), "clips": len(rows), "people": people})

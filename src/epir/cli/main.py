@@ -125,14 +125,12 @@ def _run() -> None:
         app(standalone_mode=True)
     except EpirError as error:
         _fail(error)
+    except KeyboardInterrupt:  # before typer, which catches it else, has begun
+        _tell_of_stop(INTERRUPTED)
+        sys.exit(INTERRUPTED)
     except SystemExit as stop:
-        if stop.code in (INTERRUPTED, TERMINATED):  # typer has caught the Ctrl-C already, and prints nothing
-            word = "Interrupted" if stop.code == INTERRUPTED else "Terminated"
-            verb = next((name for name in sys.argv[1:] if not name.startswith("-")), "")
-            resumes = verb in RESUMING or (verb == "predict" and "--table" in sys.argv)
-            what = "to resume" if resumes else "to start again"
-            sys.stderr.write(f"{word}.\nRun the same command {what}.\n")
-            _leave_quietly()
+        if stop.code in (INTERRUPTED, TERMINATED):  # typer prints nothing
+            _tell_of_stop(stop.code)
         raise
     except BrokenPipeError:  # `epir ... | head`: the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -141,6 +139,15 @@ def _run() -> None:
         _fail(EpirError("memory ran out", fix="use fewer --workers, or smaller inputs"))
     except OSError as error:
         _fail(machine_fault(error))
+
+
+def _tell_of_stop(code: int | str | None) -> None:
+    word = "Interrupted" if code == INTERRUPTED else "Terminated"
+    verb = next((name for name in sys.argv[1:] if not name.startswith("-")), "")
+    resumes = verb in RESUMING or (verb == "predict" and "--table" in sys.argv)
+    what = "to resume" if resumes else "to start again"
+    sys.stderr.write(f"{word}.\nRun the same command {what}.\n")
+    _leave_quietly()
 
 
 def _fail(error: EpirError) -> None:

@@ -45,6 +45,18 @@ def readable(path: str | Path) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
+@contextmanager
+def utf8_name(path: Path) -> Iterator[str]:
+    """A name for libraries that take UTF-8 only: that of the file, or else that of its open handle."""
+    try:
+        os.fsencode(path).decode("utf-8")
+    except UnicodeDecodeError:
+        with path.open("rb") as file:
+            yield f"/dev/fd/{file.fileno()}"
+    else:
+        yield str(path)
+
+
 def hidden_name(path: Path, purpose: str) -> str:
     """The name of a hidden companion of `path`, such as `.maps.lock`."""
     name = path.name

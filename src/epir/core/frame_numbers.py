@@ -1,6 +1,8 @@
-"""Frame numbers in words, the same wherever they are told."""
+"""Frame numbers in words, the same wherever they are told, and what a frame rate can be."""
 
 from collections.abc import Container, Sequence
+
+FASTEST_RATE = 100_000.0  # frames a second of any camera
 
 
 def ranges(numbers: Sequence[int], most: int = 5) -> str:

@@ -129,7 +129,10 @@ def _refuse_inputs(path: Path, inputs: Iterable[str | Path]) -> None:
 
 
 def real(path: str | Path) -> Path:
-    """The absolute path with links followed: what a link points to is written, and the link stays."""
+    """The absolute path with links followed: what a link points to is written, and the link stays.
+
+    Of a loop of links it is the loop, where `Path.resolve` fails.
+    """
     return Path(os.path.realpath(path))
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from epir.core.errors import DatasetError, is_machine_fault
+from epir.core.frame_numbers import FASTEST_RATE
 from epir.core.records import Clip
 from epir.datasets.base import Corpus, Defect, Problem, defects, frame_problems, order_problems
 from epir.datasets.folders import Tree, refuse_archive
@@ -114,7 +115,7 @@ def read_manifest(path: Path, *, root: Path, corpus: str = "manifest") -> Corpus
 
 
 def _manifest(path: Path, root: Path, corpus: str) -> Corpus:
-    table = read_table(path, {name: (name,) for name in COLUMNS}, optional=OPTIONAL)
+    table = read_table(path, {name: (name,) for name in COLUMNS}, optional=OPTIONAL, exact=True)
     disk = Tree(path.parent)
     clips: dict[str, Clip] = {}
     rows: dict[str, int] = {}
@@ -172,7 +173,7 @@ def _fps(cells: Mapping[str, str], problems: list[Problem]) -> float | None:
         fps = float(text)
     except ValueError:
         fps = 0.0
-    if not 0 < fps < float("inf"):
+    if not 0 < fps <= FASTEST_RATE:
         problems.append(("no number", f"the fps is {text!r}, which is not a frame rate"))
         return None
     return fps

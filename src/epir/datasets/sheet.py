@@ -10,16 +10,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import NoReturn
-from zipfile import BadZipFile
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
+from zipfile import BadZipFile, ZipFile
 
 from epir.core.errors import DatasetError
 from epir.core.reading import read_bytes
 from epir.datasets.folders import Tree
 from epir.datasets.spelling import column, plain
 
+if TYPE_CHECKING:
+    from openpyxl.worksheet._read_only import ReadOnlyWorksheet
+
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
-_DAMAGE = (BadZipFile, zlib.error, EOFError, LookupError, ValueError, OSError, RuntimeError, SyntaxError)
+_DAMAGE = (
+    BadZipFile, zlib.error, EOFError, LookupError, ValueError, OSError, RuntimeError, SyntaxError, AttributeError,
+)  # fmt: skip
 MOST_BYTES = 256 << 20
 Grid = list[list[str]]
 
@@ -69,11 +74,13 @@ def read_table(
     page: str = "",
     optional: Iterable[str] = (),
     names: Sequence[str] = (),
+    exact: bool = False,
 ) -> Table:
     """The rows of a sheet, .xlsx, .xls or .csv; `fields` gives the names that each field's column may have.
 
     The header is the first row that names the columns of `subject` and `clip`; the page called `page` is tried first.
-    `names` are the columns of a sheet that is delivered without a header, on its first page.
+    `names` are the columns of a sheet that is delivered without a header, on its first page. In an `exact` sheet a
+    column that occurs twice, and a row that is longer than the header, are refused; published ones have remarks there.
     """
     if not path.is_file():
         raise DatasetError(f"there is no file {path}", fix="check the path of the sheet")
@@ -87,6 +94,8 @@ def read_table(
     if chosen is None:
         shown = next((row for grid in grids.values() for row in grid if any(row)), [])
         _refuse(path, fields["subject"], [cell for cell in shown if cell])
+    if exact:
+        _refuse_loose(path, grids[chosen], headers[chosen], fields)
     return _table(path, grids[chosen], headers[chosen], fields, frozenset(optional))
 
 
@@ -118,6 +127,21 @@ def _table(
             picked = {field: cells[place] for field, place in places.items()}
             rows.append(Row(number, picked, {name: cells[place] for name, place in left.items()}))
     return Table(path, tuple(name for name in names if name), tuple(rows))
+
+
+def _refuse_loose(path: Path, grid: Grid, start: int, fields: Iterable[str]) -> None:
+    """Refuse two columns of the same field, and rows with more cells than there are columns."""
+    names = grid[start]
+    reduced = [column(name) for name in names]
+    twice = next((field for field in fields if reduced.count(column(field)) > 1), None)
+    if twice is not None:
+        raise DatasetError(f"{path} has the column {twice!r} twice", fix="remove or rename one of them")
+    for number, cells in enumerate(grid[start + 1 :], start=start + 2):
+        if any(cells[len(names) :]):
+            raise DatasetError(
+                f"{path}, row {number} has {len(cells)} cells, the header {len(names)}",
+                fix="put a cell that holds a separator into quotation marks, and write decimals with a point",
+            )
 
 
 def _header_row(grid: Grid, fields: Mapping[str, Sequence[str]]) -> int | None:
@@ -161,11 +185,34 @@ def _workbook(path: Path) -> Iterator[tuple[str, Grid]]:
         try:
             with path.open("rb") as file:
                 book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+                formulas = openpyxl.load_workbook(file, read_only=True) if _holds_formulas(file) else None
                 for page in book.worksheets:
                     page.reset_dimensions()  # some programs write a wrong size, and rows would be lost
-                    yield page.title, [[plain(cell) for cell in row] for row in page.iter_rows(values_only=True)]
+                    rows = [[plain(cell) for cell in row] for row in page.iter_rows(values_only=True)]
+                    if formulas is not None:
+                        _refuse_without_value(path, rows, formulas[page.title])
+                    yield page.title, rows
         except _DAMAGE as error:
             raise DatasetError(f"{path} cannot be read: {error}", fix="copy it again from the release") from None
+
+
+def _holds_formulas(file: BinaryIO) -> bool:
+    """Whether a page of an .xlsx holds a formula."""
+    with ZipFile(file) as book:
+        pages = [name for name in book.namelist() if name.startswith("xl/worksheets/") and name.endswith(".xml")]
+        return any(b"<f>" in content or b"<f " in content for content in map(book.read, pages))
+
+
+def _refuse_without_value(path: Path, rows: Grid, page: "ReadOnlyWorksheet") -> None:
+    """Refuse a formula whose value was never stored: the cell would be taken for an empty one."""
+    page.reset_dimensions()
+    for number, (values, cells) in enumerate(zip(rows, page.iter_rows(values_only=True), strict=False), start=1):
+        for value, cell in zip(values, cells, strict=False):
+            if not value and isinstance(cell, str) and cell.startswith("="):
+                raise DatasetError(
+                    f"{path}, row {number} holds the formula {cell} without its value",
+                    fix="open the sheet in a spreadsheet program, look at it and save it",
+                )
 
 
 def _old_workbook(path: Path, content: bytes) -> Iterator[tuple[str, Grid]]:

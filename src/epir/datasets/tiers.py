@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from epir.core.errors import DatasetError, MissingExtra
 from epir.core.files import whole_file
+from epir.core.output import real
 
 ENDINGS = (".eaf", ".textgrid")
 SHORTEST = 0.001  # seconds: ELAN counts milliseconds
@@ -72,8 +73,8 @@ def write_eaf(path: Path, tiers: Sequence[Tier], media: Path | None = None) -> P
     """Write an ELAN file that refers to `media`."""
     made = _pympi().Eaf(author="epir")
     if media is not None:
-        relative = Path(os.path.relpath(media.resolve(), path.resolve().parent)).as_posix()
-        made.add_linked_file(media.resolve().as_uri(), relpath=relative, mimetype=_mime(media))
+        relative = Path(os.path.relpath(real(media), real(path).parent)).as_posix()
+        made.add_linked_file(real(media).as_uri(), relpath=relative, mimetype=_mime(media))
     for tier in tiers:
         made.add_tier(tier.name)
         for each in tier.intervals:

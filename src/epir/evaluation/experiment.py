@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from epir.core import config
 from epir.core.errors import ConfigError, EpirWarning
+from epir.core.output import real
 from epir.evaluation.scores import Column
 from epir.models.folder import FREE, can_start, find_folder, read_config, shipped_folder
 from epir.models.registry import is_pipeline, list_models, model_settings, settings_from_dict
@@ -132,7 +133,7 @@ def resolve_settings(
         warnings.warn(note, EpirWarning, stacklevel=3)
     if chosen.start is None:
         return Resolved(model, chosen, notes)
-    start = chosen.start if chosen.start == SHIPPED else chosen.start.resolve()
+    start = chosen.start if chosen.start == SHIPPED else real(chosen.start)
     if start == SHIPPED and not can_start(model, shipped_folder()):
         raise ConfigError(
             f"the shipped weights do not fit {name!r} with these settings", fix=f"use --training {SCRATCH}"

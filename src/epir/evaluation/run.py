@@ -17,6 +17,7 @@ from epir.core.config import refuse_unknown
 from epir.core.engines import Engine
 from epir.core.errors import CheckpointError, ConfigError, EpirWarning
 from epir.core.files import scratch_folder
+from epir.core.output import real
 from epir.core.processes import cores, processor
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
@@ -95,7 +96,7 @@ def evaluate(
             changes = _learning_units(model, training, changes, zero_shot=zero_shot)
         notes: tuple[str, ...] = ()
         if zero_shot:
-            chosen = find_folder(weights).resolve()
+            chosen = real(find_folder(weights))
             folder: Path | None = chosen
             _refuse_other_model(named, chosen)
             experiment = _zero_shot_experiment(clips, chosen)
@@ -165,7 +166,7 @@ def _refuse_without_head(folder: Path) -> None:
 
 def _start_folder(training: TrainingSettings) -> Path | None:
     """Where training starts from; a run stores no path of this machine, so its folds are told."""
-    return None if training.start is None else find_folder(training.start).resolve()
+    return None if training.start is None else real(find_folder(training.start))
 
 
 def _refuse_leaks(
@@ -221,7 +222,7 @@ def opened(maps: Maps | Sequence[Maps]) -> Iterator[tuple[MapSet, ...]]:
         for each in given:
             mapset = each if isinstance(each, MapSet) else load_maps(each)
             if mapset.folder is not None:
-                mapset = replace(mapset, folder=mapset.folder.resolve())  # a worker may be in another folder
+                mapset = replace(mapset, folder=real(mapset.folder))  # a worker may be in another folder
             else:
                 folder = stack.enter_context(scratch_folder("maps")) / "maps"
                 recipe, names = mapset.meta.get("recipe", {}), mapset.meta.get("views", ())

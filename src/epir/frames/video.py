@@ -21,6 +21,7 @@ import numpy as np
 from av.video.reformatter import VideoReformatter
 
 from epir.core.errors import FrameError, is_machine_fault, machine_fault
+from epir.core.frame_numbers import FASTEST_RATE
 from epir.frames.damage import damaged_jpeg, decoder_errors, refuse_false_index, refuses, stricter_decoder
 from epir.frames.reader import ASSUMED_RATE, Frame, missing_frame
 
@@ -122,7 +123,7 @@ class VideoFrames:
         if self.given_fps is not None:
             return self.given_fps
         rate = self._stream.guessed_rate or self._stream.average_rate
-        return float(rate) if rate and 0 < rate <= 100_000 else None
+        return float(rate) if rate and 0 < rate <= FASTEST_RATE else None
 
     @property
     def size(self) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from epir.core.config import to_dict
 from epir.core.errors import CheckpointError, ConfigError
-from epir.core.files import file_digest, write_bytes
+from epir.core.files import file_digest, utf8_name, write_bytes
 from epir.core.output import MODEL, new_folder
 from epir.core.reading import check_regular, read_json
 from epir.models.registry import AnySettings, build, settings_from_dict
@@ -236,7 +236,8 @@ def _read_weights(network: "Network", folder: Path) -> dict[str, Tensor]:
     path, version = folder / WEIGHTS, read_config(folder).version
     try:
         check_regular(path, error=CheckpointError, fix=FIX)
-        weights = load_file(path)
+        with utf8_name(path) as name:
+            weights = load_file(name)
     except FileNotFoundError:
         raise _no_weights(path) from None
     except (SafetensorError, OSError, KeyError, ValueError, TypeError) as error:  # KeyError: a type torch has not

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 
 from epir.core.errors import FrameError
+from epir.core.frame_numbers import FASTEST_RATE
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames
 from epir.frames.video import VideoFrames
 
@@ -23,7 +24,7 @@ def chosen_frames(frames: Frames, apex: int | None, times: Times, near: float) -
 
 def refuse_times(fps: float | None, start: float | None, end: float | None) -> None:
     """Refuse a rate and times that cannot be."""
-    if fps is not None and not 0 < fps < math.inf:
+    if fps is not None and not 0 < fps <= FASTEST_RATE:
         raise FrameError(f"{fps:g} frames a second is no frame rate", fix="give the rate of the camera: --fps 100")
     if not 0 <= (start or 0.0) < (math.inf if end is None else end):
         raise FrameError(

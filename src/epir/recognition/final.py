@@ -161,7 +161,7 @@ def train(
 
 
 def _resolved(start: Path) -> Path:
-    return start if start == SHIPPED else start.resolve()
+    return start if start == SHIPPED else real(start)
 
 
 def _listed(maps: str | Path | MapSet | Sequence[str | Path | MapSet]) -> list[str | Path | MapSet]:

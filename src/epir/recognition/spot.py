@@ -13,7 +13,8 @@ from typing import Any
 from epir.core.config import refuse_unknown
 from epir.core.engines import Engine
 from epir.core.errors import EpirError, FrameError
-from epir.core.files import file_digest
+from epir.core.files import file_digest, readable
+from epir.core.output import real
 from epir.core.progress import Progress, Silent
 from epir.datasets.intervals import Kind, LongVideo
 from epir.datasets.registry import list_long_corpora, load_long_videos
@@ -22,6 +23,7 @@ from epir.models.folder import find_folder, weights_digest
 from epir.models.packed import PackedModel, pack_model
 from epir.recognition.answer import Answer
 from epir.recognition.batch import FailedInput, gather_inputs
+from epir.recognition.choice import refuse_times
 from epir.recognition.recognizer import Recognizer
 from epir.recognition.spotted import (
     PLAIN,
@@ -60,6 +62,7 @@ def find_videos(inputs: Sequence[str], fps: float | None = None, **options: Any)
 
     Options are those of the corpus, such as `sheet` and `tree`.
     """
+    refuse_times(fps, None, None)
     if inputs and inputs[0].casefold() in list_long_corpora() and not Path(inputs[0]).exists():
         if len(inputs) != 2:
             raise EpirError(
@@ -96,7 +99,7 @@ def spot_videos(
     progress, engine = progress or Silent(), engine or Engine(workers=workers)
     refuse_unknown(sensitivity, THRESHOLDS, what="sensitivity")
     settings = SpotSettings(model_digest(model), sensitivity, detector or "", fps or 0.0)
-    videos = [replace(video, path=video.path.resolve()) for video in videos]
+    videos = [replace(video, path=real(video.path)) for video in videos]
     failed: list[FailedVideo] = []
     done = 0
     with open_spotted(out, settings, force=force, inputs=[video.path for video in videos]) as store:
@@ -228,7 +231,7 @@ def _plain_video(path: Path, fps: float | None, names: set[str], inputs: Sequenc
             f"there is no folder or video {path}",
             fix=f"check the path; corpora of long videos are: {known}" if is_corpus else "check the path",
         )
-    stem = path.name if path.is_dir() else path.stem
+    stem = readable(path.name if path.is_dir() else path.stem)
     name, number = stem, 2
     while name in names:
         name, number = f"{stem}-{number}", number + 1

@@ -64,7 +64,7 @@ def report(
     """
     given = [runs] if isinstance(runs, str | Path | Run) else list(runs)
     found = [run for each in given for run in ([each] if isinstance(each, Run) else open_runs(Path(each)))]
-    opened = in_order(list({run.folder.resolve(): run for run in found}.values()))
+    opened = in_order(list({real(run.folder): run for run in found}.values()))
     if not opened:
         raise RunError("there is no run to report", fix="name one or more folders, as epir evaluate writes them")
     for run in opened[1:]:

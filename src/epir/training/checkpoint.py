@@ -15,7 +15,7 @@ from torch import Tensor
 
 from epir.core.config import digest, to_dict
 from epir.core.errors import CheckpointError
-from epir.core.files import write_bytes
+from epir.core.files import utf8_name, write_bytes
 from epir.core.reading import check_regular
 from epir.models.folder import find_folder, weights_digest
 from epir.models.network import Network
@@ -54,7 +54,7 @@ class Checkpoint:
         except FileNotFoundError:
             return
         try:
-            with safe_open(path, framework="pt") as file:
+            with utf8_name(path) as readable, safe_open(readable, framework="pt") as file:
                 about = file.metadata() or {}
                 saved = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (no mapping)
         except (SafetensorError, OSError) as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from epir.core.errors import EpirError
+from epir.core.output import real
 from epir.web.jobs import Job, JobQueue, ResultStore
 from epir.web.live import LiveSessions
 from epir.web.problems import CANCELLED, CRASHED, SHUTTING_DOWN, Problem, RequestError, timed_out
@@ -43,7 +44,7 @@ class Service:
             max_results=settings.keep_results, max_bytes=settings.keep_bytes, seconds=settings.keep_s
         )
         config = {
-            "model": None if model is None else str(model.resolve()),
+            "model": None if model is None else str(real(model)),
             "private": str(self.private.path),
             **{name: getattr(settings, name) for name in WORKER_SETTINGS},
         }
