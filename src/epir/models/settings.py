@@ -191,7 +191,7 @@ ABOUT = {  # one line each, for lists
     "epir": "the paper's model: all of them, and token integration",
     "epir-seq": "epir with several maps per clip, stacked as channels",
     "paper": "epir in the literal reading of the paper, where the others depart from it",
-    "epir-small": "epir with half the width and 7 blocks: a seventh of its parameters",
+    "epir-small": "epir with half the width and 7 blocks: a seventh of its parameters; no weights come with it",
 }
 
 LITERAL: dict[str, Any] = {  # the paper as it is printed, where the presets read it otherwise

@@ -6,13 +6,14 @@ import torch
 
 from epir.core.errors import ShapeError, TrainingError
 from epir.models.registry import build, create_model, is_pipeline, list_models, model_settings
+from epir.models.settings import NAMED
 
 NETWORKS = [name for name in list_models() if not is_pipeline(name) and name != "epir-seq"]  # it takes several maps
 ON_MAPS = [name for name in list_models() if is_pipeline(name) and build(model_settings(name)).needs == "maps"]
 
 # smaller sizes of what would take seconds a step; the models not named here are tried as they are
 SMALL = {
-    **{name: {"width": 48, "feed_forward": 64, "blocks": 5} for name in NETWORKS if name.startswith(("epir", "vit"))},
+    **{name: {"width": 48, "feed_forward": 64, "blocks": 5} for name in NAMED if name in NETWORKS},
     "off-apexnet": {"width": 64},
     "dual-inception": {"width": 64},
     "capsulenet": {"width": 8},
