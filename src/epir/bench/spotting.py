@@ -6,8 +6,8 @@ Everything goes the way of `epir predict`. What is found in a video as it is cou
 micro-expressions. Pictures are filmed as stills, at 30 and 100 frames a second; without an input the still is
 scikit-image's astronaut. `--set sensitivity=high` measures at another sensitivity, `--set amplitudes=[0.01]` only
 movements of 1 % of the face's width, `--set draws=2` each video twice, with other movements at other times,
-`--set rates=[25,50]` stills at other rates. `--set scenes=20` looks at 20 synthetic people who talk, blink, look around
-and nod, at each of the rates, instead.
+`--set rates=[25,50]` stills at other rates. `--set scenes=12` looks instead at twelve synthetic people, of whom one
+rests, one talks, one chews, blinks, nods and so on, at each of the rates.
 
 With `--set corpus=synthetic` the inputs are folders of that corpus, whose annotation is compared with; clips whose
 `kind` is still, blinking or turning count alarms.
@@ -47,7 +47,7 @@ OVERLAP = 0.5  # intersection over union of two intervals from which they are th
 AMPLITUDES = (0.005, 0.01, 0.02)  # of the face's width
 STILL_RATES = (30.0, 100.0)
 STILL_SECONDS = 30.0
-FIRST_SCENE = 10_001  # lively ones have odd numbers; the rejector learns from the first few hundred
+FIRST_SCENE = 10_000  # the rejector learns from the first few hundred; those of even numbers behave in one way each
 IDLE = ("still", "blinking", "turning")
 
 Source = Callable[[], Iterator[np.ndarray]]  # the frames of a video, anew each time
@@ -76,7 +76,7 @@ class SpottingBench:
     amplitudes: tuple[float, ...] = AMPLITUDES
     rates: tuple[float, ...] = STILL_RATES  # frames a second of stills
     draws: int = 1  # times that movements are drawn
-    scenes: int = 0  # of lively synthetic people, at each of the rates, instead of stills
+    scenes: int = 0  # of synthetic people, at each of the rates, instead of stills
 
     def __post_init__(self) -> None:
         if not all(0 < each <= 0.1 for each in self.amplitudes):
@@ -188,7 +188,7 @@ def corpus_lines(corpus: str, root: str, settings: SpottingSettings) -> list[Rat
 
 
 def scene_line(fps: float, count: int, settings: SpottingSettings) -> Ratio:
-    """How many micro-expressions of lively synthetic people are found; other people than the rejector has seen."""
+    """How many micro-expressions of moving synthetic people are found; other people than the rejector has seen."""
     tally = Tally()
     for number in range(FIRST_SCENE, FIRST_SCENE + 2 * count, 2):
         scene, faces = scene_of(number, fps)
@@ -200,7 +200,7 @@ def scene_line(fps: float, count: int, settings: SpottingSettings) -> Ratio:
         found = dict.fromkeys(spotter.timeline().movements)
         compare_injections(scene.shown, found, fps, tally)
     detail = f"recall {tally.recall:.2f}, precision {tally.precision:.2f} of {tally.truths} movements"
-    return Ratio(f"F1: lively synthetic people, {fps:g} fps", tally.f1, None, detail)
+    return Ratio(f"F1: moving synthetic people, {fps:g} fps", tally.f1, None, detail)
 
 
 def injected_lines(
