@@ -3,14 +3,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from epir.bench.injection import Injection
-from epir.bench.spotting import Tally, compare, compare_injections, measure, overlap, video_source
+from epir.bench.spotting import Tally, compare, compare_injections, film_of, measure, overlap
 from epir.core.errors import ConfigError
 from epir.core.records import Clip
 from epir.frames.reader import Frame
 from epir.spotting.timeline import Movement as Found
 from epir.synthetic.clip import Course
-from epir.synthetic.movement import Movement
 
 
 def clip(kind="expression", onset=11, apex=20, offset=40):
@@ -44,27 +42,25 @@ def test_a_tally_worked_by_hand():
 
 
 def test_injections_are_counted_by_hand():
-    still = Movement((), 1.0)
-    plan = [
-        Injection("positive", Course(10, 14, 20), still, 0.01),
-        Injection("negative", Course(50, 54, 60), still, 0.01),
-    ]
+    plan = [("positive", Course(10, 14, 20)), ("negative", Course(50, 54, 60))]
     tally = Tally()
-    compare_injections(plan, [movement(11, 15, 20), movement(80, 83, 88)], 25.0, tally, lambda _: "positive")
+    found = {movement(11, 15, 20): "positive", movement(80, 83, 88): "negative"}
+    compare_injections(plan, found, 25.0, tally)
     assert (tally.truths, tally.found, tally.hits, tally.right) == (2, 2, 1, 1)
     assert (tally.recall, tally.precision, tally.f1) == (0.5, 0.5, 0.5)
     assert tally.apex_seconds == [1 / 25]
 
 
 def test_one_movement_found_counts_for_one_injection_only():
-    plan = [Injection("positive", Course(10, 14, 20), Movement((), 1.0), 0.01)] * 2
+    plan = [("positive", Course(10, 14, 20))] * 2
     tally = Tally()
-    compare_injections(plan, [movement(10, 14, 20)], 25.0, tally)
-    assert (tally.truths, tally.hits) == (2, 1)
+    compare_injections(plan, {movement(10, 14, 20): "surprise"}, 25.0, tally)
+    assert (tally.truths, tally.hits, tally.right) == (2, 1, 0)
 
 
 @pytest.mark.parametrize(
-    ("change", "words"), [("amplitudes=[0.5]", "shares of the face"), ("rates=[2]", "frames a sec")]
+    ("change", "words"),
+    [("amplitudes=[0.5]", "shares of the face"), ("rates=[2]", "frames a sec"), ("draws=0", "a number from 1")],
 )
 def test_impossible_choices_are_refused(change, words):
     with pytest.raises(ConfigError, match=rf"cannot be .*\n  fix: give {words}"):
@@ -100,6 +96,6 @@ def test_the_rate_of_a_video_is_that_of_its_time_stamps(monkeypatch):
             )
 
     monkeypatch.setattr("epir.bench.spotting.open_frames", lambda path: Opened())
-    frames, count, fps, name = video_source(Path("varying.mov"))
-    assert (count, fps, name) == (4, pytest.approx(6.0), "varying.mov")
-    assert len(list(frames())) == 4
+    film = film_of(Path("varying.mov"))
+    assert (film.count, film.fps, film.name) == (4, pytest.approx(6.0), "varying.mov")
+    assert len(list(film.frames())) == 4

@@ -11,11 +11,10 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import cv2
 import numpy as np
 
-from epir.bench.injection import compressed
 from epir.bench.ratio import Ratio
+from epir.bench.scenes import SIZE, scene_of
 from epir.bench.spotting import OVERLAP, overlap
 from epir.core.errors import ConfigError
 from epir.core.files import whole_file, write_text
@@ -28,19 +27,14 @@ from epir.spotting.candidates import find_candidates
 from epir.spotting.measure import FaceMeasure
 from epir.spotting.regions import REGIONS, centres, region_cells
 from epir.spotting.settings import SpottingSettings
-from epir.synthetic.behaviour import BEHAVIOURS, BehavingFace, Scene, plan_scene
-from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP, Canvas
-from epir.synthetic.drawing.portrait import draw_portrait
+from epir.synthetic.behaviour import Scene
+from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP
 from epir.synthetic.expressions import draw_expression, emotions
-from epir.synthetic.identity import Geometry, draw_identity
+from epir.synthetic.identity import Geometry
 from epir.synthetic.movement import Movement, draw_movement
 
 SCENES, QUICK_SCENES = 144, 10
 MEASURES = ("recall", "precision", "mean_probability", "mean_truth")  # on scenes kept apart, at 0.5
-SECONDS = 9.0
-RATES = (25.0, 30.0, 30.0, 30.0, 60.0)
-MICRO = 0.5  # micro-expressions a second
-SIZE, MARGIN = 84, 14  # px
 TOO_LITTLE = 0.3  # of the greatest displacement: a region that moves less is not part of the expression
 PATTERNS = 90  # of expressions
 PENALTY = 3.0  # on the squared weights of standardised measures
@@ -67,23 +61,6 @@ def _is_ours(folder: Path) -> bool:
     if not folder.is_dir():
         return not folder.exists()
     return not any(folder.iterdir()) or any(folder.glob("scene*.npz"))
-
-
-def scene_of(number: int) -> tuple[Scene, list[np.ndarray]]:
-    """One scene and its small faces, (h, h) uint8."""
-    random = generator(0, "rejector", number)
-    names = list(BEHAVIOURS)
-    behaviours = ["talk", "blink", "look", "nod"] if number % 2 else [names[number // 2 % len(names)]]
-    behaviours += [str(each) for each in random.choice(names, int(random.integers(0, 2)), replace=False)]
-    fps = RATES[int(random.integers(len(RATES)))]
-    person = draw_identity(number, "rejector")
-    scene = plan_scene(list(dict.fromkeys(behaviours)), SECONDS, fps, person.geometry, number, micro=MICRO)
-    face = BehavingFace(draw_portrait(person, Canvas.crop(SIZE, MARGIN)), person.geometry, scene)
-    noise = float(random.uniform(0.5, 2.0))
-    frames = (face.frame(place, noise, generator(number, "noise", place)) for place in range(len(scene.seconds)))
-    kept = compressed(frames, fps, quality=int(random.integers(8, 21)))
-    inner = slice(MARGIN, MARGIN + SIZE)
-    return scene, [cv2.cvtColor(frame[inner, inner], cv2.COLOR_RGB2GRAY) for frame in kept]
 
 
 def collect(path: Path, number: int) -> dict[str, np.ndarray]:
