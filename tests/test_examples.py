@@ -1,6 +1,8 @@
 """Every example runs as it stands and says what it promises."""
 
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -23,8 +25,12 @@ def test_every_example_is_tried():
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "words"), PROMISES.items())
 def test_an_example_runs(name, words, capsys):
-    runpy.run_path(str(EXAMPLES / name), run_name="__main__")  # in this process, which has imported torch already
-    assert words in capsys.readouterr().out
+    if name == "04_onnx_without_torch.py":  # without the settings of the tests
+        printed = subprocess.run([sys.executable, EXAMPLES / name], check=True, capture_output=True, text=True).stdout
+    else:
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")  # in this process, which has imported torch already
+        printed = capsys.readouterr().out
+    assert words in printed
 
 
 @pytest.mark.slow
