@@ -144,12 +144,12 @@ def test_the_scores_of_the_graph_are_those_of_a_recognizer(exported, trained):
 
 def test_several_maps_of_a_clip_are_exported_too(tmp_path):
     """The graph mirrors and moves all of them alike, and merges tokens across them."""
-    small = {"width": 32, "feed_forward": 48, "blocks": 4, "heads": 2, "classes": 3}
+    small = {"map_size": 14, "width": 24, "feed_forward": 32, "blocks": 3, "heads": 2, "classes": 3}
     with repeatable(0, torch.device("cpu")):
         network = create_model("epir-seq", views=2, fusion="tokens", **small)
     network.save_pretrained(tmp_path / "model", labels=["a", "b", "c"], notes={"mirror": True, "shift": 1})
     done = module.export(tmp_path / "model", tmp_path / "several.onnx")  # refused if its scores were not the original's
-    maps = np.random.default_rng(4).standard_normal((3, 2, 3, 28, 28)).astype(np.float32)
+    maps = np.random.default_rng(4).standard_normal((3, 2, 3, 14, 14)).astype(np.float32)
     found = OnnxBackend(done.path)
     assert done.difference < 1e-4
     assert found.scores(maps) == pytest.approx(TorchBackend(tmp_path / "model").scores(maps), abs=1e-5)
