@@ -51,8 +51,9 @@ def test_a_job_that_cannot_end_in_time_ends_early(monkeypatch):
     limit.start("spotting", 1000)
     for _ in range(10):
         limit.advance()
-    now[0] = SURE_S + 1  # 10 of 1000 steps in 9 seconds
-    message = r"this would take about 818 seconds here; the limit is 100\n  fix: cut it to 10 % of its length"
+        now[0] += SURE_S / 10
+    message = r"this would take about 655 seconds here; the limit is 100\n  fix: cut it to 12 % of its length"
+    now[0] += 0.01
     with pytest.raises(RequestError, match=message) as refused:
         limit.advance()
     assert refused.value.status == 413
@@ -66,7 +67,7 @@ def test_frames_that_are_decoded_to_learn_the_rate_count_too(tmp_path, monkeypat
     with open_checked(film(tmp_path, 30), None, CONFIG, limit.decoded) as video, pytest.raises(RequestError) as refused:
         for _ in video:
             now[0] += 5.0
-    assert refused.value.problem == "this would take about 112 seconds here; the limit is 100"
+    assert refused.value.problem == "this would take about 105 seconds here; the limit is 100"
     limit.start("spotting", 30)  # counts its own
     limit.decoded()
 
@@ -74,12 +75,27 @@ def test_frames_that_are_decoded_to_learn_the_rate_count_too(tmp_path, monkeypat
 def test_the_stages_of_a_job_are_added_up(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    limit = CostLimit(Silent(), 100.0)
+    limit = CostLimit(Silent(), 80.0)
     now[0] = 60.0
     limit.start("spotting", 10)
+    limit.advance()
+    now[0] = 65.0
+    limit.advance()
     now[0] = 70.0
-    with pytest.raises(RequestError, match="this would take about 110 seconds here"):
-        limit.advance(2)
+    with pytest.raises(RequestError, match="this would take about 82 seconds here; the limit is 80"):
+        limit.advance()
+
+
+def test_a_single_slow_step_says_nothing_about_the_others(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    limit = CostLimit(Silent(), 100.0)
+    limit.start(READING, 1000)
+    limit.advance()
+    now[0] = 30.0
+    for _ in range(300):
+        limit.advance()
+        now[0] += 0.05
 
 
 def test_a_job_that_will_end_in_time_goes_on(monkeypatch):

@@ -9,8 +9,9 @@ import numpy as np
 from epir.core.errors import FrameError, is_machine_fault, machine_fault
 from epir.core.files import whole_file
 
+# A negative speed of libvpx is fixed; a positive one follows the load of the machine, and with it the picture.
 CODECS = {
-    ".webm": ("libvpx", {"crf": "10", "b": "4M", "deadline": "realtime", "cpu-used": "4"}),
+    ".webm": ("libvpx", {"crf": "10", "b": "4M", "deadline": "realtime", "cpu-used": "-4"}),
     ".mp4": ("libx264", {"crf": "18", "preset": "veryfast"}),
 }
 # Where B-frames and macroblock trees are decided, x264 gives now and then other bytes for the same frames.

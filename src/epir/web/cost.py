@@ -76,7 +76,7 @@ class CostLimit:
         self._progress, self._seconds = progress, seconds
         self._first = self._began = time.monotonic()  # of the job, and of its stage
         self._done = self._total = 0
-        self._stage = ""
+        self._stage, self._latest, self._longest = "", self._first, 0.0
 
     def decoded(self) -> None:
         """Count a frame of a video, unless the stage counts its own: at the beginning, and before given key frames."""
@@ -85,14 +85,19 @@ class CostLimit:
 
     def start(self, task: str, total: int) -> None:
         """Begin a stage of `total` steps; 0 where that is not known."""
-        self._stage, self._began, self._done, self._total = task, time.monotonic(), 0, total
+        self._stage, self._done, self._total = task, 0, total
+        self._began = self._latest = time.monotonic()
+        self._longest = 0.0
         self._progress.start(task, total)
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Count steps; `RequestError` (413) where the rest would take too long."""
+        now = time.monotonic()
+        self._longest, self._latest = max(self._longest, now - self._latest), now
         self._done += steps
-        passed = time.monotonic() - self._began
-        expected = self._began - self._first + passed / max(self._done, 1) * self._total
+        passed = now - self._began
+        usual = (passed - self._longest) / max(self._done, 1)  # one step may last: the search for a turned face
+        expected = self._began - self._first + self._longest + usual * self._total
         if passed > SURE_S and expected > self._seconds:
             share = 0.8 * self._seconds / expected
             raise too_large(
