@@ -48,6 +48,18 @@ def test_a_warning_of_ours_is_one_line_on_stderr_and_others_are_left_alone(monke
     assert capsys.readouterr().err == "note: the weights do not fit\n"
 
 
+def test_ctrl_c_before_the_verb_has_begun_takes_two_lines(monkeypatch, capsys):
+    def work():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "app", lambda **_: work())
+    monkeypatch.setattr(sys, "argv", ["epir", "prepare"])
+    with warnings.catch_warnings(), pytest.raises(SystemExit) as end:
+        main.main()
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "Interrupted.\nRun the same command to resume.\n"
+
+
 def test_ctrl_c_exits_130_and_leaves_no_half_written_folder(tmp_path):
     command = [sys.executable, "-m", "epir.cli.main", "synth", str(tmp_path / "out"), "--people", "40"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)

@@ -43,8 +43,8 @@ def measure(*, quick: bool = False) -> list[Ratio]:
         assert clip.frames is not None
         onset, apex = (read_picture(clip.frames / f"img{number}.jpg") for number in (clip.onset, clip.apex))
         small = [cv2.resize(frame, (320, 240), interpolation=cv2.INTER_AREA) for frame in (onset, apex)]
-        jpegs = list(damaged_jpegs(small[0], Path(folder), draws=2 if quick else 20))
-        videos = {codec: list(damaged_videos(codec, small, Path(folder), 4 if quick else 40)) for codec in CODECS}
+        jpegs = list(damaged_jpegs(small[0], Path(folder), draws=2 if quick else 10))
+        videos = {codec: list(damaged_videos(codec, small, Path(folder), 4 if quick else 12)) for codec in CODECS}
     ratios = [_share(f"JPEGs, {name}", [told for way, told in jpegs if way == name]) for name in WAYS]
     ratios.append(_share("JPEGs, all", [told for _, told in jpegs]))
     return ratios + [_share(f"videos, {codec}", told) for codec, told in videos.items()]
@@ -208,16 +208,16 @@ def damaged_videos(codec: str, frames: list[np.ndarray], folder: Path, draws: in
 
 
 def _film(codec: str, frames: list[np.ndarray]) -> bytes:
-    """Two seconds of a face between two frames and back, before a camera that moves and has noise."""
+    """A second of a face between two frames and back, before a camera that moves and has noise."""
     noise, file = np.random.default_rng(0), io.BytesIO()
     with av.open(file, "w", format=CODECS[codec]) as container:
         stream = container.add_stream(codec, 25, options=OPTIONS.get(codec, {}))
         assert isinstance(stream, av.VideoStream)
         stream.height, stream.width = frames[0].shape[:2]
         stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
-        stream.codec_context.gop_size, stream.codec_context.thread_count = 25, 1
+        stream.codec_context.gop_size, stream.codec_context.thread_count = 15, 1
         stream.codec_context.bit_rate = 2_000_000
-        for number in range(50):
+        for number in range(30):
             part = 0.5 - 0.5 * np.cos(number * np.pi / 12)
             mixed = frames[0] * (1 - part) + frames[1] * part + noise.normal(0, 3, frames[0].shape)
             pixels = np.roll(mixed.clip(0, 255).astype(np.uint8), (number, 2 * number), axis=(0, 1))  # (H, W, 3)
