@@ -12,7 +12,7 @@ def test_rates():
     assert caution.about_rate(200.0, USUAL) == []
     assert caution.about_rate(50.0, USUAL) == []
     assert "at 29.9 frames a second" in caution.about_rate(29.9, USUAL)[0]
-    assert "on a face at rest none of 17 was missed for it" in caution.about_rate(25.0, USUAL)[0]
+    assert "on a face at rest none of 25 was missed for it" in caution.about_rate(25.0, USUAL)[0]
     assert "below 25 was not measured" in caution.about_rate(15.0, USUAL)[0]
     assert "100 frames a second were assumed" in caution.about_rate(None, USUAL)[0]
 

@@ -231,7 +231,7 @@ def find_movements(recognizer: Recognizer, frames: Iterable[np.ndarray], fps: fl
     """The movements that are spotted in frames, with their classes, as `epir predict` finds them."""
     numbered = (Frame(number, number / fps, frame) for number, frame in enumerate(frames))
     seen = recognizer.one_pass(fps).run(numbered)
-    return {each.movement: recognizer.answer_seen(each, "", fps).best for each in seen}
+    return {each.movement: recognizer.answer_movement(each, "", fps).best for each in seen}
 
 
 def class_of_exact(recognizer: Recognizer, injection: Injection) -> str:
