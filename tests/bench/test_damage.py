@@ -19,7 +19,7 @@ def test_every_way_damages_and_most_damage_that_shows_is_told(frame, tmp_path):
 @pytest.mark.parametrize("codec", ["libx264", "libvpx-vp9"])
 def test_most_damage_of_these_codecs_is_told_and_a_sound_video_has_no_note(codec, frame, tmp_path):
     told = list(damage.damaged_videos(codec, [frame, frame], tmp_path, 6))
-    assert told and sum(told) >= 0.5 * len(told)
+    assert len(told) >= 2 and np.mean(told) >= 0.5
     path = tmp_path / f"sound.{damage.CODECS[codec]}"
     path.write_bytes(damage._film(codec, [frame, frame]))
     with damage.VideoFrames(path) as video:
