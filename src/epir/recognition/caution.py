@@ -28,7 +28,7 @@ def _measured(fps: float) -> str:
         return f"; how many are missed below {SLOWEST_MEASURED:g} was not measured"
     return (
         "; on a face at rest none of 25 was missed for it, and in moving synthetic people as many were found "
-        "at 25 and 30 as at 60 (about half)"
+        "at 25 as at 50 (about half)"
     )
 
 
