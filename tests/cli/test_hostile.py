@@ -1,0 +1,68 @@
+"""Every verb that reads, given what is nothing of the kind: two lines within five seconds, and no file written."""
+
+import os
+import sys
+import time
+
+import pytest
+
+from epir.cli.main import main
+
+SECONDS = 5  # of the processor
+COMMANDS = {  # what the odd thing is given as
+    "predict": ["predict", "ODD", "--out", "OUT"],
+    "predict, a pair": ["predict", "ODD", "ODD"],
+    "predict --model": ["predict", "ODD", "--model", "ODD"],
+    "predict --table": ["predict", "ODD", "--table", "OUT", "--workers", "1"],
+    "spot": ["spot", "ODD", "--out", "OUT", "--workers", "1"],
+    "export": ["export", "ODD", "--out", "OUT.onnx"],
+    "import-annotations": ["import-annotations", "ODD", "--out", "OUT"],
+    "check": ["check", "casme2", "ODD"],
+    "check --sheet": ["check", "manifest", "ODD"],
+    "prepare": ["prepare", "manifest", "ODD", "--out", "OUT", "--workers", "1"],
+    "prepare, a corpus": ["prepare", "samm", "ODD", "--out", "OUT", "--workers", "1"],
+    "join": ["join", "ODD", "ODD", "--out", "OUT"],
+    "align": ["align", "ODD", "--out", "OUT"],
+    "evaluate": ["evaluate", "ODD", "--protocol", "sde", "--out", "OUT", "--workers", "1"],
+    "evaluate --zero-shot": ["evaluate", "ODD", "--protocol", "cde", "--zero-shot", "--weights", "ODD", "--out", "OUT"],
+    "ablate": ["ablate", "ODD", "--protocol", "sde", "--out", "OUT"],
+    "reproduce": ["reproduce", "ODD", "--out", "OUT"],
+    "train": ["train", "ODD", "--protocol", "sde", "--out", "OUT"],
+    "calibrate": ["calibrate", "--on", "ODD", "--protocol", "cde", "--dry-run"],
+    "report": ["report", "ODD", "--out", "OUT"],
+    "score": ["score", "ODD", "--out", "OUT"],
+    "compare": ["compare", "ODD", "ODD"],
+    "bench": ["bench", "--only", "robustness", "ODD"],
+}
+
+
+def odd_things(folder):
+    """Everything that a path may lead to, without being what it was taken for."""
+    (folder / "empty").mkdir()
+    (folder / "empty.csv").write_bytes(b"")
+    (folder / "text.xlsx").write_text("subject,clip\n1,a\n")
+    (folder / "text.mp4").write_text("no film " * 100)
+    (folder / "passwd").write_text("root:x:0:0:root:/root:/bin/bash\n" * 20)
+    (folder / "loop").symlink_to(folder / "loop")
+    os.mkfifo(folder / "pipe")
+    named = folder / os.fsdecode(b"na\xffme.csv")
+    named.write_bytes(b"\xff\xfe\x00")
+    return [*sorted(folder.iterdir()), folder / "missing", folder / ("x" * 300), "/dev/zero", "/dev/null"]
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_what_is_nothing_of_the_kind_takes_two_lines(verb, tmp_path, monkeypatch, capsysbinary):
+    (tmp_path / "odd").mkdir()
+    for odd in odd_things(tmp_path / "odd"):
+        out = tmp_path / "out" / "new"
+        words = [word.replace("ODD", str(odd)).replace("OUT", str(out)) for word in COMMANDS[verb]]
+        monkeypatch.setattr(sys, "argv", ["epir", *words])
+        began = time.process_time()
+        with pytest.raises(SystemExit) as end:
+            main()
+        said = capsysbinary.readouterr().err.decode("utf-8", "backslashreplace")
+        assert end.value.code == 2, (odd, said)
+        assert said.splitlines()[-1].startswith("fix: "), (odd, said)
+        assert time.process_time() - began < SECONDS, odd
+        written = [path.name for path in out.parent.rglob("*") if path.is_file() and path.name != ".epir"]
+        assert not written or verb == "predict --table", odd  # which has a row for what failed
