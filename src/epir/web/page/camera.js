@@ -105,10 +105,11 @@ export function openCamera() {
     if (FACES[status.face]) notes.push(FACES[status.face]);
     const skipped = state.capture?.skipped ?? 0;
     const missed = status.dropped + state.lost + state.session.lost;
-    if (state.coverage !== null && state.coverage < 0.99) {
+    const gaps = state.coverage !== null && state.coverage < 0.99;
+    if (gaps) {
       notes.push(`${Math.ceil(100 * (1 - state.coverage))} % of the time was not looked at`);
     }
-    if (missed) notes.push(`the server is too slow for this camera: ${missed} frames were left out`);
+    if (missed) notes.push(`the server is too slow for this camera: ${missed} frames ${gaps ? "" : "in between "}were left out`);
     if (skipped) notes.push(`this browser is too slow for this camera: ${skipped} frames were left out`);
     if (status.rate !== null && status.rate < LOW_RATE) {
       notes.push(`${Math.round(status.rate)} frames per second are looked at: below ${LOW_RATE}, a micro-expression may be missed`);
