@@ -2,7 +2,7 @@
 
 Views, normalisation and temperature are inside the graph, so that its output `scores` is what `epir predict` says.
 
-Run: python examples/04_onnx_without_torch.py
+Run: python examples/04_onnx_without_torch.py [MODEL], a model folder; by default the weights that ship with epir
 """
 
 import json
@@ -30,10 +30,11 @@ if __name__ == "__main__":
     from epir.recognition.export import export
 
     maps = epir.synthetic_maps(4, "direct", seed=1).maps  # u, v and strain of four synthetic clips
-    recognizer = epir.Recognizer.from_pretrained()
+    model = Path(sys.argv[1]) if len(sys.argv) > 1 else epir.models.folder.shipped_folder()
+    recognizer = epir.Recognizer.from_pretrained(model)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.onnx"
-        export(epir.models.folder.shipped_folder(), file, maps=maps)  # or: epir export --out model.onnx
+        export(model, file, maps=maps)  # or: epir export --out model.onnx
         np.save(Path(folder) / "maps.npy", maps)
         command = [sys.executable, "-c", ANSWER, str(file), str(Path(folder) / "maps.npy")]
         answers = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

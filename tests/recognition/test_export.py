@@ -26,8 +26,11 @@ def exported(trained, maps, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def int8(trained, maps, tmp_path_factory):
-    out = tmp_path_factory.mktemp("onnx") / "tiny8.onnx"
-    return module.export(trained.folder, out, maps=load_maps(maps).maps[:12], int8=True)
+    """Exporting also leaves the logging of the program alone."""
+    out, handlers = tmp_path_factory.mktemp("onnx") / "tiny8.onnx", list(logging.getLogger().handlers)
+    done = module.export(trained.folder, out, maps=load_maps(maps).maps[:12], int8=True)
+    assert logging.getLogger().handlers == handlers
+    return done
 
 
 def test_the_file_gives_what_the_original_gives(exported):
@@ -76,12 +79,6 @@ def test_eight_bits_are_smaller_and_answer_nearly_the_same(int8, exported, train
     fast = Recognizer.from_pretrained(int8.path)
     answer, expected = (each.predict((smile[12], smile[20])) for each in (fast, recognizer))
     assert answer.scores == pytest.approx(expected.scores, abs=0.1)
-
-
-def test_exporting_leaves_the_logging_of_the_program_alone(trained, tmp_path):
-    before = list(logging.getLogger().handlers)
-    module.export(trained.folder, tmp_path / "m.onnx", int8=True)
-    assert logging.getLogger().handlers == before
 
 
 @pytest.mark.parametrize(

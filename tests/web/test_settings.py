@@ -17,7 +17,7 @@ def test_private_by_default():
         ("max_seconds=0", r"max_seconds cannot be 0\n  fix: give a number above 0"),
         ("timeout_s=inf", r"timeout_s cannot be inf\n  fix: give a finite number"),
         ("workers=0", r"workers cannot be 0"),
-        ("queue=-1", r"queue cannot be -1\n  fix: give 0 or more"),
+        ("queue=-1", r"queue cannot be -1\n  fix: give 0 to 10,000"),
         ("live_sessions=0", r"live_sessions cannot be 0\n  fix: give a number above 0"),
         ("token='two words'", r"the token holds a space .*\n  fix: give ASCII"),
         ("max_second=5", r"there is no setting 'max_second'\n  fix: did you mean 'max_seconds'"),
