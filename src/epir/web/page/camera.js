@@ -109,8 +109,9 @@ export function openCamera() {
     if (gaps) {
       notes.push(`${Math.ceil(100 * (1 - state.coverage))} % of the time was not looked at`);
     }
-    if (missed) notes.push(`the server is too slow for this camera: ${missed} frames ${gaps ? "" : "in between "}were left out`);
-    if (skipped) notes.push(`this browser is too slow for this camera: ${skipped} frames were left out`);
+    const between = gaps ? "" : "; no gap";
+    if (missed) notes.push(`the server is too slow for this camera (frames left out: ${missed}${between})`);
+    if (skipped) notes.push(`this browser is too slow for this camera (frames left out: ${skipped}${between})`);
     if (status.rate !== null && status.rate < LOW_RATE) {
       notes.push(`${Math.round(status.rate)} frames per second are looked at: below ${LOW_RATE}, a micro-expression may be missed`);
     }
