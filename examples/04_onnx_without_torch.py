@@ -39,9 +39,7 @@ if __name__ == "__main__":
         command = [sys.executable, "-c", ANSWER, str(file), str(Path(folder) / "maps.npy")]
         answers = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
-    from epir.recognition.calibration import with_temperature
-
-    expected = with_temperature(recognizer.backend.scores(maps), recognizer.temperature, recognizer.highest)
+    expected = recognizer.classifier.scores(maps)
     for answer, own in zip(answers, expected, strict=True):
         print(", ".join(f"{label} {score:.3f}" for label, score in answer.items()), f"(torch: {own.max():.3f})")
     off = np.abs(np.array([list(answer.values()) for answer in answers]) - expected).max()

@@ -52,8 +52,8 @@ def test_a_recognizer_runs_on_the_file_alone(exported, recognizer, smile):
     answer = fast.predict((smile[12], smile[20]))
     assert answer.scores == pytest.approx(expected.scores, abs=1e-4)
     assert answer.label == expected.label
-    assert (fast.temperature, fast.threshold, fast.recipe) == (
-        recognizer.temperature,
+    assert (fast.classifier.temperature, fast.threshold, fast.recipe) == (
+        recognizer.classifier.temperature,
         recognizer.threshold,
         recognizer.recipe,
     )

@@ -47,7 +47,7 @@ def test_a_side_is_named_where_the_sides_differ_by_more_than_the_margin(with_uni
     logits = np.full((1, 3, len(UNITS)), -3.0)
     logits[0, :, :3] = np.array([[2.0, 3.0, 0.0], [1.5, 0.3, 2.2], [4.0, 3.0, 3.0]]).T
     recognizer = Recognizer.from_pretrained(with_units)
-    monkeypatch.setattr(recognizer, "unit_calibration", UnitCalibration(side_margin=1.0))
+    monkeypatch.setattr(recognizer.classifier, "unit_calibration", UnitCalibration(side_margin=1.0))
     monkeypatch.setattr(recognizer.backend, "scores_and_units", lambda maps: (np.full((1, 3), 1 / 3), logits))
     units = recognizer.predict((smile[12], smile[20])).units
     named = [(unit.number, unit.side) for unit in units[:3]]

@@ -23,7 +23,6 @@ from epir.core.seeds import generator
 from epir.flow.map import face_map
 from epir.flow.recipe import flow_recipe
 from epir.frames.threads import one_thread
-from epir.recognition.calibration import with_temperature
 from epir.recognition.explain import PATCHES, Predict, attribute, occluded, patch_masks
 from epir.recognition.recognizer import Recognizer
 from epir.synthetic.clip import STEEPEST, expose
@@ -55,16 +54,13 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
     settings = override(ExplanationSettings(maps=9 if quick else 45), changes)
     recognizer = Recognizer.from_pretrained(settings.model or None)
 
-    def predict(maps: np.ndarray) -> np.ndarray:
-        return with_temperature(recognizer.backend.plain_scores(maps), recognizer.temperature, recognizer.highest)
-
     rows: dict[str, list[tuple[float, float]]] = {}
     for number in range(settings.maps):
         made, field = known_map(settings.seed, number, recognizer.backend.map_size)
-        for name, worth in explanations(recognizer, predict, made, settings.seed + number).items():
+        for name, worth in explanations(recognizer, made, settings.seed + number).items():
             grid = round(worth.size**0.5)
             found = area_of_finds(worth, moving_patches(field, grid))
-            rows.setdefault(name, []).append((found, area_of_deletion(predict, made, worth)))
+            rows.setdefault(name, []).append((found, area_of_deletion(recognizer.classifier.plain_scores, made, worth)))
     ratios = []
     for place, what in enumerate(("moving patches found, area", "deletion, area (less is better)")):
         for name, values in rows.items():
@@ -75,7 +71,7 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
     return ratios
 
 
-def explanations(recognizer: Recognizer, predict: Predict, made: np.ndarray, seed: int) -> dict[str, np.ndarray]:
+def explanations(recognizer: Recognizer, made: np.ndarray, seed: int) -> dict[str, np.ndarray]:
     """What each explanation says about the patches of a map (3, S, S), (P,) each.
 
     Chance is a random order. The length of the flow knows nothing of the model: it finds what moved, whether or not
@@ -88,7 +84,8 @@ def explanations(recognizer: Recognizer, predict: Predict, made: np.ndarray, see
     found: dict[str, np.ndarray] = {}
     for grid in grids:
         shape = f"{grid} x {grid}"
-        found[f"occlusion, {shape}"] = attribute(predict, made[None], recognizer.labels, grid)[0].patches.ravel()
+        occluded = attribute(recognizer.classifier.plain_scores, made[None], recognizer.labels, grid)[0]
+        found[f"occlusion, {shape}"] = occluded.patches.ravel()
         if tokens is not None and grid == tokens.grid:
             found[f"rollout, {shape}"] = np.array(tokens.attention)
         found[f"length of the flow, {shape}"] = patch_means(length, grid)

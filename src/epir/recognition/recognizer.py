@@ -1,6 +1,6 @@
-"""The recognizer: a video, frames or two pictures -> an answer with what it rests on.
+"""The recognizer: a video, frames or two pictures -> key frames -> maps -> an answer with what it rests on.
 
-Axes: S map size, h pixels of the face
+Axes: T frames, H and W pixels of a frame, V maps of a movement, S map size
 """
 
 import math
@@ -32,13 +32,11 @@ from epir.frames.turned import turn_note, upright
 from epir.frames.video import VideoFrames
 from epir.maps.inspection import inspect_span
 from epir.models.folder import find_folder
-from epir.models.units import PRESENT, UnitCalibration
 from epir.recognition import caution
-from epir.recognition.answer import NOT_FOUND, UNCERTAIN, ActionUnit, Answer
+from epir.recognition.answer import NOT_FOUND, Answer
 from epir.recognition.backend import Backend, model_views, open_backend, read_recipe
-from epir.recognition.calibration import with_temperature
 from epir.recognition.choice import chosen_frames, refuse_key_frames, refuse_times, too_few
-from epir.recognition.explain import attribute
+from epir.recognition.classify import MapClassifier
 from epir.recognition.movement import FrameTime, KeyFrames, MovementMap, forget_pixels, movement_map, movement_views
 from epir.recognition.onepass import OnePass, ShownFace, SpottedMovement, Watch
 from epir.recognition.settings import RecognitionSettings
@@ -84,11 +82,9 @@ class Recognizer:
         self.views = model_views(backend)  # none for a model of one map
         if detector is not None:
             self.recipe = replace(self.recipe, face=replace(self.recipe.face, detector=detector))
-        self.temperature = float(notes.get("temperature", 1.0))
-        self.highest = float(notes.get("highest", 1.0))  # score that the people it was calibrated on support
-        self.unit_calibration = UnitCalibration.of_notes(notes)
         own = float(notes.get("threshold", self.settings.threshold))
         self.settings = replace(self.settings, threshold=own if threshold is None else threshold)
+        self.classifier = MapClassifier(backend, self.settings)
         self.spotting = SpottingSettings(face=self.recipe.face, sensitivity=sensitivity)
         self.tracking = TrackingSettings(face=self.recipe.face, size=self.spotting.size)
 
@@ -124,6 +120,7 @@ class Recognizer:
         other = copy(self)
         if threshold is not None:
             other.settings = replace(self.settings, threshold=threshold)
+            other.classifier = MapClassifier(self.backend, other.settings)
         other.spotting = replace(self.spotting, sensitivity=sensitivity)
         return other
 
@@ -183,14 +180,14 @@ class Recognizer:
                 if onset is None:
                     times = (start, end)
                     answer = self._spotted(frames, turns, apex, times, faces, name, progress or Silent(), watch)
-                    return self._explained(answer) if explain else answer
+                    return self.classifier.explained(answer) if explain else answer
                 movement = self._given(upright(frames, turns), onset, apex, watch)
                 words = [] if rate is None and apex is not None else caution.about_rate(rate, self.settings)
                 movement.words = [*frames.notes, *words, *movement.words]
-                answers = self._answers([movement], name, rate)
+                answers = self.classifier.answers([movement], name, rate)
                 count = 2 if isinstance(frames, PairFrames) else None
                 answer = replace(answers[0], all=tuple(answers), frame_count=count)
-                return self._explained(answer) if explain else answer
+                return self.classifier.explained(answer) if explain else answer
             except NoFace as found:
                 return Answer(name, found.reason, fps=rate, warnings=(*frames.notes, *found.words))
 
@@ -227,7 +224,7 @@ class Recognizer:
 
     def answer_movement(self, spotted: SpottedMovement, name: str, fps: float) -> Answer:
         """The answer for one movement that was spotted."""
-        return self._answers([self._map_of(spotted)], name, fps)[0]
+        return self.classifier.answers([self._map_of(spotted)], name, fps)[0]
 
     def _turns(self, frames: Frames, onset: int | None) -> int:
         """The quarters by which the first frame, or the given onset, must be turned; an array is taken as it is."""
@@ -281,7 +278,7 @@ class Recognizer:
                 frame_count=steps.frames,
                 turned=turns,
             )
-            for answer in self._answers(movements, name, pace.fps)
+            for answer in self.classifier.answers(movements, name, pace.fps)
         ]
         strongest = answers[int(np.argmax([each.strength or 0.0 for each in movements]))]
         if apex is not None:
@@ -390,82 +387,9 @@ class Recognizer:
             raise NoFace(TOO_SMALL, [caution.too_small(face.temples, tracking.least_face)])
         return crop
 
-    # Two faces -> a map -> an answer.
-
     def _views_of(self, pictures: Mapping[int, np.ndarray], movement: MovementMap, crop: Crop) -> np.ndarray:
         """The maps (V, 3, S, S) of a movement for a model that takes several."""
         return movement_views(self.views, movement.key_frames, pictures, crop, self.recipe, self.backend.map_size)
-
-    def _answers(self, movements: Sequence[MovementMap], name: str, fps: float | None) -> list[Answer]:
-        """One answer per map, a few at a time."""
-        step = self.settings.batch
-        parts = (movements[place : place + step] for place in range(0, len(movements), step))
-        return [answer for part in parts for answer in self._answer_batch(part, name, fps)]
-
-    def _answer_batch(self, movements: Sequence[MovementMap], name: str, fps: float | None) -> list[Answer]:
-        # (n, 3, S, S), or (n, V, 3, S, S) for a model that takes several
-        maps = np.stack([each.map if each.views is None else each.views for each in movements])
-        plain, logits = self.backend.scores_and_units(maps)
-        scores = with_temperature(plain, self.temperature, self.highest)  # (n, C)
-        units_of = self._units(logits, len(maps))
-        answers = []
-        for each, row, tokens, units in zip(movements, scores, self.backend.tokens(maps), units_of, strict=True):
-            sure = float(row.max()) >= self.threshold and each.moved[1] >= self.settings.hardly_moved
-            sure = sure and (each.probability is None or each.probability >= self.settings.least_probability)
-            onset, apex, offset = each.key_frames.onset, each.key_frames.apex, each.key_frames.offset
-            answers.append(
-                Answer(
-                    input=name,
-                    label=self.labels[int(row.argmax())] if sure else UNCERTAIN,
-                    scores={label: round(float(score), 6) for label, score in zip(self.labels, row, strict=True)},
-                    onset=onset.number,
-                    apex=apex.number,
-                    offset=None if offset is None else offset.number,
-                    onset_s=None if fps is None else round(onset.seconds, 4),
-                    apex_s=None if fps is None else round(apex.seconds, 4),
-                    offset_s=None if fps is None or offset is None else round(offset.seconds, 4),
-                    fps=fps,
-                    track=each.key_frames.track,
-                    probability=None if each.probability is None else round(each.probability, 4),
-                    strength=None if each.strength is None else round(each.strength, 5),
-                    moved=each.regions,
-                    warnings=tuple([*each.words, *caution.about_motion(*each.moved, self.settings)]),
-                    units=units,
-                    map=each.map,
-                    tokens=tokens,
-                    evidence=each.evidence,
-                )
-            )
-        return answers
-
-    def _units(self, logits: np.ndarray | None, count: int) -> list[tuple[ActionUnit, ...]]:
-        """The action units of each map from logits (n, 3, U), the most probable first; none without a head for them."""
-        if logits is None:
-            return [()] * count
-        probabilities = self.unit_calibration.probabilities(logits)  # (n, 3, U)
-        sides, numbers = self.unit_calibration.sides(logits), self.backend.config.units
-        answers = []
-        for row, sided in zip(probabilities[:, PRESENT], sides.tolist(), strict=True):
-            units = [ActionUnit(*each[:2], round(float(each[2]), 4)) for each in zip(numbers, sided, row, strict=True)]
-            answers.append(tuple(sorted(units, key=lambda unit: -unit.probability)))
-        return answers
-
-    def _explained(self, answer: Answer) -> Answer:
-        """The answer with the attribution of every movement whose pixels were kept; of a model of one map alone."""
-        if self.views:
-            return answer
-
-        def predict(copies: np.ndarray) -> np.ndarray:
-            return with_temperature(self.backend.plain_scores(copies), self.temperature, self.highest)
-
-        def explained(each: Answer) -> Answer:
-            if each.map is None or each.evidence is None:
-                return each
-            return replace(each, attribution=attribute(predict, each.map[None], self.labels)[0])
-
-        every = tuple(explained(each) for each in answer.all)
-        own = next((each.attribution for each in every if each.map is answer.map), None)
-        return replace(answer, attribution=own, all=every)
 
 
 def _advancing(frames: Iterable[Frame], steps: TimeSteps, progress: Progress) -> Iterator[Frame]:
