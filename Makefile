@@ -47,8 +47,8 @@ weights: $(MAPS) ## train weights from nothing into build/weights/model (about 4
 	$(TRAIN) --set model.normalise=squash --set training.epochs=5 --set training.lr=4e-4 --set training.action_units=2 \
 	  --set training.smoothing=0.05 --checkpoint build/weights/checkpoint.safetensors --out build/weights/model
 
-units: $(MAPS)   ## train the head for action units on the shipped weights, which stay as they are, into build/weights/units
-	$(TRAIN) --start shipped --set training.freeze=true --set training.epochs=3 --set training.lr=2e-3 --set training.action_units=1 \
+units: $(MAPS)   ## train a new head for action units on the shipped weights, which stay as they are, into build/weights/units
+	$(TRAIN) --start shipped --set training.freeze=true --set training.new_unit_head=true --set training.epochs=3 --set training.lr=2e-3 --set training.action_units=1 \
 	  --out build/weights/units
 
 build/weights/maps/meta.json: | $(VENV)/.base

@@ -71,6 +71,7 @@ class TrainingSettings:
     class_weights: bool = False  # rare classes count as much as common ones, by the fold's own training clips
     action_units: float = 0.0  # weight of the auxiliary loss on annotated action units; 0: they are not used
     freeze: bool = False  # only the head for action units learns; all else stays as `start` has it
+    new_unit_head: bool = False  # the head for action units begins at random, also where `start` has one
     averaging: Literal["none", "ema", "last"] = "ema"  # fixed beforehand: nothing is chosen by a score
     decay: float = 0.98  # of `ema`, per step
     last: int = 5  # epochs that `last` averages
