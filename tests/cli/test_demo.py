@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from epir.cli import demo as demo_verb
-from epir.cli.main import app
+from epir.cli.verbs import app
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from epir.cli.main import app
+from epir.cli.verbs import app
 from epir.core.errors import EpirError
 from epir.maps.mapset import load_maps
 
