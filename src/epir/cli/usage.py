@@ -1,8 +1,10 @@
-"""Words that typer does not understand, in two lines like every other error: unknown names, missing and wrong values."""
+"""Words that typer does not understand, in two lines as every other error: unknown names, missing or wrong values."""
 
+import os
 import re
 import sys
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
@@ -16,12 +18,25 @@ UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, or that 
 
 def call(app: typer.Typer) -> int:
     """Run the command line; its exit code, or `ConfigError` for words that it does not understand."""
+    _refuse_empty(sys.argv)
     try:
         return app(standalone_mode=False) or 0
     except UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # `epir` alone: the help was printed
             return 2
         raise in_two_lines(error, sys.argv[1:]) from None
+
+
+def _refuse_empty(words: list[str]) -> None:
+    """An empty path would be the current folder: `--out "$OUT"` where OUT was never set."""
+    for before, word in pairwise(words):
+        name, is_option, value = word.partition("=") if word.startswith("--") else (before, "", word)
+        if value.strip() or (word.startswith("-") and not is_option):
+            continue
+        what = name if name.startswith("-") else "an argument"
+        raise ConfigError(
+            f"{what} is empty", fix="give it a value, or leave it out; a variable of the shell may be unset"
+        )
 
 
 def in_two_lines(error: Any, words: list[str]) -> ConfigError:
@@ -32,6 +47,9 @@ def in_two_lines(error: Any, words: list[str]) -> ConfigError:
     name = "epir" if verb is None else f"epir {first}"
     kind = type(error).__name__
     if kind == "NoSuchOption":
+        word = next((word for word in words if word.startswith(error.option_name)), "")
+        if os.path.exists(word):
+            return ConfigError(f"{name} takes {word} for an option", fix=f"write ./{word} for the file of that name")
         known = [
             option for each in error.ctx.command.params if not getattr(each, "hidden", False) for option in each.opts
         ]

@@ -25,7 +25,7 @@ from epir.core import config
 from epir.core.errors import EpirWarning, RunError, machine_fault
 from epir.core.files import write_text
 from epir.core.output import RUN as RUN_FOLDER
-from epir.core.output import check_folder, check_place, hold, mark, real
+from epir.core.output import SPOTTED, check_folder, check_place, hold, kind_of, mark, real
 from epir.core.reading import read_json, read_text
 from epir.core.records import Prediction
 from epir.evaluation.experiment import Experiment, read_experiment
@@ -316,10 +316,17 @@ def _experiment(folder: Path) -> Experiment:
     if not folder.is_dir():
         raise RunError(f"there is no run {folder}", fix="check the path, or create one with epir evaluate")
     if not (folder / CONFIG).exists():
-        inside = sorted(path.parent.name for path in folder.glob(f"*/{CONFIG}"))
+        inside = [path.name for path in runs_in(folder)]
         fix = f"use one of the runs in it: {', '.join(inside)}" if inside else "create one with epir evaluate"
         raise RunError(f"{folder} is not a run: it has no {CONFIG}", fix=fix)
+    if (kind := kind_of(folder)) == SPOTTED:
+        raise RunError(f"{folder} is a {kind}, not a run", fix=f"score it with epir score {folder}")
     return read_experiment(folder / CONFIG)
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """The runs that lie in a folder of runs; spotted videos may lie beside them."""
+    return sorted(path.parent for path in folder.glob(f"*/{CONFIG}") if kind_of(path.parent) != SPOTTED)
 
 
 def _update_seeds(folder: Path, experiment: Experiment) -> None:
