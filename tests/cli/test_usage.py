@@ -68,6 +68,28 @@ def test_the_words(refused, words, problem, fix):
     assert refused(*words.split()) == f"{problem}\nfix: {fix}\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["predict", ""], "an argument"),
+        (["predict", " "], "an argument"),
+        (["train", "maps", "--protocol", "sde", "--out", ""], "--out"),
+        (["export", "model", "--out="], "--out"),
+        (["serve", "--host", ""], "--host"),
+    ],
+)
+def test_an_empty_word_is_not_the_current_folder(refused, words, what):
+    fix = "give it a value, or leave it out; a variable of the shell may be unset"
+    assert refused(*words) == f"{what} is empty\nfix: {fix}\n"
+
+
+def test_a_file_that_looks_like_an_option(refused, tmp_path, monkeypatch):
+    (tmp_path / "-x.mp4").touch()
+    monkeypatch.chdir(tmp_path)
+    said = refused("predict", "-x.mp4")
+    assert said == "epir predict takes -x.mp4 for an option\nfix: write ./-x.mp4 for the file of that name\n"
+
+
 @pytest.mark.parametrize("verb", VERBS, ids=command_name)
 def test_every_verb_names_itself(refused, verb):
     name = command_name(verb)

@@ -112,7 +112,7 @@ def page_path(out: str | Path | None, given: Sequence[str | Path | Run], runs: S
     if out is not None:
         path = Path(out) / PAGE if Path(out).is_dir() else Path(out)
         if path.suffix.lower() not in (".html", ".htm"):  # the tables go beside it under other endings
-            raise OutputError(f"{path} does not end in .html", fix=f"for example --out {path.with_suffix('.html')}")
+            raise OutputError(f"{path} does not end in .html", fix=f"name it {path.with_suffix('.html')}")
         return path
     if len(given) == 1 and not isinstance(given[0], Run):
         return Path(given[0]) / PAGE
