@@ -125,7 +125,9 @@ def test_a_run_without_finished_folds_is_refused(small, tmp_path):
     experiment = small(epochs=1).experiment
     with open_store(tmp_path / "begun", experiment):
         pass
-    with pytest.raises(RunError, match=r"begun is not finished: 0 folds are done\n  fix: run the same command"):
+    with pytest.raises(
+        RunError, match=r"begun is not finished: 0 folds are done\n  fix: run the command that began this run"
+    ):
         report(tmp_path / "begun")
 
 

@@ -53,7 +53,7 @@ def in_two_lines(error: Any, words: list[str]) -> ConfigError:
         known = [
             option for each in error.ctx.command.params if not getattr(each, "hidden", False) for option in each.opts
         ]
-        return _unknown(f"{name} has no option {error.option_name}", error.option_name, [*known, "--help"], name)
+        return _unknown(f"{name} has no option {error.option_name}", error.option_name, known, name)
     if verb is None and first is not None:
         return _unknown(f"epir has no command {first!r}", first, list(verbs), name)
     if verb is not None and kind == "MissingParameter":

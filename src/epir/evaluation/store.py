@@ -39,7 +39,7 @@ LONGEST_NAME = 150
 _FOLD_FILE = re.compile(r".+__seed[0-9]+\.json")
 GIVEN_UP = ".given-up-"  # what --force moved aside
 
-RESUME = "run the same command to resume"
+RESUME = "run the command that began this run again to resume"
 SEEN = "seen in training (leaks)"  # what stands in place of strict where people or clips were on both sides
 
 
@@ -79,7 +79,7 @@ def open_run(folder: str | Path) -> Run:
         done = len(list((folder / FOLDS).glob("[!.]*.json")))
         raise RunError(f"the run {folder} is not finished: {done} folds are done", fix=RESUME)
     environment = _read_json(folder / ENVIRONMENT) if (folder / ENVIRONMENT).exists() else {}
-    records, scores = _read_folds(folder), _read_json(folder / SCORES)
+    records, scores = _read_folds(folder), _read_scores(folder / SCORES)
     _check_complete(folder, experiment, records, scores)
     return Run(folder, experiment, records, scores, environment)
 
@@ -178,7 +178,8 @@ class Store:
         with _writing(self.folder / PREDICTIONS):
             write_text(self.folder / PREDICTIONS, _predictions_csv(predictions, self.experiment))
         with _writing(self.folder / SCORES):
-            text = json.dumps(_scores(self.experiment, records, predictions), indent=1)
+            scores = json.loads(json.dumps(_scores(self.experiment, records, predictions)))
+            text = json.dumps({**scores, "digest": config.digest(scores)}, indent=1)
             write_text(self.folder / SCORES, text + "\n")
         return open_run(self.folder)
 
@@ -295,6 +296,15 @@ def _check_complete(
         raise RunError(f"{folder / SCORES} does not belong to the folds beside it", fix=RESUME)
     if not all(isinstance(scores.get(name), dict) for name in experiment.columns):
         raise RunError(f"{folder / SCORES} is damaged: it has no scores", fix=f"delete that file, then {RESUME}")
+
+
+def _read_scores(path: Path) -> dict[str, Any]:
+    """The scores, unless they were changed after they were written; those of version 0.2 have no digest."""
+    scores = _read_json(path)
+    rest = {name: value for name, value in scores.items() if name != "digest"}
+    if scores.get("digest", config.digest(rest)) != config.digest(rest):
+        raise RunError(f"{path} was changed after it was written", fix=RESUME)
+    return scores
 
 
 def _predictions_digest(predictions: Sequence[Prediction]) -> str:
