@@ -179,8 +179,7 @@ class Store:
             write_text(self.folder / PREDICTIONS, _predictions_csv(predictions, self.experiment))
         with _writing(self.folder / SCORES):
             scores = json.loads(json.dumps(_scores(self.experiment, records, predictions)))
-            text = json.dumps({**scores, "digest": config.digest(scores)}, indent=1)
-            write_text(self.folder / SCORES, text + "\n")
+            write_text(self.folder / SCORES, json.dumps({**scores, "digest": config.digest(scores)}, indent=1) + "\n")
         return open_run(self.folder)
 
     def _path(self, fold: str, seed: int) -> Path:
@@ -301,8 +300,8 @@ def _check_complete(
 def _read_scores(path: Path) -> dict[str, Any]:
     """The scores, unless they were changed after they were written; those of version 0.2 have no digest."""
     scores = _read_json(path)
-    rest = {name: value for name, value in scores.items() if name != "digest"}
-    if scores.get("digest", config.digest(rest)) != config.digest(rest):
+    expected = config.digest({name: value for name, value in scores.items() if name != "digest"})
+    if scores.get("digest", expected) != expected:
         raise RunError(f"{path} was changed after it was written", fix=RESUME)
     return scores
 
