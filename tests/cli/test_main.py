@@ -124,6 +124,18 @@ def test_a_signal_that_arrives_in_a_destructor_is_not_lost(monkeypatch, capsys, 
     assert capsys.readouterr().err == f"{word}.\nRun the same command to resume.\n"
 
 
+@pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_while_it_ends_changes_nothing(monkeypatch, capsys, way):
+    """Impatient people press Ctrl-C twice; a service manager may repeat SIGTERM while the interpreter shuts down."""
+    monkeypatch.setattr("epir.cli.usage.call", lambda app: os.kill(os.getpid(), way) or time.sleep(20))
+    monkeypatch.setattr(sys, "argv", ["epir", "prepare"])
+    with warnings.catch_warnings(), pytest.raises(SystemExit) as end:
+        main.main()
+    os.kill(os.getpid(), way)
+    time.sleep(0.1)
+    assert end.value.code == 128 + way and capsys.readouterr().err.endswith("Run the same command to resume.\n")
+
+
 def test_a_reader_that_closes_the_pipe_is_no_error():
     command = f"{sys.executable} -m epir list settings | head -1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)

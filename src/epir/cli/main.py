@@ -34,13 +34,18 @@ def main() -> None:
             _run()
     finally:
         sys.unraisablehook = unraisable
-        signal.signal(signal.SIGTERM, before)
+        if signal.getsignal(signal.SIGTERM) is not heeded:
+            signal.signal(signal.SIGTERM, before)
 
 
 def terminate(number: int, frame: FrameType | None) -> None:
     """End in good order: what is half written is removed on the way out."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
     sys.exit(TERMINATED)
+
+
+def heeded(number: int, frame: FrameType | None) -> None:
+    """What a second signal does, while the program is ending already: nothing."""
 
 
 def _run() -> None:
@@ -68,6 +73,8 @@ def _run() -> None:
 
 
 def _tell_of_stop(code: int | str | None) -> None:
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, heeded)
     word = "Interrupted" if code == INTERRUPTED else "Terminated"
     verb = next((name for name in sys.argv[1:] if not name.startswith("-")), "")
     resumes = verb in RESUMING or (verb == "predict" and "--table" in sys.argv)
