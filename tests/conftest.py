@@ -25,6 +25,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True)
+def own_signals():
+    """A command that was stopped heeds no further signal; the tests after it do."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.fixture(scope="session")
 def head():
     """The astronaut's head, (180, 190, 3) uint8 RGB; the crop of its face is 84 px wide."""

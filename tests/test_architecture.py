@@ -99,9 +99,13 @@ def test_importing_epir_is_light_and_silent():
 
 
 def test_the_command_line_loads_nothing_heavy_before_a_verb_runs():
-    loaded = loaded_after("import epir.cli.main", check="assert dict(os.environ) == before").split()
+    loaded = loaded_after("import epir.cli.usage, epir.cli.verbs", check="assert dict(os.environ) == before").split()
     for heavy in ("torch", "cv2", "numpy", "pandas", "matplotlib", "sklearn", "joblib"):
         assert heavy not in loaded
+
+
+def test_signals_are_heeded_before_even_typer_is_imported():
+    assert not {"typer", "rich", "epir.cli.verbs"} & set(loaded_after("import epir.cli.main").split())
 
 
 @pytest.mark.parametrize(("folders", "heavy"), [("datasets", "torch cv2"), ("frames faces flow", "torch")])

@@ -12,7 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from epir.cli.main import app
+from epir.cli.verbs import app
 from epir.core.config import override
 from epir.synthetic.corpus import CorpusSettings, write_corpus
 

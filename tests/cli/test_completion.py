@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -25,11 +26,12 @@ def test_values_are_completed():
 )
 def test_the_shell_gets_them(words, found):
     environment = {
+        **os.environ,
         "_EPIR_COMPLETE": "complete_bash",
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split()) - 1),
         "PATH": "",
     }
-    program = "import sys; sys.argv[0] = 'epir'; from epir.cli.main import app; app(prog_name='epir')"
+    program = "import sys; sys.argv[0] = 'epir'; from epir.cli.verbs import app; app(prog_name='epir')"
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
     assert found in done.stdout.split(), done.stderr

@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from epir.cli import demo as demo_verb
-from epir.cli.main import app
+from epir.cli.verbs import app
 
 
 @pytest.fixture
@@ -39,11 +39,25 @@ def test_the_demo_goes_the_whole_way_and_a_second_call_repeats_nothing(small, tm
 def test_another_corpus_in_its_place_is_refused(small, tmp_path):
     from epir.core.config import write_toml
     from epir.core.errors import EpirError
+    from epir.core.output import DEMO, mark
     from epir.synthetic.corpus import CorpusSettings
 
     write_toml(CorpusSettings(people=4), tmp_path / "demo" / "corpus" / "corpus.toml")
     (tmp_path / "demo" / "corpus" / "annotations.csv").touch()
+    mark(tmp_path / "demo", DEMO)
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path / "demo")])
     assert isinstance(result.exception, EpirError)
     assert "has other settings (clips: 9 -> 3)" in str(result.exception)
     assert "add --force" in result.exception.fix
+
+
+@pytest.mark.parametrize("further", [(), ("--force",)], ids=["", "--force"])
+def test_a_folder_that_holds_a_corpus_and_more_is_no_demo(small, tmp_path, further):
+    """A user's own `corpus`, `maps` and `run` have the names of the demo's, and must not be replaced by them."""
+    from epir.synthetic.corpus import CorpusSettings, write_corpus
+
+    write_corpus(tmp_path / "corpus", CorpusSettings(people=1, clips=1, idle=0, size=96, fps=10.0))
+    before = sorted(tmp_path.rglob("*"))
+    result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path), *further])
+    assert "was not made by epir" in str(result.exception)
+    assert sorted(path for path in tmp_path.rglob("*") if path.name != f".{tmp_path.name}.lock") == before

@@ -1,6 +1,7 @@
 """The verb `import-annotations`: what was predicted, corrected and imported is a corpus."""
 
 import json
+import shutil
 
 import cv2
 import numpy as np
@@ -88,6 +89,16 @@ def test_what_is_said(video, tmp_path):
     assert isinstance(again.exception, EpirError) and "exists already" in again.exception.problem
     values = json.loads(run(*files, "--out", tmp_path / "manifest.csv", "--force", "--json").stdout)
     assert (values["clips"], values["people"]) == (2, 1)
+
+
+@pytest.mark.parametrize("subjects", [("s1", "s2"), ("", "")], ids=["with subjects", "without"])
+def test_videos_are_taken_for_people_only_where_nobody_is_named(video, tmp_path, subjects):
+    second = shutil.copy(video, tmp_path / "second.mp4")
+    rows = [f"{path},{name},positive,1,3" for path, name in zip((video, second), subjects, strict=True)]
+    (tmp_path / "own.csv").write_text("\n".join(["file,subject,emotion,onset,apex", *rows]) + "\n")
+    said = run(tmp_path / "own.csv", "--out", tmp_path / "manifest.csv").stdout
+    assert "2 clips of 2 people" in said
+    assert ("each video counts as a person" in said) == (subjects == ("", ""))
 
 
 def test_pictures_need_a_rate(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from epir.cli.listing import What
-from epir.cli.main import app
+from epir.cli.verbs import app
 from epir.core.config import override
 from epir.datasets.protocols import list_protocols
 from epir.datasets.registry import list_corpora

@@ -1,3 +1,4 @@
+import os
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from typer.testing import CliRunner
 
 from epir import __version__
 from epir.cli import main
-from epir.cli.main import PANELS, VERBS, app, command_name
+from epir.cli.verbs import PANELS, VERBS, app, command_name
 from epir.core.errors import EpirWarning
 
 
@@ -32,10 +33,6 @@ def test_the_program_prints_its_version():
     assert subprocess.run(command, capture_output=True, text=True).stdout.strip() == f"epir {__version__}"
 
 
-def test_a_wrong_verb_exits_2():
-    assert CliRunner().invoke(app, ["predikt"]).exit_code == 2
-
-
 def test_a_warning_of_ours_is_one_line_on_stderr_and_others_are_left_alone(monkeypatch, capsys):
     def work():
         for _ in range(2):
@@ -43,8 +40,9 @@ def test_a_warning_of_ours_is_one_line_on_stderr_and_others_are_left_alone(monke
         with pytest.warns(UserWarning, match="something else"):
             warnings.warn("something else", UserWarning, stacklevel=1)
 
-    monkeypatch.setattr(main, "app", lambda **_: work())
-    main.main()
+    monkeypatch.setattr("epir.cli.usage.call", lambda app: work())
+    with pytest.raises(SystemExit):
+        main.main()
     assert capsys.readouterr().err == "note: the weights do not fit\n"
 
 
@@ -52,7 +50,7 @@ def test_ctrl_c_before_the_verb_has_begun_takes_two_lines(monkeypatch, capsys):
     def work():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(main, "app", lambda **_: work())
+    monkeypatch.setattr("epir.cli.usage.call", lambda app: work())
     monkeypatch.setattr(sys, "argv", ["epir", "prepare"])
     with warnings.catch_warnings(), pytest.raises(SystemExit) as end:
         main.main()
@@ -71,3 +69,74 @@ def test_ctrl_c_exits_130_and_leaves_no_half_written_folder(tmp_path):
     assert process.returncode == 130
     assert said.endswith("Interrupted.\nRun the same command to start again.\n")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def slow_import(tmp_path):
+    """Starts `epir WORDS` with a typer that takes a minute to import, and gives the process when it has begun."""
+    (tmp_path / "slow").mkdir()
+    (tmp_path / "slow" / "typer.py").write_text(
+        f"import pathlib, time\npathlib.Path({str(tmp_path / 'begun')!r}).touch()\ntime.sleep(60)\n"
+    )
+    path = os.pathsep.join([str(tmp_path / "slow"), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+    def start(*words):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "epir", *words],
+            env={**os.environ, "PYTHONPATH": path},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return process
+
+    return start
+
+
+@pytest.mark.parametrize(("way", "word"), [(signal.SIGINT, "Interrupted"), (signal.SIGTERM, "Terminated")])
+def test_a_signal_while_the_program_is_being_imported_takes_two_lines(slow_import, way, word):
+    process = slow_import("evaluate", "maps")
+    process.send_signal(way)
+    _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (128 + way, f"{word}.\nRun the same command to resume.\n")
+
+
+@pytest.mark.parametrize(("way", "word"), [(signal.SIGINT, "Interrupted"), (signal.SIGTERM, "Terminated")])
+def test_a_signal_that_arrives_in_a_destructor_is_not_lost(monkeypatch, capsys, way, word):
+    """Python prints and forgets what is raised there, and the work would go on."""
+
+    class Struck:
+        def __del__(self):
+            os.kill(os.getpid(), way)
+
+    def work():
+        Struck()
+        time.sleep(20)
+
+    monkeypatch.setattr("epir.cli.usage.call", lambda app: work())
+    monkeypatch.setattr(sys, "argv", ["epir", "prepare"])
+    began = time.monotonic()
+    with warnings.catch_warnings(), pytest.raises(SystemExit) as end:
+        main.main()
+    assert end.value.code == 128 + way and time.monotonic() - began < 10
+    assert capsys.readouterr().err == f"{word}.\nRun the same command to resume.\n"
+
+
+@pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM])
+def test_a_second_signal_while_it_ends_changes_nothing(monkeypatch, capsys, way):
+    """Impatient people press Ctrl-C twice; a service manager may repeat SIGTERM while the interpreter shuts down."""
+    monkeypatch.setattr("epir.cli.usage.call", lambda app: os.kill(os.getpid(), way) or time.sleep(20))
+    monkeypatch.setattr(sys, "argv", ["epir", "prepare"])
+    with warnings.catch_warnings(), pytest.raises(SystemExit) as end:
+        main.main()
+    os.kill(os.getpid(), way)
+    time.sleep(0.1)
+    assert end.value.code == 128 + way and capsys.readouterr().err.endswith("Run the same command to resume.\n")
+
+
+def test_a_reader_that_closes_the_pipe_is_no_error():
+    command = f"{sys.executable} -m epir list settings | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

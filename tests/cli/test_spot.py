@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 sys.path.insert(0, str(Path(__file__).parents[1] / "recognition"))
 from fake_spotting import FakeRecognizer
 
-from epir.cli.main import app
+from epir.cli.verbs import app
 from epir.core.errors import EpirError
 from epir.datasets.intervals import Interval, LongVideo, write_intervals
 

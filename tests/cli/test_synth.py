@@ -3,7 +3,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from epir.cli.main import app
+from epir.cli.verbs import app
 from epir.core.errors import EpirError
 from epir.maps.mapset import load_maps
 
@@ -64,6 +64,10 @@ def test_settings_are_changed_by_their_dotted_names(tmp_path):
         (["--maps", "-3"], "--maps must be at least 1, not -3\n  fix: give --maps 1 or more"),
         (["--maps", "3", "--recipe", "dirct"], "there is no flow recipe 'dirct'\n  fix: "),
         (["--maps", "3", "--truth"], "--truth cannot be used with --maps: maps have no frames\n  fix: "),
+        (
+            ["--maps", "3", "--people", "2"],
+            "--maps draws people of its own: --people, --clips, --idle, --fps and --png",
+        ),
         (["--recipe", "epir"], "--recipe needs --maps\n  fix: add --maps N, or leave it out"),
         (["--set", "peple=3"], "there is no setting 'peple'\n  fix: did you mean 'people'?"),
         (["--workers", "0"], "--workers must be at least 1, not 0\n  fix: leave it out for one per core"),

@@ -102,6 +102,10 @@ def test_mistakes_that_stop(tmp_path):
         DatasetError, match=r"has the clip manifest/anna/c1 twice, in rows 2 and 3\n  fix: give each clip"
     ):
         load_corpus("manifest", path)
+    for header, missing in (("path,subject,emotion", "clip"), ("clip,person", "subject"), ("a,b", "subject")):
+        path.write_text(f"{header}\n1,2,3\n")
+        with pytest.raises(DatasetError, match=f"has no column '{missing}'; its columns are: {header.split(',')[0]}, "):
+            load_corpus("manifest", path)
     manifest(path, "c1,,joy,one,0,1,2,25")
     with pytest.raises(DatasetError, match=r"row 2: the subject is empty"):
         load_corpus("manifest", path)

@@ -124,3 +124,12 @@ def test_several_models_do_not_go_into_a_run(make_maps, tmp_path, quick):
     evaluate(maps, protocol="cde", model="bi-woof", out=tmp_path / "run", folds=2, engine=ONE)
     with pytest.raises(RunError, match="is a run of one model\n  fix: choose another folder"):
         evaluate_models([maps], protocol="cde", models=["ststnet", "bi-woof"], out=tmp_path / "run", engine=ONE)
+
+
+def test_several_models_do_not_go_into_a_map_set(make_maps):
+    """Where `epir prepare --force` would remove them."""
+    maps, other = make_maps(), make_maps("other")
+    before = sorted(other.rglob("*"))
+    with pytest.raises(RunError, match="other is a map set, not a folder of runs\n  fix: choose another folder"):
+        evaluate_models([maps], protocol="cde", models=["ststnet", "bi-woof"], out=other, engine=ONE)
+    assert sorted(other.rglob("*")) == before

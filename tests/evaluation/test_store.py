@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epir.core import config
-from epir.core.errors import EpirError, EpirWarning, MachineError, RunError
+from epir.core.errors import ConfigError, EpirError, EpirWarning, MachineError, RunError
 from epir.evaluation.experiment import Experiment, read_experiment
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.store import file_name, locked, open_run, open_store
@@ -96,7 +96,9 @@ def test_the_store_knows_what_is_missing(tmp_path):
 def test_an_unfinished_run_says_so(tmp_path):
     with open_store(tmp_path, EXPERIMENT) as store:
         store.add(record("casme2/1"))
-    with pytest.raises(RunError, match="is not finished: 1 folds are done\n  fix: run the same command to resume"):
+    with pytest.raises(
+        RunError, match="is not finished: 1 folds are done\n  fix: run the command that began this run again to resume"
+    ):
         open_run(tmp_path)
 
 
@@ -210,7 +212,7 @@ def test_a_damaged_fold_is_named(tmp_path):
     finished(tmp_path)
     (tmp_path / "folds" / "samm+2__seed0.json").write_text("{")
     with pytest.raises(
-        RunError, match=r"samm\+2__seed0.json is damaged: .*\n  fix: delete that file, then run the same"
+        RunError, match=r"samm\+2__seed0.json is damaged: .*\n  fix: delete that file, then run the command that began"
     ):
         open_run(tmp_path)
 
@@ -324,7 +326,9 @@ def test_a_stray_copy_of_a_fold_is_told_of_and_not_counted(tmp_path, name):
 def test_missing_folds_never_give_the_old_headline(tmp_path):
     finished(tmp_path, replace(EXPERIMENT, seeds=2))
     (tmp_path / "folds" / "samm+2__seed1.json").unlink()
-    words = r"is not finished: of seed 1 1 of 2 folds are there\n  fix: run the same command to resume"
+    words = (
+        r"is not finished: of seed 1 1 of 2 folds are there\n  fix: run the command that began this run again to resume"
+    )
     with pytest.raises(RunError, match=words):
         open_run(tmp_path)
 
@@ -334,10 +338,36 @@ def test_scores_of_other_folds_are_refused_until_they_are_made_again(tmp_path):
     with open_store(tmp_path, EXPERIMENT) as store:
         other = record("samm/2")
         store.add(replace(other, clips=(replace(other.clips[0], strict="surprise"), *other.clips[1:])))
-    with pytest.raises(RunError, match=r"scores.json does not belong to the folds beside it\n  fix: run the same"):
+    with pytest.raises(
+        RunError, match=r"scores.json does not belong to the folds beside it\n  fix: run the command that began"
+    ):
         open_run(tmp_path)
     with open_store(tmp_path, EXPERIMENT) as store:
         assert store.finish(HELD_OUT).predictions == open_run(tmp_path).predictions
+
+
+@pytest.mark.parametrize("change", [{"uf1": 9.4}, {"uf1": None}])
+def test_scores_that_were_edited_are_refused_until_they_are_made_again(tmp_path, change):
+    before = finished(tmp_path).scores
+    edited = {**before, "strict": {**before["strict"], **change}}
+    (tmp_path / "scores.json").write_text(json.dumps(edited))
+    with pytest.raises(
+        RunError, match=r"scores.json was changed after it was written\n  fix: run the command that began"
+    ):
+        open_run(tmp_path)
+    (tmp_path / "scores.json").write_text(json.dumps({**edited, "digest": None}))
+    with pytest.raises(RunError, match=r"scores.json was changed after it was written"):
+        open_run(tmp_path)
+    with open_store(tmp_path, EXPERIMENT) as store:
+        assert store.finish(HELD_OUT).scores == before
+
+
+def test_a_setting_that_does_not_exist_is_named_with_its_file(tmp_path):
+    finished(tmp_path)
+    with (tmp_path / "config.toml").open("a") as file:
+        file.write("colour = 1\n")
+    with pytest.raises(ConfigError, match=r"config.toml: .*has no setting 'colour'"):
+        open_run(tmp_path)
 
 
 def test_a_fold_with_other_clips_is_refused(tmp_path):
@@ -365,7 +395,8 @@ def test_a_run_of_version_0_1_opens(tmp_path):
     before = finished(tmp_path)
     for path in (*(tmp_path / "folds").iterdir(), tmp_path / "scores.json"):
         values = json.loads(path.read_text())
-        del values["predictions" if path.name == "scores.json" else "digest"]
+        del values["digest"]
+        values.pop("predictions", None)
         path.write_text(json.dumps(values))
     assert open_run(tmp_path).predictions == before.predictions
     (tmp_path / "folds" / "samm+2__seed0.json").unlink()

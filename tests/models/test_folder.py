@@ -100,9 +100,37 @@ def test_a_truncated_weights_file_is_named(folder):
         Epir.from_pretrained(folder)
 
 
+def without_digest(folder):
+    """As version 0.2 wrote it."""
+    config = json.loads((folder / "config.json").read_text())
+    del config["weights"]
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def test_weights_that_were_changed_are_refused(folder):
+    path = folder / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 1  # a number that is still one
+    path.write_bytes(content)
+    words = r"model.safetensors is not the file that config.json was written with\n  fix: copy the whole folder again"
+    with pytest.raises(CheckpointError, match=words):
+        Epir.from_pretrained(folder)
+    without_digest(folder)
+    assert Epir.from_pretrained(folder)
+
+
+@pytest.mark.parametrize("digest", [None, 3, ["a"]])
+def test_a_digest_of_nothing_does_not_skip_the_check(folder, digest):
+    config = json.loads((folder / "config.json").read_text()) | {"weights": digest}
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(CheckpointError, match=r"config.json: weights is .*, not the digest of the weights"):
+        Epir.from_pretrained(folder)
+
+
 def test_weights_of_another_size_are_named(folder, tmp_path):
     other = Epir(preset("epir", width=48, feed_forward=32)).save_pretrained(tmp_path / "other")
     (folder / "model.safetensors").write_bytes((other / "model.safetensors").read_bytes())
+    without_digest(folder)
     with pytest.raises(CheckpointError, match=r"'class_token' is \(1, 1, 48\), the model needs \(1, 1, 24\)"):
         Epir.from_pretrained(folder)
 
@@ -226,6 +254,7 @@ def test_a_folder_of_version_1_is_converted_when_read(model, folder):
     save_file(old, folder / "model.safetensors")
     config = json.loads((folder / "config.json").read_text()) | {"format": "epir-model/1"}
     (folder / "config.json").write_text(json.dumps(config))
+    without_digest(folder)
     maps = torch.randn(4, 3, 28, 28)
     assert torch.equal(Epir.from_pretrained(folder)(maps), model(maps))
     other = Epir(model.settings)
@@ -254,6 +283,7 @@ def saved(model, folder, labels=TWO, **changes):
     model.save_pretrained(folder / "model", labels=labels)
     if changes:
         save_file(model.state_dict() | changes, folder / "model" / "model.safetensors")
+        without_digest(folder / "model")
     return folder / "model"
 
 

@@ -63,9 +63,17 @@ def test_a_table_never_mixes_two_settings(video, options, tmp_path):
     with pytest.raises(EpirError, match=r"another model or other settings(.|\n)*--force"):
         collect_events([str(video)], table, other)
     assert collect_events([str(video)], table, other, force=True).answered == 1
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_table_of_others_is_never_replaced(video, options, tmp_path, force):
+    table = tmp_path / "annotations.csv"
     table.write_text("a,b\n1,2\n")
-    with pytest.raises(EpirError, match="is not a table that this command wrote"):
-        collect_events([str(video)], table, options)
+    with pytest.raises(
+        EpirError, match=r"is not a table that this command wrote\n  fix: choose another name; it is left"
+    ):
+        collect_events([str(video)], table, options, force=force)
+    assert table.read_text() == "a,b\n1,2\n"
 
 
 def test_a_folder_of_videos_stands_for_them(tmp_path):

@@ -98,6 +98,8 @@ def test_an_export_that_differs_is_not_kept(trained, exported, tmp_path, monkeyp
 
 
 def test_names_and_existing_files_are_minded(trained, exported, tmp_path):
+    with pytest.raises(CheckpointError, match=r"/ does not end in .onnx\n  fix: name it /model.onnx"):
+        module.export(trained.folder, "/")
     with pytest.raises(CheckpointError, match=r"m.bin does not end in .onnx\n  fix: name it .*m.onnx"):
         module.export(trained.folder, tmp_path / "m.bin")
     with pytest.raises(EpirError, match="exists already"):

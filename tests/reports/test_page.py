@@ -9,7 +9,8 @@ from importlib.resources import files
 import pytest
 
 from epir.core.engines import Engine
-from epir.core.errors import EpirError, RunError
+from epir.core.errors import EpirError, OutputError, RunError
+from epir.core.output import SPOTTED, mark
 from epir.evaluation.run import evaluate
 from epir.evaluation.store import open_store
 from epir.reports.markup import VOID
@@ -124,7 +125,9 @@ def test_a_run_without_finished_folds_is_refused(small, tmp_path):
     experiment = small(epochs=1).experiment
     with open_store(tmp_path / "begun", experiment):
         pass
-    with pytest.raises(RunError, match=r"begun is not finished: 0 folds are done\n  fix: run the same command"):
+    with pytest.raises(
+        RunError, match=r"begun is not finished: 0 folds are done\n  fix: run the command that began this run"
+    ):
         report(tmp_path / "begun")
 
 
@@ -146,6 +149,25 @@ def test_no_run_at_all_is_refused(tmp_path):
         report([])
     with pytest.raises(RunError, match="there is no run"):
         report(tmp_path / "nothing")
+
+
+def test_spotted_videos_are_no_run_and_may_lie_beside_runs(small, tmp_path):
+    small("runs/a", epochs=1)
+    spotted = tmp_path / "runs" / "spotted"
+    spotted.mkdir()
+    (spotted / "config.toml").write_text('sensitivity = "high"\n')
+    mark(spotted, SPOTTED)
+    assert report(tmp_path / "runs").exists()
+    with pytest.raises(
+        RunError, match=r"is a folder of spotted videos, not a run\n  fix: score it with epir score .*ed$"
+    ):
+        report(spotted)
+
+
+@pytest.mark.parametrize("name", ["page.tex", "page.md", "page"])
+def test_a_page_has_its_own_ending_so_that_the_tables_beside_it_do_not_replace_it(small, tmp_path, name):
+    with pytest.raises(OutputError, match=rf"{name} does not end in .html\n  fix: name it .*page.html"):
+        report(small(epochs=1), tmp_path / name, latex=True)
 
 
 def test_a_place_that_cannot_be_written_is_named(small, tmp_path):

@@ -161,6 +161,11 @@ def test_no_workers_cannot_work(tmp_path):
 def test_a_corpus_without_its_sheet_says_how_to_make_one(tmp_path):
     with pytest.raises(EpirError, match=r"there is no annotations.csv in .*\n  fix: write a corpus there: epir synth"):
         load_corpus("synthetic", tmp_path)
+    (tmp_path / "maps.npy").touch()
+    with pytest.raises(EpirError, match=r"\n  fix: give the folder that epir synth wrote"):
+        load_corpus("synthetic", tmp_path)
+    with pytest.raises(EpirError, match=r"there is no sheet .*mine.csv\n  fix: check the path given with --sheet"):
+        load_corpus("synthetic", tmp_path, sheet=tmp_path / "mine.csv")
 
 
 def test_a_lost_frame_is_found_by_the_check(corpus, tmp_path):

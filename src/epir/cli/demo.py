@@ -31,7 +31,6 @@ def demo(
     from epir.core.engines import Engine
     from epir.core.errors import DatasetError
     from epir.core.output import DEMO, claimed, mark
-    from epir.core.processes import cores
     from epir.datasets.registry import load_corpus
     from epir.datasets.survey import survey
     from epir.evaluation.comparison import scores_with_training
@@ -41,7 +40,7 @@ def demo(
     from epir.reports.page import report
     from epir.synthetic.corpus import CorpusSettings
 
-    workers = workers or cores()
+    workers = Engine(workers=workers).processes
     corpus, maps, run_folder, page = out / "corpus", out / "maps", out / "run", out / "report.html"
     settings = CorpusSettings(people=PEOPLE, clips=CLIPS, idle=0, size=SIZE, fps=FPS, seed=SEED)
     with claimed(out, DEMO, force=True), showing_progress(quiet=json) as progress:

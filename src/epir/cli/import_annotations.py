@@ -53,6 +53,6 @@ def import_annotations(
         emit_json({"manifest": str(out), "clips": len(rows), "people": people})
         return
     stdout.print(f"{out}: {len(rows)} clips of {people} people", markup=False)
-    if subject is None and people > 1:
+    if subject is None and len({row["subject"] for row in rows if row["subject"] == Path(row["frames"]).stem}) > 1:
         stdout.print("note: each video counts as a person of its own; correct the column subject where it is not")
     stdout.print(f"next: epir prepare manifest {out} --out maps", markup=False)

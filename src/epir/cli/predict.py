@@ -86,6 +86,8 @@ def predict(
     where = Engine("local" if old else engine, workers, address)
     if table is None and where.is_cluster:
         raise ConfigError("--engine ray needs --table", fix="add --table FILE.csv, or leave out --engine")
+    if table is None and workers is not None:
+        raise ConfigError("--workers needs --table", fix="add --table FILE.csv, or leave out --workers")
     if table is not None:
         _refuse_beside_table(out=out, onset=onset, apex=apex)
         own = None if model is None else str(model)

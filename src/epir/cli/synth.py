@@ -109,6 +109,11 @@ def synth(
     else:
         if truth:
             raise ConfigError("--truth cannot be used with --maps: maps have no frames", fix="leave one of them out")
+        if people is not None or fps is not None or png or (clips, idle) != (9, 3):
+            raise ConfigError(
+                "--maps draws people of its own: --people, --clips, --idle, --fps and --png do not apply",
+                fix="leave them out; --maps says how many maps are made",
+            )
         from epir.synthetic.maps import MapSettings, read_shares
 
         recipes, parts = tuple(recipe or ("epir",)), read_shares(shares)

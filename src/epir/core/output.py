@@ -188,7 +188,6 @@ _KINDS: dict[str, Callable[[Path], bool]] = {
     RUN: _is_run,
     CORPUS: _is_corpus,
     ANSWER: _is_answer,
-    DEMO: lambda folder: _is_corpus(folder / "corpus"),
 }
 
 

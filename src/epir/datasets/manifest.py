@@ -77,7 +77,11 @@ def load_synthetic(root: Path, *, sheet: str | Path | None = None) -> Corpus:
     refuse_archive(root)
     path = Path(sheet) if sheet else root / SYNTHETIC_NAME
     if not path.is_file():
-        raise DatasetError(f"there is no {SYNTHETIC_NAME} in {root}", fix=f"write a corpus there: epir synth {root}")
+        if sheet is not None:
+            raise DatasetError(f"there is no sheet {path}", fix="check the path given with --sheet")
+        is_other = root.is_dir() and any(root.iterdir())
+        fix = "give the folder that epir synth wrote" if is_other else f"write a corpus there: epir synth {root}"
+        raise DatasetError(f"there is no {SYNTHETIC_NAME} in {root}", fix=fix)
     return read_manifest(path, root=root, corpus="synthetic")
 
 

@@ -26,6 +26,7 @@ _DAMAGE = (
     BadZipFile, zlib.error, EOFError, LookupError, ValueError, OSError, RuntimeError, SyntaxError, AttributeError,
 )  # fmt: skip
 MOST_BYTES = 256 << 20
+HEADER = ("subject", "clip")  # the row that has a column for both
 Grid = list[list[str]]
 
 
@@ -93,7 +94,9 @@ def read_table(
         return _table(path, [list(names), *grids[first]], 0, fields, frozenset(optional), above=1)
     if chosen is None:
         shown = next((row for grid in grids.values() for row in grid if any(row)), [])
-        _refuse(path, fields["subject"], [cell for cell in shown if cell])
+        reduced = {column(cell) for cell in shown}
+        missing = next(field for field in HEADER if not reduced & {column(name) for name in fields[field]})
+        _refuse(path, fields[missing], [cell for cell in shown if cell])
     if exact:
         _refuse_loose(path, grids[chosen], headers[chosen], fields)
     return _table(path, grids[chosen], headers[chosen], fields, frozenset(optional))
@@ -147,7 +150,7 @@ def _refuse_loose(path: Path, grid: Grid, start: int, fields: Iterable[str]) -> 
 def _header_row(grid: Grid, fields: Mapping[str, Sequence[str]]) -> int | None:
     for number, cells in enumerate(grid):
         reduced = {column(cell) for cell in cells}
-        if all(reduced & {column(name) for name in fields[field]} for field in ("subject", "clip")):
+        if all(reduced & {column(name) for name in fields[field]} for field in HEADER):
             return number
     return None
 

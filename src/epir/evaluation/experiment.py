@@ -79,7 +79,11 @@ class Experiment:
 
 def read_experiment(path: Path) -> Experiment:
     """The experiment in a run's `config.toml`."""
-    return experiment_from(config.toml_values(path))
+    values = config.toml_values(path)
+    try:
+        return experiment_from(values)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error.problem}", fix=error.fix) from None
 
 
 def experiment_from(values: Mapping[str, Any]) -> Experiment:

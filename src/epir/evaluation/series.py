@@ -11,7 +11,7 @@ from epir.core.config import refuse_unknown
 from epir.core.engines import Engine
 from epir.core.errors import EpirWarning, RunError
 from epir.core.files import write_text
-from epir.core.output import check_place, locked, real
+from epir.core.output import check_place, kind_of, locked, real
 from epir.core.progress import Progress
 from epir.core.table import Table
 from epir.evaluation.comparison import scores_with_training
@@ -170,6 +170,8 @@ def _evaluate_each(
     """The runs of all variants in subfolders of `out`, and `table.csv` and `table.json` beside them."""
     if (out / CONFIG).exists():
         raise RunError(f"{out} is a run of one model", fix="choose another folder with --out")
+    if out.is_dir() and (kind := kind_of(out)) is not None:
+        raise RunError(f"{out} is a {kind}, not a folder of runs", fix="choose another folder with --out")
     check_place(real(out) / "table.csv")
     for variant in variants:
         check_run_folder(out / folder_name(variant.name))

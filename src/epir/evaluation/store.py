@@ -25,7 +25,7 @@ from epir.core import config
 from epir.core.errors import EpirWarning, RunError, machine_fault
 from epir.core.files import write_text
 from epir.core.output import RUN as RUN_FOLDER
-from epir.core.output import check_folder, check_place, hold, mark, real
+from epir.core.output import SPOTTED, check_folder, check_place, hold, kind_of, mark, real
 from epir.core.reading import read_json, read_text
 from epir.core.records import Prediction
 from epir.evaluation.experiment import Experiment, read_experiment
@@ -39,7 +39,7 @@ LONGEST_NAME = 150
 _FOLD_FILE = re.compile(r".+__seed[0-9]+\.json")
 GIVEN_UP = ".given-up-"  # what --force moved aside
 
-RESUME = "run the same command to resume"
+RESUME = "run the command that began this run again to resume"
 SEEN = "seen in training (leaks)"  # what stands in place of strict where people or clips were on both sides
 
 
@@ -79,7 +79,7 @@ def open_run(folder: str | Path) -> Run:
         done = len(list((folder / FOLDS).glob("[!.]*.json")))
         raise RunError(f"the run {folder} is not finished: {done} folds are done", fix=RESUME)
     environment = _read_json(folder / ENVIRONMENT) if (folder / ENVIRONMENT).exists() else {}
-    records, scores = _read_folds(folder), _read_json(folder / SCORES)
+    records, scores = _read_folds(folder), _read_scores(folder / SCORES)
     _check_complete(folder, experiment, records, scores)
     return Run(folder, experiment, records, scores, environment)
 
@@ -178,8 +178,8 @@ class Store:
         with _writing(self.folder / PREDICTIONS):
             write_text(self.folder / PREDICTIONS, _predictions_csv(predictions, self.experiment))
         with _writing(self.folder / SCORES):
-            text = json.dumps(_scores(self.experiment, records, predictions), indent=1)
-            write_text(self.folder / SCORES, text + "\n")
+            scores = json.loads(json.dumps(_scores(self.experiment, records, predictions)))
+            write_text(self.folder / SCORES, json.dumps({**scores, "digest": config.digest(scores)}, indent=1) + "\n")
         return open_run(self.folder)
 
     def _path(self, fold: str, seed: int) -> Path:
@@ -297,6 +297,15 @@ def _check_complete(
         raise RunError(f"{folder / SCORES} is damaged: it has no scores", fix=f"delete that file, then {RESUME}")
 
 
+def _read_scores(path: Path) -> dict[str, Any]:
+    """The scores, unless they were changed after they were written; those of version 0.2 have no digest."""
+    scores = _read_json(path)
+    expected = config.digest({name: value for name, value in scores.items() if name != "digest"})
+    if scores.get("digest", expected) != expected:
+        raise RunError(f"{path} was changed after it was written", fix=RESUME)
+    return scores
+
+
 def _predictions_digest(predictions: Sequence[Prediction]) -> str:
     rows = [[each.seed, each.fold, each.key, each.truth, each.strict, each.best_epoch] for each in predictions]
     return config.digest([[*row, *each.scores] for row, each in zip(rows, predictions, strict=True)])
@@ -316,10 +325,17 @@ def _experiment(folder: Path) -> Experiment:
     if not folder.is_dir():
         raise RunError(f"there is no run {folder}", fix="check the path, or create one with epir evaluate")
     if not (folder / CONFIG).exists():
-        inside = sorted(path.parent.name for path in folder.glob(f"*/{CONFIG}"))
+        inside = [path.name for path in runs_in(folder)]
         fix = f"use one of the runs in it: {', '.join(inside)}" if inside else "create one with epir evaluate"
         raise RunError(f"{folder} is not a run: it has no {CONFIG}", fix=fix)
+    if (kind := kind_of(folder)) == SPOTTED:
+        raise RunError(f"{folder} is a {kind}, not a run", fix=f"score it with epir score {folder}")
     return read_experiment(folder / CONFIG)
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """The runs that lie in a folder of runs; spotted videos may lie beside them."""
+    return sorted(path.parent for path in folder.glob(f"*/{CONFIG}") if kind_of(path.parent) != SPOTTED)
 
 
 def _update_seeds(folder: Path, experiment: Experiment) -> None:

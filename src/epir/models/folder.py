@@ -58,6 +58,7 @@ class ModelConfig:
     notes: Mapping[str, Any] = field(default_factory=dict)  # flow recipe, calibration, scores, ...
     version: int = VERSIONS[FORMAT]
     units: tuple[int, ...] = ()  # the action units that the model knows; none without a head for them
+    weights: str | None = None  # the digest of the weights; version 0.2 wrote none
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -138,8 +139,9 @@ def save_model(
     if half:
         weights = {name: tensor.half() if tensor.is_floating_point() else tensor for name, tensor in weights.items()}
     with new_folder(folder, MODEL, force=force) as temporary:
-        (temporary / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         write_bytes(temporary / WEIGHTS, save(weights, metadata={"format": "pt"}))
+        config["weights"] = file_digest(temporary / WEIGHTS)
+        (temporary / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         (temporary / "README.md").write_text(card or default_card(config), encoding="utf-8")
         if (record := seen or network.seen) is not None:
             write_seen(temporary, record)
@@ -186,6 +188,7 @@ def read_config(folder: str | Path) -> ModelConfig:
         notes=config.get("notes", {}),
         version=VERSIONS[found],
         units=tuple(config.get("units", ())),
+        weights=config.get("weights"),
     )
 
 
@@ -233,7 +236,7 @@ def weights_digest(folder: Path) -> str:
 
 def _read_weights(network: "Network", folder: Path) -> dict[str, Tensor]:
     """The weights of a model folder in float32 and in today's layout of this kind of network."""
-    path, version = folder / WEIGHTS, read_config(folder).version
+    path, config = folder / WEIGHTS, read_config(folder)
     try:
         check_regular(path, error=CheckpointError, fix=FIX)
         with utf8_name(path) as name:
@@ -250,8 +253,13 @@ def _read_weights(network: "Network", folder: Path) -> dict[str, Tensor]:
             f"{path}: the weights {broken!r} hold NaN or infinity",
             fix="its training diverged: train again with a lower rate, or restore the file from a copy",
         )
+    if config.weights is not None and config.weights != file_digest(path):
+        raise CheckpointError(
+            f"{path} is not the file that config.json was written with",
+            fix="copy the whole folder again, or train again",
+        )
     weights = {name: each.to(torch.float32) if each.is_floating_point() else each for name, each in weights.items()}
-    return network.convert_weights(weights, version)
+    return network.convert_weights(weights, config.version)
 
 
 def _no_weights(path: Path) -> CheckpointError:

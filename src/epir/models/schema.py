@@ -30,6 +30,8 @@ def check_config(values: Mapping[str, Any], where: object) -> None:
         _refuse(where, "units", units, "a list of numbers of action units")
     if len(set(units)) < len(units):
         _refuse(where, "units", units, "a list in which each action unit stands once")
+    if not isinstance(weights := values.get("weights", ""), str):
+        _refuse(where, "weights", weights, "the digest of the weights")
     notes = values.get("notes", {})
     if not isinstance(notes, dict):
         _refuse(where, "notes", notes, "an object")

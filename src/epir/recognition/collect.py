@@ -87,7 +87,7 @@ def collect_events(
     columns = [*event_columns(labels), "error", "settings"]
     given = videos_of(inputs)
     with claimed_file(table, force=True, inputs=given):  # a table that this command wrote is gone on with
-        rows = {} if force or not table.exists() else _read(table, columns, state)
+        rows = _read(table, columns, None if force else state) if table.exists() else {}
         return _collect(given, table, options, columns, rows, state, engine, progress)
 
 
@@ -202,9 +202,9 @@ def _name(given: Given) -> str:
     return given.name if isinstance(given, FailedInput) else source_name(given)
 
 
-def _read(table: Path, columns: Sequence[str], state: str) -> dict[str, Rows]:
-    """The rows of a table by input; refuses one that was made in another way."""
-    fix = "choose another name, or add --force to replace it"
+def _read(table: Path, columns: Sequence[str], state: str | None) -> dict[str, Rows]:
+    """The rows of a table by input, none without `state`; refuses one that was made in another way, and other files."""
+    fix = "choose another name; it is left as it is"
     reader = csv.DictReader(io.StringIO(read_text(table, error=EpirError, fix=fix), newline=""))
     try:
         found = list(reader)
@@ -212,6 +212,8 @@ def _read(table: Path, columns: Sequence[str], state: str) -> dict[str, Rows]:
         raise EpirError(f"{table} is not a table: {error}", fix=fix) from None
     if list(reader.fieldnames or ()) != list(columns):
         raise EpirError(f"{table} is not a table that this command wrote", fix=fix)
+    if state is None:
+        return {}
     if any(row["settings"] != state for row in found):
         raise EpirError(
             f"{table} was made with another model or other settings",

@@ -70,7 +70,8 @@ def export(
     """
     folder, out = Path(folder), Path(out)
     if out.suffix != ".onnx":
-        raise CheckpointError(f"{out} does not end in .onnx", fix=f"name it {out.with_suffix('.onnx')}")
+        name = out / "model.onnx" if out.is_dir() else out.with_suffix(".onnx")
+        raise CheckpointError(f"{out} does not end in .onnx", fix=f"name it {name}")
     with claimed_file(out, force=force, inputs=[folder]):
         return _export(folder, out, maps=maps, int8=int8, logits=logits or int8)
 

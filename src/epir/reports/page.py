@@ -8,14 +8,14 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from epir import __version__
-from epir.core.errors import RunError
+from epir.core.errors import OutputError, RunError
 from epir.core.files import write_text
 from epir.core.output import check_place, claimed_file, real
 from epir.core.progress import Progress, Silent
 from epir.core.table import latex_tables, markdown_tables
 from epir.evaluation.comparison import refuse_different, score_columns
 from epir.evaluation.scores import Column
-from epir.evaluation.store import CONFIG, Run, open_run
+from epir.evaluation.store import CONFIG, Run, open_run, runs_in
 from epir.evaluation.table import COLUMN_NAMES, score_text, units_table
 from epir.reports import sections
 from epir.reports.charts import chart_figure
@@ -103,14 +103,17 @@ def _write(
 
 def open_runs(folder: Path) -> list[Run]:
     """The run in a folder, or all runs in a folder of runs."""
-    inside = sorted(path.parent for path in folder.glob(f"*/{CONFIG}")) if not (folder / CONFIG).exists() else []
+    inside = runs_in(folder) if not (folder / CONFIG).exists() else []
     return [open_run(each) for each in inside] or [open_run(folder)]
 
 
 def page_path(out: str | Path | None, given: Sequence[str | Path | Run], runs: Sequence[Run]) -> Path:
     """Where the page goes: `out`, or inside the one folder that was given, or beside the first of several runs."""
     if out is not None:
-        return Path(out) / PAGE if Path(out).is_dir() else Path(out)
+        path = Path(out) / PAGE if Path(out).is_dir() else Path(out)
+        if path.suffix.lower() not in (".html", ".htm"):  # the tables go beside it under other endings
+            raise OutputError(f"{path} does not end in .html", fix=f"name it {path.with_suffix('.html')}")
+        return path
     if len(given) == 1 and not isinstance(given[0], Run):
         return Path(given[0]) / PAGE
     return (runs[0].folder if len(runs) == 1 else runs[0].folder.parent) / PAGE

@@ -1,0 +1,89 @@
+"""The verbs of the command `epir`, in the order of its help.
+
+Each is a file of its own and imports what is heavy inside its function, so that `--help` is fast.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from epir import __version__
+from epir.cli.ablate import ablate
+from epir.cli.align import align
+from epir.cli.bench import bench
+from epir.cli.calibrate import calibrate
+from epir.cli.check import check
+from epir.cli.compare import compare
+from epir.cli.demo import demo
+from epir.cli.evaluate import evaluate
+from epir.cli.export import export
+from epir.cli.import_annotations import import_annotations
+from epir.cli.join import join
+from epir.cli.listing import list_
+from epir.cli.predict import predict
+from epir.cli.prepare import prepare
+from epir.cli.report import report
+from epir.cli.reproduce import reproduce
+from epir.cli.score import score
+from epir.cli.serve import serve
+from epir.cli.spot import spot
+from epir.cli.synth import synth
+from epir.cli.train import train
+
+Verb = Callable[..., Any]
+
+# The verbs by what a user wants, in the order of `epir --help`.
+PANELS: Mapping[str, tuple[Verb, ...]] = {
+    "First steps": (demo, list_),
+    "Your video": (predict, spot, serve, export),
+    "Your corpus": (
+        import_annotations,
+        check,
+        prepare,
+        join,
+        align,
+        evaluate,
+        ablate,
+        reproduce,
+        train,
+        calibrate,
+        synth,
+    ),
+    "Your results": (report, score, compare, bench),
+}
+VERBS: tuple[Verb, ...] = tuple(verb for verbs in PANELS.values() for verb in verbs)
+
+app = typer.Typer(
+    name="epir",
+    help="Recognise micro-expressions: from a corpus or a video to an answer with a picture of why.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"epir {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Recognise micro-expressions: from a corpus or a video to an answer with a picture of why."""
+
+
+def command_name(verb: Verb) -> str:
+    """What the user types: `list_` is `list`, `import_annotations` is `import-annotations`."""
+    return verb.__name__.strip("_").replace("_", "-")
+
+
+for panel, verbs in PANELS.items():
+    for verb in verbs:
+        app.command(command_name(verb), rich_help_panel=panel)(verb)

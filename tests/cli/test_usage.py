@@ -1,0 +1,99 @@
+"""Words that typer does not understand: two lines and exit code 2, for every verb."""
+
+import sys
+
+import pytest
+
+from epir.cli.main import main
+from epir.cli.verbs import VERBS, command_name
+
+
+@pytest.fixture
+def refused(monkeypatch, capsys):
+    """What `epir WORDS` says before it exits with 2."""
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["epir", *words])
+        with pytest.raises(SystemExit) as end:
+            main()
+        said = capsys.readouterr()
+        assert end.value.code == 2 and said.out == ""
+        return said.err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("words", "problem", "fix"),
+    [
+        ("predikt", "epir has no command 'predikt'", "did you mean predict?"),
+        ("xyz clip.mp4", "epir has no command 'xyz'", "see epir --help"),
+        ("--modle", "epir has no option --modle", "see epir --help"),
+        ("predict a.mp4 --modle b", "epir predict has no option --modle", "did you mean --model?"),
+        ("predict a.mp4 --modle=b", "epir predict has no option --modle", "did you mean --model?"),
+        ("predict a.mp4 -z", "epir predict has no option -z", "see epir predict --help"),
+        ("list", "epir list needs the argument what", "for example epir list models"),
+        ("list model", "the argument what cannot be 'model'", "did you mean 'models'?"),
+        (
+            "list xyz",
+            "the argument what cannot be 'xyz'",
+            "use one of: models, protocols, recipes, corpora, settings",
+        ),
+        ("list models twice", "epir list has no place for 'twice'", "see epir list --help"),
+        (
+            "evaluate maps",
+            "epir evaluate needs --protocol",
+            "for example epir evaluate maps --protocol cde --folds 10 --seeds 3 --out runs/first",
+        ),
+        (
+            "evaluate --protocol",
+            "epir evaluate: option '--protocol' requires an argument",
+            "see epir evaluate --help",
+        ),
+        (
+            "evaluate maps --force=yes",
+            "epir evaluate: option '--force' does not take a value",
+            "see epir evaluate --help",
+        ),
+        (
+            "evaluate maps --protocol cde --workers abc",
+            "--workers must be a whole number, not 'abc'",
+            "see epir evaluate --help",
+        ),
+        ("synth out --people=3.5", "--people must be a whole number, not '3.5'", "see epir synth --help"),
+        ("synth out --fps 1,5", "--fps must be a number, not '1,5'", "see epir synth --help"),
+    ],
+)
+def test_the_words(refused, words, problem, fix):
+    assert refused(*words.split()) == f"{problem}\nfix: {fix}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["predict", ""], "an argument"),
+        (["predict", " "], "an argument"),
+        (["train", "maps", "--protocol", "sde", "--out", ""], "--out"),
+        (["export", "model", "--out="], "--out"),
+        (["serve", "--host", ""], "--host"),
+    ],
+)
+def test_an_empty_word_is_not_the_current_folder(refused, words, what):
+    fix = "give it a value, or leave it out; a variable of the shell may be unset"
+    assert refused(*words) == f"{what} is empty\nfix: {fix}\n"
+
+
+def test_a_file_that_looks_like_an_option(refused, tmp_path, monkeypatch):
+    (tmp_path / "-x.mp4").touch()
+    monkeypatch.chdir(tmp_path)
+    said = refused("predict", "-x.mp4")
+    assert said == "epir predict takes -x.mp4 for an option\nfix: write ./-x.mp4 for the file of that name\n"
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=command_name)
+def test_every_verb_names_itself(refused, verb):
+    name = command_name(verb)
+    assert (
+        refused(name, "--no-such-option")
+        == f"epir {name} has no option --no-such-option\nfix: see epir {name} --help\n"
+    )
