@@ -72,6 +72,7 @@ def test_a_head_that_goes_elsewhere_gets_a_new_crop(face):
     assert {each.track for each in seen} == {0}
     assert [each.segment for each in seen] == sorted(each.segment for each in seen)
     assert tracker.crops[-1].x - tracker.crops[0].x == pytest.approx(40, abs=8)
+    assert {each.shot for each in seen} == {0}
 
 
 def test_frames_without_a_face_are_left_out_counted_and_placed(face):
@@ -89,6 +90,7 @@ def test_a_face_that_is_hidden_for_a_moment_begins_a_new_segment_of_the_same_per
     assert {each.number for each in seen} <= {*range(10), *range(13, 21)}
     assert {each.segment for each in seen if each.number < 10} == {0}
     assert {each.segment for each in seen if each.number >= 13} == {1}
+    assert [each.shot for each in seen] == [each.segment for each in seen]
     assert {each.track for each in seen} == {0}
 
 
@@ -153,6 +155,7 @@ def test_frames_that_are_cropped_already_are_taken_whole(face):
     other = np.random.default_rng(0).integers(0, 255, face.shape, dtype=np.uint8)
     _, seen = tracked([face] * 4 + [other] * 4, face=FaceSettings(detector="none"))
     assert [each.segment for each in seen] == [0] * 4 + [1] * 4
+    assert [each.shot for each in seen] == [0] * 4 + [1] * 4
 
 
 def test_nothing_of_a_frame_is_kept_but_the_face(face):
@@ -193,6 +196,17 @@ def test_a_patch_shows_the_face_where_it_says(face, most):
     assert difference < (0.2 if patch.scale == 1 else 4.0)
     back = (placed.x + 0.5) / patch.scale - 0.5 + patch.left
     assert back == pytest.approx(crop.x)
+
+
+@pytest.mark.parametrize("most", [320, 100])
+def test_a_patch_laid_on_another_shows_the_same_part_of_the_frame(face, most):
+    here, there = (cut_patch(face, Crop(x, 95.0, side), most) for x, side in ((96.0, 70.0), (104.0, 80.0)))
+    laid = there.laid_on(here)
+    assert (laid.left, laid.top, laid.scale) == (here.left, here.top, here.scale)
+    assert laid.pixels.shape == here.pixels.shape
+    inner = slice(8, -8)  # the other patch ends within a few pixels of the border
+    difference = np.abs(laid.pixels[inner, inner].astype(int) - here.pixels[inner, inner]).mean()
+    assert difference < (0.01 if here.scale == there.scale == 1 else 4.0)
 
 
 def test_a_face_is_found_near_where_it_was(face):

@@ -2,7 +2,8 @@
 
 The crop stays the same as long as the head does: a new crop for every frame would add its own trembling, which is
 larger than a micro-expression. A segment is a stretch of frames under one crop; it ends at a cut, where the person
-changes, where the head leaves its crop, and where the face is hidden. Nothing may be compared across segments.
+changes, where the head leaves its crop, and where the face is hidden. All of these but the third end a shot as well,
+and nothing may be compared across shots; within one, `laid_on` brings a face of another segment into place.
 
 The detector sees a frame when nothing is followed, and the surroundings of a face about once a second.
 """
@@ -45,6 +46,16 @@ class Patch:
         x, y = ((at + 0.5) * self.scale - 0.5 for at in (crop.x - self.left, crop.y - self.top))
         return replace(crop, x=x, y=y, side=crop.side * self.scale)
 
+    def laid_on(self, other: "Patch") -> "Patch":
+        """The same surroundings over the part of the frame that another patch shows, and as large."""
+        scale = self.scale / other.scale
+        x, y = ((there - here) * self.scale for there, here in ((other.left, self.left), (other.top, self.top)))
+        matrix = np.array([[scale, 0, x + 0.5 * (scale - 1)], [0, scale, y + 0.5 * (scale - 1)]])
+        flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
+        size = other.pixels.shape[1::-1]
+        pixels = cv2.warpAffine(self.pixels, matrix, size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
+        return replace(other, pixels=pixels)
+
 
 @dataclass(frozen=True, slots=True)
 class TrackedFace:
@@ -58,6 +69,13 @@ class TrackedFace:
     face: np.ndarray  # (size, size) uint8, grey
     landmarks: np.ndarray  # (5, 2) eyes, nose, corners of the mouth in px of `face`, when it was last looked for
     patch: Patch | None = None
+    shot: int = 0  # counts the stretches in which each person is followed without a break
+
+    def laid_on(self, other: "TrackedFace") -> "TrackedFace":
+        """The same face with its surroundings where those of another frame are; a crop that stayed changes nothing."""
+        if self.patch is None or other.patch is None or self.crop == other.crop:
+            return self
+        return replace(self, patch=self.patch.laid_on(other.patch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +104,7 @@ class _Track:
     missed: bool = False
     confirm_at: float | None = None  # seconds; None once the face is confirmed
     waiting: list[TrackedFace] = field(default_factory=list)  # until it is
+    shot: int = 0
 
 
 class FaceTracker:
@@ -103,7 +122,7 @@ class FaceTracker:
         self._step = 1 / fps
         self._tracks: list[_Track] = []
         self._known: list[tuple[int, np.ndarray]] = []  # people who left: track and last face
-        self._people = self._segments = 0
+        self._people = self._segments = self._shots = 0
         self._colours: np.ndarray | None = None
         self._search_at = self._thorough_at = -math.inf
         self._searches = 0  # in vain, one after the other
@@ -161,7 +180,7 @@ class FaceTracker:
         if settings.face.detector == "none":
             if changed and alike < 0.9:
                 self.cuts += 1
-                self._begin_segment(track, track.crop, track.points)
+                self._begin_shot(track, track.crop, track.points)
             return self._give(track, frame, small)
         if (changed and alike < 0.9) or alike < settings.torn:
             self.cuts += changed
@@ -199,6 +218,7 @@ class FaceTracker:
             small,
             track.crop.to_crop(track.points, self.settings.size),
             patch,
+            track.shot,
         )
         if track.confirm_at is None:
             self._in_gap = False
@@ -236,6 +256,11 @@ class FaceTracker:
         track.first = track.small = None
         self._segments += 1
         self.crops.append(crop)
+
+    def _begin_shot(self, track: _Track, crop: Crop, points: np.ndarray) -> None:
+        self._begin_segment(track, crop, points)
+        track.shot = self._shots
+        self._shots += 1
 
     def _drop(self, track: _Track) -> None:
         """End a track; what was not confirmed was no face."""
@@ -279,7 +304,7 @@ class FaceTracker:
         small = small_face(frame.pixels, crop, self.settings.size)
         track = _Track(self._person(small), self._segments, crop, points, frame.seconds + self.settings.redetect)
         track.confirm_at = None if confirmed else frame.seconds + self.settings.confirm
-        self._begin_segment(track, crop, points)
+        self._begin_shot(track, crop, points)
         self._tracks.append(track)
         self.faces = max(self.faces, len(self._tracks))
         return self._give(track, frame, small)

@@ -123,7 +123,7 @@ class OnePass:
                 kept.clear()
 
     def _spotted(self, track: int, movement: Movement) -> Iterator[SpottedMovement]:
-        """The movement, if it can be one: onset, apex and offset in order, in one segment, after the one before it."""
+        """The movement, if it can be one: onset, apex and offset in order, in one shot, after the one before it."""
         if movement.kind != "micro-expression":
             return
         faces = {face.number: face for face in self._kept[track]}
@@ -134,11 +134,12 @@ class OnePass:
         order = list(faces)
         rise = order.index(apex.number) - order.index(onset.number)
         possible = rise >= self._settings.least_rise and apex.number < offset.number
-        whole = onset.segment == apex.segment == offset.segment
+        whole = onset.shot == apex.shot == offset.shot
         if possible and whole and onset.number >= self._ends.get(track, onset.number):
             self._ends[track] = offset.number
-            between = tuple(face for face in faces.values() if onset.number <= face.number <= offset.number)
-            yield SpottedMovement(movement, onset, apex, offset, between)
+            between = [face for face in faces.values() if onset.number <= face.number <= offset.number]
+            laid = {face.number: face.laid_on(onset) for face in between}
+            yield SpottedMovement(movement, onset, laid[apex.number], laid[offset.number], tuple(laid.values()))
 
 
 def _shown(face: TrackedFace, latest: Frame | None) -> ShownFace:

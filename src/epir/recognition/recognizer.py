@@ -318,7 +318,7 @@ class Recognizer:
 
     def _map_of(self, spotted: SpottedMovement) -> MovementMap:
         """The map of a movement, made as `epir prepare` makes it: the face is looked for anew at its onset."""
-        onset, apex = spotted.patches  # of one size: a segment has one crop
+        onset, apex = spotted.patches  # of one size: those of another crop are laid on the onset's
         crop = onset.place(spotted.onset.crop)
         found = None if self.recipe.face.detector == "none" else face_near(onset.pixels, crop)
         if found is not None:

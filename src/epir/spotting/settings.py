@@ -10,7 +10,7 @@ from epir.faces.settings import FaceSettings
 SHORTEST, LONGEST = 1 / 25, 1 / 2  # seconds from onset to offset: what is called a micro-expression
 LONGEST_MACRO = 4.0  # seconds: what lasts longer is a state of the face, no expression
 Sensitivity = Literal["low", "normal", "high"]
-THRESHOLDS: dict[str, float] = {"low": 0.8, "normal": 0.6, "high": 0.4}  # least probability of a micro-expression
+THRESHOLDS: dict[str, float] = {"low": 0.8, "normal": 0.53, "high": 0.4}  # least probability of a micro-expression
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,56 @@
+"""What becomes of a movement when the tracker lays a new crop, or a cut comes, in the middle of it."""
+
+import numpy as np
+import pytest
+from skimage.data import astronaut
+
+from epir.faces.align import Crop
+from epir.faces.settings import TrackingSettings
+from epir.faces.tracking import TrackedFace, cut_patch
+from epir.recognition import onepass
+from epir.recognition.onepass import OnePass
+from epir.recognition.settings import RecognitionSettings
+from epir.spotting.settings import SpottingSettings
+from epir.spotting.timeline import MICRO_EXPRESSION, Movement
+
+FPS = 30.0
+OLD, NEW = Crop(100.0, 95.0, 90.0), Crop(106.0, 95.0, 94.0)
+
+
+class OneMovement:
+    """Spots a movement from frame 5 over frame 10 to frame 16, once it has seen twenty frames."""
+
+    def __init__(self, settings, fps):
+        pass
+
+    def push(self, tracked):
+        if tracked.number != 20:
+            return []
+        return [Movement(5, 10, 16, strength=0.01, region="brows", kind=MICRO_EXPRESSION, head=0.0, crop=NEW)]
+
+
+def spotted(monkeypatch, crops, shots=(0,) * 21):
+    """What is made of that movement in a still picture, followed by these crops."""
+    monkeypatch.setattr(onepass, "Spotter", OneMovement)
+    frame = np.ascontiguousarray(astronaut()[20:220, 120:320])
+    run = OnePass(TrackingSettings(), SpottingSettings(), FPS, RecognitionSettings())
+    small, landmarks = np.zeros((84, 84), np.uint8), np.zeros((5, 2))
+    faces = [
+        TrackedFace(n, n / FPS, 0, 0, crop, small, landmarks, cut_patch(frame, crop, 320), shot)
+        for n, (crop, shot) in enumerate(zip(crops, shots, strict=True))
+    ]
+    return list(run._take(faces))
+
+
+@pytest.mark.parametrize("change", [8, 10, 13])
+def test_a_new_crop_within_a_movement_lays_its_patches_on_the_onset(monkeypatch, change):
+    (found,) = spotted(monkeypatch, [OLD] * change + [NEW] * (21 - change))
+    assert [face.number for face in found.faces] == list(range(5, 17))
+    onset, apex = found.patches
+    assert {face.patch.pixels.shape for face in found.faces} == {onset.pixels.shape}
+    inner = slice(12, -12)
+    np.testing.assert_array_equal(apex.pixels[inner, inner], onset.pixels[inner, inner])
+
+
+def test_a_movement_does_not_span_a_cut(monkeypatch):
+    assert spotted(monkeypatch, [OLD] * 21, shots=[0] * 8 + [1] * 13) == []
