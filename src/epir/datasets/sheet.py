@@ -159,7 +159,7 @@ def _refuse(path: Path, spellings: Sequence[str], found: Sequence[str]) -> NoRet
     others = f" (nor {', '.join(map(repr, spellings[1:]))})" if spellings[1:] else ""
     raise DatasetError(
         f"{path} has no column {spellings[0]!r}{others}; its columns are: {', '.join(found) or 'none'}",
-        fix=f"rename the column to {spellings[0]!r}, or give another sheet with --sheet",
+        fix=f"rename the column to {spellings[0]!r}, or give another sheet",
     )
 
 
