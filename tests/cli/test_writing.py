@@ -171,7 +171,7 @@ def test_an_output_inside_the_input_is_refused(refused, verb, given):
 
 
 def test_a_page_does_not_replace_a_file_of_the_run(refused, given):
-    assert "is an input of this command" in refused("report", given / "run" / "scores.json", "--force")
+    assert "does not end in .html" in refused("report", given / "run" / "scores.json", "--force")
 
 
 @pytest.mark.parametrize(

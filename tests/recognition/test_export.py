@@ -10,7 +10,6 @@ from epir.maps.mapset import load_maps
 from epir.models.registry import create_model
 from epir.recognition import export as module
 from epir.recognition.backend import OnnxBackend, TorchBackend
-from epir.recognition.calibration import with_temperature
 from epir.recognition.recognizer import Recognizer
 from epir.training.fit import repeatable
 
@@ -136,7 +135,7 @@ def test_the_scores_of_the_graph_are_those_of_a_recognizer(exported, trained):
     session = onnxruntime.InferenceSession(str(exported.path))
     scores = session.run(["scores"], {"maps": maps})[0]
     original = Recognizer.from_pretrained(trained.folder)
-    expected = with_temperature(original.backend.scores(maps), original.temperature, original.highest)
+    expected = original.classifier.scores(maps)
     assert scores == pytest.approx(expected, abs=1e-5)
     assert scores.sum(axis=1) == pytest.approx(np.ones(7), abs=1e-5)
 

@@ -90,7 +90,7 @@ def test_the_temperature_is_written_and_the_weights_stay(model, maps):
     found = calibrate_on_real_people(model, [maps], protocol="sde")
     after = read_config(model).notes
     assert (model / "model.safetensors").read_bytes() == weights
-    assert after["temperature"] == found.temperature == Recognizer.from_pretrained(model).temperature
+    assert after["temperature"] == found.temperature == Recognizer.from_pretrained(model).classifier.temperature
     assert after["calibration"] == before["calibration"] and set(found.by_corpus) == {"half 1", "half 2"}
     assert json.loads(json.dumps(after["real_people"]))["reliability"]
     new = (model / "README.md").read_text()
