@@ -3,7 +3,7 @@
 import pytest
 
 from epir.cli.reproduce import reproduce
-from epir.core.errors import OutputError
+from epir.core.errors import EpirError, OutputError
 
 
 def test_a_folder_that_epir_did_not_make_is_left_alone(tmp_path):
@@ -19,3 +19,9 @@ def test_the_maps_are_no_place_for_it(tmp_path):
     with pytest.raises(OutputError, match="lies inside an input of this command"):
         reproduce([tmp_path / "maps"], tmp_path / "maps" / "paper")
     assert list((tmp_path / "maps").iterdir()) == []
+
+
+def test_maps_that_are_not_there_leave_no_folder_behind(tmp_path):
+    with pytest.raises(EpirError, match="there is no map set"):
+        reproduce([tmp_path / "maps"], tmp_path / "paper")
+    assert not (tmp_path / "paper").exists()

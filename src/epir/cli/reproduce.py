@@ -38,25 +38,30 @@ def reproduce(
     """
     from epir.cli.console import emit_json, showing_progress, stdout
     from epir.core.engines import Engine
-    from epir.core.output import REPRODUCTION, claimed, mark
+    from epir.core.output import MARK, REPRODUCTION, claimed, mark
     from epir.evaluation.reproduce import reproduce as run_all
     from epir.reports.reproduction import numbers, paper_tables, write_reproduction
 
     with claimed(out, REPRODUCTION, force=True, inputs=maps), showing_progress(quiet=json) as progress:
         out.mkdir(parents=True, exist_ok=True)
         mark(out, REPRODUCTION)
-        found = run_all(
-            maps,
-            out=out,
-            folds=folds,
-            seeds=seeds,
-            sweeps=sweeps,
-            quick=quick,
-            literal=literal,
-            changes=changes or (),
-            engine=Engine(engine, workers, address, gpus),
-            progress=progress,
-        )
+        try:
+            found = run_all(
+                maps,
+                out=out,
+                folds=folds,
+                seeds=seeds,
+                sweeps=sweeps,
+                quick=quick,
+                literal=literal,
+                changes=changes or (),
+                engine=Engine(engine, workers, address, gpus),
+                progress=progress,
+            )
+        finally:
+            if [path.name for path in out.iterdir()] == [MARK]:  # refused before anything was run
+                (out / MARK).unlink()
+                out.rmdir()
         page = write_reproduction(found, out, faces=faces)
     if json:
         emit_json({"report": str(page), **numbers(found)})
