@@ -41,21 +41,30 @@ def moved(channel, down, right):
     return out
 
 
-def patch_tokens(clip, weights, settings):
-    """Eq. 3-4: the map and its shifted copies, cut into patches, normed and projected."""
+def with_copies(clip, settings):
+    """The channels of a map, and of its shifted copies where there are any."""
     channels = list(clip)
     if settings.tokenization != "plain":
         step = (settings.map_size if settings.shift == "map" else settings.patch) // 2
         for down, right in ((-step, step), (-step, -step), (step, -step), (step, step)):
             channels += [moved(channel, down, right) for channel in clip]
+    return channels
+
+
+def patch_tokens(stacked, weights, settings):
+    """Eq. 3-4: each map that is stacked and its shifted copies, cut into patches, normed, and projected together."""
+    channels_of_maps = [with_copies(clip, settings) for clip in stacked]
     tokens, side = [], settings.patch
     for row in range(settings.grid):
         for column in range(settings.grid):
             place = slice(row * side, (row + 1) * side), slice(column * side, (column + 1) * side)
-            values = torch.cat([channel[place].flatten() for channel in channels])
-            if settings.tokenization != "plain":
-                values = layer_norm(values, weights, "patch_tokens.norm")
-            token = linear(values, weights, "patch_tokens.project")
+            normed = []
+            for channels in channels_of_maps:
+                values = torch.cat([channel[place].flatten() for channel in channels])
+                if settings.tokenization != "plain":
+                    values = layer_norm(values, weights, "patch_tokens.norm")
+                normed.append(values)
+            token = linear(torch.cat(normed), weights, "patch_tokens.project")
             if settings.tokenization == "shifted-dual":
                 token = layer_norm(token, weights, "patch_tokens.second_norm")
             tokens.append(token)
@@ -125,9 +134,8 @@ def all_tokens(clip, weights, settings):
     maps = [clip] if clip.ndim == 3 else list(clip)
     if settings.normalise != "none":
         maps = [normalised(each) for each in maps]
-    if settings.views > 1 and settings.fusion == "channels":
-        maps = [torch.cat(maps)]
-    of_maps = [patch_tokens(each, weights, settings) for each in maps]
+    stacks = [maps] if settings.fusion == "channels" else [[each] for each in maps]
+    of_maps = [patch_tokens(stack, weights, settings) for stack in stacks]
     tokens = [weights["class_token"][0, 0] + positions[0]]
     for patch in range(settings.patches):
         for view, patches in enumerate(of_maps):

@@ -279,7 +279,7 @@ def test_one_map_per_clip_is_the_papers_model_bit_for_bit():
 
 @pytest.mark.parametrize("fusion", ["tokens", "channels", "mean"])
 def test_weights_of_one_map_start_a_model_of_several(fusion):
-    """Of a clip whose maps are all alike, averaging says what one map says, and stacking nearly so."""
+    """Of a clip whose maps are all alike, averaging says what one map says, and stacking to the last digits."""
     one, folder = load_network(shipped_folder()), shipped_folder()
     several = load_network(folder, replace(read_settings(folder), views=3, fusion=fusion))
     maps = torch.randn(4, 3, 28, 28)
@@ -293,6 +293,16 @@ def test_weights_of_one_map_start_a_model_of_several(fusion):
         assert (expected - found).abs().max() < 0.5
     else:
         torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-3)
+
+
+def test_stacked_maps_begin_with_the_first_and_learn_from_the_others():
+    folder = shipped_folder()
+    one, several = load_network(folder), load_network(folder, replace(read_settings(folder), views=3, fusion="channels"))
+    maps = torch.randn(4, 3, 3, 28, 28)
+    torch.testing.assert_close(several(maps), one(maps[:, 0]), atol=1e-5, rtol=1e-4)
+    several.loss(maps, torch.tensor([0, 1, 2, 0])).backward()
+    gradient = several.patch_tokens.project.weight.grad.unflatten(1, (3, -1))  # (D, V, values)
+    assert all(gradient[:, view].abs().max() > 0 for view in range(3))
 
 
 def test_the_mean_of_answers_is_the_mean_over_the_maps():

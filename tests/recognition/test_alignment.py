@@ -8,7 +8,7 @@ from epir.core.records import Clip
 from epir.maps.mapset import MapSet, load_maps, save_maps
 from epir.models.registry import create_model
 from epir.recognition import alignment
-from epir.recognition.alignment import STEPS, align, certainties, choose, move, step_words
+from epir.recognition.alignment import STEPS, align, alignment_note, certainties, choose, move, step_words
 
 CLASSES = ("negative", "positive", "surprise")
 EXPECTED_ROW = 12
@@ -100,3 +100,14 @@ def test_several_maps_per_clip_are_refused(tmp_path, model, monkeypatch):
     monkeypatch.setattr(MapSet, "views", 4)
     with pytest.raises(MapSetError, match=r"theirs has 4 maps per clip\n  fix: align a map set that has one map"):
         align(tmp_path / "theirs", tmp_path / "aligned", weights=model)
+
+
+@pytest.mark.parametrize(("row", "words"), [(12, None), (16, "moved up by 2/14 of the side the mean best score is")])
+def test_a_set_whose_faces_lie_elsewhere_is_told(tmp_path, model, monkeypatch, row, words):
+    monkeypatch.setattr(alignment, "load_network", lambda _: Expecting())
+    clips = [Clip("theirs", f"{n % 4}", f"{n}", CLASSES[n % 3]) for n in range(8)]
+    maps = save_maps(tmp_path / "my maps", maps_with_motion_in([row] * 8).numpy(), clips, recipe={}).folder
+    note = alignment_note(maps, weights=model)
+    assert (note is None) if words is None else words in note
+    if note is not None:
+        assert note.endswith(f"try epir align '{maps}' --weights {model} --out ALIGNED")

@@ -110,6 +110,7 @@ def evaluate(
     from epir.evaluation.published import comparisons
     from epir.evaluation.series import evaluate_models, parse_models
     from epir.evaluation.table import score_table, units_table
+    from epir.recognition.alignment import alignment_note
 
     chosen = Engine(engine, workers, address, gpus)
     names = parse_models(model or "epir")
@@ -166,3 +167,6 @@ def evaluate(
     stdout.print(table.text(), markup=False)
     for run in runs:
         stdout.print(f"run: {run.folder}", markup=False)
+    for note in (alignment_note(each, weights=weights) for each in maps if zero_shot):
+        if note is not None:
+            stdout.print(f"note: {note}", markup=False)

@@ -53,7 +53,8 @@ def into_patches(maps: Tensor, patch: int) -> Tensor:
 class PatchTokens(nn.Module):
     """Patch tokens of a map; `shifted-dual` is the dual norm shifted tokenization of [EPIR] Eq. 3.
 
-    The shift is half a map (the literal reading of [EPIR]) or half a patch (as in [SPT]).
+    The shift is half a map (the literal reading of [EPIR]) or half a patch (as in [SPT]). Of several maps that are
+    stacked, each is normalised by itself, and a token sees the same patch of all.
     """
 
     def __init__(self, settings: ModelSettings) -> None:
@@ -62,15 +63,23 @@ class PatchTokens(nn.Module):
         self.patch = settings.patch
         self.shift = 0 if kind == "plain" else (settings.map_size if settings.shift == "map" else settings.patch) // 2
         stacked = settings.views if settings.fusion == "channels" else 1
-        values = stacked * (3 if kind == "plain" else 15) * settings.patch**2  # 735 for the paper's sizes
+        values = (3 if kind == "plain" else 15) * settings.patch**2  # 735 for the paper's sizes
         self.norm = nn.Identity() if kind == "plain" else nn.LayerNorm(values)
-        self.project = nn.Linear(values, settings.width)
+        self.project = nn.Linear(stacked * values, settings.width)
         self.second_norm = nn.LayerNorm(settings.width) if kind == "shifted-dual" else nn.Identity()
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Tokens (B, P, D) of maps (B, 3, S, S)."""
+        """Tokens (B, P, D) of maps (B, 3, S, S), or of stacked ones (B, V, 3, S, S)."""
+        if maps.ndim == 5:
+            values = torch.cat([self._normed_patches(view) for view in maps.unbind(1)], dim=-1)
+        else:
+            values = self._normed_patches(maps)
+        return self.second_norm(self.project(values))
+
+    def _normed_patches(self, maps: Tensor) -> Tensor:
+        """The values of each patch and its shifted copies (B, P, 735) of maps (B, 3, S, S), normalised."""
         maps = with_shifted(maps, self.shift) if self.shift else maps
-        return self.second_norm(self.project(self.norm(into_patches(maps, self.patch))))
+        return self.norm(into_patches(maps, self.patch))
 
 
 # --------------------------------------------------------------------------- attention between tokens, Eq. 10-12
@@ -362,7 +371,12 @@ class Epir(Network):
         return {name: each.T.contiguous() if version == 1 and name in names else each for name, each in weights.items()}
 
     def adapt_weights(self, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The weights of a model of one map per clip for several: the same for each, all places in time alike."""
+        """The weights of a model of one map per clip for several.
+
+        Stacked maps: the first is read as before, and the others begin with weights of zero, so that the answer is that
+        of the first map until training finds something in the others. Else every map is read by the same weights, all
+        places in time alike.
+        """
         adapted, views = dict(weights), self.settings.views
         if self.settings.unit_path:
             for name, tensor in self.unit_classes.state_dict().items():
@@ -373,11 +387,8 @@ class Epir(Network):
             adapted.setdefault("times", torch.zeros_like(self.times))
         project = "patch_tokens.project.weight"
         if self.settings.fusion == "channels" and weights[project].shape != self.patch_tokens.project.weight.shape:
-            for name in (project, "patch_tokens.norm.weight", "patch_tokens.norm.bias"):
-                if name in weights:  # plain patches have no norm
-                    copies = weights[name].unflatten(-1, (-1, 3 * self.settings.patch**2))  # (..., copies, values)
-                    adapted[name] = copies.repeat_interleave(views, dim=-2).flatten(-2)
-            adapted[project] = adapted[project] / views  # the sum over the maps becomes their mean
+            rest = torch.zeros_like(weights[project]).repeat(1, views - 1)
+            adapted[project] = torch.cat([weights[project], rest], dim=1)
         return adapted
 
     def _tokens(self, maps: Tensor) -> Tensor:
@@ -390,7 +401,7 @@ class Epir(Network):
         if self.settings.views == 1 or self.settings.fusion == "mean":
             patches = self.patch_tokens(maps) + positions
         elif self.settings.fusion == "channels":
-            patches = self.patch_tokens(maps.flatten(1, 2)) + positions
+            patches = self.patch_tokens(maps) + positions
         else:
             each = self.patch_tokens(maps.flatten(0, 1)) + positions  # (B V, P, D)
             patches = each.unflatten(0, (-1, self.settings.views)).transpose(1, 2)  # (B, P, V, D)
