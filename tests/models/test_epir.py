@@ -297,7 +297,8 @@ def test_weights_of_one_map_start_a_model_of_several(fusion):
 
 def test_stacked_maps_begin_with_the_first_and_learn_from_the_others():
     folder = shipped_folder()
-    one, several = load_network(folder), load_network(folder, replace(read_settings(folder), views=3, fusion="channels"))
+    one = load_network(folder)
+    several = load_network(folder, replace(read_settings(folder), views=3, fusion="channels"))
     maps = torch.randn(4, 3, 3, 28, 28)
     torch.testing.assert_close(several(maps), one(maps[:, 0]), atol=1e-5, rtol=1e-4)
     several.loss(maps, torch.tensor([0, 1, 2, 0])).backward()

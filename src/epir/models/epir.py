@@ -398,9 +398,7 @@ class Epir(Network):
         of token integration compares a patch with itself a little later, and merges across maps.
         """
         first, positions = self.positions[:, :1], self.positions[:, 1:]
-        if self.settings.views == 1 or self.settings.fusion == "mean":
-            patches = self.patch_tokens(maps) + positions
-        elif self.settings.fusion == "channels":
+        if self.settings.views == 1 or self.settings.fusion != "tokens":
             patches = self.patch_tokens(maps) + positions
         else:
             each = self.patch_tokens(maps.flatten(0, 1)) + positions  # (B V, P, D)
