@@ -5,7 +5,7 @@ import pytest
 from epir.faces.align import face_crop
 from epir.faces.finder import find_face
 from epir.faces.likeness import colours, correlation, flatness, likeness, one_shot, shared_colours
-from epir.faces.tracking import small_face
+from epir.faces.patch import small_face
 
 
 @pytest.fixture(scope="module")

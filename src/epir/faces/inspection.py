@@ -16,8 +16,8 @@ from epir.faces.align import Crop, face_crop
 from epir.faces.face import Face
 from epir.faces.finder import find_face
 from epir.faces.likeness import colours, likeness, one_shot, shared_colours
+from epir.faces.patch import small_face
 from epir.faces.settings import FaceSettings
-from epir.faces.tracking import small_face
 from epir.frames.turned import turned
 
 SURE = 0.998  # confidence from which a face is upright

@@ -21,40 +21,14 @@ from epir.faces.face import Face
 from epir.faces.finder import SECOND_FACE, brightened, choose_face
 from epir.faces.likeness import colours, correlation, flatness, likeness, shared_colours
 from epir.faces.mtcnn import find_faces
+from epir.faces.patch import Patch, cut_patch, face_near, small_face
 from epir.faces.settings import TrackingSettings
 from epir.frames.reader import Frame
 
 NO_FACE, TOO_SMALL = "no face", "face too small"
-AROUND = 1.7  # of the crop: what is kept of a frame, and where a face that is followed is looked for
 SMALLEST = 30  # px: faces below this are not even counted as too small
 MEMORY = 8  # people who left and are known when they come back
 MOST_GAPS = 1000
-CUBIC = 3  # px around a crop that its interpolation uses
-
-
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """The surroundings of a face in colour, as much as was kept of a frame."""
-
-    pixels: np.ndarray  # (h, w, 3) uint8 RGB
-    left: int  # of the frame
-    top: int
-    scale: float  # px of the patch per px of the frame
-
-    def place(self, crop: Crop) -> Crop:
-        """A crop of the frame as a crop of the patch."""
-        x, y = ((at + 0.5) * self.scale - 0.5 for at in (crop.x - self.left, crop.y - self.top))
-        return replace(crop, x=x, y=y, side=crop.side * self.scale)
-
-    def laid_on(self, other: "Patch") -> "Patch":
-        """The same surroundings over the part of the frame that another patch shows, and as large."""
-        scale = self.scale / other.scale
-        x, y = ((there - here) * self.scale for there, here in ((other.left, self.left), (other.top, self.top)))
-        matrix = np.array([[scale, 0, x + 0.5 * (scale - 1)], [0, scale, y + 0.5 * (scale - 1)]])
-        flags = cv2.INTER_LINEAR | cv2.WARP_INVERSE_MAP
-        size = other.pixels.shape[1::-1]
-        pixels = cv2.warpAffine(self.pixels, matrix, size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
-        return replace(other, pixels=pixels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,82 +345,6 @@ class FaceTracker:
             elif len(self.gaps) < MOST_GAPS:
                 self.gaps.append(Gap(frame.number, frame.number, frame.seconds, frame.seconds, reason, self._small))
             self._in_gap = True
-
-
-def face_near(pixels: np.ndarray, crop: Crop) -> Face | None:
-    """The face in the surroundings of a crop of a frame; only these are looked at."""
-    part = cut_patch(pixels, crop.widen(1.25), 0)
-    near = []
-    for face in find_faces(part.pixels, min_face=max(20, round(0.6 * crop.side))):
-        placed = _moved(face, part)
-        away = math.hypot(placed.centre[0] - crop.x, placed.centre[1] - crop.y)
-        if placed.is_plausible and away < crop.side / 2:
-            near.append((away, placed))
-    return min(near, key=lambda each: each[0])[1] if near else None
-
-
-def small_face(pixels: np.ndarray, crop: Crop, size: int) -> np.ndarray:
-    """The face of a (H, W, 3) frame, grey and small, (size, size) uint8.
-
-    Only its part of the frame is turned grey. As `Crop.apply`, but quicker: large faces are halved first, and where
-    many points are averaged afterwards they are interpolated linearly.
-    """
-    left, top, right, bottom = _around(crop, 1.0, pixels.shape)
-    grey = cv2.cvtColor(pixels[top:bottom, left:right], cv2.COLOR_RGB2GRAY)
-    part, halved = _halved(grey, crop.side / (2 * size))
-    placed = Patch(part, left, top, halved).place(crop)
-    times = max(1, math.ceil(placed.side * max(placed.stretch, 1.0) / size - 0.01))
-    fine = cv2.warpAffine(
-        part,
-        placed.matrix(size * times),
-        (size * times, size * times),
-        flags=(cv2.INTER_CUBIC if times <= 2 else cv2.INTER_LINEAR) | cv2.WARP_INVERSE_MAP,
-        borderMode=cv2.BORDER_REPLICATE,
-    )
-    return fine if times == 1 else cv2.resize(fine, (size, size), interpolation=cv2.INTER_AREA)
-
-
-def cut_patch(pixels: np.ndarray, crop: Crop, most: int) -> Patch:
-    """A copy of the surroundings of a crop; sides longer than `most` px are made smaller (0: never)."""
-    left, top, right, bottom = _around(crop, AROUND, pixels.shape)
-    part = pixels[top:bottom, left:right]
-    longest = max(part.shape[:2])
-    if not most or longest <= most:
-        return Patch(part.copy() if most else part, left, top, 1.0)
-    half, halved = _halved(part, longest / most)
-    scale = min(1.0, most / max(half.shape[:2]))
-    size = max(1, round(half.shape[1] * scale)), max(1, round(half.shape[0] * scale))
-    small = half if scale == 1.0 else cv2.resize(half, size, interpolation=cv2.INTER_LINEAR)
-    return Patch(small, left, top, halved * small.shape[1] / half.shape[1])
-
-
-def _halved(part: np.ndarray, times: float) -> tuple[np.ndarray, float]:
-    """A picture halved as often as it stays at least as large as 1 / `times` of itself, and its scale then."""
-    scale = 1.0
-    while times >= 2 and min(part.shape[:2]) >= 4:
-        height, width = (side // 2 for side in part.shape[:2])
-        part = cv2.resize(part[: 2 * height, : 2 * width], (width, height), interpolation=cv2.INTER_AREA)
-        times, scale = times / 2, scale / 2
-    return part, scale
-
-
-def _around(crop: Crop, factor: float, shape: tuple[int, ...]) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom of the pixels around a crop that lie in a frame of `shape`; never empty."""
-    turn = math.radians(crop.angle)
-    reach = factor * crop.side / 2 * (abs(math.cos(turn)) + abs(math.sin(turn))) + CUBIC
-    down = reach * crop.stretch
-    left, right = (int(np.clip(round(crop.x + side * reach), 0, shape[1])) for side in (-1, 1))
-    top, bottom = (int(np.clip(round(crop.y + side * down), 0, shape[0])) for side in (-1, 1))
-    left, top = min(left, shape[1] - 1), min(top, shape[0] - 1)
-    return left, top, max(right, left + 1), max(bottom, top + 1)
-
-
-def _moved(face: Face, part: Patch) -> Face:
-    """A face of a patch that was not scaled, in px of the frame."""
-    x, y = part.left, part.top
-    left, top, right, bottom = face.box
-    one, two, three, four, five = ((point[0] + x, point[1] + y) for point in face.landmarks)
-    return Face((left + x, top + y, right + x, bottom + y), one, two, three, four, five, face.confidence)
 
 
 def _window(size: int) -> np.ndarray:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from epir.faces.align import Crop
+from epir.faces.patch import Patch
 from epir.faces.settings import TrackingSettings
-from epir.faces.tracking import FaceTracker, Patch, TrackedFace
+from epir.faces.tracking import FaceTracker, TrackedFace
 from epir.frames.reader import Frame
 from epir.recognition.settings import RecognitionSettings
 from epir.spotting.settings import SpottingSettings

@@ -20,8 +20,9 @@ from epir.faces.align import Crop, face_crop, whole_frame
 from epir.faces.finder import count_faces, find_face
 from epir.faces.inspection import find_turn, refuse_two_people
 from epir.faces.likeness import flatness
+from epir.faces.patch import cut_patch, face_near, small_face
 from epir.faces.settings import TrackingSettings
-from epir.faces.tracking import NO_FACE, TOO_SMALL, cut_patch, face_near, small_face
+from epir.faces.tracking import NO_FACE, TOO_SMALL
 from epir.flow.apex import spot_apex
 from epir.frames.folder import FolderFrames
 from epir.frames.inspection import refuse_other_size, same_size, size_of
