@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from epir.core.errors import ConfigError, ShapeError
+from epir.core.errors import CheckpointError, ConfigError, ShapeError
 from epir.models.epir import (
     Attention,
     BlockOutput,
@@ -304,6 +304,16 @@ def test_stacked_maps_begin_with_the_first_and_learn_from_the_others():
     several.loss(maps, torch.tensor([0, 1, 2, 0])).backward()
     gradient = several.patch_tokens.project.weight.grad.unflatten(1, (3, -1))  # (D, V, values)
     assert all(gradient[:, view].abs().max() > 0 for view in range(3))
+
+
+def test_weights_of_stacked_maps_that_were_normalised_together_are_refused():
+    model = small(views=2, fusion="channels")
+    weights = model.state_dict()
+    assert model.adapt_weights(weights).keys() == weights.keys()
+    for name in ("patch_tokens.norm.weight", "patch_tokens.norm.bias"):
+        weights[name] = weights[name].repeat(2)
+    with pytest.raises(CheckpointError, match=r"those of epir 0\.2\.0.*\n.*train the model again"):
+        model.adapt_weights(weights)
 
 
 def test_the_mean_of_answers_is_the_mean_over_the_maps():

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from epir.core.errors import ConfigError
+from epir.core.errors import CheckpointError, ConfigError
 from epir.core.facs import UNITS
 from epir.models.network import Network
 from epir.models.settings import ModelSettings
@@ -385,7 +385,16 @@ class Epir(Network):
             return adapted
         if self.settings.fusion == "tokens":
             adapted.setdefault("times", torch.zeros_like(self.times))
-        project = "patch_tokens.project.weight"
+        project, norm = "patch_tokens.project.weight", "patch_tokens.norm.weight"
+        if (
+            self.settings.fusion == "channels"
+            and norm in weights
+            and weights[norm].shape != self.state_dict()[norm].shape
+        ):
+            raise CheckpointError(
+                "these weights of stacked maps are those of epir 0.2.0, which normalised all maps of a clip together",
+                fix="train the model again; models of one map go on working",
+            )
         if self.settings.fusion == "channels" and weights[project].shape != self.patch_tokens.project.weight.shape:
             rest = torch.zeros_like(weights[project]).repeat(1, views - 1)
             adapted[project] = torch.cat([weights[project], rest], dim=1)
