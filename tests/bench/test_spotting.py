@@ -1,9 +1,11 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from epir.bench.spotting import Tally, compare, compare_injections, film_of, measure, overlap
+from epir.bench.injection import plan_injections
+from epir.bench.spotting import ClassesRight, Tally, compare, film_of, match_courses, measure, overlap
 from epir.core.errors import ConfigError
 from epir.core.records import Clip
 from epir.frames.reader import Frame
@@ -41,21 +43,31 @@ def test_a_tally_worked_by_hand():
     assert result["missed"] == ["synthetic/001/001_01"]
 
 
-def test_injections_are_counted_by_hand():
-    plan = [("positive", Course(10, 14, 20)), ("negative", Course(50, 54, 60))]
+def test_courses_are_matched_by_hand():
     tally = Tally()
-    found = {movement(11, 15, 20): "positive", movement(80, 83, 88): "negative"}
-    compare_injections(plan, found, 25.0, tally)
-    assert (tally.truths, tally.found, tally.hits, tally.right) == (2, 2, 1, 1)
+    hit, alarm = movement(11, 15, 20), movement(80, 83, 88)
+    matches = match_courses([Course(10, 14, 20), Course(50, 54, 60)], [hit, alarm], 25.0, tally)
+    assert matches == [hit, None]
+    assert (tally.truths, tally.found, tally.hits) == (2, 2, 1)
     assert (tally.recall, tally.precision, tally.f1) == (0.5, 0.5, 0.5)
     assert tally.apex_seconds == [1 / 25]
 
 
-def test_one_movement_found_counts_for_one_injection_only():
-    plan = [("positive", Course(10, 14, 20))] * 2
+def test_one_movement_found_counts_for_one_course_only():
     tally = Tally()
-    compare_injections(plan, {movement(10, 14, 20): "surprise"}, 25.0, tally)
-    assert (tally.truths, tally.hits, tally.right) == (2, 1, 0)
+    found = movement(10, 14, 20)
+    assert match_courses([Course(10, 14, 20)] * 2, [found], 25.0, tally) == [found, None]
+    assert (tally.truths, tally.hits) == (2, 1)
+
+
+def test_classes_count_apart_where_the_units_tell_them():
+    smile, *_ = plan_injections(3000, 100.0, 0.01)
+    dimple = replace(smile, emotion="negative", certainty=0.61)
+    smile = replace(smile, emotion="positive", certainty=0.97)
+    counted = ClassesRight()
+    for injection, answer in ((smile, "positive"), (smile, "negative"), (dimple, "negative"), (dimple, None)):
+        counted.add(injection, answer)
+    assert str(counted) == "1 of 2 (2 of 4 with units of several classes)"
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from epir.synthetic.expressions import (
     Action,
     Expression,
     action_units,
+    certainty,
     draw_expression,
     emotions,
     expression_table,
@@ -92,3 +93,18 @@ def test_what_lies_on_the_midline_has_no_side():
         for action in draw_expression(3, "negative", random).actions:
             if not any(push.both for push in action_units()[action.unit].pushes):
                 assert action.left == action.right
+
+
+def test_how_often_units_mean_an_emotion_worked_by_hand():
+    rows = {row.numbers: row for row in expression_table()[3]["negative"]}
+    dimple = certainty(3, "negative", rows[frozenset({14})])
+    assert dimple == pytest.approx(0.083 / (0.083 + 0.053), abs=0.01)
+    assert certainty(3, "positive", rows[frozenset({14})]) == pytest.approx(1 - dimple)
+    assert certainty(3, "negative", rows[frozenset({4})]) == 1  # nobody else only lowers the brows
+    assert certainty(3, "negative", rows[frozenset({12})]) < 0.05  # a smile
+
+
+def test_an_expression_says_how_certain_its_units_are():
+    random = np.random.default_rng(0)
+    drawn = [draw_expression(3, "negative", random) for _ in range(200)]
+    assert {round(each.certainty, 2) for each in drawn} >= {0.61, 1.0}

@@ -28,6 +28,7 @@ EVERY = 4.0  # seconds from one movement to the next, on average
 REST = 1.0  # seconds without a movement before each
 NOISE = 1.5  # grey levels, on stills
 QUALITY = 23  # of x264: its own choice
+TELLING = 0.75  # how often units must mean a class for a movement to show it
 
 
 @dataclass(frozen=True)
@@ -35,10 +36,16 @@ class Injection:
     """One movement: what, when and how strong."""
 
     emotion: str
+    certainty: float  # how often its units mean this emotion
     course: Course
     movement: Movement
     amplitude: float  # displacement of the strongest point at the apex, as a share of the face's width
     crop: Crop | None = None  # of the face at the onset
+
+    @property
+    def telling(self) -> bool:
+        """Do its units show the class at all? A dimple may be of two classes, and neither answer is wrong."""
+        return self.certainty >= TELLING
 
     def shown(self, number: int) -> float:
         """The displacement of the strongest point in a frame, as a share of the face's width."""
@@ -61,7 +68,7 @@ def plan_injections(
             return planned
         expression = draw_expression(CLASSES, words[len(planned) % CLASSES], random)
         movement = draw_movement(expression.actions, Geometry(), random)
-        planned.append(Injection(expression.emotion, course, movement, amplitude))
+        planned.append(Injection(expression.emotion, expression.certainty, course, movement, amplitude))
         start = course.offset / fps + REST
 
 

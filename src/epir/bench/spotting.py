@@ -14,7 +14,7 @@ With `--set corpus=synthetic` the inputs are folders of that corpus, whose annot
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -90,14 +90,35 @@ class SpottingBench:
 
 
 @dataclass
+class ClassesRight:
+    """How many classes are right: of movements whose units tell the class, and of all."""
+
+    telling: int = 0
+    right: int = 0
+    all: int = 0
+    all_right: int = 0
+
+    def add(self, injection: Injection, answer: str | None) -> None:
+        """Count one answer."""
+        right = answer == injection.emotion
+        self.telling += injection.telling
+        self.right += injection.telling and right
+        self.all += 1
+        self.all_right += right
+
+    def __str__(self) -> str:
+        return f"{self.right} of {self.telling} ({self.all_right} of {self.all} with units of several classes)"
+
+
+@dataclass
 class Tally:
     """Counts over many clips or videos."""
 
     truths: int = 0
     found: int = 0
     hits: int = 0
-    right: int = 0  # hits whose class is right
-    exact: int = 0  # true movements whose class is right if their displacement is known exactly
+    spotted: ClassesRight = field(default_factory=ClassesRight)  # of the hits
+    exact: ClassesRight = field(default_factory=ClassesRight)  # of all true movements, from their exact displacement
     apex_errors: list[float] = field(default_factory=list)  # frames, of the hits
     apex_seconds: list[float] = field(default_factory=list)
     alarms: dict[str, int] = field(default_factory=lambda: dict.fromkeys(IDLE, 0))
@@ -197,8 +218,8 @@ def scene_line(fps: float, count: int, settings: SpottingSettings) -> Ratio:
         for place, face in enumerate(faces):
             spotter.push(TrackedFace(place, place / fps, 0, 0, crop, face, np.zeros((5, 2))))
         spotter.close()
-        found = dict.fromkeys(spotter.timeline().movements)
-        compare_injections(scene.shown, found, fps, tally)
+        found = spotter.timeline().movements
+        match_courses([course for _, course in scene.shown], found, fps, tally)
     detail = f"recall {tally.recall:.2f}, precision {tally.precision:.2f} of {tally.truths} movements"
     return Ratio(f"F1: moving synthetic people, {fps:g} fps", tally.f1, None, detail)
 
@@ -215,13 +236,16 @@ def injected_lines(
             frames = compressed(inject(film.frames(), plan, _noted(crops)), film.fps)
             found = find_movements(recognizer, frames, film.fps)
             shown = [each for each, crop in zip(plan, crops, strict=False) if crop is not None]
-            compare_injections([(each.emotion, each.course) for each in shown], found, film.fps, tally)
-            tally.exact += sum(class_of_exact(recognizer, each) == each.emotion for each in shown)
+            matches = match_courses([each.course for each in shown], list(found), film.fps, tally)
+            for each, match in zip(shown, matches, strict=True):
+                tally.exact.add(each, class_of_exact(recognizer, each))
+                if match is not None:
+                    tally.spotted.add(each, found[match])
         apex = 1000 * float(np.median(tally.apex_seconds)) if tally.apex_seconds else float("nan")
         detail = (
             f"recall {tally.recall:.2f}, precision {tally.precision:.2f} of {tally.truths} movements; "
-            f"apex error {apex:.0f} ms (median); {tally.right} of {tally.hits} classes right "
-            f"({tally.exact} of {tally.truths} from the exact displacement)"
+            f"apex error {apex:.0f} ms (median); classes right {tally.spotted}; "
+            f"from the exact displacement {tally.exact}"
         )
         lines.append(Ratio(f"F1: {name}, {100 * amplitude:g} %", tally.f1, None, detail))
     return lines
@@ -243,23 +267,26 @@ def class_of_exact(recognizer: Recognizer, injection: Injection) -> str:
     return recognizer.labels[int(recognizer.backend.scores_and_units(maps)[0].argmax())]
 
 
-def compare_injections(
-    plan: Sequence[tuple[str, Course]], found: Mapping[Movement, str | None], fps: float, tally: Tally
-) -> None:
-    """Compare the classes and courses that are known with what was found; each of these counts for one at most."""
+def match_courses(
+    courses: Sequence[Course], found: Sequence[Movement], fps: float, tally: Tally
+) -> list[Movement | None]:
+    """What was found of each course that is known; a movement counts for one course at most."""
     left = list(found)
     tally.found += len(found)
-    for emotion, course in plan:
+    matches: list[Movement | None] = []
+    for course in courses:
         truth = (course.onset, course.offset)
         tally.truths += 1
         best = max(left, key=lambda movement: overlap(truth, (movement.onset, movement.offset)), default=None)
         if best is None or overlap(truth, (best.onset, best.offset)) < OVERLAP:
+            matches.append(None)
             continue
         left.remove(best)
+        matches.append(best)
         tally.hits += 1
         tally.apex_errors.append(abs(best.apex - course.apex))
         tally.apex_seconds.append(abs(best.apex - course.apex) / fps)
-        tally.right += found[best] == emotion
+    return matches
 
 
 def find_crop_or_none(frame: np.ndarray) -> Crop | None:

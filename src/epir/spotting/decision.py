@@ -29,6 +29,7 @@ COVERED = 4.0  # times the mismatch of the surroundings
 SHUTTING = 0.009  # of the face's width: the lids of a blink go farther
 HALF_SHUT = 0.005  # of the face's width: the upper lids of a blink go down by more
 DRAGGED = ("brows", EYES, "nose and cheeks")  # go along with a blink
+RAISED = 0.007  # of the face's width: brows that go up so far go by themselves; a blink pulls them down
 AROUND_BLINK = 0.03  # seconds
 STAYS = 0.0  # of `Candidate.step`: above it a lasting change explains the course better than a bump
 RHYTHM = 3.0  # of `Candidate.isolated`: a mouth that stands out less goes on moving
@@ -125,6 +126,16 @@ def is_blink(candidate: Candidate) -> bool:
     )
 
 
+def is_dragged(candidate: Candidate, blinks: Sequence[Candidate], rate: float) -> bool:
+    """Whether a blink takes the skin along: it moves at the same time, and brows do not go far up."""
+    if candidate.group not in DRAGGED:
+        return False
+    if candidate.group == "brows" and float(candidate.amplitudes[members("brows"), 1].mean()) < -RAISED:
+        return False
+    around = AROUND_BLINK * rate
+    return any(each.onset - around <= candidate.apex <= each.offset + around for each in blinks)
+
+
 def judge(candidate: Candidate, blinks: Sequence[Candidate], rate: float, settings: SpottingSettings) -> Verdict:
     """The verdict on a candidate, among the blinks of its surroundings."""
     reason = rule(candidate, blinks, rate, settings)
@@ -138,10 +149,7 @@ def rule(candidate: Candidate, blinks: Sequence[Candidate], rate: float, setting
     """What a candidate certainly is, or nothing."""
     if is_blink(candidate):
         return "blink"
-    around = AROUND_BLINK * rate
-    if candidate.group in DRAGGED and any(
-        each.onset - around <= candidate.apex <= each.offset + around for each in blinks
-    ):
+    if is_dragged(candidate, blinks, rate):
         return "blink"
     if float(np.abs(candidate.head).max()) > FAR or float(np.abs(candidate.head_rest).max()) > RESTLESS:
         return "head"
