@@ -91,6 +91,13 @@ def test_brows_go_along_with_a_blink_and_the_mouth_does_not():
     assert verdict(candidate("inner brow"), [replace(blink, onset=10, apex=14, offset=20)]).reason == ""
 
 
+def test_a_blink_does_not_raise_brows_far():
+    blink = candidate("upper lid", 0.03, down=1.0)
+    for size, reason in ((-0.006, "blink"), (-0.012, ""), (0.012, "blink")):  # below zero is up
+        brows = candidate("inner brow", abs(size), np.sign(size), others={"outer brow": size})
+        assert verdict(brows, [blink]).reason == reason
+
+
 def test_the_weights_are_those_of_the_measures():
     assert set(weights()) == {*features(candidate(), RATE), "constant"}
 
