@@ -9,6 +9,9 @@ movements of 1 % of the face's width, `--set draws=2` each video twice, with oth
 `--set rates=[25,50]` stills at other rates. `--set scenes=12` looks instead at twelve synthetic people, of whom one
 rests, one talks, one chews, blinks, nods and so on, at each of the rates.
 
+Classes count where the units of a movement tell its class; in brackets stand all, also those with units that several
+classes show.
+
 With `--set corpus=synthetic` the inputs are folders of that corpus, whose annotation is compared with; clips whose
 `kind` is still, blinking or turning count alarms.
 """
