@@ -81,10 +81,20 @@ def test_points_keep_their_order_on_every_face():
     assert place(Geometry(), 6.2, 18.8) == pytest.approx((6.2, 18.8))
 
 
-def test_unit_7_raises_the_lower_lid_more_than_it_lowers_the_upper_one():
-    lower, upper = means_around(7, [lambda g: (g.eye_x, g.eye_y + 1.4), lambda g: (g.eye_x, g.eye_y - 1.2)])
-    assert lower[1] < -0.4 and upper[1] > 0
-    assert abs(lower[1]) > 2 * abs(upper[1])
+def test_unit_7_raises_the_lower_lid_and_not_the_cheek_and_draws_the_outer_corner_inwards():
+    lower, upper, cheek, corner = means_around(
+        7,
+        [
+            lambda g: (g.eye_x, g.eye_y + 1.4),
+            lambda g: (g.eye_x, g.eye_y - 1.2),
+            lambda g: (8.2, 11.5),
+            lambda g: (g.eye_x + 2.7, g.eye_y - 1.0),
+        ],
+    )
+    assert lower[1] < -0.4
+    assert abs(upper[1]) < 0.25 * abs(lower[1])
+    assert abs(cheek[1]) < 0.25 * abs(lower[1])  # a raised cheek is unit 6, and makes a smile of it
+    assert corner[0] < -0.3
 
 
 def test_unit_14_draws_the_mouth_corners_out_more_than_up_and_unit_12_does_not():
