@@ -5,7 +5,16 @@ import numpy as np
 import pytest
 
 from epir.bench.injection import plan_injections
-from epir.bench.spotting import ClassesRight, Tally, compare, film_of, match_courses, measure, overlap
+from epir.bench.spotting import (
+    ClassesRight,
+    Tally,
+    compare,
+    film_of,
+    injected_detail,
+    match_courses,
+    measure,
+    overlap,
+)
 from epir.core.errors import ConfigError
 from epir.core.records import Clip
 from epir.frames.reader import Frame
@@ -67,7 +76,14 @@ def test_classes_count_apart_where_the_units_tell_them():
     counted = ClassesRight()
     for injection, answer in ((smile, "positive"), (smile, "negative"), (dimple, "negative"), (dimple, None)):
         counted.add(injection, answer)
-    assert str(counted) == "1 of 2 (2 of 4 with units of several classes)"
+    assert str(counted) == "1 of 2 whose units tell it, 2 of all 4"
+
+
+def test_a_video_too_short_for_a_movement_is_not_called_a_failure():
+    assert injected_detail(Tally()).startswith("nothing measured, no movement was shown: give a video of")
+    assert "apex error unknown" in injected_detail(Tally(truths=3))
+    found = Tally(truths=2, found=1, hits=1, apex_seconds=[0.04])
+    assert injected_detail(found).startswith("recall 0.50, precision 1.00 of 2 movements; apex error 40 ms (median);")
 
 
 @pytest.mark.parametrize(

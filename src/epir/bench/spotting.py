@@ -9,7 +9,7 @@ movements of 1 % of the face's width, `--set draws=2` each video twice, with oth
 `--set rates=[25,50]` stills at other rates. `--set scenes=12` looks instead at twelve synthetic people, of whom one
 rests, one talks, one chews, blinks, nods and so on, at each of the rates.
 
-Classes count where the units of a movement tell its class; in brackets stand all, also those with units that several
+Classes are counted where the units of a movement tell its class, and for all movements, some of whose units several
 classes show.
 
 With `--set corpus=synthetic` the inputs are folders of that corpus, whose annotation is compared with; clips whose
@@ -110,7 +110,7 @@ class ClassesRight:
         self.all_right += right
 
     def __str__(self) -> str:
-        return f"{self.right} of {self.telling} ({self.all_right} of {self.all} with units of several classes)"
+        return f"{self.right} of {self.telling} whose units tell it, {self.all_right} of all {self.all}"
 
 
 @dataclass
@@ -244,14 +244,19 @@ def injected_lines(
                 tally.exact.add(each, class_of_exact(recognizer, each))
                 if match is not None:
                     tally.spotted.add(each, found[match])
-        apex = 1000 * float(np.median(tally.apex_seconds)) if tally.apex_seconds else float("nan")
-        detail = (
-            f"recall {tally.recall:.2f}, precision {tally.precision:.2f} of {tally.truths} movements; "
-            f"apex error {apex:.0f} ms (median); classes right {tally.spotted}; "
-            f"from the exact displacement {tally.exact}"
-        )
-        lines.append(Ratio(f"F1: {name}, {100 * amplitude:g} %", tally.f1, None, detail))
+        lines.append(Ratio(f"F1: {name}, {100 * amplitude:g} %", tally.f1, None, injected_detail(tally)))
     return lines
+
+
+def injected_detail(tally: Tally) -> str:
+    """What was found of the movements that were warped in, in words."""
+    if not tally.truths:
+        return "nothing measured, no movement was shown: give a video of five seconds or more that shows a face"
+    apex = f"{1000 * float(np.median(tally.apex_seconds)):.0f} ms (median)" if tally.hits else "unknown"
+    return (
+        f"recall {tally.recall:.2f}, precision {tally.precision:.2f} of {tally.truths} movements; apex error {apex}; "
+        f"classes right: {tally.spotted}; from the exact displacement: {tally.exact}"
+    )
 
 
 def find_movements(recognizer: Recognizer, frames: Iterable[np.ndarray], fps: float) -> dict[Movement, str | None]:
