@@ -18,7 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from epir import __version__
-from epir.core.engines import SECONDS_BETWEEN_LOOKS, Files, Status, every_so_often, telling
+from epir.core.engines import SECONDS_BETWEEN_LOOKS, Files, Status, reporting_status, throttled
 from epir.core.errors import EpirError, MissingExtra, RunError
 from epir.core.files import scratch_folder
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SENT_PER_CORE = 2  # jobs that Ray holds for each core
 RETRIES = 3  # of a job whose worker or node died
 CONNECT_SECONDS = 10
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # of HTTP/2, with empty settings
 SMALLEST_STORE = 80 * 2**20  # bytes; Ray takes no less
 UNAUTHENTICATED = ("Unauthenticated", "InvalidAuthToken", "AuthenticationError")  # in words of Ray
 TOKEN = (
@@ -91,7 +92,7 @@ def _remote(
     work, shared = everything
     if board is None:
         return number, work(job, *shared)
-    with telling(every_so_often(lambda words: board.write.remote(number, words))):
+    with reporting_status(throttled(lambda words: board.write.remote(number, words))):
         try:
             return number, work(job, *shared)
         finally:
@@ -217,24 +218,45 @@ def _sigterm_through_ray(before: Any) -> Iterator[None]:
 
 def _join(ray: Any, address: str, **quiet: Any) -> None:
     """Connect to a cluster; Ray alone would try for minutes where nothing answers."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    with _hearing_stderr() as heard:
+    check_address(address)
+    with _captured_stderr() as heard:
         try:
-            if host and port.isdecimal():
-                socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
             ray.init(address=address, **quiet)
         except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             if any(word in f"{error}{heard()}" for word in UNAUTHENTICATED):
                 problem = f"the Ray cluster at {address} asks for a token, and none or another one was given"
                 raise RunError(problem, fix=TOKEN) from None
-            raise RunError(
-                f"there is no Ray cluster at {address}: {str(error).splitlines()[0]}",
-                fix="check --address, or leave it out to start a cluster on this machine",
-            ) from None
+            raise _no_cluster(address, str(error).splitlines()[0]) from None
+
+
+def check_address(address: str) -> None:
+    """Raise an error unless a server of HTTP/2, which every Ray cluster is, answers there within seconds."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdecimal():  # auto, which Ray resolves
+        return
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS) as link:
+            if os.environ.get("RAY_USE_TLS", "0").lower() in ("1", "true"):
+                return
+            link.sendall(PREFACE)
+            answer = link.recv(9)
+    except TimeoutError:
+        raise _no_cluster(address, f"no answer in {CONNECT_SECONDS} s") from None
+    except (OSError, OverflowError) as error:
+        raise _no_cluster(address, str(error)) from None
+    if answer[3:4] != PREFACE[-6:-5]:  # settings of its own come first
+        raise _no_cluster(address, "something else answers there")
+
+
+def _no_cluster(address: str, reason: str) -> RunError:
+    return RunError(
+        f"there is no Ray cluster at {address}: {reason}",
+        fix="check --address, or leave it out to start a cluster on this machine",
+    )
 
 
 @contextmanager
-def _hearing_stderr() -> Iterator[Callable[[], str]]:
+def _captured_stderr() -> Iterator[Callable[[], str]]:
     """Keep what is written to stderr inside: Ray's core says only there, and once a second, why it is turned away."""
     sys.stderr.flush()
     with tempfile.TemporaryFile() as file:

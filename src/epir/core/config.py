@@ -2,20 +2,15 @@
 
 A settings class checks its own combinations in `__post_init__` and raises `ConfigError`; everything here works
 for any such class, nested as deep as needed. Unknown names are refused, with the nearest known one as the fix.
-A class that has renamed a setting lists it in `RENAMED: ClassVar = {"old": "new"}`: files with the old name are read,
-and `--set` takes it with a warning.
 """
 
 import dataclasses
 import hashlib
-import inspect
 import json
 import math
-import re
 import tomllib
 import types
 import typing
-import warnings
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -23,11 +18,12 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origi
 
 import tomli_w
 
-from epir.core.errors import ConfigError, EpirWarning
+from epir.core.errors import ConfigError
 from epir.core.files import write_text
 from epir.core.reading import MOST_SETTINGS, read_text
 
 Settings = TypeVar("Settings")
+Value = TypeVar("Value")
 
 
 def to_dict(settings: object) -> dict[str, Any]:
@@ -52,11 +48,10 @@ def from_dict(kind: type[Settings], values: Mapping[str, Any], *, section: str =
     if not isinstance(values, Mapping):
         raise ConfigError(f"[{section}] cannot be {_shown(values)}", fix="give names and values")
     hints = typing.get_type_hints(kind)
-    known, renamed = setting_names(kind), _renamed(kind)
+    known = setting_names(kind)
     arguments = {}
-    for given, value in values.items():
-        name = renamed.get(given, given)
-        refuse_unknown(name, known, section=section)
+    for name, value in values.items():
+        check_known(name, known, section=section)
         arguments[name] = _convert(value, hints[name], _dotted(section, name))
     return kind(**arguments)
 
@@ -71,8 +66,14 @@ def setting_names(kind: type) -> list[str]:
     return [field.name for field in dataclasses.fields(kind) if field.init]
 
 
+def setting(default: Value, about: str) -> Value:
+    """A field of a settings class and what it does, for lists of settings."""
+    field: Any = dataclasses.field(default=default, metadata={"about": about})
+    return field
+
+
 class Described(NamedTuple):
-    """One setting as a list shows it; `about` is the comment beside it in the source."""
+    """One setting as a list shows it; `about` is empty where its class does not say."""
 
     name: str
     kind: str
@@ -81,18 +82,15 @@ class Described(NamedTuple):
 
 
 def describe(kind: type) -> list[Described]:
-    """Every setting of a class: its name, type and default, and what the source says beside it."""
-    source = inspect.getsource(kind)
-    comments = {
-        name: comment.strip() for name, comment in re.findall(r"^    (\w+): [^#\n]*#[ ](.*)$", source, re.MULTILINE)
-    }
+    """Every setting of a class: its name, type and default, and what it does."""
     hints = typing.get_type_hints(kind)
     found = []
     for field in dataclasses.fields(kind):
         if field.init:
             factory: Any = field.default_factory
             default = field.default if factory is dataclasses.MISSING else factory()
-            found.append(Described(field.name, _type_words(hints[field.name]), default, comments.get(field.name, "")))
+            words = _type_words(hints[field.name])
+            found.append(Described(field.name, words, default, field.metadata.get("about", "")))
     return found
 
 
@@ -102,17 +100,7 @@ def _type_words(hint: Any) -> str:
     return hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint).replace("pathlib.", "")
 
 
-def current_name(name: str, kind: type, *, section: str = "") -> str:
-    """The name of a setting of `kind` that the user gave; an old one with a warning, an unknown one refused."""
-    new = _renamed(kind).get(name)
-    if new is None:
-        refuse_unknown(name, setting_names(kind), section=section)
-        return name
-    warnings.warn(f"{_dotted(section, name)} is now called {_dotted(section, new)}", EpirWarning, stacklevel=3)
-    return new
-
-
-def refuse_unknown(name: str, known: Iterable[str], *, section: str = "", what: str = "setting") -> None:
+def check_known(name: str, known: Iterable[str], *, section: str = "", what: str = "setting") -> None:
     """Raise `ConfigError` with the nearest known name unless `name` is one of `known`."""
     names = sorted(known)
     if name in names:
@@ -218,16 +206,13 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _renamed(kind: type) -> Mapping[str, str]:
-    return getattr(kind, "RENAMED", {})
-
-
 def _dotted(section: str, name: str) -> str:
     return f"{section}.{name}" if section else name
 
 
 def _replace(settings: Settings, path: list[str], value: Any, *, section: str) -> Settings:
-    name, rest = current_name(path[0], type(settings), section=section), path[1:]
+    name, rest = path[0], path[1:]
+    check_known(name, setting_names(type(settings)), section=section)
     inner = getattr(settings, name)
     dotted = _dotted(section, name)
     if rest:

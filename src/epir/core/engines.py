@@ -69,6 +69,13 @@ class Engine:
         """The number of workers; on a running cluster it may have more."""
         return self.workers or cores()
 
+    def check_address(self) -> None:
+        """Raise an error if no cluster answers at the address; call it before anything is written."""
+        if self.is_cluster and self.address:
+            from epir.core.cluster import check_address
+
+            check_address(self.address)
+
     def run(
         self,
         work: Callable[..., Result],
@@ -115,7 +122,7 @@ def _run_here(
             status([words])
 
     for number, job in jobs:
-        with telling(tell):
+        with reporting_status(tell):
             result = work(job, *shared)
         yield number, result
 
@@ -135,7 +142,7 @@ def _run_in_processes(
     with scratch_folder("jobs") as folder:
         (folder / SHARED).write_bytes(dumps((work, shared)))
         pool = process_pool(workers, in_order=False, batch_size=1, pre_dispatch=workers)
-        with _looking_at(folder, status):
+        with _poll_status(folder, status):
             try:
                 yield from pool(delayed(_in_process)(str(folder), *job) for job in jobs)
             except TerminatedWorkerError:
@@ -151,7 +158,7 @@ SHARED = "shared.pickle"  # the work and what all its jobs share, written once a
 def _in_process(folder: str, number: int, job: Any) -> tuple[int, Any]:
     work, shared = _read_shared(folder)
     words = Path(folder) / f"{number}.txt"
-    with telling(every_so_often(lambda text: _write_words(words, text))):
+    with reporting_status(throttled(lambda text: _write_words(words, text))):
         try:
             return number, work(job, *shared)
         finally:
@@ -175,7 +182,7 @@ _tell: ContextVar[Callable[[str], None] | None] = ContextVar("tell", default=Non
 
 
 @contextmanager
-def telling(tell: Callable[[str], None]) -> Iterator[None]:
+def reporting_status(tell: Callable[[str], None]) -> Iterator[None]:
     """Inside, `JobProgress` tells there what the job is doing."""
     token = _tell.set(tell)
     try:
@@ -207,7 +214,7 @@ class JobProgress:
         """Nothing to close."""
 
 
-def every_so_often(tell: Callable[[str], None]) -> Callable[[str], None]:
+def throttled(tell: Callable[[str], None]) -> Callable[[str], None]:
     """The same, at most twice a second."""
     last = 0.0
 
@@ -221,7 +228,7 @@ def every_so_often(tell: Callable[[str], None]) -> Callable[[str], None]:
 
 
 @contextmanager
-def _looking_at(folder: Path, status: Status | None) -> Iterator[None]:
+def _poll_status(folder: Path, status: Status | None) -> Iterator[None]:
     """Tell `status` every second what the worker processes have written down."""
     if status is None:
         yield

@@ -16,6 +16,9 @@ UNITS = (1, 2, 4, 5, 6, 7, 9, 10, 12, 14, 15, 17, 20, 23, 24, 25, 26)  # those t
 NO_UNITS = "none"  # an annotation that says: there is none; an empty one says nothing
 CD6ME_UNITS = (1, 2, 4, 5, 6, 7, 9, 10, 12, 14, 15, 17)  # those of the cross-corpus benchmark CD6ME
 
+NOTHING = ("", NO_UNITS, "?", "-", "/", "n/a", "nan", "0")  # annotations that name no unit
+_WORD = re.compile(r"(?<![\d\w])[^\W\d_]{2,}(?!\w)")
+_CONNECTIVES = ("or", "and", "ref", "au", "aus", "left", "right", NO_UNITS)
 _UNIT = re.compile(r"([A-Za-z]*(?:/[A-Za-z]+)?)(\d+)(?:[A-Ea-e](?:/[A-Ea-e])?(?![A-Za-z]))?")
 
 
@@ -32,6 +35,18 @@ def parse_units(annotation: str) -> dict[int, Side]:
         side, number = _side(letters), int(digits)
         found[number] = side if found.get(number, side) == side else "both"
     return found
+
+
+def unknown_units(annotation: str) -> list[str]:
+    """The words of an annotation that name no unit, and numbers that no unit has.
+
+    >>> unknown_units("4+L10 or AU12?"), unknown_units("banana"), unknown_units("R12+400")
+    ([], ['banana'], ['400'])
+    """
+    if annotation.strip().casefold() in NOTHING:
+        return []
+    words = [word for word in _WORD.findall(annotation) if word.casefold() not in _CONNECTIVES]
+    return words + [digits for _, digits in _UNIT.findall(annotation) if not 0 < int(digits) < 100]
 
 
 def is_annotated(annotation: str) -> bool:

@@ -12,7 +12,7 @@ LONGEST_NAME = 150  # bytes of a name that temporary names repeat
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """A temporary name beside `path` to write to; it becomes `path`, on disk, when the block ends well."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=hidden_name(path, "tmp-"), suffix=path.suffix, dir=path.parent)
@@ -20,7 +20,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        open_up(temporary)
+        apply_umask(temporary)
         save_to_disk(temporary)
         temporary.replace(path)
         save_to_disk(path.parent, inside=False)
@@ -30,13 +30,13 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 def write_text(path: Path, text: str) -> None:
     """Write `text` to `path` in one step; the name of a file that is not UTF-8 may be part of it."""
-    with whole_file(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write `content` to `path` in one step."""
-    with whole_file(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_bytes(content)
 
 
@@ -63,6 +63,12 @@ def hidden_name(path: Path, purpose: str) -> str:
     if len(os.fsencode(name)) > LONGEST_NAME:
         name = hashlib.sha256(os.fsencode(name)).hexdigest()[:24]
     return f".{name}.{purpose}"
+
+
+def remove_partial_files(folder: Path) -> None:
+    """Remove what processes that were killed while writing left in a folder; its lock is held."""
+    for left in folder.glob(".*.tmp-*"):
+        left.unlink()
 
 
 def save_to_disk(path: Path, *, inside: bool = True) -> None:
@@ -127,7 +133,7 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def open_up(path: Path) -> None:
+def apply_umask(path: Path) -> None:
     """Give a temporary file or folder, which only its owner may read, the permissions that the user asked for."""
     mask = os.umask(0)
     os.umask(mask)

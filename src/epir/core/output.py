@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import IO
 
 from epir.core.errors import OutputError, machine_fault
-from epir.core.files import hidden_name, open_up, save_to_disk, write_text
+from epir.core.files import apply_umask, hidden_name, save_to_disk, write_text
 
-MARK, LOCK = ".epir", ".lock"
+MARK = ".epir"
 MAP_SET, MODEL, RUN, CORPUS, ANSWER, DEMO = "map set", "model folder", "run", "synthetic corpus", "answer", "demo"
 SPOTTED, REPRODUCTION = "folder of spotted videos", "reproduction"
 ANOTHER = "choose another name for --out"
@@ -43,10 +43,10 @@ def claimed(
     path: str | Path, kind: str, *, force: bool = False, inputs: Iterable[str | Path] = (), needs: int = 0
 ) -> Iterator[Path]:
     """Check a folder to be written, lock it until the block ends, and remove what killed processes left beside it."""
-    path = real(path)
+    path = resolved(path)
     check_folder(path, kind, force=True, inputs=inputs, needs=needs)
     with locked(path):
-        sweep(path)
+        remove_leftovers(path)
         check_folder(path, kind, force=force)
         yield path
 
@@ -56,10 +56,10 @@ def claimed_file(
     path: str | Path, *, force: bool = False, inputs: Iterable[str | Path] = (), needs: int = 0
 ) -> Iterator[Path]:
     """The same for a file; `force` replaces a file, never a folder, and never an input."""
-    path = real(path)
+    path = resolved(path)
     check_file(path, force=force, inputs=inputs, needs=needs)
     with locked(path):
-        sweep(path)
+        remove_leftovers(path)
         yield path
 
 
@@ -67,8 +67,11 @@ def check_folder(
     path: Path, kind: str, *, force: bool = False, inputs: Iterable[str | Path] = (), needs: int = 0
 ) -> None:
     """Refuse a folder that cannot or must not be written; nothing is changed."""
-    _refuse_inputs(path, inputs)
+    _check_inputs(path, inputs)
     check_place(path, needs=needs)
+    around = kind_of(path.parent) if kind == ANSWER and path.parent.is_dir() else None
+    if around in (MAP_SET, MODEL, RUN, CORPUS, SPOTTED):
+        raise OutputError(f"{path} would lie inside {path.parent}, which is a {around}", fix=ANOTHER)
     if not path.exists() or _is_empty(path):
         return
     if not path.is_dir():
@@ -85,7 +88,7 @@ def check_folder(
 def check_file(path: Path, *, force: bool = False, inputs: Iterable[str | Path] = (), needs: int = 0) -> None:
     """Refuse a file that cannot or must not be written; nothing is changed."""
     for given in inputs:
-        if real(given) == path:
+        if resolved(given) == path:
             raise OutputError(f"{path} is an input of this command", fix="choose another name for the output")
     check_place(path, needs=needs)
     if path.is_dir():
@@ -117,9 +120,9 @@ def check_place(path: Path, *, needs: int = 0) -> None:
         )
 
 
-def _refuse_inputs(path: Path, inputs: Iterable[str | Path]) -> None:
+def _check_inputs(path: Path, inputs: Iterable[str | Path]) -> None:
     for given in inputs:
-        source = real(given)
+        source = resolved(given)
         if source == path:
             raise OutputError(f"{path} is an input of this command", fix=ANOTHER)
         if path in source.parents:
@@ -128,7 +131,7 @@ def _refuse_inputs(path: Path, inputs: Iterable[str | Path]) -> None:
             raise OutputError(f"{path} lies inside an input of this command, {source}", fix=ANOTHER)
 
 
-def real(path: str | Path) -> Path:
+def resolved(path: str | Path) -> Path:
     """The absolute path with links followed: what a link points to is written, and the link stays.
 
     Of a loop of links it is the loop, where `Path.resolve` fails.
@@ -208,7 +211,7 @@ def locked(path: Path) -> Iterator[None]:
 
     Inside the block the same thread may lock it again.
     """
-    path = real(path)
+    path = resolved(path)
     if path in _held.get():
         yield
         return
@@ -230,7 +233,7 @@ def locked(path: Path) -> Iterator[None]:
 def _exclusive(lock: Path, path: Path) -> Iterator[None]:
     while True:
         with lock.open("a") as file:
-            hold(file, path)
+            _hold(file, path)
             if _same_file(file, lock):  # else its owner has just ended and removed it
                 try:
                     yield
@@ -239,7 +242,7 @@ def _exclusive(lock: Path, path: Path) -> Iterator[None]:
                 return
 
 
-def hold(file: IO[str], path: Path) -> None:
+def _hold(file: IO[str], path: Path) -> None:
     """Lock an open file for this process, or say that another one is writing `path`."""
     import fcntl
 
@@ -258,7 +261,7 @@ def _same_file(file: IO[str], path: Path) -> bool:
         return False
 
 
-def sweep(path: Path) -> None:
+def remove_leftovers(path: Path) -> None:
     """Remove what killed processes left of earlier attempts at `path`; its lock is held."""
     prefix = hidden_name(path, "")
     names = [name for name in os.listdir(path.parent) if name.startswith(prefix)]
@@ -299,7 +302,7 @@ def put_in_place(new: Path, path: Path, kind: str) -> None:
     """Let the complete folder `new` become `path`; what is there is moved aside first and removed last."""
     if kind_of(new) != kind:
         mark(new, kind)
-    open_up(new)
+    apply_umask(new)
     save_to_disk(new)
     old = None
     if path.exists():
@@ -316,7 +319,7 @@ def put_in_place(new: Path, path: Path, kind: str) -> None:
 def _is_empty(path: Path) -> bool:
     """Whether a folder holds nothing, or no more than a process that was killed at once has left."""
     half = hidden_name(path / MARK, "")
-    return path.is_dir() and all(name in (LOCK, MARK) or name.startswith(half) for name in os.listdir(path))
+    return path.is_dir() and all(name == MARK or name.startswith(half) for name in os.listdir(path))
 
 
 def _size(count: int) -> str:

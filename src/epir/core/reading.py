@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MOST_SETTINGS = 16 << 20  # bytes of an index or of settings
 MOST_TEXT = 1 << 30  # bytes of a table or of a fold
-_BAD_ARRAY = (  # what a damaged header, which is Python source, raises
+BAD_ARRAY = (  # what a damaged header, which is Python source, raises
     ValueError, TypeError, LookupError, OverflowError, SyntaxError, EOFError, OSError, MemoryError, RecursionError,
     tokenize.TokenError,
 )  # fmt: skip
@@ -119,7 +119,7 @@ def open_array(path: Path, *, error: type[EpirError], fix: str) -> "np.ndarray":
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy warns of headers that Python 2 wrote
             return open_memmap(path, mode="r")
-    except _BAD_ARRAY as fault:
+    except BAD_ARRAY as fault:
         if isinstance(fault, OSError) and fault.errno in FAULTS:
             raise machine_fault(fault, path) from None
         raise error(f"{path} cannot be opened: {fault}", fix=fix) from None

@@ -1,11 +1,14 @@
-"""The records that all packages share: a clip, a fold, a prediction.
+"""The records that all packages share: a clip, a fold, a prediction; and who is probably the same person.
 
 They are frozen and carry their own names, so that nothing depends on the order of rows.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+
+WORDS = re.compile(r"\d+|[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)

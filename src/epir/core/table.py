@@ -231,3 +231,13 @@ def _numeric(column: Column) -> str:
 
 def _class(names: str | Sequence[str]) -> str:
     return f' class="{names}"' if names else ""
+
+
+def score_text(value: float | None) -> str:
+    """A score with four places, as the field publishes it; a dash where there is none."""
+    return MISSING if value is None or value != value else f"{value:.4f}"
+
+
+def interval_text(bounds: Sequence[float] | None) -> str:
+    """An interval as `0.660 to 0.760`, or nothing."""
+    return f"{bounds[0]:.3f} to {bounds[1]:.3f}" if bounds else ""

@@ -43,7 +43,7 @@ def find_turn(frame: np.ndarray, settings: FaceSettings) -> int:
     return best if found[best] >= max(math.log(LEAST / (1 - LEAST)), found[0] + CLEARLY) else 0
 
 
-def refuse_two_people(
+def check_one_person(
     onset: int, before: np.ndarray, apex: int, after: np.ndarray, crop: Crop, settings: FaceSettings
 ) -> None:
     """Refuse an onset and an apex that cannot be of one person in one shot."""

@@ -3,25 +3,32 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from epir.core.config import check_ranges, refuse_unknown
+from epir.core.config import check_known, check_ranges, setting
 from epir.core.errors import ConfigError
+
+LEAST_FACE = 60.0  # px between the temples: smaller faces get no answer
+RELIABLE_FACE = 100.0  # px between the temples: below, small movements are less than a pixel, and a note says so
 
 
 @dataclass(frozen=True)
 class FaceSettings:
     """How the face of a clip is found, on its onset frame unless said otherwise, and cut out of all its frames."""
 
-    detector: Literal["mtcnn", "none"] = "mtcnn"  # none: the frames are cropped already
-    choice: Literal["largest", "central"] = "largest"  # where several people are in the picture
-    min_face: int = 80  # px: width of the smallest face looked for at first; smaller ones when none is found
-    margin: float = 0.53  # added on each side of the square from eye line to mouth line, as a share of its side
-    align: bool = True  # turn the crop so that the eyes are level
-    frames: Literal["onset", "both"] = "onset"  # both: a second crop is found on the apex, which adds false motion
+    detector: Literal["mtcnn", "none"] = setting("mtcnn", "none: the frames are cropped already")
+    choice: Literal["largest", "central"] = setting("largest", "where several people are in the picture")
+    min_face: int = setting(80, "px: width of the smallest face looked for at first; smaller ones when none is found")
+    margin: float = setting(
+        0.53, "added on each side of the square from eye line to mouth line, as a share of its side"
+    )
+    align: bool = setting(True, "turn the crop so that the eyes are level")
+    frames: Literal["onset", "both"] = setting(
+        "onset", "both: a second crop is found on the apex, which adds false motion"
+    )
 
     def __post_init__(self) -> None:
-        refuse_unknown(self.detector, ("mtcnn", "none"), section="face.detector", what="choice")
-        refuse_unknown(self.frames, ("onset", "both"), section="face.frames", what="choice")
-        refuse_unknown(self.choice, ("largest", "central"), section="face.choice", what="choice")
+        check_known(self.detector, ("mtcnn", "none"), section="face.detector", what="choice")
+        check_known(self.frames, ("onset", "both"), section="face.frames", what="choice")
+        check_known(self.choice, ("largest", "central"), section="face.choice", what="choice")
         if not 20 <= self.min_face <= 1000:
             raise ConfigError(f"face.min_face cannot be {self.min_face}", fix="give a width in pixels from 20 to 1000")
         if not 0.0 <= self.margin <= 3.0:
@@ -36,7 +43,7 @@ class TrackingSettings:
     size: int = 84  # px: width of the small face that is given back
     faces: Literal["largest", "all"] = "largest"  # one person at a time, or everybody
     patch: int = 0  # px: most that is kept of the surroundings of a face, in colour; 0 keeps nothing
-    least_face: float = 60.0  # px between the temples: smaller faces get no answer
+    least_face: float = LEAST_FACE
     least_score: float = 0.9  # of the detector: a face begins with so much
     flattest: float = 0.35  # share of a face without shading: above it is drawn
     redetect: float = 1.0  # seconds between two looks at a face that is followed
@@ -52,7 +59,7 @@ class TrackingSettings:
 
     def __post_init__(self) -> None:
         check_ranges(self, {"size": 4096, "patch": 4096}, section="tracking")
-        refuse_unknown(self.faces, ("largest", "all"), section="tracking.faces", what="choice")
+        check_known(self.faces, ("largest", "all"), section="tracking.faces", what="choice")
         for name in ("least_face", "redetect", "again", "confirm", "far"):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"tracking.{name} cannot be {getattr(self, name)}", fix="give a number above 0")

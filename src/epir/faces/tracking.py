@@ -19,7 +19,7 @@ import numpy as np
 from epir.faces.align import Crop, face_crop, whole_frame
 from epir.faces.face import Face
 from epir.faces.finder import SECOND_FACE, brightened, choose_face
-from epir.faces.likeness import colours, correlation, flatness, likeness, shared_colours
+from epir.faces.likeness import SAME_PLACE, colours, correlation, flatness, likeness, one_shot, shared_colours
 from epir.faces.mtcnn import find_faces
 from epir.faces.patch import Patch, cut_patch, face_near, small_face
 from epir.faces.settings import TrackingSettings
@@ -27,6 +27,7 @@ from epir.frames.reader import Frame
 
 NO_FACE, TOO_SMALL = "no face", "face too small"
 SMALLEST = 30  # px: faces below this are not even counted as too small
+SIZE_RANGE = 0.3  # logarithm: a face that comes back to its place may be 1.35 times as large
 MEMORY = 8  # people who left and are known when they come back
 MOST_GAPS = 1000
 
@@ -81,6 +82,16 @@ class _Track:
     shot: int = 0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """Somebody who was followed: the last small face, where it was, and the colours of that frame."""
+
+    number: int
+    small: np.ndarray
+    crop: Crop
+    colours: np.ndarray
+
+
 class FaceTracker:
     """Follows one face or all of them, frame by frame, and remembers what else it saw."""
 
@@ -95,9 +106,10 @@ class FaceTracker:
         self.cuts = 0
         self._step = 1 / fps
         self._tracks: list[_Track] = []
-        self._known: list[tuple[int, np.ndarray]] = []  # people who left: track and last face
+        self._known: list[_Known] = []  # people who left
         self._people = self._segments = self._shots = 0
-        self._colours: np.ndarray | None = None
+        self._colours: np.ndarray | None = None  # of the latest frame
+        self._scene: np.ndarray | None = None  # of the one before it
         self._search_at = self._thorough_at = -math.inf
         self._searches = 0  # in vain, one after the other
         self._small: float | None = None  # px between the temples of the largest face that is too small
@@ -115,6 +127,7 @@ class FaceTracker:
         self.frames += 1
         self._latest = frame
         now = colours(frame.pixels)
+        self._scene = now if self._colours is None else self._colours  # of the frame before: who leaves was seen there
         changed = self._colours is not None and shared_colours(self._colours, now) < self.settings.cut
         self._colours = now
         given: list[TrackedFace] = []
@@ -139,11 +152,6 @@ class FaceTracker:
     def is_without(self) -> bool:
         """Whether the latest frame shows no face that could be used."""
         return self._in_gap
-
-    @property
-    def smallest_seen(self) -> float | None:
-        """Width between the temples of the largest face that was too small, in px."""
-        return max((gap.width for gap in self.gaps if gap.width is not None), default=None)
 
     # One face, one frame further.
 
@@ -241,8 +249,8 @@ class FaceTracker:
         self._tracks.remove(track)
         if track.confirm_at is not None:
             self._miss(track.waiting)
-        elif track.small is not None:
-            self._known = [*self._known, (track.number, track.small)][-MEMORY:]
+        elif track.small is not None and self._scene is not None:
+            self._known = [*self._known, _Known(track.number, track.small, track.crop, self._scene)][-MEMORY:]
 
     # Looking for faces.
 
@@ -276,22 +284,37 @@ class FaceTracker:
 
     def _begin(self, frame: Frame, crop: Crop, points: np.ndarray, *, confirmed: bool = False) -> list[TrackedFace]:
         small = small_face(frame.pixels, crop, self.settings.size)
-        track = _Track(self._person(small), self._segments, crop, points, frame.seconds + self.settings.redetect)
+        track = _Track(self._person(small, crop), self._segments, crop, points, frame.seconds + self.settings.redetect)
         track.confirm_at = None if confirmed else frame.seconds + self.settings.confirm
         self._begin_shot(track, crop, points)
         self._tracks.append(track)
         self.faces = max(self.faces, len(self._tracks))
         return self._give(track, frame, small)
 
-    def _person(self, small: np.ndarray) -> int:
-        """The track number of somebody who was there before, or a new one."""
+    def _person(self, small: np.ndarray, crop: Crop) -> int:
+        """The track number of somebody who was there before, or a new one.
+
+        A face that comes back keeps its number by its likeness alone, or by less of it at the same place of the scene.
+        """
         here = {track.number for track in self._tracks}
-        known = [(likeness(face, small), number) for number, face in self._known if number not in here]
-        best, number = max(known, default=(0.0, 0))
-        if best >= self.settings.same_person:
-            return number
+        alike = [(likeness(each.small, small), each) for each in self._known if each.number not in here]
+        again = [
+            (alike, known.number)
+            for alike, known in alike
+            if alike >= self.settings.same_person or self._same_place(alike, known, crop)
+        ]
+        if again:
+            return max(again)[1]
         self._people += 1
         return self._people - 1
+
+    def _same_place(self, alike: float, known: _Known, crop: Crop) -> bool:
+        """Whether a face can be that of somebody who was last seen there, in a scene that has not changed."""
+        old = known.crop
+        near = math.hypot(crop.x - old.x, crop.y - old.y) < old.side / 2
+        alike_size = abs(math.log(crop.side / old.side)) < SIZE_RANGE
+        shared = 0.0 if self._colours is None else shared_colours(known.colours, self._colours)
+        return near and alike_size and shared >= SAME_PLACE and one_shot(alike, shared)
 
     def _look_for_all(self, frame: Frame) -> list[Face]:
         """The faces worth following: all, or the one that `face.choice` names; larger ones are looked for first."""

@@ -77,7 +77,7 @@ def damaged_png(content: bytes) -> bool:
     return True
 
 
-def refuse_false_index(path: Path) -> None:
+def check_frame_count(path: Path) -> None:
     """Refuse an mp4 or mov that announces more frames than it has bytes: FFmpeg would make room for all of them."""
     with open_regular(path, error=FrameError, fix="give a video file") as file:
         start = file.read(8)

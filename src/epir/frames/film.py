@@ -1,13 +1,17 @@
-"""Frames -> a small video file: webm (VP8) or mp4 (H.264), which browsers and players show."""
+"""Frames -> a small video file: webm (VP8) or mp4 (H.264), which browsers and players show; or H.264 and back."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from epir.core.errors import FrameError, is_machine_fault, machine_fault
-from epir.core.files import whole_file
+from epir.core.files import atomic_write
+
+if TYPE_CHECKING:
+    import av
 
 # A negative speed of libvpx is fixed; a positive one follows the load of the machine, and with it the picture.
 CODECS = {
@@ -29,7 +33,7 @@ def write_film(path: Path, frames: Iterable[np.ndarray], fps: float, *, exact: b
         raise FrameError(f"{path} cannot be written as a video", fix=f"let its name end in {' or '.join(CODECS)}")
     codec, options = CODECS[path.suffix]
     options = {**options, **(EXACT if exact and codec == "libx264" else {})}
-    with whole_file(path) as temporary:
+    with atomic_write(path) as temporary:
         stream: av.VideoStream | None = None
         try:
             with av.open(str(temporary), "w") as container:
@@ -56,3 +60,31 @@ def write_film(path: Path, frames: Iterable[np.ndarray], fps: float, *, exact: b
                 fix="check that the folder can be written to, and that the frames are at least 16 px wide and high",
             ) from None
     return path
+
+
+def compressed(frames: Iterable[np.ndarray], fps: float, quality: int = 23) -> Iterator[np.ndarray]:
+    """Frames (H, W, 3) uint8 RGB as they come back from H.264; `quality` is x264's rate factor, lower is better."""
+    import av
+
+    encoder: av.VideoCodecContext | None = None
+    decoder = av.VideoCodecContext.create("h264", "r")
+    for place, frame in enumerate(frames):
+        height, width = (side // 2 * 2 for side in frame.shape[:2])
+        if encoder is None:
+            encoder = av.VideoCodecContext.create("libx264", "w")
+            encoder.width, encoder.height, encoder.pix_fmt = width, height, "yuv420p"
+            encoder.time_base = Fraction(1000, max(1, round(1000 * fps)))
+            encoder.options = {"crf": str(quality), "preset": "veryfast", "threads": "1"}
+        picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(frame[:height, :width]), format="rgb24")
+        picture.pts = place
+        for packet in encoder.encode(picture):
+            yield from _pictures(decoder, packet)
+    if encoder is not None:
+        for packet in encoder.encode(None):
+            yield from _pictures(decoder, packet)
+        yield from _pictures(decoder, None)
+
+
+def _pictures(decoder: "av.VideoCodecContext", packet: "av.Packet | None") -> Iterator[np.ndarray]:
+    for picture in decoder.decode(packet):
+        yield picture.to_ndarray(format="rgb24")

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from epir.core.errors import FrameError
-from epir.core.frame_numbers import missing_frames, ranges
+from epir.core.words import missing_frames, ranges
 from epir.frames.reader import Frame
 
 LONGEST = 1_000_000  # frames whose numbers are looked through for gaps
@@ -37,7 +37,7 @@ def inspect_pictures(pictures: Pictures, first: int, last: int) -> list[str]:
         except FrameError:
             continue  # told when it is read
         start = start or (number, size)
-        refuse_other_size(start[0], start[1], number, size)
+        check_same_size(start[0], start[1], number, size)
     if not numbers or numbers[-1] - numbers[0] > LONGEST:
         return []
     gaps = missing_frames(set(numbers), numbers[0], numbers[-1])
@@ -50,11 +50,11 @@ def same_size(frames: Iterable[Frame]) -> Iterator[Frame]:
     for frame in frames:
         size = size_of(frame.pixels)
         start = start or (frame.number, size)
-        refuse_other_size(start[0], start[1], frame.number, size)
+        check_same_size(start[0], start[1], frame.number, size)
         yield frame
 
 
-def refuse_other_size(first: int, size: tuple[int, int], number: int, other: tuple[int, int]) -> None:
+def check_same_size(first: int, size: tuple[int, int], number: int, other: tuple[int, int]) -> None:
     """Refuse two frames of different width or height."""
     if size != other:
         raise FrameError(

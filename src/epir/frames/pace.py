@@ -24,6 +24,8 @@ CAMERAS = (120, 100, 90, 60, 50, 48, 30, 25, 24, 20, 15, 12.5, 12, 10)  # frames
 LEAST_SHARE = 1.15  # frames shown per frame taken, from which frames are said to repeat
 CLEARLY = 0.95  # chance that a fresh frame differs by more than a repeated one
 FACTOR = 3.0  # by so much more, usually
+PERIODS = range(2, 11)  # frames after which a pattern of repeats of no usual camera begins again
+PATTERN_FACTOR = 5.0  # by so much more in such a pattern: a nod or a shaking hand comes back as regularly
 UNEVEN = 1.25  # longest against shortest usual step, from which a rate is said to vary
 BINS = 16  # per factor of two, in which steps are counted
 
@@ -36,6 +38,7 @@ class Pace:
     stored: float
     every: float = 1.0  # frames shown per frame taken
     threshold: float = 0.0  # grey levels: a frame that differs by less from the one before repeats it
+    in_a_row: int = 0  # most repeats of one frame
 
     @property
     def repeats(self) -> bool:
@@ -57,10 +60,7 @@ def measure_pace(frames: Iterable[Frame], fps: float | None = None) -> Pace:
         if len(seconds) >= ENOUGH and sum(each > STILL for each in differences) >= FRESH:
             break
     stored = fps or usual_rate(seconds) or ASSUMED_RATE
-    found = find_repeats(np.array(differences), stored)
-    if found is None:
-        return Pace(stored, stored)
-    return Pace(stored / found[0], stored, *found)
+    return find_repeats(np.array(differences), stored) or Pace(stored, stored)
 
 
 def usual_rate(seconds: list[float]) -> float | None:
@@ -74,25 +74,47 @@ def usual_rate(seconds: list[float]) -> float | None:
     return round(rate) if abs(rate - round(rate)) < 0.004 * rate and rate >= 5 else rate
 
 
-def find_repeats(differences: np.ndarray, stored: float) -> tuple[float, float] | None:
-    """Frames shown per frame taken, and the difference below which a frame repeats the one before, if any do.
+def find_repeats(differences: np.ndarray, stored: float) -> Pace | None:
+    """The pace of a file of `stored` frames a second in which frames repeat the one before; None where none do.
 
-    For each usual rate of a camera the frames that would be fresh are known but for a shift. They must differ from
-    their predecessors by more than the others do, throughout: a face that rests now and then repeats nothing.
+    For each usual rate of a camera the frames that would be fresh are known but for a shift; an editor or a converter
+    leaves any pattern of a few frames. Fresh frames must differ from their predecessors by more than the others do,
+    throughout: a face that rests now and then repeats nothing.
     """
     if len(differences) < ENOUGH - 1 or np.quantile(differences, 0.95) < STILL:
         return None
-    best, found = CLEARLY, None
+    best, pace = CLEARLY, None
+    for every, fresh, factor in [*_camera_patterns(len(differences), stored), *_short_patterns(differences)]:
+        clear = separation(differences[fresh], differences[~fresh])
+        if clear > best + 0.01 * (pace is not None):  # a slower camera must explain more
+            high, low = float(np.median(differences[fresh])), float(np.median(differences[~fresh]))
+            if high >= factor * low and high >= STILL:
+                threshold = math.sqrt(high * max(low, 0.01 * high))
+                best, pace = clear, Pace(stored / every, stored, every, threshold, _longest_run(~fresh))
+    return pace
+
+
+def _camera_patterns(count: int, stored: float) -> Iterator[tuple[float, np.ndarray, float]]:
+    """Frames shown per frame taken, which differences belong to fresh frames, (count,) bool, and `FACTOR`."""
     for every in (stored / rate for rate in CAMERAS if stored >= LEAST_SHARE * rate):
         for shift in np.arange(0.0, every, min(0.5, every / 8)):
-            count = np.floor((np.arange(len(differences) + 1) + shift) / every)
-            fresh = np.diff(count) > 0
-            clear = separation(differences[fresh], differences[~fresh])
-            if clear > best + 0.01 * (found is not None):  # a slower camera must explain more
-                high, low = float(np.median(differences[fresh])), float(np.median(differences[~fresh]))
-                if high >= FACTOR * low and high >= STILL:
-                    best, found = clear, (every, math.sqrt(high * max(low, 0.01 * high)))
-    return found
+            yield every, np.diff(np.floor((np.arange(count + 1) + shift) / every)) > 0, FACTOR
+
+
+def _short_patterns(differences: np.ndarray) -> Iterator[tuple[float, np.ndarray, float]]:
+    """The same for each period of a few frames: fresh are the places in it with the larger differences."""
+    for period in PERIODS:
+        usual = np.array([np.median(differences[place::period]) for place in range(period)])
+        ordered = np.sort(usual)
+        gap = int(np.argmax(ordered[1:] / np.maximum(ordered[:-1], 0.01 * ordered[-1] + 1e-6)))
+        fresh = usual > ordered[gap]
+        yield period / max(fresh.sum(), 1), np.resize(fresh, len(differences)), PATTERN_FACTOR
+
+
+def _longest_run(repeated: np.ndarray) -> int:
+    """The most neighbours (n,) that are all true."""
+    ends = np.flatnonzero(np.diff(np.concatenate([[False], repeated, [False]])))
+    return int(np.diff(ends)[::2].max(initial=0))
 
 
 def separation(high: np.ndarray, low: np.ndarray) -> float:
@@ -103,7 +125,7 @@ def separation(high: np.ndarray, low: np.ndarray) -> float:
 
 
 def without_repeats(frames: Iterable[Frame], pace: Pace) -> Iterator[Frame]:
-    """The frames that show something new; while nothing moves, at least as many as the camera took."""
+    """The frames that show something new, and while nothing moves as many as the longest run of repeats lets pass."""
     return filter(Freshness(pace).is_new, frames)
 
 
@@ -122,7 +144,7 @@ class Freshness:
         before, now = self._before, sample(frame.pixels)
         self._before = now
         same = before is not None and difference(before, now) <= self._pace.threshold
-        if same and self._dropped + 1 < math.ceil(self._pace.every):
+        if same and self._dropped < self._pace.in_a_row:
             self._dropped += 1
             return False
         self._dropped = 0

@@ -9,6 +9,7 @@ on such neighbours: the file is only ever read forwards, and an earlier frame is
 """
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,8 +22,8 @@ import numpy as np
 from av.video.reformatter import VideoReformatter
 
 from epir.core.errors import FrameError, is_machine_fault, machine_fault
-from epir.core.frame_numbers import FASTEST_RATE
-from epir.frames.damage import damaged_jpeg, decoder_errors, refuse_false_index, refuses, stricter_decoder
+from epir.core.words import FASTEST_RATE
+from epir.frames.damage import check_frame_count, damaged_jpeg, decoder_errors, refuses, stricter_decoder
 from epir.frames.reader import ASSUMED_RATE, Frame, missing_frame
 
 if TYPE_CHECKING:
@@ -303,7 +304,7 @@ class VideoFrames:
 
 def open_video(path: Path) -> tuple["InputContainer", "VideoStream"]:
     """The container and its first stream of moving pictures, or an error that names the file."""
-    refuse_false_index(path)
+    check_frame_count(path)
     options = {"format_whitelist": CONTAINERS, "protocol_whitelist": "file"}
     try:
         container = av.open(f"file:{path}", options=options)
@@ -336,9 +337,9 @@ def announced_end(container: "InputContainer", stream: "VideoStream") -> float |
     An mp4 has an index instead; its durations do not know of edit lists.
     """
     if "matroska" in container.format.name:
-        told = stream.metadata.get("DURATION", "")
-        if told.count(":") == 2:
-            hours, minutes, seconds = (float(part) for part in told.split(":"))
+        told = re.fullmatch(r"(\d{1,6}):(\d{1,2}):(\d{1,2}(?:\.\d*)?)", stream.metadata.get("DURATION", ""))
+        if told is not None:  # a tag that is no time says nothing
+            hours, minutes, seconds = map(float, told.groups())
             return 3600 * hours + 60 * minutes + seconds - (container.start_time or 0) / av.time_base
         alone = len(container.streams) == 1
         return container.duration / av.time_base if alone and container.duration else None

@@ -52,7 +52,7 @@ class Course:
 FASTEST = 10_000  # frames a second
 
 
-def refuse_slow(fps: float) -> None:
+def check_frame_rate(fps: float) -> None:
     """Stop if no micro-expression has a frame between its onset, its apex and its offset at this rate."""
     if fps > FASTEST:
         raise ConfigError(f"{fps:g} frames a second are too many", fix=f"give --fps {FASTEST} or less; 200 is usual")
@@ -65,7 +65,7 @@ def refuse_slow(fps: float) -> None:
 
 def draw_course(fps: float, start: int, random: np.random.Generator) -> Course:
     """A course that begins at frame `start`; usually it rises faster than it falls."""
-    refuse_slow(fps)
+    check_frame_rate(fps)
     seconds = SHORTEST + (LONGEST - SHORTEST) * float(random.beta(2.2, 1.6))
     frames = max(LEAST_FRAMES, round(seconds * fps))
     apex = round(frames * float(random.uniform(0.25, 0.55)))

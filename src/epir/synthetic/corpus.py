@@ -21,15 +21,15 @@ from typing import Any, Literal
 import cv2
 import numpy as np
 
-from epir.core.config import refuse_unknown, write_toml
+from epir.core.config import check_known, write_toml
 from epir.core.engines import Engine
 from epir.core.errors import ConfigError
 from epir.core.output import CORPUS, new_folder
+from epir.core.processes import one_thread
 from epir.core.progress import Progress, Silent
 from epir.core.seeds import generator
-from epir.frames.threads import one_thread
 from epir.synthetic.card import data_card
-from epir.synthetic.clip import FIRST, ClipPlan, draw_frame, plan_clip, refuse_slow
+from epir.synthetic.clip import FIRST, ClipPlan, check_frame_rate, draw_frame, plan_clip
 from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.portrait import Portrait, draw_portrait
 from epir.synthetic.expressions import emotions
@@ -84,10 +84,10 @@ class CorpusSettings:
             raise ConfigError(
                 f"a frame cannot be {self.size} px wide", fix=f"give --size from {SMALLEST} to {LARGEST}; 480 is usual"
             )
-        refuse_slow(self.fps)
+        check_frame_rate(self.fps)
         if not 0 <= self.rest <= 60:
             raise ConfigError(f"rest cannot be {self.rest:g} seconds", fix="give from 0 to 60 seconds")
-        refuse_unknown(self.picture, ("jpg", "png"), section="picture", what="choice")
+        check_known(self.picture, ("jpg", "png"), section="picture", what="choice")
         if not 1 <= self.quality <= 100:
             raise ConfigError(
                 f"the jpg quality cannot be {self.quality}", fix="give --quality from 1 to 100; 92 is usual"
@@ -119,7 +119,7 @@ def synth(
     (1, 2)
     """
     for name in settings:
-        refuse_unknown(name, [each.name for each in fields(CorpusSettings)], what="setting")
+        check_known(name, [each.name for each in fields(CorpusSettings)], what="setting")
     return write_corpus(out, CorpusSettings(**settings), workers=workers, force=force, progress=progress)
 
 

@@ -15,9 +15,8 @@ from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP
 from epir.synthetic.expressions import BLINK, Action
 from epir.synthetic.identity import Geometry
 from epir.synthetic.movement import Movement, draw_movement
-from epir.synthetic.variation import USUAL, Way
+from epir.synthetic.variation import USUAL, Preprocessing
 
-Places = tuple[np.ndarray, np.ndarray, float]  # of the pixels of a crop: right, down, and how far it is turned
 MIDDLE = (0.0, 14.0)  # the crop varies about this point, face units
 
 
@@ -43,17 +42,15 @@ def direct_flow(
     intensity: float,
     random: np.random.Generator,
     settings: DirectSettings | None = None,
-    way: Way = USUAL,
+    way: Preprocessing = USUAL,
     share: float = 1.0,
-    places: Places | None = None,
 ) -> np.ndarray:
     """The field of one expression in pixels of a map of this size, (S, S, 2).
 
-    Of the expression only `share` shows, so that disturbances weigh more; the crop is that of `way`, or has its pixels
-    at the given `places`.
+    Of the expression only `share` shows, so that disturbances weigh more; the crop is that of `way`.
     """
     settings = settings or DirectSettings()
-    x, y, turn = places or draw_places(size, random, way)
+    x, y, turn = _draw_places(size, random, way)
     gain = np.exp(random.uniform(*settings.patchy) * _smooth(size, random, 0.8, 1.6))[..., None]
     field = movement.displacement(x, y) * gain
     if random.random() < blink:
@@ -74,7 +71,7 @@ def direct_flow(
     return field * np.float32(intensity * size / CROP_SIDE)
 
 
-def draw_places(size: int, random: np.random.Generator, way: Way) -> Places:
+def _draw_places(size: int, random: np.random.Generator, way: Preprocessing) -> tuple[np.ndarray, np.ndarray, float]:
     """Where the pixels of a crop that is not quite straight lie on the face, and by how much it is turned."""
     step = CROP_SIDE / size
     x = -CROP_SIDE / 2 + (np.arange(size, dtype=np.float32)[None, :] + 0.5) * step

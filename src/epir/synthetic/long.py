@@ -23,13 +23,13 @@ from epir.core.engines import Engine
 from epir.core.errors import ConfigError
 from epir.core.output import CORPUS as CORPUS_FOLDER
 from epir.core.output import new_folder
+from epir.core.processes import one_thread
 from epir.core.progress import Progress, Silent
 from epir.core.seeds import generator, stream_seed
 from epir.datasets.intervals import NAME, Interval, LongVideo, in_order, write_intervals
 from epir.frames.film import write_film
-from epir.frames.threads import one_thread
 from epir.synthetic.behaviour import STEEPEST, BehavingFace, Scene, plan_scene, pulse, talk
-from epir.synthetic.clip import FIRST, INTENSITY, draw_course, refuse_slow
+from epir.synthetic.clip import FIRST, INTENSITY, check_frame_rate, draw_course
 from epir.synthetic.corpus import LARGEST, SMALLEST, portrait_of
 from epir.synthetic.expressions import draw_expression, emotions
 from epir.synthetic.identity import Geometry, draw_identity
@@ -81,7 +81,7 @@ class LongSettings:
                 f"a frame cannot be {self.size} px wide",
                 fix=f"give --size, an even number from {SMALLEST} to {LARGEST}; 240 is usual",
             )
-        refuse_slow(self.fps)
+        check_frame_rate(self.fps)
 
 
 @dataclass(frozen=True)

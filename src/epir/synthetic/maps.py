@@ -21,24 +21,14 @@ from epir.core.config import digest, to_dict
 from epir.core.engines import Engine
 from epir.core.errors import ConfigError
 from epir.core.output import MAP_SET, new_folder
+from epir.core.processes import one_thread
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
 from epir.core.seeds import generator
 from epir.flow.map import face_map, flow_to_map
 from epir.flow.recipe import FlowRecipe, flow_recipe
-from epir.frames.threads import one_thread
-from epir.maps.mapset import (
-    CHANNELS,
-    FORMAT,
-    FORMAT_OF_VIEWS,
-    FRAME_PAIRS,
-    MapSet,
-    finish_maps,
-    load_maps,
-    new_maps,
-)
-from epir.maps.views import APEX, pairs_text, read_views
-from epir.synthetic.clip import STEEPEST, Course, draw_course, expose
+from epir.maps.mapset import CHANNELS, FORMAT, MapSet, finish_maps, load_maps, new_maps
+from epir.synthetic.clip import STEEPEST, draw_course, expose
 from epir.synthetic.direct import DirectSettings, direct_flow
 from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.portrait import Portrait, draw_portrait
@@ -46,8 +36,7 @@ from epir.synthetic.expressions import Expression, draw_expression, emotions
 from epir.synthetic.identity import Geometry, Identity, draw_identity
 from epir.synthetic.movement import Movement, draw_movement
 from epir.synthetic.moving import MovingFace, State
-from epir.synthetic.sequence import direct_views, draw_timing, maps_between, moments, view_pairs
-from epir.synthetic.variation import USUAL, Variation, Way, compressed, draw_share, draw_way, filmed
+from epir.synthetic.variation import USUAL, Preprocessing, Variation, compressed, draw_share, draw_way
 
 DIRECT = "direct"
 MOST_MAPS = 10_000_000
@@ -72,7 +61,6 @@ class MapSettings:
     shares: tuple[float, ...] = ()  # how often each emotion occurs, in the order of their list; none given: equally
     direct: DirectSettings = field(default_factory=DirectSettings)
     variation: Variation = field(default_factory=Variation)
-    views: str = APEX  # maps of each clip, as `epir.maps.views` reads them
 
     def __post_init__(self) -> None:
         if self.count < 1:
@@ -91,19 +79,11 @@ class MapSettings:
             )
         for name in self.recipes:
             find_recipe(name)
-        read_views(self.views)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of the array of all maps: (n, 3, S, S), or (n, V, 3, S, S) for several views."""
-        views = len(read_views(self.views))
-        return (self.count, *([views] if views > 1 else []), 3, self.size, self.size)
-
-    @property
-    def view_names(self) -> tuple[str, ...]:
-        """The names of several views; a set of one has none."""
-        names = tuple(view.name for view in read_views(self.views))
-        return names if len(names) > 1 else ()
+        """That of the array of all maps, (n, 3, S, S)."""
+        return self.count, 3, self.size, self.size
 
 
 def find_recipe(name: str | FlowRecipe) -> FlowRecipe:
@@ -137,17 +117,16 @@ def synthetic_maps(
     seed: int = 0,
     classes: int = 3,
     size: int = 28,
-    views: str = APEX,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> MapSet:
-    """A set of maps in memory: classes in equal parts, one recipe or several in turn; `views` such as rise2+return2.
+    """A set of maps in memory: classes in equal parts, one recipe or several in turn.
 
     >>> synthetic_maps(24, "direct", seed=1)
     MapSet(24 maps of 28 px, 3 people, synthetic)
     """
     recipes = (recipe,) if isinstance(recipe, str) else tuple(recipe)
-    settings = MapSettings(count, recipes, size, classes, seed, views=views)
+    settings = MapSettings(count, recipes, size, classes, seed)
     return make_maps(settings, workers=workers, progress=progress)
 
 
@@ -156,14 +135,7 @@ def make_maps(settings: MapSettings, *, workers: int = 1, progress: Progress | N
     maps = np.empty(settings.shape, np.float32)
     clips = fill(maps, settings, workers=workers, progress=progress or Silent())
     content = hashlib.sha256(maps.tobytes()).hexdigest()
-    names = settings.view_names
-    meta = {
-        "format": FORMAT_OF_VIEWS if names else FORMAT,
-        "size": settings.size,
-        "channels": list(CHANNELS),
-        **({"views": list(names)} if names else {}),
-        "digest": content,
-    }
+    meta = {"format": FORMAT, "size": settings.size, "channels": list(CHANNELS), "digest": content}
     return MapSet(maps=maps, clips=clips, meta={**meta, "recipe": recipe_meta(settings)})
 
 
@@ -176,7 +148,7 @@ def write_maps(
         maps = new_maps(folder / "maps.npy", settings.shape)
         clips = fill(maps, settings, workers=workers, progress=progress or Silent())
         maps.flush()
-        finish_maps(folder, clips, recipe=recipe_meta(settings), views=settings.view_names)
+        finish_maps(folder, clips, recipe=recipe_meta(settings))
     return load_maps(out, verify=False)
 
 
@@ -201,9 +173,8 @@ def recipe_meta(settings: MapSettings) -> dict[str, Any]:
     recipe = recipes[0] if len(recipes) == 1 else {"name": "mixed", "recipes": recipes, "digest": digest(recipes)}
     shares = {"shares": list(settings.shares)} if settings.shares else {}
     varied = {"variation": to_dict(settings.variation)} if settings.variation != Variation() else {}
-    views = {"views": settings.views} if settings.views != APEX else {}
     own = {"corpus": "synthetic", "seed": settings.seed, "classes": settings.classes}
-    return {**recipe, **own, **shares, **varied, **views}
+    return {**recipe, **own, **shares, **varied}
 
 
 def make_chunk(people: Iterable[int], settings: MapSettings) -> list[tuple[np.ndarray, Clip]]:
@@ -231,13 +202,6 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
         intensity = float(np.exp(random.uniform(*np.log(INTENSITY))))
         blink = BLINK_SURPRISE if emotion == "surprise" else BLINK
         share = draw_share(settings.variation, settings.seed, number)
-        if settings.views != APEX:
-            intensity = share * min(intensity, STEEPEST / movement.steepness()) if portrait else intensity
-            clip = _clip(subject, number, expression, intensity, name, random)
-            yield _make_views(
-                clip, settings, portrait, identity.geometry, movement, blink, intensity, share, way, random
-            )
-            continue
         if portrait is None:
             flow = direct_flow(
                 settings.size,
@@ -258,48 +222,6 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
             )
             made = face_map(onset, apex, recipe, settings.size)
         yield made, _clip(subject, number, expression, intensity, name, random)
-
-
-def _make_views(
-    clip: Clip,
-    settings: MapSettings,
-    portrait: Portrait | None,
-    geometry: Geometry,
-    movement: Movement,
-    blink: float,
-    intensity: float,
-    share: float,
-    way: Way,
-    random: np.random.Generator,
-) -> tuple[np.ndarray, Clip]:
-    """The maps (V, 3, S, S) of one clip between the frames of its views, and the clip, which names these frames."""
-    assert clip.onset is not None and clip.apex is not None and clip.offset is not None
-    course = Course(clip.onset, clip.apex, clip.offset, *(float(v) for v in np.exp(random.normal(0, 0.15, 2))))
-    timing = draw_timing(course, 1 + max(patch.action for patch in movement.patches), random)
-    views, recipe = read_views(settings.views), find_recipe(clip.extra["recipe"])
-    pairs = view_pairs(views, course)
-    if portrait is None:
-        maps = direct_views(
-            settings.size,
-            geometry,
-            movement,
-            timing,
-            pairs,
-            blink=blink,
-            intensity=intensity,
-            recipe=recipe,
-            random=random,
-            settings=settings.direct,
-            way=way,
-            share=share,
-        )
-    else:
-        numbers = sorted({number for pair in pairs for number in pair})
-        at = moments(movement, timing, course, numbers, draw_states(intensity, blink, random))
-        taken = photograph(portrait, geometry, at, recipe, random, way=way)
-        maps = maps_between(dict(zip(numbers, taken, strict=True)), views, pairs, recipe, settings.size)
-    known = {FRAME_PAIRS: pairs_text(pairs)} if len(views) > 1 else {}
-    return maps if len(views) > 1 else maps[0], replace(clip, extra={**clip.extra, **known})
 
 
 def subject_name(seed: int, person: int) -> str:
@@ -329,7 +251,7 @@ def _clip(
     )
 
 
-def draw_crop(identity: Identity, recipe: FlowRecipe, way: Way = USUAL) -> Portrait:
+def draw_crop(identity: Identity, recipe: FlowRecipe, way: Preprocessing = USUAL) -> Portrait:
     """The person as a recipe cuts the face out, with room to move."""
     border = recipe.flow.border + round(ROOM * recipe.flow.size)
     return draw_portrait(identity, Canvas.crop(recipe.flow.size, border, zoom=way.zoom, shift=way.shift))
@@ -344,42 +266,24 @@ def photograph_pair(
     recipe: FlowRecipe,
     random: np.random.Generator,
     *,
-    way: Way = USUAL,
+    way: Preprocessing = USUAL,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The crops of onset and apex as `face_map` takes them, (h, h, 3) uint8."""
-    states = draw_states(intensity, blink, random)
-    at = [(movement, state) for state in states]
-    onset, apex = photograph(portrait, geometry, at, recipe, random, way=way)
-    return onset, apex
-
-
-def photograph(
-    portrait: Portrait,
-    geometry: Geometry,
-    moments: Sequence[tuple[Movement, State]],
-    recipe: FlowRecipe,
-    random: np.random.Generator,
-    *,
-    way: Way,
-) -> list[np.ndarray]:
-    """The face at these moments of one clip, cut out as `face_map` takes it, (h, h, 3) uint8; the light changes.
+    """The crops of onset and apex as `face_map` takes them, (h, h, 3) uint8; the light changes in between.
 
     Of `way` only the compression counts here: the crop is that of the portrait.
     """
+    states = draw_states(intensity, blink, random)
     noise = float(random.uniform(0.3, 2.0))
     dark, slope = random.normal(0, 0.004), random.uniform(0, 0.03)
-    change = np.array([dark, *(slope * random.uniform(-1, 1, 2))])
-    steps = np.arange(len(moments)) / max(1, len(moments) - 1)
-    lights = np.array([step * change for step in steps], dtype=np.float32)
+    change = np.array([dark, *(slope * random.uniform(-1, 1, 2))], dtype=np.float32)
     room = round(ROOM * recipe.flow.size)
-    faces: dict[Movement, MovingFace] = {}
-    taken = []
-    for (movement, state), light in zip(moments, lights, strict=True):
-        if movement not in faces:
-            faces[movement] = MovingFace(portrait, geometry, movement)
-        picture = expose(faces[movement].render(state), light, noise, portrait.canvas, random)[room:-room, room:-room]
-        taken.append(compressed(np.ascontiguousarray(picture), way.quality))
-    return filmed(taken, way.crf)
+    face = MovingFace(portrait, geometry, movement)
+
+    def photograph(state: State, light: np.ndarray) -> np.ndarray:
+        picture = expose(face.render(state), light, noise, portrait.canvas, random)[room:-room, room:-room]
+        return compressed(np.ascontiguousarray(picture), way.quality)
+
+    return photograph(states[0], 0 * change), photograph(states[1], change)
 
 
 def draw_states(intensity: float, blink: float, random: np.random.Generator) -> tuple[State, State]:

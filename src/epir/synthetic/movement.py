@@ -7,7 +7,6 @@ placed on the person's own face and vary from one time to the next, as no two sm
 Axes: H rows, W columns; the last axis of a field is right, down
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,7 +29,6 @@ class Patch:
     turn: float  # of the ellipse, radians
     right: float  # displacement at the centre
     down: float
-    action: int = 0  # which of the expression's action units it belongs to
 
 
 @dataclass(frozen=True)
@@ -63,18 +61,8 @@ class Movement:
 
     def normalised(self) -> "Movement":
         """The movement scaled so that its strongest point (on a lattice) has length 1."""
-        peak = self.peak()
+        peak = float(np.sqrt((self.on_lattice() ** 2).sum(axis=-1).max()))
         return replace(self, scale=self.scale / peak) if peak > 1e-6 else self
-
-    def peak(self) -> float:
-        """The length of the displacement at its strongest point (on a lattice)."""
-        return float(np.sqrt((self.on_lattice() ** 2).sum(axis=-1).max()))
-
-    def between(self, before: Sequence[float], after: Sequence[float]) -> "Movement":
-        """The movement from one instant to another, by the share of each action unit that shows at either."""
-        change = [b - a for a, b in zip(before, after, strict=True)]
-        patches = (replace(p, right=p.right * change[p.action], down=p.down * change[p.action]) for p in self.patches)
-        return replace(self, patches=tuple(patches))
 
     def steepness(self) -> float:
         """The largest change of the displacement per face unit; below 1 the skin cannot fold."""
@@ -91,11 +79,11 @@ class Movement:
 def draw_movement(actions: tuple[Action, ...], geometry: Geometry, random: np.random.Generator) -> Movement:
     """These actions on a face with this geometry, with the variation of real ones; normalised."""
     patches: list[Patch] = []
-    for number, action in enumerate(actions):
+    for action in actions:
         uneven = random.normal(0, 0.18)
         sides = {1: action.right * (1 + uneven), -1: action.left * (1 - uneven)}
         for push in action_units()[action.unit].pushes:
-            patches += [replace(patch, action=number) for patch in _patches(push, sides, geometry, random)]
+            patches += _patches(push, sides, geometry, random)
     return Movement(tuple(patches), power=float(random.uniform(0.9, 1.7))).normalised()
 
 

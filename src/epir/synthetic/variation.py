@@ -4,11 +4,8 @@ A laboratory makes all maps of a person in one way, so a way is drawn once per p
 every chance at 0 the maps are those of a set without variation, bit for bit.
 """
 
-import io
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import av
 import cv2
 import numpy as np
 
@@ -21,7 +18,6 @@ LOWER = 0.7  # on average it lies lower: other crops show more of the forehead
 LIMIT = 2.0  # spreads
 EARLY = (0.3, 0.9)  # share of the expression that shows between frames that are not onset and apex
 QUALITY = (40, 90)  # of jpg
-CRF = (18, 30)  # of H.264: from hardly any loss to that of a stream
 
 
 @dataclass(frozen=True)
@@ -31,7 +27,6 @@ class Variation:
     crop: float = 0.0  # per person
     apex: float = 0.0  # per map
     jpeg: float = 0.0  # per person; the field itself (`direct`) has no pictures to compress
-    h264: float = 0.0  # per person, as above
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
@@ -42,30 +37,27 @@ class Variation:
 
 
 @dataclass(frozen=True)
-class Way:
+class Preprocessing:
     """How the maps of one person are made."""
 
     zoom: float = 1.0  # size of the face in the crop, times the usual
     shift: tuple[float, float] = (0.0, 0.0)  # of the face in the crop, face units to the right and down
     quality: int | None = None  # of jpg; none: not compressed
-    crf: int | None = None  # of H.264; none: not filmed
 
 
-USUAL = Way()
+USUAL = Preprocessing()
 
 
-def draw_way(variation: Variation, seed: int, subject: str) -> Way:
+def draw_way(variation: Variation, seed: int, subject: str) -> Preprocessing:
     """The way in which the maps of this person are made."""
     random = generator(seed, "way", subject)
     elsewhere, compressed = random.random(2) < (variation.crop, variation.jpeg)
     zoom, right, down = np.clip(random.normal(size=3), -LIMIT, LIMIT)
     quality = int(random.integers(*QUALITY, endpoint=True))
-    film, crf = random.random() < variation.h264, int(random.integers(*CRF, endpoint=True))
-    return Way(
+    return Preprocessing(
         zoom=float(np.exp(ZOOM * zoom)) if elsewhere else 1.0,
         shift=(float(SHIFT_X * right), float(LOWER + SHIFT_Y * down)) if elsewhere else (0.0, 0.0),
         quality=quality if compressed else None,
-        crf=crf if film else None,
     )
 
 
@@ -83,27 +75,3 @@ def compressed(picture: np.ndarray, quality: int | None) -> np.ndarray:
     done, content = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, quality])
     assert done, "OpenCV can write jpg"
     return np.asarray(cv2.imdecode(content, cv2.IMREAD_COLOR))
-
-
-def filmed(pictures: Sequence[np.ndarray], crf: int | None) -> list[np.ndarray]:
-    """The pictures (H, W, 3) uint8 as they come out of an H.264 film of them, or as they are.
-
-    The first one stands for two frames, so that all that are returned are told by their difference from another.
-    """
-    if crf is None:
-        return list(pictures)
-    height, width = pictures[0].shape[:2]
-    content = io.BytesIO()
-    with av.open(content, "w", format="mp4") as container:
-        stream = container.add_stream("libx264", 25, options={"crf": str(crf), "preset": "veryfast"})
-        stream.width, stream.height = width + width % 2, height + height % 2  # H.264 wants even sides
-        stream.pix_fmt = "yuv420p"
-        stream.codec_context.thread_count = 1
-        for picture in (pictures[0], *pictures):
-            whole = np.pad(picture, ((0, height % 2), (0, width % 2), (0, 0)), mode="edge")
-            container.mux(stream.encode(av.VideoFrame.from_ndarray(np.ascontiguousarray(whole), format="rgb24")))
-        container.mux(stream.encode(None))
-    content.seek(0)
-    with av.open(content, "r") as container:
-        frames = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
-    return [np.ascontiguousarray(frame[:height, :width]) for frame in frames[1:]]

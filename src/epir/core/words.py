@@ -1,8 +1,26 @@
-"""Frame numbers in words, the same wherever they are told, and what a frame rate can be."""
+"""Counts and frame numbers in words, the same wherever they are told, and what a frame rate can be."""
 
 from collections.abc import Container, Sequence
 
 FASTEST_RATE = 100_000.0  # frames a second of any camera
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun.
+
+    >>> counted(1, "clip"), counted(2, "clip"), counted(3, "copy", "copies")
+    ('1 clip', '2 clips', '3 copies')
+    """
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def people(number: int) -> str:
+    """A number of people.
+
+    >>> people(1), people(2)
+    ('1 person', '2 people')
+    """
+    return counted(number, "person", "people")
 
 
 def ranges(numbers: Sequence[int], most: int = 5) -> str:
@@ -30,5 +48,4 @@ def missing_frames(there: Container[int | None], first: int, last: int) -> str |
     missing = [number for number in range(first, last + 1) if number not in there]
     if not missing:
         return None
-    noun = "frame" if len(missing) == 1 else "frames"
-    return f"{len(missing)} {noun} of {first}-{last} missing: {ranges(missing)}"
+    return f"{counted(len(missing), 'frame')} of {first}-{last} missing: {ranges(missing)}"

@@ -1,0 +1,208 @@
+"""Code of the user's: `FILE.py:name`, `package.module:name`, or the entry point of an installed package.
+
+Only what the user named is imported. Functions of a file cannot be pickled by reference, so work for other processes
+carries `Plugin.reference` and loads the object there; each process imports a file once.
+"""
+
+import hashlib
+import importlib.util
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points, packages_distributions
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from epir.core.errors import ConfigError, EpirError
+from epir.core.reading import MOST_SETTINGS, read_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """Where an object of the user's comes from, for the records of what was made with it."""
+
+    name: str  # as the user wrote it
+    source: str  # the file with its source; empty for a module without one
+    digest: str  # of that file: the first 16 digits of its SHA-256
+    distribution: str = ""  # the installed package that it belongs to
+    version: str = ""
+
+    @property
+    def reference(self) -> str:
+        """The name that loads the same object from any folder."""
+        file, _, attribute = self.name.rpartition(":")
+        return f"{self.source}:{attribute}" if file.endswith(".py") else self.name
+
+    def to_dict(self) -> dict[str, str]:
+        """The record without the place of the file, which differs between machines."""
+        return {key: value for key, value in asdict(self).items() if value and key != "source"}
+
+
+def is_plugin_name(name: str) -> bool:
+    """Whether a name points at code: `my_net.py:MyNet` or `package.module:name`."""
+    return ":" in name or name.endswith(".py")
+
+
+def list_plugins(group: str) -> tuple[str, ...]:
+    """The names that installed packages register under an entry-point group; nothing is imported."""
+    return tuple(sorted({entry.name for entry in entry_points(group=group)}))
+
+
+def load_object(
+    name: str,
+    *,
+    group: str,
+    what: str,
+    error: type[EpirError] = ConfigError,
+    known: Iterable[str] = (),
+    accepts: Callable[[Any], bool] = callable,
+) -> tuple[Any, Plugin]:
+    """The object called `name` that `accepts` takes, and where it comes from.
+
+    `known` are other names that the caller accepts, for the fix of a misspelt one.
+    """
+    if not is_plugin_name(name):
+        return _from_entry_point(name, group, what, error, known, accepts)
+    place, _, attribute = name.rpartition(":")
+    if not place:
+        place, attribute = attribute, ""
+    if not attribute:
+        raise error(f"{name!r} names no {what}", fix=f"write the name after a colon: {place}:NAME")
+    if place.endswith(".py"):
+        path, content = _read_source(place, what, error)
+        module, found = _import_file(path, content, name, error), Plugin(name, str(path), _digest(content))
+    else:
+        module = _import_module(place, name, error)
+        found = _record(name, module)
+    return _attribute(module, attribute, name, what, error, accepts), found
+
+
+def call_failed(plugin: Plugin, fault: BaseException, *, error: type[EpirError]) -> EpirError:
+    """The error of a user's function in two lines, with the line of its file."""
+    words = " ".join(traceback.format_exception_only(fault)[-1].split())
+    lines = [frame.lineno for frame in traceback.extract_tb(fault.__traceback__) if frame.filename == plugin.source]
+    where = f"{plugin.name}, line {lines[-1]}," if lines else plugin.name
+    return error(f"{where} failed: {words}", fix="correct that function")
+
+
+def _from_entry_point(
+    name: str, group: str, what: str, error: type[EpirError], known: Iterable[str], accepts: Callable[[Any], bool]
+) -> tuple[Any, Plugin]:
+    entries: dict[str, EntryPoint] = {entry.name: entry for entry in entry_points(group=group)}
+    if name not in entries:
+        names = sorted({*entries, *known})
+        near = get_close_matches(name, names, n=2)
+        fix = f"did you mean {' or '.join(map(repr, sorted(near)))}?" if near else f"use one of: {', '.join(names)}"
+        raise error(
+            f"there is no {what} {name!r}",
+            fix=fix if names else f"write FILE.py:NAME or install a package with {group}",
+        )
+    entry = entries[name]
+    module = _import_module(entry.module, name, error)
+    loaded = _attribute(module, entry.attr or "", name, what, error, accepts)
+    return loaded, _record(name, module, entry.dist.name if entry.dist else "")
+
+
+def _read_source(place: str, what: str, error: type[EpirError]) -> tuple[Path, bytes]:
+    path = Path(place).expanduser().absolute()
+    try:
+        return path, read_bytes(path, error=error, fix="give a Python file", most=MOST_SETTINGS)
+    except FileNotFoundError:
+        raise error(f"there is no file {place}", fix=f"check the path; it should define the {what}") from None
+
+
+def _import_file(path: Path, content: bytes, name: str, error: type[EpirError]) -> ModuleType:
+    try:
+        return _module_of(path, content)
+    except (Exception, SystemExit) as fault:
+        raise _import_failed(path.name, name, fault, str(path), error) from None
+
+
+@lru_cache(maxsize=64)
+def _module_of(path: Path, content: bytes) -> ModuleType:
+    """The file as a module, whose name cannot meet another's; its folder can be imported from, after all others."""
+    stem = re.sub(r"\W", "_", path.stem)
+    title = f"epir_plugin_{stem}_{_digest(str(path).encode() + content)}"
+    spec = importlib.util.spec_from_file_location(title, path)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[title] = module  # dataclasses and pickles look it up there
+    try:
+        with _importing_from(path.parent):
+            exec(compile(content, str(path), "exec"), module.__dict__)  # the bytes that were digested
+    except BaseException:
+        del sys.modules[title]
+        raise
+    return module
+
+
+@contextmanager
+def _importing_from(folder: Path) -> Iterator[None]:
+    sys.path.append(str(folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+
+
+def _import_module(place: str, name: str, error: type[EpirError]) -> ModuleType:
+    try:
+        return importlib.import_module(place)
+    except ModuleNotFoundError as fault:
+        if fault.name is not None and (place == fault.name or place.startswith(f"{fault.name}.")):
+            raise error(
+                f"there is no module {place!r} for {name}", fix="install its package, or write FILE.py:NAME"
+            ) from None
+        raise _import_failed(place, name, fault, "", error) from None
+    except (Exception, SystemExit) as fault:
+        raise _import_failed(place, name, fault, "", error) from None
+
+
+def _import_failed(place: str, name: str, fault: BaseException, path: str, error: type[EpirError]) -> EpirError:
+    """What the traceback ends with, and the line of the user's file that led there."""
+    words = traceback.format_exception_only(fault)[-1].strip()
+    lines = [frame.lineno for frame in traceback.extract_tb(fault.__traceback__) if path in ("", frame.filename)]
+    line = fault.lineno if isinstance(fault, SyntaxError) else next(reversed(lines), None)
+    where = f"{place}, line {line}," if line and path else place
+    return error(f"{where} cannot be imported: {words}", fix=f"correct it, so that Python can import it, for {name}")
+
+
+def _attribute(
+    module: ModuleType, attribute: str, name: str, what: str, error: type[EpirError], accepts: Callable[[Any], bool]
+) -> Any:
+    found: Any = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            names = [each for each in vars(found) if not each.startswith("_") and callable(getattr(found, each))]
+            near = get_close_matches(part, names, n=1)
+            raise error(
+                f"{name}: there is no {part!r} in it",
+                fix=f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(names) or 'nothing to call'}",
+            )
+        found = getattr(found, part)
+    if not accepts(found):
+        raise error(f"{name} is a value of type {type(found).__name__}, not a {what}", fix="name a function or a class")
+    return found
+
+
+def _record(name: str, module: ModuleType, package: str = "") -> Plugin:
+    """The record of an imported module; without the `package` its distribution is looked up."""
+    source = getattr(module, "__file__", None) or ""
+    content = Path(source).read_bytes() if source and Path(source).is_file() else b""
+    owners = packages_distributions().get(module.__name__.partition(".")[0], [])
+    package = package or next(iter(owners), "")
+    try:
+        version = distribution(package).version if package else ""
+    except PackageNotFoundError:
+        version = ""
+    return Plugin(name, source, _digest(content) if content else "", package, version)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
