@@ -13,7 +13,7 @@ from pathlib import Path
 
 from epir.core.errors import DatasetError
 from epir.core.reading import read_text
-from epir.datasets.tiers import Interval, Tiers, read_tiers
+from epir.datasets.tiers import TierInterval, Tiers, read_tiers
 
 EMOTION, APEX, UNITS = "micro-expression", "apex", "action units"  # tiers
 HEADER = ("clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps", "action_units")
@@ -51,6 +51,14 @@ class TierNames:
     units: str = UNITS
 
 
+@dataclass(frozen=True)
+class Imported:
+    """The rows of a manifest, and the files without any movement, each with a sentence."""
+
+    rows: tuple[dict[str, str], ...]
+    without_movements: Mapping[str, str]
+
+
 def import_rows(
     files: Sequence[Path],
     clock_of: Callable[[Path], Clock],
@@ -58,19 +66,29 @@ def import_rows(
     names: TierNames | None = None,
     subject: str | None = None,
     video: Path | None = None,
-) -> list[dict[str, str]]:
-    """The rows of a manifest; without `subject` each video is taken to show a person of its own."""
+) -> Imported:
+    """The movements of all files; without `subject` each video is taken to show a person of its own."""
+    names = names or TierNames()
     rows: list[dict[str, str]] = []
+    without: dict[str, str] = {}
     for path in files:
         if path.suffix.casefold() == ".csv":
-            rows += _csv_rows(path, subject)
+            movements = _csv_rows(path, subject)
         else:
-            rows += _tier_rows(path, read_tiers(path), clock_of, names or TierNames(), subject, video)
+            tiers = read_tiers(path)
+            if not any(_is(tier.name, names.emotion) for tier in tiers.tiers):
+                without[str(path)] = f"it has no tier {names.emotion!r} but {tiers.names or 'none at all'}"
+                continue
+            movements = _tier_rows(path, tiers, clock_of, names, subject, video)
+        if not movements:
+            without[str(path)] = "no movement is annotated"
+        rows += movements
     if not rows:
         raise DatasetError(
-            f"{', '.join(map(str, files))}: no movement is annotated", fix="annotate one, or name its tier: --tier NAME"
+            "; ".join(f"{path}: {words}" for path, words in without.items()),
+            fix="annotate a movement, or name its tier: --tier NAME",
         )
-    return _named(rows)
+    return Imported(tuple(_named(rows)), without)
 
 
 def manifest_text(rows: Iterable[Mapping[str, str]], folder: Path) -> str:
@@ -91,11 +109,9 @@ def _tier_rows(
     subject: str | None,
     video: Path | None,
 ) -> list[dict[str, str]]:
-    chosen = [tier for tier in tiers.tiers if _is(tier.name, names.emotion)]
+    chosen = [tier for tier in tiers.tiers if _is(tier.name, names.emotion) and tier.intervals]
     if not chosen:
-        raise DatasetError(
-            f"{path} has no tier {names.emotion!r} but {tiers.names or 'none at all'}", fix="name one: --tier NAME"
-        )
+        return []
     place = video or tiers.media or _beside(path)
     if not place.exists():
         raise DatasetError(f"{path} is about {place}, which is not there", fix="give the video: --video FILE")
@@ -129,7 +145,7 @@ def _is(name: str, wanted: str) -> bool:
     return own == known or (own.startswith(f"{known} of ") and own[len(known) + 4 :].isdigit())
 
 
-def _within(each: Interval, others: Iterable[Interval]) -> Interval | None:
+def _within(each: TierInterval, others: Iterable[TierInterval]) -> TierInterval | None:
     """The first of the other intervals that begins within this one."""
     return next((other for other in others if each.start - 1e-3 <= other.start <= each.end + 1e-3), None)
 
@@ -159,8 +175,8 @@ def _csv_rows(path: Path, subject: str | None) -> list[dict[str, str]]:
     rows = []
     for cells in lines:
         row = {own: (cells.get(name) or "").strip() if name else "" for own, name in found.items()}
-        rejected = (cells.get(known.get("rejected", "")) or "").strip().casefold() in ("true", "1", "yes")
-        if not row["onset"] or rejected:
+        is_rejected = (cells.get(known.get("status", "")) or "").strip().casefold() == "rejected"
+        if not row["onset"] or is_rejected:
             continue
         place = Path(row["frames"])
         place = place if place.is_absolute() or os.path.exists(place) else path.parent / place

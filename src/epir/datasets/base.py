@@ -11,13 +11,20 @@ from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-from epir.core.frame_numbers import missing_frames, ranges
+from epir.core.errors import DatasetError
+from epir.core.people import conflicting_people, fill_people
 from epir.core.records import Clip
+from epir.core.words import missing_frames, ranges
 from epir.datasets.intervals import LongVideo
 from epir.datasets.spelling import plain, whole
 
-NO_FRAMES = ("no folder", "no frames")  # kinds of defects: this copy does not have the clip
+# Kinds of defects:
+NO_FRAMES = ("no folder", "no frames")  # this copy does not have the clip
+REFUSED = ("listed twice", "empty cell", "two people")  # no clip can be prepared before they are corrected
+UNUSABLE = ("no number", "order")  # the clip is left out: the frames it means are not known
+NOTED = ("units",)  # the clip is prepared, with a note
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,8 @@ class Corpus:
     notes: tuple[str, ...] = ()  # choices made while reading, such as which of two sheets was taken
     layout: str = ""  # where no clip has frames: the layout that is expected, and what is there instead
     videos: tuple[LongVideo, ...] = ()  # of a corpus of long videos; `clips` are its micro-expressions
+    expected: Mapping[str, Any] | None = None  # counts of a complete copy, where a loader of the user's gives them
+    code: Mapping[str, str] = field(default_factory=dict)  # the loader of the user's: name, digest, version
 
     def __len__(self) -> int:
         return len(self.clips)
@@ -78,6 +87,15 @@ class Corpus:
         return tuple(clip for clip in self.clips if clip.key not in absent)
 
     @property
+    def unusable(self) -> dict[str, str]:
+        """The clips whose onset, apex or offset cannot be meant, each with what is wrong."""
+        found: dict[str, str] = {}
+        for defect in self.faults:
+            if defect.kind in UNUSABLE:
+                found[defect.clip] = "; ".join(filter(None, [found.get(defect.clip), defect.problem]))
+        return found
+
+    @property
     def people(self) -> tuple[str, ...]:
         """Everyone in the corpus, sorted."""
         return tuple(sorted({clip.person for clip in self.clips}))
@@ -91,6 +109,17 @@ class Corpus:
     def faults(self) -> tuple[Defect, ...]:
         """The defects that are not known from the release: what is wrong with this copy."""
         return tuple(defect for defect in self.defects if not defect.known)
+
+
+def check_corpus(corpus: Corpus) -> None:
+    """Refuse a corpus whose clips cannot be told apart, or whose people cannot, with the words of `epir check`."""
+    wrong = [defect for defect in corpus.faults if defect.kind in REFUSED]
+    if wrong:
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise DatasetError(
+            f"{wrong[0].clip}: {wrong[0].problem}{more}",
+            fix=f"correct {corpus.root}; epir check {corpus.name} lists everything",
+        )
 
 
 @cache
@@ -161,6 +190,21 @@ def defects(clip: Clip, problems: Iterable[Problem], *, tree: str, corpus: str =
     for kind, sentence in problems:
         reason = known_reason(name, kind, tree)
         yield Defect(clip.key, f"{sentence} ({reason})" if reason else sentence, known=reason is not None, kind=kind)
+
+
+def with_people(corpus: Corpus) -> Corpus:
+    """The corpus with empty cells of the column `person` filled in; a subject with two people is a defect."""
+    conflicts = [
+        Defect(corpus.clips[place].key, f"{sentence}: correct it, or give them two subjects", kind="two people")
+        for places, sentence in conflicting_people(corpus.clips)
+        for place in places
+    ]
+    if conflicts:
+        return replace(corpus, defects=corpus.defects + tuple(conflicts))
+    clips = fill_people(corpus.clips, error=DatasetError)
+    filled = sum(new is not old for new, old in zip(clips, corpus.clips, strict=True))
+    note = (f"{filled} empty cells of the column person were filled from the other clips of the subject",)
+    return replace(corpus, clips=clips, notes=corpus.notes + (note if filled else ()))
 
 
 def order_problems(clip: Clip) -> Iterator[Problem]:

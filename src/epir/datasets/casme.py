@@ -13,16 +13,6 @@ from epir.datasets.loading import SheetFormat, load_sheet
 from epir.datasets.sheet import Table
 
 WORDS = frozenset({"tense", "disgust", "repression", "surprise", "happiness", "fear", "contempt", "sadness"})
-FOUR = ("tense", "disgust", "repression", "surprise")  # the others have a handful of clips each
-COMPOSITE = {
-    "disgust": "negative",
-    "repression": "negative",
-    "fear": "negative",
-    "contempt": "negative",
-    "sadness": "negative",
-    "happiness": "positive",
-    "surprise": "surprise",
-}
 
 
 def version(clips: Sequence[Clip], table: Table) -> str:

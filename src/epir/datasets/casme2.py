@@ -16,16 +16,7 @@ from epir.datasets.sheet import Table
 from epir.datasets.spelling import column
 
 WORDS = frozenset({"others", "disgust", "happiness", "repression", "surprise", "sadness", "fear"})
-FIVE = ("happiness", "disgust", "surprise", "repression", "others")
-COMPOSITE = {"disgust": "negative", "repression": "negative", "happiness": "positive", "surprise": "surprise"}
 MOVED = ("casme2/sub24/EP07_01", "casme2/sub24/EP07_04f", "casme2/sub24/EP10_03")
-NOT_COMPOSITE = (
-    *MOVED,  # sadness in the 2014 sheet, which the composite follows
-    "casme2/sub04/EP12_01f",  # has no apex
-    "casme2/sub05/EP09_05f",  # apex and onset are one frame
-    "casme2/sub09/EP02_02f",  # the last two are in extended copies of the sheet only
-    "casme2/sub24/EP02_07",
-)
 
 
 def version(clips: Sequence[Clip], table: Table) -> str:

@@ -13,15 +13,6 @@ from epir.datasets.folders import Layouts
 from epir.datasets.loading import SheetFormat, load_sheet
 
 WORDS = frozenset({"disgust", "surprise", "others", "fear", "anger", "sad", "happy"})
-SEVEN = ("happy", "anger", "surprise", "disgust", "fear", "sad", "others")
-THREE = {
-    "disgust": "negative",
-    "fear": "negative",
-    "anger": "negative",
-    "sad": "negative",
-    "happy": "positive",
-    "surprise": "surprise",
-}
 
 FORMAT = SheetFormat(
     corpus="casme3",

@@ -23,7 +23,6 @@ from epir.datasets.sheet import Row, Table
 from epir.datasets.spelling import frame_number, subject_number
 
 WORDS = frozenset({"negative", "positive", "surprise", "others"})
-COMPOSITE = {"negative": "negative", "positive": "positive", "surprise": "surprise"}
 SUBJECTS = (15, 16, 19, 20, 21, 22, 23, 24, 25, 26, 27, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 40)  # sheet 1, 2, ...
 VIDEOS = {
     "0101": "disgust1",

@@ -20,10 +20,6 @@ from epir.datasets.sheet import Row, Table, find_sheet, read_table
 
 SEVEN = ("anger", "contempt", "disgust", "fear", "happiness", "sadness", "surprise")  # EmotionId 0, 1, ...
 WORDS = frozenset(SEVEN)
-THREE = {word: "negative" for word in ("anger", "contempt", "disgust", "fear", "sadness")} | {
-    "happiness": "positive",
-    "surprise": "surprise",
-}
 SHEETS = (
     *("*DFME*train*.xls*", "*DFME*test*.xls*", "*DFME*.xls*", "*train*.xls*", "*test*[ab]*.xls*"),
     *("*DFME*train*.csv", "*DFME*test*.csv"),

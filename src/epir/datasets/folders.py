@@ -36,7 +36,7 @@ class Tree:
     """The folders below a root, each listed at most once."""
 
     def __init__(self, root: Path) -> None:
-        refuse_archive(root)
+        check_unpacked(root)
         if root.is_file():
             raise DatasetError(f"{root} is a file", fix="give the folder into which the corpus was unpacked")
         self.root = root
@@ -93,7 +93,7 @@ class Tree:
         return ", ".join(found)
 
 
-def refuse_archive(path: Path) -> None:
+def check_unpacked(path: Path) -> None:
     """Stop if a corpus is given as the archive it came in."""
     if path.is_file() and is_archive(path.name):
         raise DatasetError(f"{path} is an archive that was not unpacked", fix="unpack it, and give the folder")

@@ -21,7 +21,6 @@ from epir.datasets.sheet import Row, Table
 
 FIVE = ("positive", "negative", "surprise", "repression", "others")
 WORDS = frozenset("+".join(words) for size in range(1, 6) for words in combinations(FIVE, size))
-COMPOSITE = {"negative": "negative", "repression": "negative", "positive": "positive", "surprise": "surprise"}
 
 _STATIC = re.compile(r"\s*\(k\)", re.IGNORECASE)  # a unit that is there, but does not move
 

@@ -16,7 +16,7 @@ from typing import Literal, NoReturn, get_args
 
 from epir.core.errors import DatasetError, is_machine_fault
 from epir.core.files import write_text
-from epir.datasets.folders import refuse_archive
+from epir.datasets.folders import check_unpacked
 from epir.datasets.sheet import Row, read_table
 from epir.datasets.spelling import frame_number, frame_of_file, plain
 
@@ -88,7 +88,7 @@ def in_order(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
 
 def find_intervals(root: Path) -> Path:
     """The list of intervals: the file itself, or `intervals.csv` in a folder."""
-    refuse_archive(root)
+    check_unpacked(root)
     path = root if root.is_file() else root / NAME
     if not path.is_file():
         raise DatasetError(
@@ -118,7 +118,7 @@ def _read(path: Path, corpus: str) -> list[LongVideo]:
         key = (video.corpus, video.subject, video.name)
         known = videos.setdefault(key, video)
         if (known.path, known.fps) != (video.path, video.fps):
-            _refuse(path, row, f"{video.key} has another path or fps than in an earlier row", "one video, one path")
+            _fail(path, row, f"{video.key} has another path or fps than in an earlier row", "one video, one path")
         movements.setdefault(key, [])
         if row.cells["kind"]:
             movements[key].append(_interval(path, row, video))
@@ -149,21 +149,21 @@ def write_intervals(path: Path, videos: Iterable[LongVideo]) -> None:
 
 def span(numbers: Iterable[int]) -> tuple[int, int] | None:
     """The first frame, and how many frames it is from there to the last; `None` without frames."""
-    found = list(numbers)
-    return (min(found), max(found) - min(found) + 1) if found else None
+    present = list(numbers)
+    return (min(present), max(present) - min(present) + 1) if present else None
 
 
 def _video(path: Path, row: Row, corpus: str) -> LongVideo:
     cells = row.cells
     for name in ("subject", "clip", "path"):
         if not cells[name]:
-            _refuse(path, row, f"the {'video' if name == 'clip' else name} is empty", "fill in that cell")
+            _fail(path, row, f"the {'video' if name == 'clip' else name} is empty", "fill in that cell")
     try:
         fps = float(cells["fps"])
     except ValueError:
         fps = 0.0
     if not 0 < fps < float("inf"):
-        _refuse(path, row, f"the fps is {cells['fps']!r}, which is not a frame rate", "for example 30")
+        _fail(path, row, f"the fps is {cells['fps']!r}, which is not a frame rate", "for example 30")
     place = path.parent / cells["path"]
     there = span(_numbers(place)) or (1, None)
     first, frames = _number(path, row, "first"), _number(path, row, "frames")
@@ -187,12 +187,12 @@ def _numbers(place: Path) -> Iterator[int]:
 def _interval(path: Path, row: Row, video: LongVideo) -> Interval:
     kind = row.cells["kind"].casefold()
     if kind not in KINDS:
-        _refuse(path, row, f"the kind is {row.cells['kind']!r}", f"use one of: {', '.join(KINDS)}")
+        _fail(path, row, f"the kind is {row.cells['kind']!r}", f"use one of: {', '.join(KINDS)}")
     onset, offset = _number(path, row, "onset"), _number(path, row, "offset")
     if onset is None or offset is None:
-        _refuse(path, row, f"the {'onset' if onset is None else 'offset'} is empty", "give both ends of a movement")
+        _fail(path, row, f"the {'onset' if onset is None else 'offset'} is empty", "give both ends of a movement")
     if offset < onset:
-        _refuse(path, row, f"the offset {offset} is before the onset {onset}", "correct one of the two")
+        _fail(path, row, f"the offset {offset} is before the onset {onset}", "correct one of the two")
     apex = _number(path, row, "apex")
     return Interval(video.name, video.subject, kind, onset, apex, offset, plain(row.cells.get("emotion")).casefold())
 
@@ -202,8 +202,8 @@ def _number(path: Path, row: Row, name: str) -> int | None:
     try:
         return frame_number(cells.get(name), zero=True)
     except ValueError:
-        _refuse(path, row, f"the {name} is {cells[name]!r}, which is not a frame number", "correct that cell")
+        _fail(path, row, f"the {name} is {cells[name]!r}, which is not a frame number", "correct that cell")
 
 
-def _refuse(path: Path, row: Row, problem: str, fix: str) -> NoReturn:
+def _fail(path: Path, row: Row, problem: str, fix: str) -> NoReturn:
     raise DatasetError(f"{path}, row {row.number}: {problem}", fix=fix)

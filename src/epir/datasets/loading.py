@@ -11,7 +11,7 @@ from epir.datasets.base import Corpus, Correction, Defect, Problem, correct, def
 from epir.datasets.folders import VIDEO, Layouts, Matches, Place, Tree, frame_notes, match_folders
 from epir.datasets.intervals import KINDS, Interval, Kind, LongVideo, in_order, span
 from epir.datasets.sheet import Row, Table, find_sheet, read_table
-from epir.datasets.spelling import frame_number, is_video, plain, subject_number, synonyms, whole
+from epir.datasets.spelling import frame_number, is_video, not_a_number, plain, subject_number, synonyms, whole
 
 FRAMES = ("onset", "apex", "offset")
 TRIMMED = "the folder of the clip is trimmed: its frames are counted anew from its first one"
@@ -94,7 +94,7 @@ def load_sheet(form: SheetFormat, root: Path, *, sheet: str | Path | None = None
     )
     table = read_table(path, {**form.columns, **form.further}, page=form.page, optional=form.further, names=form.header)
     rows, remarks = form.events(disk, table)
-    entries = _entries(form, table, rows)
+    entries, found = _entries(form, table, rows)
     if not entries:
         raise DatasetError(f"{path} has no rows below its header", fix="give another sheet with --sheet")
 
@@ -102,7 +102,6 @@ def load_sheet(form: SheetFormat, root: Path, *, sheet: str | Path | None = None
     matches = match_folders(disk, places, form.layouts, wanted=tree)
     clips: list[Clip] = []
     corrected: list[Correction] = []
-    found: list[Defect] = []
     for entry in entries:
         folder = matches.folders.get(_key(form, entry))
         frames = disk.listing(folder).frames if folder is not None and not is_video(folder.name) else ()
@@ -133,22 +132,24 @@ def layout_problem(disk: Tree, layouts: Layouts) -> str:
     return f"frames are expected as {layouts.example}; found instead: {disk.contents()}"
 
 
-def _entries(form: SheetFormat, table: Table, rows: Sequence[Row]) -> list[Entry]:
+def _entries(form: SheetFormat, table: Table, rows: Sequence[Row]) -> tuple[list[Entry], list[Defect]]:
+    """The entries of the sheet; a clip that is listed twice is a defect, and its second row is passed over."""
     places: dict[int, int] = {}  # of rows by their numbers, where corrections may go by row
     if form.rows == len(table.rows) == len(rows):
         places = {row.number: place for place, row in enumerate(rows)}
     by_row = [row.cells for row in rows] if places else []
     entries = [entry for row in rows if (entry := _entry(form, row, table, by_row, places.get(row.number)))]
     seen: dict[str, Entry] = {}
+    kept, twice = list[Entry](), list[Defect]()
     for entry in entries:
         key = _key(form, entry)
         twin = seen.setdefault(key.casefold(), entry)
         if twin is not entry and entry.kind == "micro":  # macro-expressions do not become clips
-            raise DatasetError(
-                f"{table.path} has the clip {key} twice, in rows {twin.row.number} and {entry.row.number}",
-                fix="delete one of the two rows",
-            )
-    return entries
+            words = f"it is listed twice, in rows {twin.row.number} and {entry.row.number}: delete one of the two"
+            twice.append(Defect(key, words, kind="listed twice"))
+        else:
+            kept.append(entry)
+    return kept, twice
 
 
 def _entry(
@@ -207,7 +208,7 @@ def _clip(form: SheetFormat, entry: Entry, folder: Path | None) -> tuple[Clip, l
             numbers[name] = frame_number(cells.get(name), zero=form.first_frame == 0)
         except ValueError:
             numbers[name] = None
-            problems.append(("no number", f"the {name} is {cells[name]!r}, which is not a frame number"))
+            problems.append(("no number", not_a_number(name, cells[name], "frame number")))
         else:
             if (number := numbers[name]) is not None and folder is not None and is_video(folder.name):
                 numbers[name] = number - form.first_frame  # frames of a video are counted from 0
@@ -234,7 +235,7 @@ def _fps(form: SheetFormat, cells: Mapping[str, str], problems: list[Problem]) -
     try:
         return float(text) if text else form.fps
     except ValueError:
-        problems.append(("no number", f"the fps is {text!r}, which is not a frame rate"))
+        problems.append(("no number", not_a_number("fps", text, "frame rate")))
         return form.fps
 
 

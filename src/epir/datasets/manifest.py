@@ -9,20 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 
 from epir.core.errors import DatasetError, is_machine_fault
-from epir.core.frame_numbers import FASTEST_RATE
+from epir.core.facs import unknown_units
 from epir.core.records import Clip
-from epir.datasets.base import Corpus, Defect, Problem, defects, frame_problems, order_problems
-from epir.datasets.folders import Tree, refuse_archive
+from epir.core.words import FASTEST_RATE
+from epir.datasets.base import Corpus, Defect, Problem, defects, frame_problems, order_problems, with_people
+from epir.datasets.folders import Tree, check_unpacked
 from epir.datasets.intervals import LongVideo, find_intervals, read_intervals
 from epir.datasets.sheet import Row, read_cells, read_table
-from epir.datasets.spelling import MISSING, PICTURES, column, frame_number, is_archive
+from epir.datasets.spelling import MISSING, PICTURES, column, frame_number, is_archive, not_a_number
 
 COLUMNS = ("clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps", "corpus")
 OPTIONAL = ("onset", "apex", "offset", "fps", "corpus")
 NAME = "manifest.csv"
 LABELS = "write one row for each word: disgust,negative"
 SYNTHETIC_NAME = "annotations.csv"
-NO_EXPRESSION = "none"  # the emotion of synthetic clips without one; their column `kind` says what happens instead
 
 
 def load(root: Path, *, sheet: str | Path | None = None, labels: str | Path | None = None) -> Corpus:
@@ -74,7 +74,7 @@ def relabelled(corpus: Corpus, labels: Path) -> Corpus:
 
 def load_synthetic(root: Path, *, sheet: str | Path | None = None) -> Corpus:
     """The clips of a corpus that `epir synth` wrote: a manifest called annotations.csv."""
-    refuse_archive(root)
+    check_unpacked(root)
     path = Path(sheet) if sheet else root / SYNTHETIC_NAME
     if not path.is_file():
         if sheet is not None:
@@ -97,7 +97,7 @@ def long_synthetic(root: Path) -> list[LongVideo]:
 
 def find_manifest(root: Path, name: str = NAME) -> Path:
     """The CSV called `name` in a folder, or the only CSV there."""
-    refuse_archive(root)
+    check_unpacked(root)
     if root.is_file():
         return root
     found = sorted(path for path in root.glob("*.csv") if not path.name.startswith("."))
@@ -125,25 +125,21 @@ def _manifest(path: Path, root: Path, corpus: str) -> Corpus:
     rows: dict[str, int] = {}
     found: list[Defect] = []
     for row in table.rows:
-        _refuse_empty(path, row)
+        empty = [name for name in ("clip", "subject") if not row.cells[name]]
+        if empty:
+            found += [Defect(f"row {row.number}", f"the {name} is empty", kind="empty cell") for name in empty]
+            continue
         clip, problems = _clip(row, path.parent, corpus)
         if clip.key in clips:
-            raise DatasetError(
-                f"{path} has the clip {clip.key} twice, in rows {rows[clip.key]} and {row.number}",
-                fix="give each clip of a subject its own name",
-            )
+            words = f"it is listed twice, in rows {rows[clip.key]} and {row.number}: give each clip its own name"
+            found.append(Defect(clip.key, words, kind="listed twice"))
+            continue
         clip, more = _with_frames(clip, row.cells["frames"], disk)
         clips[clip.key], rows[clip.key] = clip, row.number
         found += defects(clip, [*problems, *order_problems(clip), *more], tree="")
-    if not clips:
+    if not clips and not found:
         raise DatasetError(f"{path} lists no clips", fix="write one row per clip below the header")
-    return Corpus(corpus, root, path.name, tuple(clips.values()), defects=tuple(found), tree="as listed")
-
-
-def _refuse_empty(path: Path, row: Row) -> None:
-    for name in ("clip", "subject"):
-        if not row.cells[name]:
-            raise DatasetError(f"{path}, row {row.number}: the {name} is empty", fix=f"give every clip a {name}")
+    return with_people(Corpus(corpus, root, path.name, tuple(clips.values()), defects=tuple(found), tree="as listed"))
 
 
 def _clip(row: Row, folder: Path, corpus: str) -> tuple[Clip, list[Problem]]:
@@ -154,9 +150,11 @@ def _clip(row: Row, folder: Path, corpus: str) -> tuple[Clip, list[Problem]]:
             numbers[name] = frame_number(cells.get(name), zero=True)
         except ValueError:
             numbers[name] = None
-            problems.append(("no number", f"the {name} is {cells[name]!r}, which is not a frame number"))
+            problems.append(("no number", not_a_number(name, cells[name], "frame number")))
     if not cells["emotion"]:
         problems.append(("emotion", "it has no emotion"))
+    if unknown := unknown_units(row.further.get("action_units", "")):
+        problems.append(("units", f"the action units {', '.join(map(repr, unknown))} do not exist"))
     return Clip(
         corpus=cells.get("corpus") or corpus,
         subject=cells["subject"],
@@ -178,7 +176,7 @@ def _fps(cells: Mapping[str, str], problems: list[Problem]) -> float | None:
     except ValueError:
         fps = 0.0
     if not 0 < fps <= FASTEST_RATE:
-        problems.append(("no number", f"the fps is {text!r}, which is not a frame rate"))
+        problems.append(("no number", not_a_number("fps", text, "frame rate")))
         return None
     return fps
 

@@ -17,16 +17,7 @@ from epir.datasets.loading import SheetFormat, load_sheet
 from epir.datasets.sheet import Table
 
 SIX = ("happiness", "surprise", "anger", "disgust", "fear", "sadness")
-FOUR = ("happiness", "surprise", "disgust", "others")
 WORDS = frozenset({*SIX, "others"})
-THREE = {
-    "anger": "negative",
-    "disgust": "negative",
-    "fear": "negative",
-    "sadness": "negative",
-    "happiness": "positive",
-    "surprise": "surprise",
-}
 
 
 def version(clips: Sequence[Clip], table: Table) -> str:

@@ -1,46 +1,76 @@
-"""Protocols: which clips take part in an evaluation, and which class each of them has.
+"""Protocols: which clips take part in an evaluation, which class each of them has, and who is held out.
+
+A protocol is a TOML file. Those in the folder `protocols` are built in; `--protocol mine.toml` takes another one:
+
+    classes = ["negative", "positive"]
+    folds = "loso"                          # loso, loco, split (the column of the corpus) or a number of folds
+    corpora = ["casme2", "mine"]            # clips of all other corpora are left out
+    [words]                                 # of every corpus: the words of each class
+    positive = ["happiness"]
+    [words.casme2]                          # of one corpus; "*" stands for all its other words
+    negative = ["disgust", "repression"]
+    [leave_out]
+    words = ["others"]                      # clips with these labels, and clips by their keys
+    clips = ["casme2/sub04/EP12_01f"]
+    [only]
+    camera = ["fast"]                       # clips whose column has one of these values
+    [split]                                 # people by part; without it `folds` says who is held out
+    train = ["casme2/*"]
+    test = ["mine/*"]
 
 `cde` is the composite of the 2019 challenge (MEGC 2019, combined_3class_gt.csv: 442 clips, 68 people). Its list is
-reached by rule from either version of the CASME II sheet; the clips that the rule alone would add are named here.
-`cde-all` are the same three classes in every corpus that has them. `cd6me` takes every clip of six corpora, for the
-evaluation of action units (see cd6me.py); its classes are only what training learns besides.
+reached by rule from either version of the CASME II sheet; the clips that the rule alone would add are left out by name.
+`cd6me` takes every clip of six corpora, for the evaluation of action units (see cd6me.py).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
-from epir.core.errors import ProtocolError
+from epir.core.config import digest, toml_values
+from epir.core.errors import ConfigError, ProtocolError
 from epir.core.records import Clip
-from epir.datasets import casme, casme2, casme3, casme_sq, cd6me, dfme, fourdme, manifest, mmew, samm, smic
 from epir.datasets.spelling import synonyms
 
-OWN_WORDS: Mapping[str, frozenset[str]] = {
-    "casme2": casme2.WORDS,
-    "samm": samm.WORDS,
-    "smic": smic.WORDS,
-    "casme3": casme3.WORDS,
-    "casme": casme.WORDS,
-    "mmew": mmew.WORDS,
-    "dfme": dfme.WORDS,
-    "4dme": fourdme.WORDS,
-    "casme-sq": casme_sq.WORDS,
-}
-COMPOSITE: Mapping[str, Mapping[str, str]] = {
-    "casme2": casme2.COMPOSITE,
-    "samm": samm.COMPOSITE,
-    "smic": smic.COMPOSITE,
-    "casme3": casme3.THREE,
-    "casme": casme.COMPOSITE,
-    "mmew": mmew.THREE,
-    "dfme": dfme.THREE,
-    "4dme": fourdme.COMPOSITE,
-    "casme-sq": casme_sq.COMPOSITE,
-}
-NO_CLASS = {("synthetic", manifest.NO_EXPRESSION)}  # words that are no class under any protocol
 THREE = ("negative", "positive", "surprise")
 ACROSS = ("cde-all", "cd6me")  # protocols for many corpora at once
+SDE = "sde"
+NO_CLASS = ("synthetic", "none")  # corpus and word of clips without any expression: no class under any protocol
+ANY_WORD = "*"
+TRAIN, TEST = "train", "test"  # the parts of a split; there may be several: test-a, test-b
+_HOMES = {  # of the words of each corpus
+    "casme2": "casme2",
+    "samm": "samm",
+    "smic": "smic",
+    "casme3": "casme3",
+    "casme": "casme",
+    "mmew": "mmew",
+    "dfme": "dfme",
+    "4dme": "fourdme",
+    "casme-sq": "casme_sq",
+}
+_TYPES: Mapping[str, type] = {  # of the keys of a file
+    "about": str,
+    "classes": list,
+    "corpora": list,
+    "folds": str,
+    "words": dict,
+    "leave_out": dict,
+    "only": dict,
+    "split": dict,
+}
+
+
+@cache
+def corpus_words() -> Mapping[str, frozenset[str]]:
+    """The emotion words of each corpus that has words of its own."""
+    return {name: import_module(f"epir.datasets.{home}").WORDS for name, home in _HOMES.items()}
 
 
 @dataclass(frozen=True)
@@ -50,8 +80,15 @@ class Protocol:
     name: str
     classes: tuple[str, ...]
     maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False, repr=False)  # corpus: word: class
+    words: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)  # of every corpus: word: class
+    corpora: tuple[str, ...] = ()  # empty: those of `maps`, and every corpus that epir does not know
     left_out: tuple[str, ...] = ()  # patterns of clip keys
+    left_out_words: frozenset[str] = frozenset()
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False, repr=False)  # column: values
     folds: str = "loso"  # who is held out unless the user says otherwise
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False, repr=False)  # of a split: people
+    about: str = ""
+    digest: str = ""  # of the content of a user's file
 
     def label(self, clip: Clip) -> str | None:
         """The class of a clip, or `None` if it is not part of this protocol.
@@ -62,14 +99,17 @@ class Protocol:
         if _has_no_class(clip) or self._leaves_out(clip):
             return None
         words = synonyms(clip.emotion)
-        for word in words:
-            if word in self.maps.get(clip.corpus, {}):
-                return self.maps[clip.corpus][word]
-        for word in words:
-            for name in self.classes:
-                if word == name.casefold():
-                    return name
-        if words & OWN_WORDS.get(clip.corpus, frozenset()):
+        table = self.maps.get(clip.corpus, {})
+        for known in (table, self.words, {name.casefold(): name for name in self.classes}):
+            for word in words:
+                if word in known:
+                    return known[word]
+        if words & self.left_out_words:
+            return None
+        for known in (table, self.words):
+            if ANY_WORD in known and clip.emotion.strip():
+                return known[ANY_WORD]
+        if words & corpus_words().get(clip.corpus, frozenset()):
             return None  # the corpus has this word, the protocol leaves it out
         raise self._unknown(clip)
 
@@ -78,19 +118,63 @@ class Protocol:
         labelled = ((clip, self.label(clip)) for clip in clips)
         return [(clip, label) for clip, label in labelled if label is not None]
 
+    def check_columns(self, clips: Sequence[Clip]) -> None:
+        """Refuse a filter by a column that no clip has."""
+        known = {name for clip in clips for name in clip.extra}
+        for name in self.only:
+            if clips and name not in known:
+                raise ProtocolError(
+                    f"the protocol {self.name} filters by the column {name!r}, which no clip has",
+                    fix=_nearest(name, known) if known else "remove it from [only]",
+                )
+
+    def split_parts(self, people: Iterable[str]) -> dict[str, str]:
+        """The part of the split that each person belongs to; nothing without a split."""
+        if not self.parts:
+            return {}
+        people = sorted(people)
+        for part, names in self.parts.items():
+            for name in names:
+                if not any(fnmatchcase(person, name) for person in people):
+                    raise ProtocolError(
+                        f"the protocol {self.name} has {name!r} in the part {part}, and no clip is of that person",
+                        fix=_nearest(name, people),
+                    )
+        found = {}
+        for person in people:
+            parts = [part for part, names in self.parts.items() if any(fnmatchcase(person, name) for name in names)]
+            if len(parts) != 1:
+                where = f"in {' and in '.join(parts)}" if parts else "in no part of the split"
+                raise ProtocolError(
+                    f"the protocol {self.name} has {person} {where}",
+                    fix="name each person in one part" + ("" if parts else f", for example in {TRAIN}"),
+                )
+            found[person] = parts[0]
+        return found
+
     def _leaves_out(self, clip: Clip) -> bool:
         """Whether the clip itself is left out, or is of another corpus than those this protocol is about."""
-        if clip.corpus in OWN_WORDS and clip.corpus not in self.maps:
+        if self.corpora:
+            if clip.corpus not in self.corpora:
+                return True
+        elif self.maps and not self.words and clip.corpus in _HOMES and clip.corpus not in self.maps:
+            return True
+        if any(
+            not any(fnmatchcase(clip.extra.get(name, "").strip(), value) for value in values)
+            for name, values in self.only.items()
+        ):
             return True
         return any(fnmatchcase(clip.key.casefold(), pattern.casefold()) for pattern in self.left_out)
 
     def _unknown(self, clip: Clip) -> ProtocolError:
-        accepted = {*self.classes, *self.maps.get(clip.corpus, {})}
-        left_out = OWN_WORDS.get(clip.corpus, frozenset()) - accepted
+        accepted = {*self.classes, *self.maps.get(clip.corpus, {}), *self.words} - {ANY_WORD}
+        left_out = (corpus_words().get(clip.corpus, frozenset()) | self.left_out_words) - accepted
         also = f" (and {', '.join(sorted(left_out))}, which it leaves out)" if left_out else ""
+        other = "add it to [words] or [leave_out] of the file" if self.digest else "evaluate under sde"
         return ProtocolError(
             f"the clip {clip.key} is labelled {clip.emotion!r}, which the protocol {self.name} does not know",
-            fix=f"use one of: {', '.join(sorted(accepted))}{also}; or evaluate under sde, which takes any label",
+            fix=f"use one of: {', '.join(sorted(accepted))}{also}; or {other}"
+            + ("" if self.digest else ", which takes any label"),
         )
 
 
@@ -110,66 +194,199 @@ class AnyLabels(Protocol):
         return word
 
 
-_PROTOCOLS = (
-    Protocol(
-        "cde",
-        THREE,
-        {name: COMPOSITE[name] for name in ("casme2", "samm", "smic")},
-        left_out=(*casme2.NOT_COMPOSITE, *smic.NOT_COMPOSITE),
-    ),
-    Protocol("sde-casme2", casme2.FIVE, {"casme2": {word: word for word in casme2.FIVE}}),
-    Protocol("sde-samm", samm.FIVE, {"samm": {word: word for word in samm.FIVE}}),
-    Protocol("sde-smic", THREE, {"smic": smic.COMPOSITE}),
-    Protocol("sde-casme3", THREE, {"casme3": casme3.THREE}),
-    Protocol("sde-casme3-4", (*THREE, "others"), {"casme3": casme3.THREE | {"others": "others"}}),
-    Protocol("sde-casme3-7", casme3.SEVEN, {"casme3": {word: word for word in casme3.SEVEN}}),
-    Protocol("sde-mmew", THREE, {"mmew": mmew.THREE}),
-    Protocol("sde-mmew-4", mmew.FOUR, {"mmew": {word: word for word in mmew.FOUR}}),
-    Protocol("sde-mmew-6", mmew.SIX, {"mmew": {word: word for word in mmew.SIX}}),
-    Protocol("sde-dfme", dfme.SEVEN, {"dfme": {word: word for word in dfme.SEVEN}}, folds="split"),
-    Protocol("sde-4dme", fourdme.FIVE, {"4dme": {word: word for word in fourdme.FIVE}}),
-    Protocol("sde-casme", casme.FOUR, {"casme": {word: word for word in casme.FOUR}}),
-    Protocol("cde-all", THREE, COMPOSITE, left_out=(*casme2.NOT_COMPOSITE, *smic.NOT_COMPOSITE)),
-    Protocol(
-        "cd6me",
-        (*THREE, "others"),
-        {name: {word: COMPOSITE[name].get(word, "others") for word in OWN_WORDS[name]} for name in cd6me.corpora()},
-        folds="loco",
-    ),
-)
-
-
+@cache
 def list_protocols() -> tuple[str, ...]:
-    """Every protocol's name; `sde` takes its classes from the clips."""
-    return (*(protocol.name for protocol in _PROTOCOLS), "sde")
+    """The built-in protocols by name; `sde` takes its classes from the clips."""
+    found = (entry.name for entry in files("epir.datasets").joinpath("protocols").iterdir())
+    return (*sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")), SDE)
+
+
+def protocol_text(name: str) -> str:
+    """The file of a built-in protocol, to copy from."""
+    wanted = _known_name(name)
+    if wanted == SDE:
+        raise ProtocolError("sde has no file: its classes are the labels of the clips", fix="show another, such as cde")
+    return _built_in_file(wanted).read_text(encoding="utf-8")
 
 
 def describe_protocols() -> dict[str, str]:
-    """One line about each protocol: its classes and the corpora it is about."""
-    lines = {
-        protocol.name: f"{len(protocol.classes)} classes ({', '.join(protocol.classes)}); {', '.join(protocol.maps)}"
-        for protocol in _PROTOCOLS
-    }
-    return lines | {"sde": "the labels of the clips are the classes; any corpus"}
+    """One line about each built-in protocol: its classes and the corpora it is about."""
+    lines = {}
+    for name in list_protocols()[:-1]:
+        protocol = get_protocol(name)
+        lines[name] = f"{len(protocol.classes)} classes ({', '.join(protocol.classes)}); {', '.join(protocol.maps)}"
+    return lines | {SDE: "the labels of the clips are the classes; any corpus"}
+
+
+def is_protocol_file(name: str) -> bool:
+    """Whether a protocol is given as a file."""
+    return name.endswith(".toml")
 
 
 def get_protocol(name: str, clips: Sequence[Clip] = ()) -> Protocol:
-    """The protocol called `name`; `sde` needs the clips, to know their classes."""
+    """The protocol called `name`, or the one in the file `name`; `sde` needs the clips, to know their classes."""
+    if is_protocol_file(name):
+        return read_protocol(Path(name).expanduser())
+    wanted = _known_name(name)
+    return _own_labels(clips) if wanted == SDE else _built_in(wanted)
+
+
+def read_protocol(path: Path) -> Protocol:
+    """The protocol in a user's TOML file, called after the file."""
+    if path.stem in list_protocols():
+        raise ProtocolError(f"{path} has the name of a built-in protocol", fix=f"rename it, for example my-{path.name}")
+    try:
+        values = toml_values(path)
+    except ConfigError as error:
+        raise ProtocolError(
+            error.problem.replace("settings file", "protocol"), fix=error.fix.replace("settings file", "protocol")
+        ) from None
+    content = {name: value for name, value in values.items() if name != "about"}
+    return _protocol(path.stem, values, str(path), digest(_plain(content)))
+
+
+def _known_name(name: str) -> str:
     wanted = name.strip().casefold()
-    if wanted == "sde":
-        return _own_labels(clips)
-    for protocol in _PROTOCOLS:
-        if protocol.name == wanted:
-            return protocol
-    near = get_close_matches(wanted, list_protocols(), n=1)
-    raise ProtocolError(
-        f"there is no protocol {name!r}",
-        fix=f"did you mean {near[0]!r}?" if near else f"use one of: {', '.join(list_protocols())}",
+    if wanted not in list_protocols():
+        near = get_close_matches(wanted, list_protocols(), n=1)
+        raise ProtocolError(
+            f"there is no protocol {name!r}",
+            fix=f"did you mean {near[0]!r}?"
+            if near
+            else f"use one of: {', '.join(list_protocols())}, or a file that ends in .toml",
+        )
+    return wanted
+
+
+@cache
+def _built_in(name: str) -> Protocol:
+    path = _built_in_file(name)
+    return _protocol(name, toml_values(path), path.name, "")
+
+
+def _built_in_file(name: str) -> Path:
+    return Path(str(files("epir.datasets").joinpath("protocols", f"{name}.toml")))
+
+
+def _protocol(name: str, values: Mapping[str, Any], where: str, content: str) -> Protocol:
+    """The protocol of a file's values; whatever cannot be meant is refused."""
+    for key, value in values.items():
+        _check_key(key, _TYPES, where)
+        if not isinstance(value, _TYPES[key]) and not (key == "folds" and type(value) is int):
+            forms: dict[type, str] = {str: "text in quotes", list: "a list in brackets", dict: f"a table: [{key}]"}
+            raise ProtocolError(f"{where}: {key} is {value!r}", fix=f"write it as {forms[_TYPES[key]]}")
+    classes = _texts(values.get("classes", []), "classes", where)
+    if len(classes) < 2 or len(set(map(str.casefold, classes))) < len(classes):
+        raise ProtocolError(
+            f"{where}: the classes are {', '.join(classes) or 'not given'}",
+            fix='name two classes or more, each once: classes = ["negative", "positive"]',
+        )
+    everywhere, maps = _word_tables(values.get("words", {}), classes, where)
+    left_out = values.get("leave_out", {})
+    for key in left_out:
+        _check_key(key, ("clips", "words"), f"{where}, [leave_out]")
+    folds = str(values.get("folds", "loso"))
+    if folds not in ("loso", "loco", "split") and not (folds.isdecimal() and 2 <= int(folds) < 10**7):
+        raise ProtocolError(f"{where}: folds cannot be {folds!r}", fix="use loso, loco, split or a number from 2")
+    parts = {part: _texts(people, f"split.{part}", where) for part, people in values.get("split", {}).items()}
+    _check_parts(parts, folds if "folds" in values else "split", where)
+    return Protocol(
+        name=name,
+        classes=classes,
+        maps=maps,
+        words=everywhere,
+        corpora=_texts(values.get("corpora", []), "corpora", where),
+        left_out=_texts(left_out.get("clips", []), "leave_out.clips", where),
+        left_out_words=frozenset(
+            word for text in _texts(left_out.get("words", []), "leave_out.words", where) for word in synonyms(text)
+        ),
+        only={key: _texts(value, f"only.{key}", where) for key, value in values.get("only", {}).items()},
+        folds="split" if parts else folds,
+        parts=parts,
+        about=str(values.get("about", "")),
+        digest=content,
     )
 
 
+def _word_tables(
+    values: Mapping[str, Any], classes: Sequence[str], where: str
+) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """The class of each word: of every corpus, and of one corpus at a time."""
+    everywhere = {name: words for name, words in values.items() if not isinstance(words, dict)}
+    tables = {corpus: table for corpus, table in values.items() if isinstance(table, dict)}
+    maps = {
+        corpus: _word_table(table, classes, corpus_words().get(corpus), f"{where}, [words.{corpus}]")
+        for corpus, table in tables.items()
+    }
+    general = _word_table(everywhere, classes, None, f"{where}, [words]")
+    if values:
+        reached = {*general.values(), *(name for table in maps.values() for name in table.values())}
+        missing = next((name for name in classes if name not in reached), None)
+        if missing is not None:
+            raise ProtocolError(
+                f"{where}: no word leads to the class {missing!r}",
+                fix=f'add its words to [words]: {missing} = ["{missing}"]',
+            )
+    return general, maps
+
+
+def _word_table(
+    table: Mapping[str, Any], classes: Sequence[str], known: frozenset[str] | None, where: str
+) -> dict[str, str]:
+    """The class of each word in lower case; `known` are the words of the corpus."""
+    found: dict[str, str] = {}
+    for name, words in table.items():
+        _check_key(name, classes, where, what="class")
+        for text in _texts(words, name, where, least=1):
+            word = " ".join(text.split()).casefold()
+            if known is not None and word != ANY_WORD and not synonyms(word) & known:
+                raise ProtocolError(f"{where}: the corpus has no word {text!r}", fix=_nearest(word, known))
+            if found.setdefault(word, name) != name:
+                raise ProtocolError(f"{where}: {text!r} is of {found[word]} and of {name}", fix="give it one class")
+    if known is not None and ANY_WORD in found:
+        rest = found.pop(ANY_WORD)
+        found |= {word: rest for word in known if not synonyms(word) & found.keys()}
+    return found
+
+
+def _check_parts(parts: Mapping[str, Sequence[str]], folds: str, where: str) -> None:
+    if not parts:
+        return
+    other = next((part for part in parts if part not in (TRAIN, TEST) and not part.startswith(f"{TEST}-")), None)
+    if other is not None or TRAIN not in parts or len(parts) < 2:
+        problem = f"has a part {other!r}" if other is not None else "needs a part to train on and one to test"
+        raise ProtocolError(f"{where}: the split {problem}", fix="call the parts train and test, or test-a, test-b")
+    if folds != "split":
+        raise ProtocolError(f"{where} has folds and a split", fix="remove one of the two")
+
+
+def _check_key(key: str, known: Iterable[str], where: str, *, what: str = "key") -> None:
+    if key not in known:
+        raise ProtocolError(f"{where}: there is no {what} {key!r}", fix=_nearest(key, known))
+
+
+def _texts(values: Any, what: str, where: str, *, least: int = 0) -> tuple[str, ...]:
+    if not isinstance(values, list) or len(values) < least or not all(isinstance(v, str) and v.strip() for v in values):
+        raise ProtocolError(f"{where}: {what} is {values!r}", fix=f'write words in quotes: {what} = ["a", "b"]')
+    return tuple(values)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, list(known), n=1)
+    return f"did you mean {near[0]!r}?" if near else f"use one of: {', '.join(sorted(known))}"
+
+
+def _plain(values: Any) -> Any:
+    """The values of a file as JSON takes them: TOML has dates too, which no key accepts."""
+    if isinstance(values, dict):
+        return {name: _plain(value) for name, value in values.items()}
+    if isinstance(values, list):
+        return [_plain(value) for value in values]
+    return values if isinstance(values, str | int | float | bool) else str(values)
+
+
 def _has_no_class(clip: Clip) -> bool:
-    return (clip.corpus, clip.emotion.strip().casefold()) in NO_CLASS
+    return (clip.corpus, clip.emotion.strip().casefold()) == NO_CLASS
 
 
 def _own_labels(clips: Sequence[Clip]) -> Protocol:

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from epir.core.errors import DatasetError
+from epir.core.plugins import is_plugin_name, list_plugins
 from epir.datasets.base import Corpus
 from epir.datasets.intervals import LongVideo
+from epir.datasets.user_corpus import GROUP, load_user_corpus
 
 _HOME = {
     "casme2": "epir.datasets.casme2:load",
@@ -55,8 +57,9 @@ _ABOUT = {
 
 
 def describe_corpora() -> dict[str, str]:
-    """One line about each corpus."""
-    return {name: _ABOUT[name] for name in _HOME}
+    """One line about each corpus, those of installed packages too."""
+    installed = {name: f"a corpus of an installed package (entry point of {GROUP})" for name in list_plugins(GROUP)}
+    return installed | {name: _ABOUT[name] for name in _HOME}
 
 
 def list_corpora() -> tuple[str, ...]:
@@ -65,7 +68,7 @@ def list_corpora() -> tuple[str, ...]:
 
 
 def load_corpus(name: str, root: str | Path, **options: Any) -> Corpus:
-    """The clips of the corpus `name` as found under `root`.
+    """The clips of the corpus `name` as found under `root`; `my_corpus.py:load` names a function of your own.
 
     Options depend on the corpus: `sheet` (path of the annotation sheet), `tree` (`cropped`, `raw`, ...), and for SMIC
     `part` (`hs`, `vis`, `nir`).
@@ -98,17 +101,17 @@ def load_long_videos(name: str, root: str | Path, **options: Any) -> list[LongVi
 
 def _call(name: str, root: str | Path, homes: Mapping[str, str], options: Mapping[str, Any]) -> Any:
     wanted = name.strip().casefold()
-    if wanted in _HOME and wanted not in homes:
+    if homes is _HOME and wanted not in _HOME and (is_plugin_name(name) or name in list_plugins(GROUP)):
+        return load_user_corpus(name, _existing(root, name), options)
+    if homes is _LONG and (wanted in _HOME or is_plugin_name(name)) and wanted not in _LONG:
         raise DatasetError(f"{wanted} has no long videos", fix=f"use one of: {', '.join(homes)}")
     if wanted not in homes:
-        near = get_close_matches(wanted, homes, n=2)
+        near = get_close_matches(wanted, (*homes, *list_plugins(GROUP)), n=2)
         raise DatasetError(
             f"there is no corpus {name!r}",
             fix=f"did you mean {' or '.join(map(repr, sorted(near)))}?" if near else f"use one of: {', '.join(homes)}",
         )
-    folder = Path(root).expanduser()
-    if not folder.exists():
-        raise DatasetError(f"there is no folder {folder}", fix=f"give the folder into which {wanted} was unpacked")
+    folder = _existing(root, wanted)
     module, _, function = homes[wanted].partition(":")
     load = getattr(import_module(module), function)
     known = [name for name in signature(load).parameters if name != "root"]
@@ -119,3 +122,10 @@ def _call(name: str, root: str | Path, homes: Mapping[str, str], options: Mappin
                 fix=f"its options are: {', '.join(known)}" if known else f"{wanted} takes no options",
             )
     return load(folder, **options)
+
+
+def _existing(root: str | Path, name: str) -> Path:
+    folder = Path(root).expanduser()
+    if not folder.exists():
+        raise DatasetError(f"there is no folder {folder}", fix=f"give the folder into which {name} was unpacked")
+    return folder

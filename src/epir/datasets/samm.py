@@ -10,16 +10,6 @@ from epir.datasets.folders import Layouts
 from epir.datasets.loading import SheetFormat, load_sheet
 
 WORDS = frozenset({"anger", "other", "happiness", "surprise", "contempt", "disgust", "fear", "sadness"})
-FIVE = ("happiness", "anger", "surprise", "contempt", "other")
-COMPOSITE = {
-    "anger": "negative",
-    "contempt": "negative",
-    "disgust": "negative",
-    "fear": "negative",
-    "sadness": "negative",
-    "happiness": "positive",
-    "surprise": "surprise",
-}
 
 FORMAT = SheetFormat(
     corpus="samm",

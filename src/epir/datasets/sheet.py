@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 from zipfile import BadZipFile, ZipFile
 
-from epir.core.errors import DatasetError
+from epir.core.errors import DatasetError, is_machine_fault
 from epir.core.reading import read_bytes
 from epir.datasets.folders import Tree
 from epir.datasets.spelling import column, plain
@@ -96,9 +96,9 @@ def read_table(
         shown = next((row for grid in grids.values() for row in grid if any(row)), [])
         reduced = {column(cell) for cell in shown}
         missing = next(field for field in HEADER if not reduced & {column(name) for name in fields[field]})
-        _refuse(path, fields[missing], [cell for cell in shown if cell])
+        _fail_without_column(path, fields[missing], [cell for cell in shown if cell])
     if exact:
-        _refuse_loose(path, grids[chosen], headers[chosen], fields)
+        _check_cells(path, grids[chosen], headers[chosen], fields)
     return _table(path, grids[chosen], headers[chosen], fields, frozenset(optional))
 
 
@@ -121,7 +121,7 @@ def _table(
         if place is not None:
             places[field] = place
         elif field not in optional:
-            _refuse(path, spellings, [name for name in names if name])
+            _fail_without_column(path, spellings, [name for name in names if name])
     left = {name: place for place, name in enumerate(names) if name and place not in places.values()}
     rows = []
     for number, cells in enumerate(grid[start + 1 :], start=start + 2 - above):
@@ -132,7 +132,7 @@ def _table(
     return Table(path, tuple(name for name in names if name), tuple(rows))
 
 
-def _refuse_loose(path: Path, grid: Grid, start: int, fields: Iterable[str]) -> None:
+def _check_cells(path: Path, grid: Grid, start: int, fields: Iterable[str]) -> None:
     """Refuse two columns of the same field, and rows with more cells than there are columns."""
     names = grid[start]
     reduced = [column(name) for name in names]
@@ -155,7 +155,7 @@ def _header_row(grid: Grid, fields: Mapping[str, Sequence[str]]) -> int | None:
     return None
 
 
-def _refuse(path: Path, spellings: Sequence[str], found: Sequence[str]) -> NoReturn:
+def _fail_without_column(path: Path, spellings: Sequence[str], found: Sequence[str]) -> NoReturn:
     others = f" (nor {', '.join(map(repr, spellings[1:]))})" if spellings[1:] else ""
     raise DatasetError(
         f"{path} has no column {spellings[0]!r}{others}; its columns are: {', '.join(found) or 'none'}",
@@ -193,10 +193,15 @@ def _workbook(path: Path) -> Iterator[tuple[str, Grid]]:
                     page.reset_dimensions()  # some programs write a wrong size, and rows would be lost
                     rows = [[plain(cell) for cell in row] for row in page.iter_rows(values_only=True)]
                     if formulas is not None:
-                        _refuse_without_value(path, rows, formulas[page.title])
+                        _check_formulas(path, rows, formulas[page.title])
                     yield page.title, rows
-        except _DAMAGE as error:
-            raise DatasetError(f"{path} cannot be read: {error}", fix="copy it again from the release") from None
+        except DatasetError:
+            raise
+        except Exception as error:  # openpyxl has no family of errors: a damaged file raises any of them
+            if is_machine_fault(error):
+                raise
+            words = " ".join(str(error).split()) or type(error).__name__
+            raise DatasetError(f"{path} cannot be read: {words}", fix="copy it again from the release") from None
 
 
 def _holds_formulas(file: BinaryIO) -> bool:
@@ -206,7 +211,7 @@ def _holds_formulas(file: BinaryIO) -> bool:
         return any(b"<f>" in content or b"<f " in content for content in map(book.read, pages))
 
 
-def _refuse_without_value(path: Path, rows: Grid, page: "ReadOnlyWorksheet") -> None:
+def _check_formulas(path: Path, rows: Grid, page: "ReadOnlyWorksheet") -> None:
     """Refuse a formula whose value was never stored: the cell would be taken for an empty one."""
     page.reset_dimensions()
     for number, (values, cells) in enumerate(zip(rows, page.iter_rows(values_only=True), strict=False), start=1):

@@ -21,8 +21,6 @@ from epir.datasets.loading import Events, SheetFormat, load_sheet
 from epir.datasets.sheet import Row, Table
 
 WORDS = frozenset({"negative", "positive", "surprise"})
-COMPOSITE = {"negative": "negative", "positive": "positive", "surprise": "surprise"}
-NOT_COMPOSITE = ("smic/*/vis_*", "smic/*/nir_*")
 RATES = {"hs": 100.0, "vis": 25.0, "nir": 25.0}
 PARTS = (*RATES, *(f"{part}-e" for part in RATES))
 TOKENS = {"ne": "negative", "po": "positive", "sur": "surprise"}

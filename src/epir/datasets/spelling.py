@@ -11,6 +11,7 @@ ARCHIVES = frozenset({".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz
 _SUBJECT = re.compile(r"(?:(?:subject|sub|spno|sp|s)[\s._-]*)?(\d{1,100})(?:\.0+)?", re.IGNORECASE)
 _WHOLE = re.compile(r"[+-]?\d{1,100}(?:\.0*)?")
 LARGEST_FRAME = 1_000_000_000
+_DECIMAL_COMMA = re.compile(r"\d+,\d+")
 _DIGITS = re.compile(r"\d+")
 _SYNONYMS = (frozenset({"other", "others"}), frozenset({"happy", "happiness"}), frozenset({"sad", "sadness"}))
 
@@ -62,6 +63,12 @@ def frame_number(cell: object, *, zero: bool = False) -> int | None:
     if not 0 <= number <= LARGEST_FRAME:
         raise ValueError(text)
     return number if number or zero else None
+
+
+def not_a_number(name: str, text: str, what: str) -> str:
+    """A sentence on a cell that is no number of this kind, with a hint where a decimal comma was written."""
+    hint = f" (write a decimal point: {text.replace(',', '.')})" if _DECIMAL_COMMA.fullmatch(text.strip()) else ""
+    return f"the {name} is {text!r}, which is not a {what}{hint}"
 
 
 def frame_of_file(name: str) -> int | None:

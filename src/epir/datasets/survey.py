@@ -185,7 +185,7 @@ def survey(
         corpus = replace(corpus, defects=corpus.defects + found)
     present = corpus.present
     counts = count(present, [clip.emotion for clip in present])
-    expected = expected_corpus(corpus.name, corpus.sheet)
+    expected = _counts(corpus.expected, "emotions") if corpus.expected else expected_corpus(corpus.name, corpus.sheet)
     protocols = {
         protocol.name: (
             count_protocol(protocol, present),

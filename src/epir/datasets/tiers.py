@@ -5,24 +5,25 @@ extra: pip install -c constraints.txt ".[annotate]".
 """
 
 import os
+import sys
 import warnings
 from collections.abc import Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from epir.core.errors import DatasetError, MissingExtra
-from epir.core.files import whole_file
-from epir.core.output import real
+from epir.core.files import atomic_write
+from epir.core.output import resolved
 
 ENDINGS = (".eaf", ".textgrid")
 SHORTEST = 0.001  # seconds: ELAN counts milliseconds
 
 
 @dataclass(frozen=True)
-class Interval:
+class TierInterval:
     """A label from `start` to `end`, in seconds."""
 
     start: float
@@ -35,7 +36,7 @@ class Tier:
     """A named row of intervals, in the order of time."""
 
     name: str
-    intervals: tuple[Interval, ...]
+    intervals: tuple[TierInterval, ...]
     points: bool = False  # the start of each interval is meant
 
 
@@ -56,9 +57,9 @@ class Tiers:
         return ", ".join(tier.name for tier in self.tiers)
 
 
-def without_overlap(name: str, intervals: Iterable[Interval], *, points: bool = False) -> list[Tier]:
+def without_overlap(name: str, intervals: Iterable[TierInterval], *, points: bool = False) -> list[Tier]:
     """One tier, or several (`name 2`, ...) where intervals overlap: a tier can hold one at a time."""
-    rows: list[list[Interval]] = []
+    rows: list[list[TierInterval]] = []
     for each in sorted(intervals, key=lambda one: (one.start, one.end)):
         row = next((row for row in rows if row[-1].end <= each.start), None)
         if row is None:
@@ -73,8 +74,8 @@ def write_eaf(path: Path, tiers: Sequence[Tier], media: Path | None = None) -> P
     """Write an ELAN file that refers to `media`."""
     made = _pympi().Eaf(author="epir")
     if media is not None:
-        relative = Path(os.path.relpath(real(media), real(path).parent)).as_posix()
-        made.add_linked_file(real(media).as_uri(), relpath=relative, mimetype=_mime(media))
+        relative = Path(os.path.relpath(resolved(media), resolved(path).parent)).as_posix()
+        made.add_linked_file(resolved(media).as_uri(), relpath=relative, mimetype=_mime(media))
     for tier in tiers:
         made.add_tier(tier.name)
         for each in tier.intervals:
@@ -82,7 +83,7 @@ def write_eaf(path: Path, tiers: Sequence[Tier], media: Path | None = None) -> P
             made.add_annotation(tier.name, start, max(round(1000 * each.end), start + 1), each.label)
     if tiers:
         made.remove_tier("default")  # which every new file has
-    with whole_file(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.unlink()  # pympi would keep it as a backup
         made.to_file(str(temporary))
     return path
@@ -100,7 +101,7 @@ def write_textgrid(path: Path, tiers: Sequence[Tier], seconds: float) -> Path:
         else:
             parts = [(each.start, max(each.end, each.start + SHORTEST), each.label) for each in tier.intervals]
             made.addTier(textgrid.IntervalTier(tier.name, parts, 0.0, end))
-    with whole_file(path) as temporary:
+    with atomic_write(path) as temporary:
         made.save(str(temporary), format="long_textgrid", includeBlankSpaces=True)
     return path
 
@@ -123,7 +124,9 @@ def _read_eaf(path: Path) -> Tiers:
         tiers = []
         for name in made.get_tier_names():
             found = sorted(each[:3] for each in made.get_annotation_data_for_tier(name))
-            tiers.append(Tier(name, tuple(Interval(a / 1000, b / 1000, str(label).strip()) for a, b, label in found)))
+            tiers.append(
+                Tier(name, tuple(TierInterval(a / 1000, b / 1000, str(label).strip()) for a, b, label in found))
+            )
         linked = [media for each in made.get_linked_files() if (media := _linked(path, each)) is not None]
     return Tiers(tuple(tiers), linked[0] if linked else None)
 
@@ -145,16 +148,17 @@ def _read_textgrid(path: Path) -> Tiers:
         for tier in textgrid.openTextgrid(str(path), includeEmptyIntervals=False).tiers:
             points = isinstance(tier, textgrid.PointTier)
             entries = [(e.time, e.time, e.label) if points else (e.start, e.end, e.label) for e in tier.entries]
-            found = tuple(Interval(start, end, label.strip()) for start, end, label in entries)
+            found = tuple(TierInterval(start, end, label.strip()) for start, end, label in entries)
             tiers.append(Tier(tier.name, found, points))
     return Tiers(tuple(tiers))
 
 
 @contextmanager
 def _readable(path: Path, program: str) -> Any:
-    """Any failure of a library to read a file, as one error: neither has a family of its own."""
+    """Any failure of a library to read a file, as one error; what it prints goes to stderr, beside the answer."""
     try:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     except Exception as error:
         raise DatasetError(f"{path} cannot be read: {error}", fix=f"open it in {program} and save it again") from None
 

@@ -10,8 +10,9 @@ Axes: h, w pixels; u to the right, v downwards, in pixels of the pictures given
 import cv2
 import numpy as np
 
-from epir.core.errors import MissingExtra, ShapeError
-from epir.flow.recipe import FlowRecipe, FlowSettings
+from epir.core.errors import ConfigError, EpirError, MissingExtra, ShapeError, is_machine_fault
+from epir.core.plugins import call_failed, load_object
+from epir.flow.recipe import GROUP, FlowRecipe, FlowSettings
 
 TVL1_SMOOTHING = 0.8  # px; without it and the median filter between warps (`prefilter`) the strain is much worse
 TVL1_TOLERANCE = 1e-3  # ten times scikit-image's: half the time, the same accuracy
@@ -29,7 +30,32 @@ def flow_between(onset: np.ndarray, apex: np.ndarray, recipe: FlowRecipe) -> np.
             f"not {onset.dtype} {onset.shape} and {apex.dtype} {apex.shape}",
             fix="cut both out with the same crop and size",
         )
+    if recipe.flow.is_plugin:
+        return _of_the_user(onset, apex, recipe.flow)
     return ESTIMATORS[recipe.flow.method](to_grey(onset), to_grey(apex), recipe.flow)
+
+
+def _of_the_user(onset: np.ndarray, apex: np.ndarray, settings: FlowSettings) -> np.ndarray:
+    """The flow of a function of the user's, which gets both faces as they are."""
+    estimate, plugin = load_object(settings.method, group=GROUP, what="flow method")
+    if settings.code and settings.code != plugin.digest:
+        raise ConfigError(
+            f"{plugin.name} has changed since these maps were asked for", fix="run the command again, with --force"
+        )
+    try:
+        flow = np.asarray(estimate(onset.copy(), apex.copy()))
+    except EpirError:
+        raise
+    except Exception as fault:
+        if is_machine_fault(fault):
+            raise
+        raise call_failed(plugin, fault, error=ShapeError) from None
+    wanted = (*onset.shape[:2], 2)
+    if flow.shape != wanted or flow.dtype.kind not in "fiu":
+        raise ShapeError(f"{plugin.name} gave {flow.dtype} {flow.shape}, not float {wanted}", fix="return u and v last")
+    if not np.isfinite(flow).all():
+        raise ShapeError(f"{plugin.name} gave values that are not finite", fix="return numbers, in pixels of the faces")
+    return flow.astype(np.float32)
 
 
 def to_grey(picture: np.ndarray) -> np.ndarray:

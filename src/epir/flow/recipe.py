@@ -5,13 +5,16 @@ A map set carries its flow recipe, so that maps made in two ways are never mixed
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Any, Literal
 
-from epir.core.config import check_ranges, differences, digest, override, refuse_unknown, to_dict
+from epir.core.config import check_known, check_ranges, differences, digest, override, setting, to_dict
 from epir.core.errors import ConfigError
+from epir.core.plugins import is_plugin_name, list_plugins, load_object
 from epir.faces.settings import FaceSettings
 
 METHODS = ("farneback", "dis", "tvl1")
+GROUP = "epir.flows"  # the entry points of installed packages
 STRAINS = ("paper", "tensor", "magnitude")
 HEAD_MOTIONS = ("keep", "median", "similarity")
 
@@ -20,17 +23,21 @@ HEAD_MOTIONS = ("keep", "median", "similarity")
 class FlowSettings:
     """How the motion between two faces is estimated."""
 
-    method: Literal["farneback", "dis", "tvl1"] = "farneback"
-    size: int = 168  # px: width and height of the face while the flow is computed
-    context: float = 0.125  # seen by the flow around the face on each side, as a share of its side, then cut off
-    window: int = 15  # px: farneback averages over this window
-    levels: int = 3  # farneback: pyramid levels, each half the size of the one below
-    iterations: int = 3  # farneback: refinements per level
-    attachment: float = 0.15  # tvl1: weight of the pictures against smoothness; less is smoother
+    method: str = setting("farneback", "farneback, dis, tvl1, or a function of your own: my_flow.py:raft")
+    size: int = setting(168, "px: width and height of the face while the flow is computed")
+    context: float = setting(
+        0.125, "seen by the flow around the face on each side, as a share of its side, then cut off"
+    )
+    window: int = setting(15, "px: farneback averages over this window")
+    levels: int = setting(3, "farneback: pyramid levels, each half the size of the one below")
+    iterations: int = setting(3, "farneback: refinements per level")
+    attachment: float = setting(0.15, "tvl1: weight of the pictures against smoothness; less is smoother")
+    code: str = setting("", "digest of the source of a function of your own; epir fills it in")
 
     def __post_init__(self) -> None:
         check_ranges(self, {"window": 1024, "levels": 16, "iterations": 1000, "attachment": 1e6}, section="flow")
-        refuse_unknown(self.method, METHODS, section="flow.method", what="choice")
+        if not self.is_plugin:
+            check_known(self.method, METHODS, section="flow.method", what="choice")
         if not 16 <= self.size <= 1024:
             raise ConfigError(f"flow.size cannot be {self.size}", fix="give a size in pixels from 16 to 1024")
         if not 0.0 <= self.context <= 0.5:
@@ -38,6 +45,11 @@ class FlowSettings:
         for name in ("window", "levels", "iterations", "attachment"):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"flow.{name} cannot be {getattr(self, name)}", fix="give a number above 0")
+
+    @property
+    def is_plugin(self) -> bool:
+        """Whether the method is a function of the user's."""
+        return self.method not in METHODS and (is_plugin_name(self.method) or self.method in list_plugins(GROUP))
 
     @property
     def border(self) -> int:
@@ -59,26 +71,32 @@ class FlowRecipe:
     apex: Literal["spotted", "middle"] = "spotted"  # for clips whose apex is not annotated
 
     def __post_init__(self) -> None:
-        refuse_unknown(self.strain, STRAINS, section="strain", what="choice")
-        refuse_unknown(self.strain_at, ("flow", "map"), section="strain_at", what="choice")
-        refuse_unknown(self.head_motion, HEAD_MOTIONS, section="head_motion", what="choice")
-        refuse_unknown(self.normalise, ("none", "minmax"), section="normalise", what="choice")
-        refuse_unknown(self.apex, ("spotted", "middle"), section="apex", what="choice")
+        check_known(self.strain, STRAINS, section="strain", what="choice")
+        check_known(self.strain_at, ("flow", "map"), section="strain_at", what="choice")
+        check_known(self.head_motion, HEAD_MOTIONS, section="head_motion", what="choice")
+        check_known(self.normalise, ("none", "minmax"), section="normalise", what="choice")
+        check_known(self.apex, ("spotted", "middle"), section="apex", what="choice")
 
     @property
     def digest(self) -> str:
         """Equal choices have equal digests, whatever the flow recipe is called."""
         choices = to_dict(self)
         del choices["name"]
-        if self.face.frames == "onset":  # the only choice there was when the first digests were made
-            del choices["face"]["frames"]
-        if self.flow.method == "tvl1":  # maps of earlier releases, which had a solver of their own, differ
-            choices["flow"]["solver"] = "scikit-image"
+        choices["flow"] |= {"method": self.method_name}
+        if not self.flow.code:
+            del choices["flow"]["code"]
         return digest(choices)
 
     def to_meta(self) -> dict[str, Any]:
         """The flow recipe as it stands in a map set's meta.json."""
-        return {**to_dict(self), "digest": self.digest}
+        values = to_dict(self)
+        values["flow"] |= {"method": self.method_name}
+        return {**values, "digest": self.digest}
+
+    @property
+    def method_name(self) -> str:
+        """The flow method without the folder of its file, which differs between machines."""
+        return PurePath(self.flow.method).name if self.flow.is_plugin else self.flow.method
 
 
 FLOW_RECIPES: Mapping[str, FlowRecipe] = {
@@ -101,9 +119,17 @@ def flow_recipe(name: str | FlowRecipe = "epir", changes: Iterable[str] = ()) ->
     if isinstance(name, FlowRecipe):
         recipe = name
     else:
-        refuse_unknown(name, FLOW_RECIPES, what="flow recipe")
+        check_known(name, FLOW_RECIPES, what="flow recipe")
         recipe = FLOW_RECIPES[name]
-    return override(recipe, changes)
+    return _with_code(override(recipe, changes))
+
+
+def _with_code(recipe: FlowRecipe) -> FlowRecipe:
+    """The recipe, with the place and the digest of a method of the user's; one that cannot be loaded is refused."""
+    if not recipe.flow.is_plugin:
+        return recipe
+    _, plugin = load_object(recipe.flow.method, group=GROUP, what="flow method")
+    return replace(recipe, flow=replace(recipe.flow, method=plugin.reference, code=plugin.digest))
 
 
 def changed(recipe: FlowRecipe) -> list[str]:

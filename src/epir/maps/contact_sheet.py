@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from epir.core.errors import EpirError
-from epir.core.files import whole_file
+from epir.core.files import atomic_write
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
 from epir.faces.align import Crop
@@ -39,7 +39,7 @@ def contact_sheets(mapset: MapSet, recipe: FlowRecipe, folder: Path, *, progress
     written = []
     for person, clips in people.items():
         path = folder / f"{person.replace('/', '_')}.png"
-        with whole_file(path) as temporary:
+        with atomic_write(path) as temporary:
             done, content = cv2.imencode(".png", cv2.cvtColor(contact_sheet(clips, recipe), cv2.COLOR_RGB2BGR))
             assert done, "OpenCV can write png"
             temporary.write_bytes(content.tobytes())

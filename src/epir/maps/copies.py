@@ -1,23 +1,30 @@
-"""The same clip under two names: equal maps by their hash, nearly equal ones by their correlation.
+"""The same clip under two names: equal maps, and copies that were moved by a pixel or two, mirrored, or made noisy.
 
-Axes: n maps, S map size, Q values of a map at low resolution
+Two maps are compared within their margins, so that a shifted copy has the correlation of the copy. Candidates come from
+a search at low resolution.
+
+Axes: n maps, C channels, S map size, W width of a window, Q values of a window at low resolution
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import lru_cache
 
 import numpy as np
 
 from epir.core.records import Clip
 
-# Between clips of different people. The largest correlation of different clips of different people is 0.80 in 325 maps
-# of the 2019 composite (0.88 in those of a second lab) and 0.82 in synthetic sets; frames saved again as JPEG of
-# quality 95 give 0.95 and more in ten of twelve clips, of quality 80 in four, of quality 50 in none: it misses those.
-NEARLY_EQUAL = 0.95
-COARSE = 7  # pixels per side at low resolution
+# Between clips of different people, the largest over all shifts and mirror images. Of different clips it is 0.85 in 325
+# maps of the 2019 composite; copies with noise of 0.35 deviations have 0.92 and more in 95 of 100. In maps of a second
+# lab, where a channel of some maps has no variation, those have up to 0.946.
+NEARLY_EQUAL = 0.9
+NEARLY_EQUAL_BARE = 0.96  # where a channel has no variation
+CANDIDATE = 0.8  # correlation at low resolution from which on two maps are compared in full
+CELLS = 6  # per side at low resolution
 BLOCK = 1024  # maps that are compared at a time
+BITS = 512  # of a fingerprint
+MOST_BITS = 70  # that may differ between fingerprints of one clip: an angle of a correlation of 0.91
 
 
 @dataclass(frozen=True)
@@ -27,17 +34,17 @@ class Copy:
     first: str  # keys of the clips
     second: str
     correlation: float  # 1: equal
+    moved: str = ""  # how the second differs: mirrored, shifted
 
     def __str__(self) -> str:
         how = "equal maps" if self.correlation == 1 else f"maps with a correlation of {self.correlation:.3f}"
-        return f"{self.first} and {self.second} ({how})"
+        return f"{self.first} and {self.second} ({how}{', ' if self.moved else ''}{self.moved})"
 
 
 def map_hashes(maps: np.ndarray) -> np.ndarray:
-    """The first 64 bits of the SHA-256 of each map (n, 3, S, S): (n,) uint64; (n, V) for V views of each clip."""
-    each_map = maps.reshape(-1, *maps.shape[-3:])
-    digests = [hashlib.sha256(np.ascontiguousarray(each, dtype="<f4").tobytes()).digest()[:8] for each in each_map]
-    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64).reshape(maps.shape[:-3])
+    """The first 64 bits of the SHA-256 of each map (n, 3, S, S): (n,) uint64."""
+    digests = [hashlib.sha256(np.ascontiguousarray(each, dtype="<f4").tobytes()).digest()[:8] for each in maps]
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
 def find_copies(maps: np.ndarray, clips: Sequence[Clip]) -> list[Copy]:
@@ -55,54 +62,149 @@ def find_copies_between(
 def _copies(
     maps: np.ndarray, clips: Sequence[Clip], others: np.ndarray, other_clips: Sequence[Clip], *, same: bool
 ) -> list[Copy]:
-    """Pairs, found at low resolution, where the distance of two maps is never larger than at full resolution."""
-    maps, others = (each.reshape(len(each), -1, *each.shape[-2:]) for each in (maps, others))  # views as channels
+    maps, others = (each.reshape(len(each), -1, *each.shape[-2:]) for each in (maps, others))  # (n, C, S, S)
     people, other_people = (np.array([clip.person for clip in each]) for each in (clips, other_clips))
-    coarse = _coarse(maps)  # (n, Q)
-    other_coarse = coarse if same else _coarse(others)
-    farthest = 2 * (1 - NEARLY_EQUAL) + 1e-6  # squared distance of two unit vectors with this correlation
     found = []
-    for start in range(0, len(coarse), BLOCK):
-        rows = coarse[start : start + BLOCK]
-        distance = (rows**2).sum(1)[:, None] + (other_coarse**2).sum(1)[None] - 2 * rows @ other_coarse.T
-        for row, column in zip(*np.nonzero(distance <= farthest), strict=True):
-            first, second = start + int(row), int(column)
-            if same and first >= second:
-                continue
-            one, two = standardised(maps[[first]])[0], standardised(others[[second]])[0]
-            if not one.any() or not two.any():
-                continue  # a map without any motion is nobody's
-            is_equal = np.array_equal(maps[first], others[second])
-            correlation = 1.0 if is_equal else min(float(one @ two), 0.9999)
-            if is_equal or (people[first] != other_people[second] and correlation >= NEARLY_EQUAL):
-                found.append(Copy(clips[first].key, other_clips[second].key, correlation))
+    for first, second in sorted(_candidates(maps, others, same=same)):
+        is_equal = np.array_equal(maps[first], others[second])
+        if not is_equal and people[first] == other_people[second]:
+            continue
+        correlation, moved = (1.0, "") if is_equal else _nearest(maps[first], others[second])
+        limit = NEARLY_EQUAL if _varies(np.stack([maps[first], others[second]])).all() else NEARLY_EQUAL_BARE
+        if correlation >= limit:
+            found.append(Copy(clips[first].key, other_clips[second].key, correlation, moved))
     return found
 
 
+def _candidates(maps: np.ndarray, others: np.ndarray, *, same: bool) -> set[tuple[int, int]]:
+    """Pairs that are alike at low resolution under some mirror image and shift; maps without motion are nobody's."""
+    step = max(1, reach(maps.shape[-1]))
+    coarse = _in_blocks(maps, (0, 0), "")  # (n, Q)
+    pairs: set[tuple[int, int]] = set()
+    for mirror in MIRRORS:
+        for shift in _shifts(maps.shape[-1], step):
+            moved = _in_blocks(others, shift, mirror)
+            for start in range(0, len(coarse), BLOCK):
+                later = start if same else 0  # a pair and its reverse need one look: shifts come in both directions
+                alike = coarse[start : start + BLOCK] @ moved[later:].T >= CANDIDATE
+                rows, columns = np.nonzero(alike)
+                pairs.update(zip((rows + start).tolist(), (columns + later).tolist(), strict=True))
+    return {(first, second) for first, second in pairs if not same or first < second}
+
+
+def _nearest(one: np.ndarray, other: np.ndarray) -> tuple[float, str]:
+    """The largest correlation of two maps over mirror images and shifts, and how the second is moved there."""
+    size = one.shape[-1]
+    window = standardised(_window(one[None], (0, 0), ""))[0]
+    best, words = -1.0, ""
+    for mirror in MIRRORS:
+        for shift in _shifts(size, 1):
+            value = float(window @ standardised(_window(other[None], shift, mirror))[0])
+            if value > best + 1e-6:
+                where = f"shifted by {shift[0]}, {shift[1]} px" if any(shift) else ""
+                best, words = value, ", ".join(filter(None, [mirror and "mirrored", where]))
+    return min(best, 0.9999), words
+
+
+MIRRORS = ("", "frames", "map")  # as it is, mirrored frames (which turn u round), a mirrored map
+
+
+def reach(size: int) -> int:
+    """How many pixels a copy may be shifted: 2 for maps of 28 px."""
+    return min(2, size // 14)
+
+
+def _shifts(size: int, step: int) -> Iterator[tuple[int, int]]:
+    """Shifts from the nearest to the farthest."""
+    steps = range(-reach(size), reach(size) + 1, step)
+    yield from sorted(((x, y) for x in steps for y in steps), key=lambda shift: (shift[0] ** 2 + shift[1] ** 2, shift))
+
+
+def _window(maps: np.ndarray, shift: tuple[int, int], mirror: str) -> np.ndarray:
+    """The maps (n, C, S, S), mirrored, without their margins: (n, C, W, W) at a shift to the right and down."""
+    margin, size = reach(maps.shape[-1]), maps.shape[-1]
+    if mirror:
+        maps = maps[..., ::-1]
+    x, y = margin + shift[0], margin + shift[1]
+    window = maps[..., y : y + size - 2 * margin, x : x + size - 2 * margin]
+    if mirror == "frames":
+        window = window.copy()
+        window[:, ::3] *= -1
+    return window
+
+
+def _in_blocks(maps: np.ndarray, shift: tuple[int, int], mirror: str) -> np.ndarray:
+    parts = [_coarse(_window(maps[start : start + BLOCK], shift, mirror)) for start in range(0, len(maps), BLOCK)]
+    return np.concatenate(parts) if parts else np.zeros((0, 1), np.float32)
+
+
 def standardised(maps: np.ndarray) -> np.ndarray:
-    """Maps (n, 3, S, S) as unit vectors (n, 3 * S * S), each channel with mean 0 and the same length.
+    """Maps (n, C, W, W) as unit vectors (n, C * W * W), each channel with mean 0 and the same length.
 
     Scalar products of these are correlations. A channel without any variation stays 0.
     """
-    channels = np.array(maps, dtype=np.float64).reshape(len(maps), maps.shape[1], -1)
+    channels = np.array(maps, dtype=np.float32).reshape(len(maps), maps.shape[1], -1)
+    largest = np.abs(channels).max(axis=2, keepdims=True)
+    channels /= np.where(largest > 0, largest, np.float32(1))  # strain may be tiny
     channels -= channels.mean(axis=2, keepdims=True)
-    return _unit(_unit(np.where(np.abs(channels) > 1e-9, channels, 0.0)).reshape(len(maps), -1))
+    varies = np.abs(channels).max(axis=2, keepdims=True) > 1e-6
+    return _unit(_unit(np.where(varies, channels, np.float32(0))).reshape(len(maps), -1))
 
 
-def _coarse(maps: np.ndarray) -> np.ndarray:
-    """The standardised maps projected to low resolution, (n, Q) float32: an orthogonal projection."""
-    size = maps.shape[-1]
-    edges = np.linspace(0, size, min(COARSE, size) + 1).round().astype(int)
-    pool = np.zeros((len(edges) - 1, size))
-    for number, (low, high) in enumerate(pairwise(edges)):
-        pool[number, low:high] = 1 / np.sqrt(high - low)
-    parts = []
-    for start in range(0, len(maps), BLOCK):
-        unit = standardised(maps[start : start + BLOCK]).reshape(-1, maps.shape[1], size, size)
-        parts.append(np.einsum("ri,ncij,sj->ncrs", pool, unit, pool, optimize=True).reshape(len(unit), -1))
-    return np.concatenate(parts).astype(np.float32) if parts else np.zeros((0, 1), np.float32)
+def _coarse(windows: np.ndarray) -> np.ndarray:
+    """The windows at low resolution as unit vectors, (n, Q) float32."""
+    count, channels, width, _ = windows.shape
+    edges = np.linspace(0, width, min(CELLS, width) + 1).round().astype(int)
+    unit = standardised(windows).reshape(count, channels, width, width)
+    cells = np.add.reduceat(np.add.reduceat(unit, edges[:-1], axis=2), edges[:-1], axis=3)
+    return _unit(cells.reshape(count, -1))
+
+
+def _varies(maps: np.ndarray) -> np.ndarray:
+    """Whether every channel of each map (n, C, S, S) varies within the margins: (n,) bool."""
+    window = _window(maps, (0, 0), "").reshape(len(maps), maps.shape[1], -1)
+    return (np.ptp(window, axis=2) > 1e-6 * np.abs(window).max(axis=2)).all(axis=1)
 
 
 def _unit(values: np.ndarray) -> np.ndarray:
     length = np.linalg.norm(values, axis=-1, keepdims=True)
-    return values / np.where(length > 0, length, 1)
+    return values / np.where(length > 0, length, np.float32(1))
+
+
+def fingerprints(maps: np.ndarray, shift: tuple[int, int] = (0, 0), mirror: str = "") -> np.ndarray:
+    """512 bits of each map (n, C, S, S), as (n, 8) uint64: on which side of fixed directions its window lies.
+
+    The share of bits that differ is the angle between two windows. A map with a channel that does not vary has only
+    zeros, which no map is known by.
+    """
+    maps = maps.reshape(len(maps), -1, *maps.shape[-2:])
+    found = []
+    for start in range(0, len(maps), BLOCK):
+        window = standardised(_window(maps[start : start + BLOCK], shift, mirror))
+        sides = window @ _directions(window.shape[1]) > 0
+        sides &= _varies(maps[start : start + BLOCK])[:, None]
+        found.append(np.packbits(sides, axis=1).view("<u8"))
+    return np.concatenate(found) if found else np.zeros((0, BITS // 64), np.uint64)
+
+
+def known_fingerprints(maps: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Whether each map (n, C, S, S), shifted or mirrored or not, has one of these fingerprints (m, 8): (n,) bool."""
+    maps = maps.reshape(len(maps), -1, *maps.shape[-2:])
+    found, known = np.zeros(len(maps), bool), known[known.any(axis=1)]
+    if not len(known) or not len(maps):
+        return found
+    signs = 1 - 2 * np.unpackbits(np.ascontiguousarray(known, "<u8").view(np.uint8), axis=1).astype(np.float32)
+    for mirror in MIRRORS:
+        for shift in _shifts(maps.shape[-1], 1):
+            own = fingerprints(maps, shift, mirror)
+            bits = 1 - 2 * np.unpackbits(own.view(np.uint8), axis=1).astype(np.float32)
+            found |= ((BITS - bits @ signs.T) / 2 <= MOST_BITS).any(axis=1)
+    return found & _varies(maps)
+
+
+@lru_cache(maxsize=4)
+def _directions(length: int) -> np.ndarray:
+    """Fixed directions (length, 512) of +1 and -1, the same on every machine."""
+    stream = hashlib.shake_256(f"epir fingerprint {length}".encode()).digest(length * BITS // 8)
+    bits = np.unpackbits(np.frombuffer(stream, np.uint8)).reshape(length, BITS)
+    return 1 - 2 * bits.astype(np.float32)

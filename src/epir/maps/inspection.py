@@ -8,10 +8,10 @@ from epir.core.errors import FrameError
 from epir.core.records import Clip
 from epir.faces.align import face_crop
 from epir.faces.finder import find_face
-from epir.faces.inspection import SMALLEST_FRAME, find_turn, refuse_two_people
+from epir.faces.inspection import SMALLEST_FRAME, check_one_person, find_turn
 from epir.faces.settings import FaceSettings
 from epir.frames.folder import FolderFrames
-from epir.frames.inspection import inspect_pictures, refuse_other_size, same_size, size_of, unreadable
+from epir.frames.inspection import check_same_size, inspect_pictures, same_size, size_of, unreadable
 from epir.frames.reader import Frames, open_frames
 from epir.frames.turned import turn_note
 
@@ -86,10 +86,10 @@ def _face_problems(clip: Clip, key: dict[int, np.ndarray], settings: FaceSetting
         return turn_note(turns)
     face = find_face(before, settings)
     try:
-        refuse_other_size(clip.onset, size_of(before), clip.apex, size_of(key[clip.apex]))
+        check_same_size(clip.onset, size_of(before), clip.apex, size_of(key[clip.apex]))
         if face is not None:
             crop = face_crop(face, settings)
-            refuse_two_people(clip.onset, before, clip.apex, key[clip.apex], crop, settings)
+            check_one_person(clip.onset, before, clip.apex, key[clip.apex], crop, settings)
     except FrameError as error:
         return [error.problem]
     return []

@@ -1,17 +1,14 @@
 """Map sets: the flow maps of many clips in one folder, opened without reading them into memory.
 
 A folder holds `maps.npy` (float32), `clips.csv` (one row per clip, same order) and `meta.json` (how they were made).
-Version 1 has one map per clip. Version 2 has V of them, the views (`epir.maps.views`): `meta.json` names them, and the
-column `frame_pairs` of `clips.csv` says from which frames each was made, where that is known.
 
-Axes: n clips, V views, S map size; channels are always u, v, strain
+Axes: n clips, S map size; channels are always u, v, strain
 """
 
 import csv
 import io
 import json
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +16,11 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from epir.core.config import digest
 from epir.core.errors import MapSetError
 from epir.core.files import allocate, file_digest
 from epir.core.output import MAP_SET, new_folder
+from epir.core.people import fill_people
 from epir.core.reading import open_array, read_json, read_text
 from epir.core.records import Clip
 
@@ -29,14 +28,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch.utils.data import TensorDataset
 
-FORMAT, FORMAT_OF_VIEWS = "epir-maps/1", "epir-maps/2"
+FORMAT = "epir-maps/1"
 CHANNELS = ("u", "v", "strain")
 COLUMNS = ("corpus", "subject", "clip", "emotion", "onset", "apex", "offset", "fps")
-FRAME_PAIRS = "frame_pairs"  # the further column with the frames of each view: 12-20;31-20
 
 AGAIN = "prepare the map set again"
 LARGEST = 1_000_000_000  # frame number or rate
-PAIR = r"(\d{1,10}-\d{1,10})?"
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,7 +53,7 @@ class MapSet:
     (torch.Size([3, 28, 28]), 1)
     """
 
-    maps: np.ndarray  # (n, 3, S, S) or, of several views, (n, V, 3, S, S) float32; memory-mapped if it is on disk
+    maps: np.ndarray  # (n, 3, S, S) float32; memory-mapped if it is on disk
     clips: tuple[Clip, ...]
     meta: Mapping[str, Any]
     folder: Path | None = None
@@ -74,7 +71,7 @@ class MapSet:
     def __getitem__(self, which: slice | Sequence[int] | Sequence[bool] | np.ndarray) -> "MapSet": ...
 
     def __getitem__(self, which: Any) -> Any:
-        """The map or maps of a clip, and the clip, by number; a smaller map set by a slice, numbers or a mask.
+        """The map of a clip, and the clip, by number; a smaller map set by a slice, numbers or a mask.
 
         `maps[0]`, `maps[:10]`, `maps[[3, 5]]` and `maps[[clip.emotion == "surprise" for clip in maps.clips]]` work.
         """
@@ -125,8 +122,7 @@ class MapSet:
     def __repr__(self) -> str:
         people = len({clip.person for clip in self.clips})
         corpora = ", ".join(sorted({clip.corpus for clip in self.clips}))
-        what = "maps" if self.views == 1 else f"clips of {self.views} maps"
-        return f"MapSet({len(self)} {what} of {self.size} px, {people} people, {corpora or 'empty'})"
+        return f"MapSet({len(self)} maps of {self.size} px, {people} people, {corpora or 'empty'})"
 
     def _take(self, rows: np.ndarray) -> "MapSet":
         """Some of the maps, in memory; as a set without a folder it has no digest of a file."""
@@ -140,16 +136,6 @@ class MapSet:
     def size(self) -> int:
         """Width and height of a map."""
         return int(self.maps.shape[-1])
-
-    @property
-    def views(self) -> int:
-        """Maps per clip."""
-        return int(self.maps.shape[1]) if self.maps.ndim == 5 else 1
-
-    @property
-    def view_names(self) -> tuple[str, ...]:
-        """What each map of a clip shows; a set of one map per clip has `apex`."""
-        return tuple(self.meta["views"]) if self.views > 1 else ("apex",)
 
     @property
     def digest(self) -> str:
@@ -170,22 +156,20 @@ def load_maps(folder: str | Path, *, verify: bool = True) -> MapSet:
     folder = Path(folder)
     meta = _read_meta(folder)
     clips = _read_clips(folder / "clips.csv")
+    clips = fill_people(clips, error=MapSetError, first_row=2)
     maps = _open_maps(folder / "maps.npy")
-    several = meta["format"] == FORMAT_OF_VIEWS
-    if maps.dtype != np.float32 or maps.ndim != 4 + several or maps.shape[-3] != 3 or maps.shape[-2] != maps.shape[-1]:
+    if maps.dtype != np.float32 or maps.ndim != 4 or maps.shape[1] != 3 or maps.shape[2] != maps.shape[3]:
         raise MapSetError(
-            f"{folder / 'maps.npy'} holds {maps.dtype} {maps.shape}, not float32 "
-            f"{'(n, V, 3, S, S)' if several else '(n, 3, S, S)'}",
+            f"{folder / 'maps.npy'} holds {maps.dtype} {maps.shape}, not float32 (n, 3, S, S)",
             fix="write it with epir prepare, or convert it to that shape",
-        )
-    if several and maps.shape[1] != len(meta["views"]):
-        raise MapSetError(
-            f"{folder} has {maps.shape[1]} maps per clip but names {len(meta['views'])} views in meta.json", fix=AGAIN
         )
     if len(maps) != len(clips):
         raise MapSetError(f"{folder} has {len(maps)} maps but {len(clips)} rows in clips.csv", fix="prepare it again")
-    if several:
-        _check_pairs(folder / "clips.csv", clips, maps.shape[1])
+    if meta.get("meta_digest", _meta_digest(meta)) != _meta_digest(meta):  # sets that others wrote have none
+        raise MapSetError(
+            f"{folder / 'meta.json'} was changed: its content is not what its digest says",
+            fix="restore it from a copy, or prepare the map set again",
+        )
     if verify:
         _verify(folder, meta)
     return MapSet(maps=maps, clips=clips, meta=meta, folder=folder)
@@ -197,35 +181,51 @@ def save_maps(
     clips: Sequence[Clip],
     *,
     recipe: Mapping[str, Any],
-    views: Sequence[str] = (),
     force: bool = False,
 ) -> MapSet:
-    """Write a map set in one step and open it: maps (n, 3, S, S), or (n, V, 3, S, S) with the names of the `views`."""
-    assert len(maps) == len(clips), "a map, or several, for each clip"
-    if maps.ndim == 5 and maps.shape[1] == 1:  # one view is version 1
-        maps, views = maps[:, 0], ()
+    """Write maps (n, 3, S, S) and their clips as a map set, and open it; `recipe` says how they were made.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> maps = np.zeros((1, 3, 28, 28), np.float32)  # u, v and strain
+    >>> with TemporaryDirectory() as folder:
+    ...     save_maps(f"{folder}/maps", maps, [Clip("mine", "01", "a", "happiness")], recipe={"name": "my flow"})
+    MapSet(1 maps of 28 px, 1 people, mine)
+    """
+    if maps.shape != (len(clips), len(CHANNELS), maps.shape[-1], maps.shape[-1]):
+        raise MapSetError(
+            f"the maps of {len(clips)} clips cannot be {maps.shape}",
+            fix=f"give ({len(clips)}, 3, S, S): u, v and strain of each clip",
+        )
     folder = Path(folder)
     with new_folder(folder, MAP_SET, force=force, needs=maps.size * 4) as temporary:
         np.save(temporary / "maps.npy", np.ascontiguousarray(maps, dtype=np.float32))
-        finish_maps(temporary, clips, recipe=recipe, views=views)
+        finish_maps(temporary, clips, recipe=recipe)
     return load_maps(folder, verify=False)
 
 
-def finish_maps(folder: Path, clips: Sequence[Clip], *, recipe: Mapping[str, Any], views: Sequence[str] = ()) -> None:
+def finish_maps(folder: Path, clips: Sequence[Clip], *, recipe: Mapping[str, Any]) -> None:
     """Write `clips.csv` and `meta.json` beside a `maps.npy` that is complete."""
+    check_labels(clips)
     (folder / "clips.csv").write_text(_clips_csv(clips), encoding="utf-8", errors="backslashreplace")
-    shape = _open_maps(folder / "maps.npy").shape
-    assert len(views) == (shape[1] if len(shape) == 5 else 0), "a name for each of several views"
     meta = {
-        "format": FORMAT_OF_VIEWS if views else FORMAT,
-        "size": int(shape[-1]),
+        "format": FORMAT,
+        "size": int(_open_maps(folder / "maps.npy").shape[-1]),
         "channels": list(CHANNELS),
-        **({"views": list(views)} if views else {}),
         "recipe": dict(recipe),
         "digest": file_digest(folder / "maps.npy"),
         "clips_digest": file_digest(folder / "clips.csv"),
     }
+    meta["meta_digest"] = _meta_digest(meta)
     (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
+
+
+def check_labels(clips: Iterable[Clip]) -> None:
+    """Refuse a label that is no text: a file could not hold it as it is."""
+    for clip in clips:
+        if any("\ud800" <= letter <= "\udfff" for letter in clip.emotion):
+            raise MapSetError(
+                f"the clip {clip.key!a} has the label {clip.emotion!a}, which is no text", fix="correct its label"
+            )
 
 
 def new_maps(path: Path, shape: tuple[int, ...]) -> np.memmap:
@@ -238,11 +238,10 @@ def new_maps(path: Path, shape: tuple[int, ...]) -> np.memmap:
     return np.memmap(path, np.float32, "r+", start, shape)
 
 
-def refuse_mixed_sizes(sets: Iterable[MapSet]) -> None:
-    """Map sets that go into one evaluation must have maps of one size, the same views, and no clip twice."""
+def check_same_shape(sets: Iterable[MapSet]) -> None:
+    """Map sets that go into one evaluation must have maps of one size, and no clip twice."""
     seen: dict[str, str] = {}
     sizes: dict[int, str] = {}
-    views: dict[tuple[str, ...], str] = {}
     for number, mapset in enumerate(sets, start=1):
         name = str(mapset.folder or f"map set {number}")
         sizes.setdefault(mapset.size, name)
@@ -251,13 +250,6 @@ def refuse_mixed_sizes(sets: Iterable[MapSet]) -> None:
             raise MapSetError(
                 f"the map sets differ in size: {first} has {a} px maps, {second} has {b} px",
                 fix=f"prepare both with the same --size, for example --size {a}",
-            )
-        views.setdefault(mapset.view_names, name)
-        if len(views) > 1:
-            (own, first), (others, second) = list(views.items())[:2]
-            raise MapSetError(
-                f"the map sets have other views: {first} has {', '.join(own)}, {second} has {', '.join(others)}",
-                fix="prepare both with the same --views; epir join puts views of the same clips side by side",
             )
         for clip in mapset.clips:
             if clip.key in seen:
@@ -275,17 +267,9 @@ def _read_meta(folder: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise MapSetError(f"{folder} is not a map set: it has no meta.json", fix="make one with epir prepare") from None
     found = meta.get("format")
-    if found not in (FORMAT, FORMAT_OF_VIEWS):
+    if found != FORMAT:
         raise MapSetError(
-            f"{folder} has the format {found!r}, not {FORMAT!r} or {FORMAT_OF_VIEWS!r}",
-            fix="prepare it with this version of epir",
-        )
-    views = meta.get("views")
-    if found == FORMAT_OF_VIEWS and not (
-        isinstance(views, list) and len(views) > 1 and all(isinstance(name, str) and name for name in views)
-    ):
-        raise MapSetError(
-            f"{folder / 'meta.json'}: the views are {views!r}, not a list of two names or more", fix=AGAIN
+            f"{folder} has the format {found!r}, not {FORMAT!r}", fix="prepare it with this version of epir"
         )
     for name in ("digest", "recipe", "size"):
         if name not in meta:
@@ -303,6 +287,11 @@ def _read_meta(folder: Path) -> dict[str, Any]:
     return meta
 
 
+def _meta_digest(meta: Mapping[str, Any]) -> str:
+    """The digest of everything else in `meta.json`."""
+    return digest({name: value for name, value in meta.items() if name != "meta_digest"})
+
+
 def _open_maps(path: Path) -> np.ndarray:
     try:
         return open_array(path, error=MapSetError, fix=AGAIN)
@@ -311,22 +300,14 @@ def _open_maps(path: Path) -> np.ndarray:
 
 
 def _verify(folder: Path, meta: Mapping[str, Any]) -> None:
-    for name, expected in (("maps.npy", meta["digest"]), ("clips.csv", meta.get("clips_digest"))):  # older sets: none
+    for name, expected in (
+        ("maps.npy", meta["digest"]),
+        ("clips.csv", meta.get("clips_digest")),
+    ):  # other tools may give none
         if expected is not None and file_digest(folder / name) != expected:
             raise MapSetError(
                 f"{folder / name} is not what meta.json says: it was changed or only half written",
                 fix="prepare the map set again, or restore it from a copy",
-            )
-
-
-def _check_pairs(path: Path, clips: Sequence[Clip], views: int) -> None:
-    """Refuse frame pairs that are not as many as the views, or no pairs of frame numbers."""
-    for line, clip in enumerate(clips, start=2):
-        text = clip.extra.get(FRAME_PAIRS)
-        if text is not None and re.fullmatch(rf"{PAIR}(;{PAIR}){{{views - 1}}}", text) is None:
-            raise MapSetError(
-                f"{path}, line {line}: {FRAME_PAIRS} is {text[:60]!r}, not {views} pairs such as 12-20",
-                fix="write the first and the second frame of each view, with semicolons between them",
             )
 
 

@@ -12,28 +12,27 @@ import numpy as np
 from epir.core.config import digest
 from epir.core.engines import Engine
 from epir.core.errors import ConfigError, DatasetError, EpirError, FrameError, MissingExtra, is_machine_fault
-from epir.core.output import MAP_SET, claimed, put_in_place, real
+from epir.core.output import MAP_SET, claimed, put_in_place, resolved
+from epir.core.people import fill_people
+from epir.core.processes import one_thread
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
-from epir.datasets.base import Corpus
+from epir.datasets.base import NOTED, Corpus, check_corpus
 from epir.faces.align import Crop
 from epir.faces.finder import find_crop
-from epir.faces.inspection import find_turn, refuse_two_people
+from epir.faces.inspection import check_one_person, find_turn
 from epir.flow.apex import middle_apex, spot_apex
 from epir.flow.map import cut_face, face_map
 from epir.flow.recipe import FlowRecipe, flow_recipe
-from epir.frames.inspection import refuse_other_size, size_of
+from epir.frames.inspection import check_same_size, size_of
 from epir.frames.reader import Frames, open_frames
-from epir.frames.threads import one_thread
 from epir.frames.turned import turn_note, turned, upright
 from epir.maps.contact_sheet import contact_sheets
 from epir.maps.inspection import inspect_span
-from epir.maps.mapset import FRAME_PAIRS, MapSet, finish_maps, load_maps, new_maps
-from epir.maps.resume import FinishedClips, LeftOut, PreparedClip, existing_set, write_left_out
-from epir.maps.views import APEX, View, frame_pairs, pairs_text, read_views
+from epir.maps.mapset import MapSet, check_labels, finish_maps, load_maps, new_maps
+from epir.maps.resume import FinishedClips, LeftOut, PreparedClip, clip_identity, existing_set, write_left_out
 
 CONTACT_SHEETS = "contact_sheets"
-(ONE_VIEW,) = read_views(APEX)
 
 
 def prepare(
@@ -47,7 +46,6 @@ def prepare(
     recipe: str | FlowRecipe = "epir",
     detector: str | None = None,
     apex: str | None = None,
-    views: str = APEX,
     strict: bool = False,
     contact_sheet: bool = False,
     progress: Progress | None = None,
@@ -57,10 +55,9 @@ def prepare(
     """Make the map set of a corpus: its name and the folder it was unpacked to, or clips that are loaded already.
 
     `engine` is another way than `workers` to say where: `Engine("ray", address="10.0.0.1:6379")`, with the corpus on a
-    disk that all nodes see. `detector` and `apex` change these two choices of the flow recipe. With `views` such as
-    `rise2+return2` a clip has several maps (`epir.maps.views`). A second call with the same settings resumes.
-    Clips that cannot be prepared are left out and listed in `left_out.csv`; `strict` makes them an error.
-    `options` go to `load_corpus` (`sheet`, `tree`, `part`).
+    disk that all nodes see. `detector` and `apex` change these two choices of the flow recipe. A second call with
+    the same settings resumes. Clips that cannot be prepared are left out and listed in `left_out.csv`; `strict` makes
+    them an error. `options` go to `load_corpus` (`sheet`, `tree`, `part`).
 
     >>> from tempfile import TemporaryDirectory
     >>> from epir import synth
@@ -72,25 +69,26 @@ def prepare(
     progress, engine = progress or Silent(), engine or Engine(workers=workers)
     if not 4 <= size <= 512:
         raise ConfigError(f"a map cannot be {size} px wide", fix="give --size from 4 to 512; 28 is usual")
-    chosen, wanted = chosen_recipe(recipe, detector, apex), read_views(views)
-    name, sheet, found = corpus_clips(corpus, root, options)
+    chosen = chosen_recipe(recipe, detector, apex)
+    loaded = as_corpus(corpus, root, options)
+    name = loaded.name
     # a worker process that is there already may have started in another folder
-    clips = [clip if clip.frames is None else replace(clip, frames=clip.frames.absolute()) for clip in found]
+    clips = [clip if clip.frames is None else replace(clip, frames=clip.frames.absolute()) for clip in loaded.clips]
     out = Path(out)
     meta = {
         **chosen.to_meta(),
         "corpus": name,
-        "sheet": sheet,
+        "sheet": loaded.sheet,
+        **({"corpus_code": dict(loaded.code)} if loaded.code else {}),
         "opencv": cv2.__version__,
-        **({"views": views} if views != APEX else {}),
-        "request": request_digest(chosen, size, clips, wanted),
+        "request": request_digest(chosen, size, clips),
     }
 
     sources = {clip.frames for clip in clips if clip.frames is not None}
-    needs = 4 * len(clips) * len(wanted) * 3 * size**2
+    needs = 4 * len(clips) * 3 * size**2
     with claimed(out, MAP_SET, force=True, inputs=[*([root] if root is not None else []), *sources], needs=needs):
         already = _make_set(
-            out, clips, chosen, size, wanted, meta, name, engine=engine, strict=strict, force=force, progress=progress
+            out, clips, chosen, size, meta, loaded, engine=engine, strict=strict, force=force, progress=progress
         )
         if contact_sheet:
             contact_sheets(already, chosen, out / CONTACT_SHEETS, progress=progress)
@@ -102,9 +100,8 @@ def _make_set(
     clips: Sequence[Clip],
     chosen: FlowRecipe,
     size: int,
-    views: Sequence[View],
     meta: Mapping[str, Any],
-    name: str,
+    corpus: Corpus,
     *,
     engine: Engine,
     strict: bool,
@@ -112,16 +109,26 @@ def _make_set(
     progress: Progress,
 ) -> MapSet:
     """Prepare what is missing, and put the set in its place."""
-    names = [view.name for view in views]
-    already = existing_set(out, chosen, size, meta["request"], force=force, views=names)
-    finished = FinishedClips(out, meta["request"])
+    already = existing_set(out, chosen, size, meta["request"], force=force)
+    finished = FinishedClips(out, request_digest(chosen, size, ()))
     done = set() if already is None else {clip.key for clip in already.clips}
-    missing = [clip for clip in clips if clip.key not in done and finished.get(clip.key) is None]
-    left_out = prepare_clips(missing, chosen, size, views, finished, engine, progress, task=f"preparing {name}")
-    refuse_left_out(left_out, len(clips), strict=strict)
+    unusable = corpus.unusable
+    missing = [clip for clip in clips if clip.key not in {*done, *unusable} and finished.get(clip) is None]
+    finished.warn_if_stale()
+    task = f"preparing {corpus.name}"
+    reasons = {clip.key: clip for clip in prepare_clips(missing, chosen, size, finished, engine, progress, task=task)}
+    reasons |= {
+        clip.key: LeftOut(
+            clip.corpus, clip.subject, clip.clip, unusable[clip.key], "correct that cell of the annotation"
+        )
+        for clip in clips
+        if clip.key in unusable
+    }
+    left_out = [reasons[clip.key] for clip in clips if clip.key in reasons]
+    check_left_out(left_out, len(clips), strict=strict)
 
     if already is None or len(clips) - len(left_out) > len(done):
-        already = write_set(out, clips, already, finished, left_out, meta, names if len(names) > 1 else ())
+        already = write_set(out, clips, already, finished, left_out, meta)
     finished.remove()
     return already
 
@@ -132,34 +139,38 @@ def chosen_recipe(recipe: str | FlowRecipe, detector: str | None, apex: str | No
     return flow_recipe(recipe, [f"{setting}={value}" for setting, value in changes.items() if value is not None])
 
 
-def corpus_clips(
-    corpus: str | Corpus | Sequence[Clip], root: str | Path | None, options: Mapping[str, Any]
-) -> tuple[str, str, tuple[Clip, ...]]:
-    """Name, version of the annotations and clips of what is to be prepared."""
+def as_corpus(corpus: str | Corpus | Sequence[Clip], root: str | Path | None, options: Mapping[str, Any]) -> Corpus:
+    """What is to be prepared; clips that cannot be told apart, or whose people cannot, are refused."""
     if isinstance(corpus, str):
         from epir.datasets.registry import load_corpus
 
         if root is None:
             raise DatasetError(f"no folder is given for {corpus}", fix="give the folder into which it was unpacked")
         corpus = load_corpus(corpus, root, **options)
-    name, sheet, clips = "clips", "", tuple(corpus.clips if isinstance(corpus, Corpus) else corpus)
-    if isinstance(corpus, Corpus):
-        name, sheet = corpus.name, corpus.sheet
-        if corpus.layout:  # the same for every clip
-            raise DatasetError(
-                corpus.layout, fix=f"arrange {corpus.root} that way; epir check {name} says what is there"
-            )
-    if not clips:
-        raise DatasetError(f"{name} holds no clips", fix="run epir check to see what is there")
-    keys = [clip.key for clip in clips]
+    if not isinstance(corpus, Corpus):
+        corpus = Corpus("clips", Path(root or "."), "", fill_people(tuple(corpus), error=DatasetError))
+    if corpus.layout:  # the same for every clip
+        raise DatasetError(
+            corpus.layout, fix=f"arrange {corpus.root} that way; epir check {corpus.name} says what is there"
+        )
+    check_corpus(corpus)
+    if not corpus.clips:
+        raise DatasetError(f"{corpus.name} holds no clips", fix="run epir check to see what is there")
+    keys = [clip.key for clip in corpus.clips]
     if len(set(keys)) < len(keys):
         twice = next(key for key in keys if keys.count(key) > 1)
         raise DatasetError(f"the clip {twice} is listed twice", fix="give each clip of a subject its own name")
-    return name, sheet, clips
+    check_labels(corpus.clips)
+    noted = {defect.clip: defect.problem for defect in corpus.faults if defect.kind in NOTED}
+    clips = (
+        replace(clip, extra={**clip.extra, "notes": noted[clip.key]}) if clip.key in noted else clip
+        for clip in corpus.clips
+    )
+    return replace(corpus, clips=tuple(clips))
 
 
-def request_digest(recipe: FlowRecipe, size: int, clips: Sequence[Clip], views: Sequence[View] = ()) -> str:
-    """A name for what is asked for: equal for the same flow recipe, map size, clips, annotations and views."""
+def request_digest(recipe: FlowRecipe, size: int, clips: Sequence[Clip]) -> str:
+    """A name for what is asked for: equal for the same flow recipe, map size, clips and annotations."""
     rows = [
         [
             clip.key,
@@ -172,16 +183,13 @@ def request_digest(recipe: FlowRecipe, size: int, clips: Sequence[Clip], views: 
         ]
         for clip in clips
     ]
-    names = [view.name for view in views]
-    several = {"views": names} if names not in ([], [APEX]) else {}  # not part of the digest of earlier releases
-    return digest({"recipe": recipe.digest, "size": size, "clips": rows, **several})
+    return digest({"recipe": recipe.digest, "size": size, "clips": rows})
 
 
 def prepare_clips(
     clips: Sequence[Clip],
     recipe: FlowRecipe,
     size: int,
-    views: Sequence[View],
     finished: FinishedClips,
     engine: Engine,
     progress: Progress,
@@ -193,7 +201,7 @@ def prepare_clips(
         return []
     reasons: dict[str, LeftOut] = {}
     progress.start(task, len(clips))
-    for key, found in engine.run(prepare_one, clips, recipe, size, views, files=_files):
+    for key, found in engine.run(prepare_one, clips, recipe, size, files=_files):
         if isinstance(found, LeftOut):
             reasons[key] = found
         else:
@@ -203,7 +211,7 @@ def prepare_clips(
     return [reasons[clip.key] for clip in clips if clip.key in reasons]
 
 
-def refuse_left_out(left_out: Sequence[LeftOut], clips: int, *, strict: bool) -> None:
+def check_left_out(left_out: Sequence[LeftOut], clips: int, *, strict: bool) -> None:
     """Stop if every clip is left out, or any under `strict`; finished clips are kept for the next call."""
     if not left_out or not (strict or len(left_out) == clips):
         return
@@ -218,12 +226,13 @@ def _files(clip: Clip) -> list[Path]:
     return [] if clip.frames is None else [clip.frames]
 
 
-def prepare_one(clip: Clip, recipe: FlowRecipe, size: int, views: Sequence[View]) -> tuple[str, PreparedClip | LeftOut]:
+def prepare_one(clip: Clip, recipe: FlowRecipe, size: int) -> tuple[str, PreparedClip | LeftOut]:
     """Prepare one clip; one that cannot be prepared does not stop the others."""
     with one_thread():
         try:
-            return clip.key, prepare_clip(clip, recipe, size, views)
-        except MissingExtra:  # the same for every clip
+            identity = clip_identity(clip)
+            return clip.key, replace(prepare_clip(clip, recipe, size), identity=identity)
+        except (MissingExtra, ConfigError):  # the same for every clip
             raise
         except (EpirError, OSError, cv2.error) as error:
             if is_machine_fault(error) or getattr(error, "code", 0) == cv2.Error.StsNoMem:
@@ -231,45 +240,32 @@ def prepare_one(clip: Clip, recipe: FlowRecipe, size: int, views: Sequence[View]
             return clip.key, LeftOut.because(clip, error)
 
 
-def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28, views: Sequence[View] = (ONE_VIEW,)) -> PreparedClip:
-    """The map of one clip, or its maps: the frames of its views are read, the face is detected once, on the onset."""
+def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28) -> PreparedClip:
+    """The map of one clip: onset and apex are read, and the face is detected on the onset."""
     if clip.frames is None:
         raise FrameError(
             f"the annotation of {clip.key} leads to no frames", fix="run epir check to see what is missing"
         )
     with open_frames(clip.frames) as opened:
         onset, offset = span(clip, opened)
-        notes = inspect_span(opened, onset, offset)
+        notes = [*filter(None, [clip.extra.get("notes")]), *inspect_span(opened, onset, offset)]
         first = opened.read(onset)
         turns = find_turn(first, recipe.face)
         frames, before = upright(opened, turns), turned(first, turns)
         crop = find_crop(before, recipe.face)
         apex, source = apex_of(clip, frames, onset, offset, crop, recipe)
-        if len(views) == 1 and views[0].name == APEX:  # no other frame is needed, nor their number
-            pairs: tuple[tuple[int, int], ...] = ((onset, apex),)
-        else:
-            pairs = frame_pairs(views, frames.numbers, onset, apex, clip.offset)
-        faces = {onset: cut_face(before, crop, recipe)}
-        for number in sorted({number for pair in pairs for number in pair} - {onset}):  # a video is read forwards
-            picture = frames.read(number)
-            refuse_other_size(onset, size_of(before), number, size_of(picture))
-            if number == apex:
-                refuse_two_people(onset, before, apex, picture, crop, recipe.face)
-            own = find_crop(picture, recipe.face) if recipe.face.frames == "both" else crop
-            faces[number] = cut_face(picture, own, recipe)
+        after = frames.read(apex)
+        check_same_size(onset, size_of(before), apex, size_of(after))
+        check_one_person(onset, before, apex, after, crop, recipe.face)
+        crop_after = find_crop(after, recipe.face) if recipe.face.frames == "both" else crop
+        faces = cut_face(before, crop, recipe), cut_face(after, crop_after, recipe)
         fps = frames.fps if clip.fps is None else clip.fps
         notes += [*frames.notes, *turn_note(turns)]
     found = {"frames": str(clip.frames.absolute()), "crop": crop.to_text(), "apex_source": source}
-    if len(views) > 1 or views[0].name != APEX:
-        found[FRAME_PAIRS] = pairs_text(pairs)
     found |= {"turned": str(turns)} if turns else {}
     found |= {"notes": "; ".join(notes)} if notes else {}
     done = replace(clip, onset=onset, apex=apex, offset=offset, fps=fps, extra={**clip.extra, **found})
-    maps = [
-        face_map(faces[first], faces[second], view.recipe(recipe), size)
-        for view, (first, second) in zip(views, pairs, strict=True)
-    ]
-    return PreparedClip(done, np.stack(maps) if len(maps) > 1 else maps[0])
+    return PreparedClip(done, face_map(*faces, recipe, size))
 
 
 def span(clip: Clip, frames: Frames) -> tuple[int, int]:
@@ -302,24 +298,23 @@ def write_set(
     finished: FinishedClips,
     left_out: Sequence[LeftOut],
     meta: Mapping[str, Any],
-    views: Sequence[str] = (),
 ) -> MapSet:
     """Put the finished clips together, in the order of the corpus, and put the set in its place in one step."""
     absent = {clip.key for clip in left_out}
-    keys = [clip.key for clip in clips if clip.key not in absent]
+    kept = [clip for clip in clips if clip.key not in absent]
     earlier = {} if already is None else {clip.key: place for place, clip in enumerate(already.clips)}
     new = finished.folder / "new"
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     rows: list[Clip] = []
     maps: np.memmap | None = None
-    for key in keys:
-        done = finished.get(key)
+    for clip in kept:
+        done = finished.get(clip)
         if done is None:
-            assert already is not None, f"{key} is neither finished nor left out"
-            done = PreparedClip(already.clips[earlier[key]], already.maps[earlier[key]])
+            assert already is not None, f"{clip.key} is neither finished nor left out"
+            done = PreparedClip(already.clips[earlier[clip.key]], already.maps[earlier[clip.key]])
         if maps is None:
-            shape = (len(keys), *done.map.shape)
+            shape = (len(kept), *done.map.shape)
             maps = new_maps(new / "maps.npy", shape)
         maps[len(rows)] = done.map
         rows.append(done.clip)
@@ -327,6 +322,6 @@ def write_set(
     maps.flush()
     del maps
     write_left_out(new, left_out)
-    finish_maps(new, rows, recipe=meta, views=views)
-    put_in_place(new, real(out), MAP_SET)  # of the same set with fewer clips, or of one that --force gives up
+    finish_maps(new, rows, recipe=meta)
+    put_in_place(new, resolved(out), MAP_SET)  # of the same set with fewer clips, or of one that --force gives up
     return load_maps(out, verify=False)

@@ -1,70 +1,81 @@
 """What a preparation finds when it starts again: finished clips, clips left out, a map set that is there already.
 
-Finished clips lie one file each in a hidden folder beside the map set to be. The folder is named after the
-flow recipe and the clips, so that a preparation that was killed resumes where it stopped.
+Finished clips are the entries of a store (`epir.core.store`) in a hidden folder beside the map set to be, so that a
+preparation that was killed resumes where it stopped. A clip whose frames or annotation have changed is prepared again.
 """
 
 import csv
-import hashlib
 import io
-import json
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
-from epir.core.config import differences, from_dict
+from epir.core.config import differences, digest, from_dict
 from epir.core.errors import ConfigError, EpirError, MapSetError
-from epir.core.files import whole_file, write_text
+from epir.core.files import remove_partial_files, write_text
 from epir.core.reading import read_rows
 from epir.core.records import Clip
+from epir.core.store import Store, file_identity
 from epir.flow.recipe import FlowRecipe
 from epir.maps.mapset import MapSet, load_maps
 
 LEFT_OUT = "left_out.csv"
 COLUMNS = ("corpus", "subject", "clip", "problem", "fix")
+VERSION = 1  # of finished clips: raise it when the same frames and settings give another map
 
 
 @dataclass(frozen=True)
 class PreparedClip:
-    """A map and its clip, whose `extra` holds `frames`, `crop`, `apex_source` and, of several views, `frame_pairs`."""
+    """A map and its clip, whose `extra` holds `frames`, `crop` and `apex_source`."""
 
     clip: Clip
-    map: np.ndarray  # (3, S, S) or, of several views, (V, 3, S, S) float32
+    map: np.ndarray  # (3, S, S) float32
+    identity: str = ""  # of the clip's frames and annotation, before it was prepared
+
+
+def clip_identity(clip: Clip) -> str:
+    """A text that changes with the annotation of a clip, with the path of its frames and with their content."""
+    row = [clip.emotion, clip.onset, clip.apex, clip.offset, clip.fps, dict(clip.extra), str(clip.frames)]
+    return f"{digest(row)} {file_identity(clip.frames) if clip.frames is not None else 'no frames'}"
 
 
 class FinishedClips:
-    """A folder with one file per finished clip; each file is whole or absent."""
+    """The clips that are finished, until all are; the map set itself is locked."""
 
-    def __init__(self, out: Path, request: str) -> None:
-        self.out = out
-        self.folder = out.parent / f".{out.name}-work-{request}"
+    def __init__(self, out: Path, settings: str) -> None:
+        """`settings` is the digest of all that the maps depend on, but for the clips."""
+        self.folder = out.parent / f".{out.name}-work"
+        self._store = Store(self.folder, settings=settings, version=VERSION, arrays=True)
+        self._identities: dict[str, str] = {}
+        remove_partial_files(self.folder)
 
     def add(self, done: PreparedClip) -> None:
         """Keep a finished clip."""
         row = {**asdict(done.clip), "frames": None, "extra": dict(done.clip.extra)}
-        with whole_file(self._file(done.clip.key)) as temporary:
-            np.savez(temporary, map=done.map, clip=np.array(json.dumps(row)))
+        self._store.put(done.clip.key, done.identity, {"clip": row}, {"map": done.map})
+        self._identities[done.clip.key] = done.identity
 
-    def get(self, key: str) -> PreparedClip | None:
-        """The finished clip called `key`; `None` if it is not done, or its file is damaged."""
-        try:
-            with self._file(key).open("rb") as file, np.load(file, allow_pickle=False) as content:
-                return PreparedClip(Clip(**json.loads(str(content["clip"]))), content["map"])
-        except (FileNotFoundError, BadZipFile, ValueError, EOFError, KeyError):
-            return None  # it is simply done again
+    def get(self, clip: Clip) -> PreparedClip | None:
+        """The finished clip; `None` if it has to be prepared, for the first time or again."""
+        key = clip.key
+        if key not in self._store:
+            return None
+        identity = self._identities[key] = self._identities.get(key) or clip_identity(clip)
+        entry = self._store.get(key, identity, source=f"{key} (its frames or its annotation)")
+        if entry is None:
+            return None
+        return PreparedClip(Clip(**entry.content["clip"]), entry.arrays["map"], identity)
+
+    def warn_if_stale(self) -> None:
+        """Say which clips are prepared again, and why."""
+        self._store.warn_if_stale("prepared again")
 
     def remove(self) -> None:
-        """Remove this folder, and those that earlier preparations of the same map set left behind."""
-        for folder in self.out.parent.glob(f".{self.out.name}-work-*"):
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def _file(self, key: str) -> Path:
-        return self.folder / f"{hashlib.sha256(os.fsencode(key)).hexdigest()[:24]}.npz"
+        """Remove the folder: the map set is complete."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +119,7 @@ def read_left_out(folder: Path | None) -> tuple[LeftOut, ...]:
     return tuple(LeftOut(**{name: row[name] for name in COLUMNS}) for row in rows)
 
 
-def existing_set(
-    out: Path, recipe: FlowRecipe, size: int, request: str, *, force: bool, views: Sequence[str] = ("apex",)
-) -> MapSet | None:
+def existing_set(out: Path, recipe: FlowRecipe, size: int, request: str, *, force: bool) -> MapSet | None:
     """The map set at `out` if it answers the same request; `None` if there is nothing, or it may be replaced.
 
     Anything else there is refused, with what differs.
@@ -126,17 +135,15 @@ def existing_set(
     if found.meta["recipe"].get("request") == request:
         return found
     raise MapSetError(
-        f"{out} exists already, with {departure(found, recipe, size, views)}",
+        f"{out} exists already, with {departure(found, recipe, size)}",
         fix="choose another name for --out, or add --force to replace it",
     )
 
 
-def departure(found: MapSet, recipe: FlowRecipe, size: int, views: Sequence[str] = ("apex",)) -> str:
+def departure(found: MapSet, recipe: FlowRecipe, size: int) -> str:
     """In words, how a map set differs from what is asked for."""
     if found.size != size:
         return f"{found.size} px maps instead of {size} px"
-    if found.view_names != tuple(views):
-        return f"the views {', '.join(found.view_names)} instead of {', '.join(views)}"
     written = found.meta["recipe"]
     if written.get("digest") == recipe.digest:
         return "maps of other clips, or of another version of the annotations"

@@ -1,0 +1,340 @@
+"""Maps made elsewhere -> a map set: a folder of PNG, NPY or NPZ files, one for each clip, and a table of labels.
+
+`LAYOUTS` knows folders that others publish. Whatever is wrong is told with its row, and nothing is written before all
+of it is right.
+
+Axes: n maps, S map size
+"""
+
+import csv
+import hashlib
+import io
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import cv2
+import numpy as np
+
+from epir.core.config import check_known
+from epir.core.errors import ConfigError, EpirError, MapSetError
+from epir.core.reading import open_array, read_bytes, read_rows, read_text
+from epir.core.records import Clip
+from epir.datasets.spelling import PICTURES, subject_number
+from epir.maps.mapset import CHANNELS, LARGEST, MapSet, save_maps
+
+ENDINGS = (*sorted(PICTURES), ".npy", ".npz")
+FIX = "correct the table and the folder; nothing was written"
+SHOWN = 20  # problems in a message
+COLUMNS = {"corpus": "corpus", "subject": "subject", "clip": "clip", "emotion": "emotion", "file": "file"}
+SUBJECTS = {"casme2": "sub{:02d}", "samm": "{:03d}", "smic": "s{:02d}"}  # as `epir prepare` names people
+NUMBERS: Mapping[str, type] = {"onset": int, "apex": int, "offset": int, "fps": float}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A published folder: where its maps and labels are, and what a complete copy holds."""
+
+    maps: str
+    labels: str
+    columns: Mapping[str, str]  # field: column of the table
+    file: str  # of a clip, by the cells of the table
+    channels: str
+    classes: tuple[str, ...]  # by the numbers in the table
+    size: int
+    clips: Mapping[str, int] = field(default_factory=dict)  # by class
+    people: Mapping[str, int] = field(default_factory=dict)  # by corpus
+    digest: str = ""  # of all files, where it is known
+    licence: str = ""
+
+
+LAYOUTS: Mapping[str, Layout] = {
+    # the composite of MEGC 2019 as flow maps (TV-L1, each channel stretched to 0..1), published with HTNet
+    "htnet": Layout(
+        maps="datasets/STSNet_whole_norm_u_v_os",
+        labels="combined_3_class2_for_optical_flow.csv",
+        columns={"corpus": "dataset", "subject": "sub", "clip": "filename_o", "emotion": "label"},
+        file="{subject}_{clip} .png",
+        channels="rgb",
+        classes=("negative", "positive", "surprise"),
+        size=28,
+        clips={"negative": 250, "positive": 109, "surprise": 83},
+        people={"casme2": 24, "samm": 28, "smic": 16},
+        licence="the repository of HTNet states no licence, and its maps derive from corpora that are licensed for "
+        "research: use them for research only, and do not pass them on",
+    )
+}
+
+
+@dataclass(frozen=True)
+class ImportedMaps:
+    """A map set made from files, and the digest of all these files and labels."""
+
+    maps: MapSet
+    digest: str
+    licence: str = ""
+
+
+def import_maps(
+    folder: str | Path,
+    out: str | Path,
+    *,
+    labels: str | Path | None = None,
+    channels: str | None = None,
+    layout: str | None = None,
+    classes: Sequence[str] = (),
+    corpus: str = "imported",
+    force: bool = False,
+) -> ImportedMaps:
+    """Write the map set of a folder of maps; `labels` is a CSV with the columns subject, clip and emotion.
+
+    Its further columns `corpus`, `file` (else the clip's name), `onset`, `apex`, `offset`, `fps` and any other are
+    kept. Emotions are words, or numbers into `classes`. Pictures become 0..1; arrays stay as they are.
+    """
+    folder, known = Path(folder), None
+    if layout is not None:
+        check_known(layout, LAYOUTS, what="layout")
+        known = LAYOUTS[layout]
+    table = Path(labels) if labels is not None else folder / known.labels if known else None
+    if table is None:
+        raise ConfigError("no table of labels is given", fix="add --labels TABLE, or --layout for a published folder")
+    place = folder / known.maps if known and (folder / known.maps).is_dir() else folder
+    if not place.is_dir():
+        raise MapSetError(f"there is no folder {place}", fix="check the path")
+    order = _order(channels or (known.channels if known else "u,v,strain"))
+    rows = _rows(table, known)
+    problems: list[str] = []
+    clips, files = _clips(rows, place, known, tuple(classes) or (known.classes if known else ()), corpus, problems)
+    problems += _extra_files(place, files)
+    maps = _read_all(files, order, known.size if known else None, problems)
+    _check(problems, table)
+    if known:
+        _check_counts(clips, known, table)
+    digest = _digest(table, files)
+    if known and known.digest and digest != known.digest:
+        raise MapSetError(f"the files in {folder} are not those of {layout}: digest {digest}", fix="copy them again")
+    recipe = {
+        "name": "external",
+        "layout": layout or "",
+        "channels": [CHANNELS[place] for place in order],
+        "files_digest": digest,
+    }
+    return ImportedMaps(save_maps(out, maps, clips, recipe=recipe, force=force), digest, known.licence if known else "")
+
+
+def _order(channels: str) -> tuple[int, ...]:
+    """Which of u, v and strain each channel of a file is."""
+    names = [name.strip().casefold() for name in channels.split(",")]
+    names = list(CHANNELS) if names == ["rgb"] else names
+    if sorted(names) != sorted(CHANNELS):
+        raise ConfigError(
+            f"the channels {channels!r} are not u, v and strain",
+            fix="write --channels u,v,strain in the order of files",
+        )
+    return tuple(CHANNELS.index(name) for name in names)
+
+
+def _rows(table: Path, layout: Layout | None) -> list[dict[str, str]]:
+    """The cells of each row, by the names of fields; further columns by their own names."""
+    columns = dict(layout.columns) if layout else {name: name for name in ("subject", "clip", "emotion")}
+    fix = f"give a CSV with the columns {', '.join(columns.values())}"
+    try:
+        text = read_text(table, error=MapSetError, fix=fix)
+    except FileNotFoundError:
+        raise MapSetError(f"there is no table {table}", fix="give it with --labels") from None
+    rows = read_rows(table, list(columns.values()), error=MapSetError, fix=fix)
+    if not rows:
+        raise MapSetError(f"{table} has no rows below its header", fix=fix)
+    names = {column: name for name, column in columns.items()}
+    header = next(csv.reader(io.StringIO(text, newline="")))
+    further = [name for name in header if name and name not in names]
+    return [
+        {names[name]: row[name].strip() for name in names}
+        | {name: (row[name] or "").strip() for name in further if layout is None and name in row}
+        for row in rows
+    ]
+
+
+def _clips(
+    rows: Sequence[Mapping[str, str]],
+    place: Path,
+    layout: Layout | None,
+    classes: Sequence[str],
+    corpus: str,
+    problems: list[str],
+) -> tuple[list[Clip], dict[int, Path]]:
+    """The clips of the table, and the file of each by its row; what is wrong goes into `problems`."""
+    clips: list[Clip] = []
+    files: dict[int, Path] = {}
+    keys: dict[str, int] = {}
+    owners: dict[Path, int] = {}
+    for number, cells in enumerate(rows, start=2):
+        empty = [name for name in ("subject", "clip", "emotion") if not cells[name]]
+        if empty:
+            problems.append(f"row {number}: the {empty[0]} is empty")
+            continue
+        try:
+            clip = _clip(cells, classes, corpus)
+        except ValueError as error:
+            problems.append(f"row {number}: {error}")
+            continue
+        if clip.key in keys:
+            problems.append(f"row {number}: the clip {clip.key} is in row {keys[clip.key]} already")
+            continue
+        keys[clip.key] = number
+        name = cells.get("file") or (layout.file.format(**cells) if layout else cells["clip"])
+        path = _find(place, name)
+        if path is None:
+            problems.append(f"row {number}: there is no file {name}")
+        elif path in owners:
+            problems.append(f"row {number}: the file {name} is that of row {owners[path]}")
+        else:
+            owners[path] = number
+            files[number] = path
+            clips.append(clip)
+    return clips, files
+
+
+def _clip(cells: Mapping[str, str], classes: Sequence[str], corpus: str) -> Clip:
+    emotion = cells["emotion"]
+    if classes and emotion not in classes:
+        if not emotion.isdecimal() or not int(emotion) < len(classes):
+            raise ValueError(f"the label is {emotion!r}, not 0 to {len(classes) - 1} ({', '.join(classes)})")
+        emotion = classes[int(emotion)]
+    numbers: dict[str, Any] = {}
+    for name, kind in NUMBERS.items():
+        text = cells.get(name, "")
+        try:
+            numbers[name] = kind(text) if text else None
+            if text and not 0 <= numbers[name] <= LARGEST:
+                raise ValueError(text)
+        except ValueError:
+            raise ValueError(f"the {name} is {text!r}, which is not a number") from None
+    name = cells.get("corpus") or corpus
+    return Clip(
+        corpus=name,
+        subject=_subject(name, cells["subject"]),
+        clip=cells["clip"],
+        emotion=emotion,
+        extra={key: text for key, text in cells.items() if key not in COLUMNS and key not in NUMBERS and text},
+        **numbers,
+    )
+
+
+def _subject(corpus: str, text: str) -> str:
+    """A subject as `epir prepare` names it, so that people are the same ones: `6` of SAMM is `006`."""
+    number = subject_number(text)
+    return SUBJECTS[corpus].format(number) if corpus in SUBJECTS and number is not None else text
+
+
+def _find(place: Path, name: str) -> Path | None:
+    """The file called so, with or without its ending."""
+    path = place / name
+    if path.suffix.casefold() in ENDINGS:
+        return path if path.is_file() else None
+    found = [each for ending in ENDINGS if (each := path.with_name(path.name + ending)).is_file()]
+    return found[0] if len(found) == 1 else None
+
+
+def _extra_files(place: Path, files: Mapping[int, Path]) -> Iterator[str]:
+    known = {path.name for path in files.values() if path.parent == place}
+    for path in sorted(place.iterdir()):
+        if path.suffix.casefold() in ENDINGS and not path.name.startswith(".") and path.name not in known:
+            yield f"the file {path.name} is in no row of the table"
+
+
+def _read_all(files: Mapping[int, Path], order: Sequence[int], size: int | None, problems: list[str]) -> np.ndarray:
+    """The maps (n, 3, S, S) of all files; those that cannot be read, or are of another size, are problems."""
+    maps: dict[int, np.ndarray] = {}
+    for number, path in files.items():
+        try:
+            found = _read(path, order)
+        except (EpirError, ValueError) as error:
+            words = error.problem if isinstance(error, EpirError) else str(error)
+            problems.append(f"row {number}: {path.name}: {words}")
+        else:
+            if not np.isfinite(found).all():
+                problems.append(f"row {number}: {path.name} holds values that are not finite")
+            maps[number] = found
+    sizes = Counter(found.shape[-1] for found in maps.values())
+    usual = size or (sizes.most_common(1)[0][0] if sizes else 0)
+    for number, found in maps.items():
+        if found.shape[-1] != usual:
+            own = found.shape[-1]
+            problems.append(f"row {number}: {files[number].name} is {own} x {own} px, not {usual} x {usual}")
+    usable = [found for found in maps.values() if found.shape[-1] == usual]
+    return np.stack(usable) if usable else np.zeros((0, 3, 1, 1), np.float32)
+
+
+def _read(path: Path, order: Sequence[int]) -> np.ndarray:
+    """One map (3, S, S) float32, its channels put in the order u, v, strain."""
+    ending = path.suffix.casefold()
+    if ending == ".npz":
+        values, is_named = _npz(path)
+        order = range(3) if is_named else order
+    elif ending == ".npy":
+        values = np.array(open_array(path, error=MapSetError, fix=FIX))
+    else:
+        content = np.frombuffer(read_bytes(path, error=MapSetError, fix=FIX), np.uint8)
+        picture = cv2.imdecode(content, cv2.IMREAD_UNCHANGED) if content.size else None
+        if picture is None:
+            raise ValueError("it is not a picture")
+        if picture.ndim != 3 or picture.shape[2] != 3:
+            raise ValueError(f"it has {1 if picture.ndim == 2 else picture.shape[2]} channels, not 3")
+        most = 65535 if picture.dtype == np.uint16 else 255
+        values = picture[..., ::-1].astype(np.float32) / most  # OpenCV reads blue first
+    if values.dtype.kind not in "fiu":
+        raise ValueError(f"it holds {values.dtype}, not numbers")
+    if values.ndim == 3 and values.shape[0] != 3 and values.shape[2] == 3:
+        values = values.transpose(2, 0, 1)
+    if values.ndim != 3 or values.shape[0] != 3 or values.shape[1] != values.shape[2]:
+        raise ValueError(f"its shape is {values.shape}, not (3, S, S) or (S, S, 3)")
+    placed = np.empty(values.shape, np.float32)
+    placed[list(order)] = values
+    return placed
+
+
+def _npz(path: Path) -> tuple[np.ndarray, bool]:
+    """The only array of an archive, or its arrays u, v and strain, whose names say which is which."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
+            arrays = {name: content[name] for name in content.files}
+    except (BadZipFile, OSError, EOFError, KeyError, AttributeError) as error:
+        raise ValueError(f"it cannot be read: {error}") from None
+    if set(CHANNELS) <= set(arrays):
+        return np.stack([arrays[name] for name in CHANNELS]), True
+    if len(arrays) != 1:
+        raise ValueError(f"it holds {', '.join(arrays) or 'nothing'}, not one array, nor u, v and strain")
+    return next(iter(arrays.values())), False
+
+
+def _check(problems: Sequence[str], table: Path) -> None:
+    if problems:
+        more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+        raise MapSetError(f"{table} and its files do not fit: {'; '.join(problems[:SHOWN])}{more}", fix=FIX)
+
+
+def _check_counts(clips: Sequence[Clip], layout: Layout, table: Path) -> None:
+    """Refuse an incomplete copy of a published folder."""
+    people = Counter(corpus for corpus, _ in {(clip.corpus, clip.subject) for clip in clips})
+    labels = Counter(clip.emotion for clip in clips)
+    wrong = [f"{labels[name]} clips of {name}, expected {n}" for name, n in layout.clips.items() if labels[name] != n]
+    wrong += [
+        f"{people[name]} people of {name}, expected {n}" for name, n in layout.people.items() if people[name] != n
+    ]
+    if wrong or set(people) != set(layout.people):
+        raise MapSetError(
+            f"{table} is not the published one: {'; '.join(wrong) or f'corpora {sorted(people)}'}",
+            fix="copy the whole folder again, or leave --layout out and give --labels and --channels",
+        )
+
+
+def _digest(table: Path, files: Mapping[int, Path]) -> str:
+    """The SHA-256 of the table and of every file with its name, whatever their order."""
+    whole = hashlib.sha256(table.read_bytes())
+    for path in sorted(files.values(), key=lambda path: path.name):
+        whole.update(path.name.encode(errors="surrogateescape") + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return whole.hexdigest()
