@@ -22,11 +22,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from epir.evaluation.experiment import resolve_settings
-from epir.models.registry import build, is_pipeline
+from epir.models.estimator import Estimator
+from epir.models.registry import build
 
 
 class EpirClassifier(ClassifierMixin, BaseEstimator):
-    """Any model by name; X are maps (n, 3, S, S) of u, v and strain, y any labels.
+    """Any model by name, class or `FILE.py:Name`; X are maps (n, 3, S, S) of u, v and strain, y any labels.
 
     `recipe` is a training recipe (the default depends on the model), `changes` are settings as `--set` takes them:
     `EpirClassifier("epir", changes=["training.epochs=3"])`. Equal seeds give equal answers.
@@ -39,7 +40,7 @@ class EpirClassifier(ClassifierMixin, BaseEstimator):
     """
 
     def __init__(
-        self, model: str = "epir", recipe: str | None = None, changes: Iterable[str] = (), random_state: int = 0
+        self, model: Any = "epir", recipe: str | None = None, changes: Iterable[str] = (), random_state: int = 0
     ) -> None:
         self.model = model
         self.recipe = recipe
@@ -63,18 +64,25 @@ class EpirClassifier(ClassifierMixin, BaseEstimator):
         )
         self.training_ = resolved.training
         self.model_: Any
-        if is_pipeline(self.model):
-            self.model_ = build(resolved.model)
-            self.model_.fit(maps, numbers)
+        if resolved.method.kind == "estimator":
+            self.model_ = build(resolved.model, resolved.method)
+            self.model_.fit(maps, numbers, seed=self.random_state)
         else:
             clips = LabelledMaps.of(maps, [names[number] for number in numbers], names)
-            self.model_ = train(resolved.model, clips, resolved.training, seed=self.random_state).model
+            self.model_ = train(
+                resolved.model,
+                clips,
+                resolved.training,
+                method=resolved.method,
+                start=resolved.start,
+                seed=self.random_state,
+            ).model
         self.size_ = maps.shape[-1]
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities (n, C) in the order of `classes_`."""
-        from epir.training.fit import predict
+        from epir.models.predict import predict_maps
 
         check_is_fitted(self)
         maps = _checked(X)
@@ -82,11 +90,10 @@ class EpirClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"the maps are {maps.shape[-1]} px wide, but those of fit were {self.size_} px: prepare both alike"
             )
-        if is_pipeline(self.model):
-            return np.asarray(self.model_.scores(maps))
-        return predict(
-            self.model_, maps, mirror=self.training_.mirror_at_prediction, shift=self.training_.shift_at_prediction
-        )
+        if isinstance(self.model_, Estimator):
+            return self.model_.predict(maps)[1]
+        mirror, shift = self.training_.mirror_at_prediction, self.training_.shift_at_prediction
+        return predict_maps(self.model_, maps, mirror=mirror, shift=shift, units=False).scores
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable label of each map."""

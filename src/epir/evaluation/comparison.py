@@ -14,14 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from epir.core.config import differences, to_dict
+from epir.core.bootstrap import interval, resample_people
+from epir.core.config import differences, setting_names, to_dict
 from epir.core.errors import RunError
 from epir.core.seeds import generator
 from epir.core.table import MISSING
 from epir.evaluation.experiment import Experiment
-from epir.evaluation.scores import LEVEL, RESAMPLINGS, Column, counts_by_person, uf1
-from epir.evaluation.store import Run, open_run
-from epir.training.recipe import RECIPES, RENAMED_RECIPES, TrainingSettings
+from epir.evaluation.scores import Column, counts_by_person, uf1
+from epir.evaluation.store import NOT_CHECKED, Run, open_run
+from epir.models.seen import UNSEEN
+from epir.training.recipe import RECIPES, TrainingSettings
 
 MOST_EXACT = 13  # people up to which all swaps are tried
 SWAPS = 10_000
@@ -51,30 +53,28 @@ class Comparison:
     second: str
     column: Column
     difference: float
-    interval: tuple[float, float]  # bootstrap over people, at the level of `scores.LEVEL`
+    interval: tuple[float, float]  # bootstrap over people, at the level of `bootstrap.LEVEL`
     p: float
     is_exact: bool
-    settings: tuple[str, ...]  # what differs, as `name: first -> second`
+    settings: tuple[str, ...]  # what differs, as `setting_differences` says it
     first_training: Training
     second_training: Training
 
 
 def training_of(experiment: Experiment) -> Training:
-    """The recipe and the first weights of an experiment; a pipeline without a network has neither."""
-    from epir.models.registry import is_pipeline
+    """The recipe and the first weights of an experiment; an estimator has neither."""
+    from epir.models.registry import is_estimator
 
+    unknown = f" ({UNSEEN})" if experiment.unknown_weights else ""
     if experiment.is_zero_shot:
-        return Training("none", _known_weights(experiment.weights))
-    if is_pipeline(experiment.model.name):
+        return Training("none", weights_name(experiment.weights) + unknown)
+    if experiment.is_imported:
+        return Training(NOT_CHECKED, None)
+    if is_estimator(experiment.model, experiment.source):
         return Training(None, None)
     start = experiment.training.start
     nested = f" (nested, {len(experiment.choices)} choices)" if experiment.choices else ""
-    return Training(_recipe(experiment.training) + nested, Path(start).name if start else "random")
-
-
-def recipe_name(training: TrainingSettings) -> str:
-    """The name of a recipe, also of a run that was made before it was renamed."""
-    return RENAMED_RECIPES.get(training.name, training.name)
+    return Training(_recipe(experiment.training) + nested, Path(start).name + unknown if start else "random")
 
 
 def scores_with_training(run: Run) -> dict[str, Any]:
@@ -89,7 +89,9 @@ def score_columns(run: Run) -> tuple[Column, ...]:
 
 
 def main_column(runs: Sequence[Run]) -> Column:
-    """`strict`, unless one of the runs had people or clips on both sides."""
+    """`strict`, unless one of the runs had people or clips on both sides, or was trained elsewhere."""
+    if any(run.experiment.is_imported for run in runs):
+        return "not_checked"
     return "seen_in_training" if any(run.experiment.seen_in_training for run in runs) else "strict"
 
 
@@ -110,7 +112,7 @@ def compare(first: Run | str | Path, second: Run | str | Path, column: Column | 
     True
     """
     first, second = (each if isinstance(each, Run) else open_run(Path(each)) for each in (first, second))
-    refuse_different(first, second)
+    check_comparable(first, second)
     column = column or main_column([first, second])
     counts = _paired(first, second, column)  # (2, K, P, C, C)
     p, is_exact = permutation_test(counts)
@@ -122,7 +124,7 @@ def compare(first: Run | str | Path, second: Run | str | Path, column: Column | 
         interval=_interval(counts),
         p=p,
         is_exact=is_exact,
-        settings=tuple(differences(first.experiment, second.experiment)),
+        settings=tuple(setting_differences(first.experiment, second.experiment)),
         first_training=training_of(first.experiment),
         second_training=training_of(second.experiment),
     )
@@ -131,7 +133,7 @@ def compare(first: Run | str | Path, second: Run | str | Path, column: Column | 
 def compare_all(runs: Sequence[Run]) -> tuple[Comparison, ...]:
     """Every further run against the first, in every column that both have."""
     for run in runs[1:]:
-        refuse_different(runs[0], run)
+        check_comparable(runs[0], run)
     return tuple(
         compare(runs[0], run, column)
         for run in runs[1:]
@@ -139,11 +141,22 @@ def compare_all(runs: Sequence[Run]) -> tuple[Comparison, ...]:
     )
 
 
+def setting_differences(first: Experiment, second: Experiment) -> list[str]:
+    """One line per setting that both models have and that differs; one line for those that only one of them has."""
+    ours, theirs = (set(setting_names(type(each.model))) for each in (first, second))
+    unshared = {f"model.{name}" for name in ours ^ theirs}
+    lines = [line for line in differences(first, second) if line.partition(":")[0] not in unshared]
+    for experiment, names in ((first, ours - theirs), (second, theirs - ours)):
+        if names:
+            lines.append(f"settings only {experiment.model.name} has: {', '.join(sorted(names))}")
+    return lines
+
+
 def _best_epoch_of(first: Run, second: Run) -> tuple[Column, ...]:
     return ("best_epoch",) if all("best_epoch" in score_columns(run) for run in (first, second)) else ()
 
 
-def refuse_different(first: Run, second: Run) -> None:
+def check_comparable(first: Run, second: Run) -> None:
     """Refuse runs that cannot be paired: they must have predicted the same clips with the same classes."""
     names = f"{first.folder} and {second.folder}"
     fix = "compare runs of the same map sets and protocol"
@@ -185,7 +198,7 @@ def _protocol(run: Run) -> str:
 
 def _recipe(training: TrainingSettings) -> str:
     """The name of the recipe; where settings differ from those of that name, the table says so."""
-    name = recipe_name(training)
+    name = training.name
     if name not in RECIPES:
         return name
     recipe, elsewhere = to_dict(RECIPES[name]), ("name", "start", "device")
@@ -193,8 +206,8 @@ def _recipe(training: TrainingSettings) -> str:
     return f"{name} (changed)" if changed else name
 
 
-def _known_weights(digest: str) -> str:
-    """`shipped`, or the digest of other weights: a zero-shot run does not record their folder."""
+def weights_name(digest: str) -> str:
+    """`shipped`, or the beginning of the digest of other weights."""
     from epir.models.folder import WEIGHTS, shipped_folder, weights_digest
 
     folder = shipped_folder()
@@ -216,9 +229,4 @@ def _difference(counts: np.ndarray) -> np.ndarray:
 
 
 def _interval(counts: np.ndarray) -> tuple[float, float]:
-    people = counts.shape[2]
-    draws = generator(0, "bootstrap over people").multinomial(people, np.full(people, 1 / people), size=RESAMPLINGS)
-    low, high = np.quantile(
-        _difference(np.einsum("rp,akpij->arkij", draws, counts)), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    )
-    return float(low), float(high)
+    return interval(_difference(np.einsum("rp,akpij->arkij", resample_people(counts.shape[2]), counts)))

@@ -11,23 +11,34 @@ from typing import Any, NamedTuple
 
 from epir.core import config
 from epir.core.errors import ConfigError, EpirWarning
-from epir.core.output import real
+from epir.core.output import resolved
 from epir.evaluation.scores import Column
 from epir.models.folder import FREE, can_start, find_folder, read_config, shipped_folder
-from epir.models.registry import is_pipeline, list_models, model_settings, settings_from_dict
+from epir.models.registry import (
+    AnyModel,
+    Method,
+    Source,
+    check_network,
+    find_method,
+    model_settings,
+    settings_from_dict,
+)
 from epir.models.settings import NAMED as EPIR_MODELS
 from epir.models.settings import PAPER as PAPER_MODEL
-from epir.models.settings import SHIPPED
-from epir.training.recipe import BASELINE, FINETUNE, PAPER, SCRATCH, TrainingSettings, training_recipe
+from epir.models.settings import SHIPPED, ModelSettings
+from epir.training.recipe import FINETUNE, PAPER, SCRATCH, TrainingSettings, training_recipe
 
 ZERO_SHOT = "zero-shot"
+ELSEWHERE = "elsewhere"  # predictions that other software made
 MOST_SEEDS = 10_000
-FIXED = {
-    "name": "--model",
-    "classes": "--protocol",
-    "map_size": "the map set",
-    "views": "the map set",
-}  # what decides these model settings
+FIXED = {"name": "--model", "classes": "--protocol", "map_size": "the map set"}  # what decides these model settings
+
+
+@dataclass(frozen=True)
+class ForeignModel:
+    """A method that other software trained: nothing of it is known but its name."""
+
+    name: str
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,7 @@ class Experiment:
     classes: tuple[str, ...]
     model: Any  # the settings of the model; their class depends on `model.name`
     training: TrainingSettings = field(default_factory=TrainingSettings)
-    folds: str = "loso"  # loso, loco, split, the number of grouped folds, or zero-shot
+    folds: str = "loso"  # loso, loco, split, the number of grouped folds, zero-shot, or elsewhere
     seeds: int = 1  # the seeds are 0, 1, ...
     maps: tuple[str, ...] = ()  # digests of the map sets
     clips: str = ""  # digest of the clips that take part and their labels
@@ -46,13 +57,15 @@ class Experiment:
     choices: tuple[str, ...] = ()  # settings of which each fold chooses on its own training people; none: no choice
     inner_folds: int = 3  # in which it chooses
     seen_in_training: bool = False  # people or clips were on both sides, and --allow-seen was given: nothing is strict
+    unknown_weights: bool = False  # nobody knows whom the first weights, or those that predict, have seen
+    source: Source | None = None  # where the method comes from, unless it is one of epir's
 
     def __post_init__(self) -> None:
         if self.seeds < 1:
             raise ConfigError(f"--seeds must be at least 1, not {self.seeds}", fix="for example --seeds 3")
         if self.seeds > MOST_SEEDS:
             raise ConfigError("these are too many --seeds", fix=f"give {MOST_SEEDS} or fewer; 3 is usual")
-        if self.folds not in ("loso", "loco", "split", ZERO_SHOT) and not (
+        if self.folds not in ("loso", "loco", "split", ZERO_SHOT, ELSEWHERE) and not (
             self.folds.isdecimal() and len(self.folds) < 8 and int(self.folds) >= 2
         ):
             raise ConfigError(
@@ -67,7 +80,9 @@ class Experiment:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The kinds of scores, the main one first: a zero-shot run has no epochs, so it has no best epoch."""
+        """The kinds of scores, the main one first: without epochs (zero-shot, imported) there is no best epoch."""
+        if self.is_imported:
+            return ("not_checked",)
         main: Column = "seen_in_training" if self.seen_in_training else "strict"
         return (main,) if self.is_zero_shot else (main, "best_epoch")
 
@@ -75,6 +90,11 @@ class Experiment:
     def is_zero_shot(self) -> bool:
         """Whether given weights predict every clip once, without any training."""
         return self.folds == ZERO_SHOT
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether other software made the predictions."""
+        return self.folds == ELSEWHERE
 
 
 def read_experiment(path: Path) -> Experiment:
@@ -90,83 +110,86 @@ def experiment_from(values: Mapping[str, Any]) -> Experiment:
     """The experiment of plain values, as `core.config.to_dict` gives them."""
     plain = dict(values)
     for name in plain:
-        config.refuse_unknown(name, [each.name for each in fields(Experiment)])
+        config.check_known(name, [each.name for each in fields(Experiment)])
     model = plain.pop("model", None)
     if not isinstance(model, Mapping) or "name" not in model:
         raise ConfigError("[model] has no name", fix='write name = "epir" under [model]')
-    settings = settings_from_dict(model)
+    source = config.check_type(plain.pop("source", None), Experiment, "source")
+    imported = plain.get("folds") == ELSEWHERE
+    settings = config.from_dict(ForeignModel, model, section="model") if imported else settings_from_dict(model, source)
     training = config.from_dict(TrainingSettings, plain.pop("training", {}), section="training")
-    if training.start is not None:
-        training = replace(training, start=Path(training.start.name))  # older versions stored the path
     for name in ("protocol", "classes"):
         if name not in plain:
             raise ConfigError(f"there is no {name} in these settings", fix="restore the file from a copy")
     checked = {name: config.check_type(value, Experiment, name) for name, value in plain.items()}
-    return Experiment(model=settings, training=training, **checked)
+    return Experiment(model=settings, training=training, source=source, **checked)
 
 
 class Resolved(NamedTuple):
-    """Complete settings, and notes on defaults that could not be used."""
+    """A method with complete settings, and notes on defaults that could not be used."""
 
+    method: Method
     model: Any
-    training: TrainingSettings
+    training: TrainingSettings  # its `start` is a name, for the record
+    start: Path | None = None  # the model folder that training starts from
     notes: tuple[str, ...] = ()
 
 
 def resolve_settings(
-    name: str, *, training: str | None, changes: Iterable[str], classes: int, map_size: int, views: int = 1
+    model: AnyModel, *, training: str | None, changes: Iterable[str], classes: int, map_size: int
 ) -> Resolved:
-    """The settings of the model `name` and of its training, with all `--set` changes applied.
+    """The method, its settings and those of its training, with all `--set` changes applied.
 
     A network that starts from the weights of a model folder takes over their normalisation unless the user chose one.
     Where the user named no recipe and the model's default cannot be used, another is, with a warning.
     """
-    config.refuse_unknown(name, list_models(), what="model")
-    sections = _sections(changes, name)
-    model = model_settings(name, **{**sections["model"], "classes": classes, "map_size": map_size})
-    model = with_views(model, views)
-    recipe = training_recipe(training or default_recipe(model))
+    method = find_method(model)
+    sections = _sections(changes, method)
+    if method.kind == "estimator":
+        _check_trains_itself(method, training, sections["training"])
+    settings = _model_settings(method, {**sections["model"], "classes": classes, "map_size": map_size})
+    check_network(method, settings)
+    recipe = training_recipe(training or default_recipe(method, settings))
     chosen = config.from_dict(TrainingSettings, config.to_dict(recipe) | sections["training"], section="training")
-    if getattr(model, "unit_path", False) and not chosen.action_units:
-        raise ConfigError(
-            "model.unit_path leads the classes through the action units, which training does not learn",
-            fix="add --set training.action_units=1, or leave it out",
-        )
-    notes = () if training else _substitution(model, chosen)
+    notes = () if training else _substitution(method, settings, chosen)
     for note in notes:
         warnings.warn(note, EpirWarning, stacklevel=3)
     if chosen.start is None:
-        return Resolved(model, chosen, notes)
-    start = chosen.start if chosen.start == SHIPPED else real(chosen.start)
-    if start == SHIPPED and not can_start(model, shipped_folder()):
+        return Resolved(method, settings, chosen, notes=notes)
+    if chosen.start == SHIPPED and not can_start(settings, shipped_folder()):
         raise ConfigError(
-            f"the shipped weights do not fit {name!r} with these settings", fix=f"use --training {SCRATCH}"
+            f"the shipped weights do not fit {method.name!r} with these settings", fix=f"use --training {SCRATCH}"
         )
+    start = resolved(find_folder(chosen.start))
     if "normalise" not in sections["model"]:
-        model = replace(model, normalise=_normalisation(find_folder(start), model))
-    return Resolved(model, replace(chosen, start=start), notes)
+        settings = replace(settings, normalise=_normalisation(start, settings))
+    named = chosen.start if chosen.start == SHIPPED else Path(chosen.start.name)
+    return Resolved(method, settings, replace(chosen, start=named), start, notes)
 
 
-def with_views(model: Any, views: int) -> Any:
-    """The settings of a model for so many maps per clip; models other than EPIR take one."""
-    if hasattr(model, "views"):
-        return replace(model, views=views)
-    if views > 1:
+def _model_settings(method: Method, values: Mapping[str, Any]) -> Any:
+    if method.settings is ModelSettings:
+        return model_settings(method.name, **values)
+    return method.with_settings(name=method.name, **values)
+
+
+def _check_trains_itself(method: Method, training: str | None, changes: Mapping[str, Any]) -> None:
+    """Refuse what would have no effect on an estimator."""
+    if training is not None or changes:
+        what = f"--training {training}" if training is not None else f"--set training.{next(iter(changes))}"
         raise ConfigError(
-            f"{model.name!r} takes one map per clip, and the map set has {views}",
-            fix="use --model epir-seq, or a map set of one view",
+            f"{method.name!r} trains itself: {what} has no effect on it",
+            fix="leave it out, or change the method's own settings with --set model.NAME=VALUE",
         )
-    return model
 
 
-def default_recipe(model: Any) -> str:
-    """The recipe for a model, by its settings, that the user named no recipe for."""
-    if model.name == PAPER_MODEL.name:
+def default_recipe(method: Method, settings: Any) -> str:
+    """The recipe for a method with these settings that the user named no recipe for."""
+    if method.name == PAPER_MODEL.name:
         return PAPER
-    if model.name in EPIR_MODELS and can_start(model, shipped_folder()):
-        return FINETUNE
-    is_transformer = model.name in EPIR_MODELS or model.name == "htnet"
-    return SCRATCH if is_transformer or is_pipeline(model.name) else BASELINE
+    if method.name in EPIR_MODELS:
+        return FINETUNE if can_start(settings, shipped_folder()) else SCRATCH
+    return method.recipe
 
 
 def first_weights(training: TrainingSettings) -> str:
@@ -176,11 +199,13 @@ def first_weights(training: TrainingSettings) -> str:
     return "the shipped weights" if training.start == SHIPPED else f"the weights in {training.start.name}"
 
 
-def _substitution(model: Any, used: TrainingSettings) -> tuple[str, ...]:
+def _substitution(method: Method, model: Any, used: TrainingSettings) -> tuple[str, ...]:
     """A note where these settings have another default recipe than the model's usual settings have."""
-    usual = with_views(model_settings(model.name), getattr(model, "views", 1))
-    before = default_recipe(usual)
-    if before == default_recipe(model):
+    if method.name not in EPIR_MODELS:
+        return ()
+    usual = model_settings(method.name)
+    before = default_recipe(method, usual)
+    if before == default_recipe(method, model):
         return ()
     now, then = config.to_dict(model), config.to_dict(usual)
     changed = [
@@ -200,9 +225,14 @@ def _normalisation(folder: Path, model: Any) -> Any:
     return read_config(folder).settings.get("normalise", model.normalise)
 
 
-def _sections(changes: Iterable[str], name: str) -> Mapping[str, dict[str, Any]]:
-    """The `--set` changes as settings of the model `name` and of its training."""
-    kinds = {"model": type(model_settings(name)), "training": TrainingSettings}
+def check_changes(changes: Iterable[str], method: Method) -> None:
+    """Refuse `--set` changes that the method or its training cannot take, with the nearest known name."""
+    _sections(changes, method)
+
+
+def _sections(changes: Iterable[str], method: Method) -> Mapping[str, dict[str, Any]]:
+    """The `--set` changes as settings of the method and of its training."""
+    kinds = {"model": method.settings, "training": TrainingSettings}
     sections: dict[str, dict[str, Any]] = {"model": {}, "training": {}}
     for change in changes:
         dotted, value = config.read_change(change)
@@ -211,7 +241,7 @@ def _sections(changes: Iterable[str], name: str) -> Mapping[str, dict[str, Any]]
             homes = [home for home in kinds if dotted in config.setting_names(kinds[home])]
             fix = f"did you mean {homes[0]}.{dotted}?" if homes else "start the name with model. or training."
             raise ConfigError(f"there is no setting {dotted!r}", fix=fix)
-        setting = config.current_name(setting, kinds[section], section=section)
+        config.check_known(setting, config.setting_names(kinds[section]), section=section)
         if section == "model" and setting in FIXED:
             raise ConfigError(f"model.{setting} follows from {FIXED[setting]}", fix=f"leave out --set {change}")
         sections[section][setting] = value

@@ -16,11 +16,13 @@ import numpy as np
 
 from epir.core.engines import JobProgress
 from epir.core.errors import CheckpointError, TrainingError
+from epir.core.processes import one_thread
 from epir.core.seeds import stream_seed
 from epir.evaluation.experiment import Experiment
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.samples import Sample, read_maps
-from epir.models.packed import PackedModel
+from epir.models.packed import PackedMethod, PackedModel
+from epir.models.registry import Method
 
 Reader = Callable[[Sequence[Sample]], np.ndarray]
 
@@ -35,6 +37,7 @@ class FoldTask:
     train: tuple[Sample, ...]
     test: tuple[Sample, ...]
     weights: Path | None = None  # the model folder that predicts (zero-shot) or that training starts from
+    method: Method | None = None  # of the user's own
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +58,14 @@ class FoldInputs:
     samples: tuple[Sample, ...]
     weights: Path | PackedModel | None = None  # the model that predicts (zero-shot) or that training starts from
     maps: np.ndarray | None = None  # (clips, 3, S, S) of the samples; None: read from disk
+    method: PackedMethod | None = None  # of the user's own: its source travels
 
     def task(self, job: FoldJob) -> FoldTask:
         """The clips of a fold, and the weights as a folder of this machine."""
         weights = self.weights.unpack() if isinstance(self.weights, PackedModel) else self.weights
         train, test = (tuple(self.samples[row] for row in rows) for rows in (job.train, job.test))
-        return FoldTask(self.experiment, job.fold, job.seed, train, test, weights)
+        method = None if self.method is None else self.method.unpack()
+        return FoldTask(self.experiment, job.fold, job.seed, train, test, weights, method)
 
 
 def run_job(job: FoldJob, inputs: FoldInputs) -> FoldRecord:
@@ -89,7 +94,7 @@ class _Outcome:
 
 def run_fold(task: FoldTask, read: Reader = read_maps) -> FoldRecord:
     """Train and predict one fold; the same record (but for the seconds) wherever and whenever it runs."""
-    from epir.models.registry import is_pipeline
+    from epir.models.registry import is_estimator
 
     began = time.perf_counter()
     _check_weights(task)
@@ -98,8 +103,8 @@ def run_fold(task: FoldTask, read: Reader = read_maps) -> FoldRecord:
             return _nested(task, read, began)
         if task.experiment.is_zero_shot:
             outcome = _zero_shot(task, read)
-        elif is_pipeline(task.experiment.model.name):
-            outcome = _pipeline(task, read)
+        elif is_estimator(task.experiment.model, task.experiment.source):
+            outcome = _estimator(task, read)
         else:
             outcome = _network(task, read)
     return _record(task, outcome, time.perf_counter() - began)
@@ -126,22 +131,23 @@ def _nested(task: FoldTask, read: Reader, began: float) -> FoldRecord:
         places = {label: number for number, label in enumerate(experiment.classes)}
         return np.array([places[clip.strict] for clip in run_fold(inner, read).clips])
 
-    chosen = choose(task.experiment, task.train, predict)
-    record = run_fold(replace(task, experiment=with_choice(task.experiment, chosen.choice)), read)
+    chosen = choose(task.experiment, task.train, predict, task.method)
+    record = run_fold(replace(task, experiment=with_choice(task.experiment, chosen.choice, task.method)), read)
     seconds = round(time.perf_counter() - began, 3)
     return replace(record, chosen=chosen.choice, inner=chosen.scores, seconds=seconds)
 
 
 def best_epoch(by_epoch: np.ndarray, truth: np.ndarray) -> int:
-    """The epoch (from 1) whose predictions (E, n) suit the held-out people best, the latest of equals: it leaks."""
+    """The epoch (from 1) whose predictions (E, n) suit one held-out person best, the latest of equals: it leaks."""
     hits = (by_epoch == truth).sum(1)
     return len(hits) - int(hits[::-1].argmax())
 
 
 def _network(task: FoldTask, read: Reader) -> _Outcome:
     from epir.models.network import Network
+    from epir.models.predict import predict_maps
+    from epir.models.tokens import token_records
     from epir.training.data import LabelledMaps
-    from epir.training.fit import predict, predict_with_units
     from epir.training.train import train
 
     recipe, classes = task.experiment.training, task.experiment.classes
@@ -153,53 +159,60 @@ def _network(task: FoldTask, read: Reader) -> _Outcome:
     def predict_held_out(epoch: int, network: Network) -> None:
         nonlocal predicting
         began = time.perf_counter()
-        by_epoch.append(predict(network, held_out, **views).argmax(1))
+        by_epoch.append(predict_maps(network, held_out, units=False, **views).scores.argmax(1))
         predicting += time.perf_counter() - began
 
     labels = [sample.label for sample in task.train]
     clips = LabelledMaps.of(read(task.train), labels, classes, _annotations(task.train))
     began = time.perf_counter()
     seed = stream_seed(task.seed, task.fold)
-    whole = recipe if task.weights is None else replace(recipe, start=task.weights)  # a run stores no path
     told = JobProgress(task.fold, **{"training": "epoch", "training teachers": "teacher"})
-    trained = train(task.experiment.model, clips, whole, seed=seed, after_epoch=predict_held_out, progress=told)
+    trained = train(
+        task.experiment.model,
+        clips,
+        recipe,
+        method=task.method,
+        start=task.weights,
+        seed=seed,
+        after_epoch=predict_held_out,
+        progress=told,
+    )
     seconds = time.perf_counter() - began - predicting
-    scores, logits = predict_with_units(trained.model, held_out, **views)
-    units = _unit_records(task.test, logits, task.weights)
+    predicted = predict_maps(trained.model, held_out, **views)
+    units = _unit_records(task.test, predicted.units, task.weights)
     tokens = token_records(trained.model, held_out)
-    return _Outcome(scores, np.stack(by_epoch), trained.losses, seconds, tokens, units)
+    return _Outcome(predicted.scores, np.stack(by_epoch), trained.losses, seconds, tokens, units)
 
 
-def _pipeline(task: FoldTask, read: Reader) -> _Outcome:
-    """A pipeline has no epochs, so both columns are the same."""
-    from epir.models.baselines.pipeline import Pipeline
+def _estimator(task: FoldTask, read: Reader) -> _Outcome:
+    """An estimator has no epochs, so both columns are the same."""
+    from epir.models.estimator import Estimator
     from epir.models.registry import build
 
     classes = task.experiment.classes
-    model = build(task.experiment.model)
-    assert isinstance(model, Pipeline)
+    model = build(task.experiment.model, task.method)
+    assert isinstance(model, Estimator)
     labels = np.array([classes.index(sample.label) for sample in task.train])
     began = time.perf_counter()
     clips = [sample.clip for sample in task.train]
     model.fit(read(task.train), labels, seed=stream_seed(task.seed, task.fold), clips=clips)
     seconds = time.perf_counter() - began
-    scores = model.scores(read(task.test), clips=[sample.clip for sample in task.test])
-    return _Outcome(scores, scores.argmax(1)[None], training_seconds=seconds)
+    guess, scores = model.predict(read(task.test), clips=[sample.clip for sample in task.test])
+    return _Outcome(scores, guess[None], training_seconds=seconds)
 
 
 def _zero_shot(task: FoldTask, read: Reader) -> _Outcome:
     from epir.models.folder import load_network
-    from epir.training.fit import predict_with_units
+    from epir.models.predict import predict_maps
+    from epir.models.tokens import token_records
 
     assert task.weights is not None
-    model = load_network(task.weights, task.experiment.model)
+    model = load_network(task.weights)
     held_out = read(task.test)
     recipe = task.experiment.training
-    scores, logits = predict_with_units(
-        model, held_out, mirror=recipe.mirror_at_prediction, shift=recipe.shift_at_prediction
-    )
-    units = _unit_records(task.test, logits, task.weights)
-    return _Outcome(scores, scores.argmax(1)[None], tokens=token_records(model, held_out), units=units)
+    found = predict_maps(model, held_out, mirror=recipe.mirror_at_prediction, shift=recipe.shift_at_prediction)
+    units = _unit_records(task.test, found.units, task.weights)
+    return _Outcome(found.scores, found.scores.argmax(1)[None], tokens=token_records(model, held_out), units=units)
 
 
 def _annotations(samples: Sequence[Sample]) -> list[str]:
@@ -221,37 +234,16 @@ def _unit_records(samples: Sequence[Sample], logits: np.ndarray | None, folder: 
     return unit_records(logits, UnitCalibration.of_notes(notes), _annotations(samples))
 
 
-def token_records(model: Any, maps: np.ndarray) -> list[dict[str, Any]]:
-    """Groups, selection and rollout of each map (n, 3, S, S); empty for models without `explain`, and of several maps.
-
-    The pictures of tokens show one map.
-    """
-    if not hasattr(model, "explain") or len(model.map_shape) > 3:
-        return []
-    import torch
-
-    device = next(model.parameters()).device
-    _, record = model.explain(torch.from_numpy(np.array(maps, dtype=np.float32)).to(device))
-    rollout = np.round(record.rollout.cpu().numpy().astype(float), 4)
-    return [
-        {
-            "groups": record.groups(number),
-            "selected": record.selected[number].tolist(),
-            "rollout": rollout[number].tolist(),
-        }
-        for number in range(len(maps))
-    ]
-
-
 def _record(task: FoldTask, outcome: _Outcome, seconds: float) -> FoldRecord:
     classes = task.experiment.classes
     truth = np.array([classes.index(sample.label) for sample in task.test])
-    best = best_epoch(outcome.by_epoch, truth)
+    people = np.array([sample.clip.person for sample in task.test])
+    chosen = {name: best_epoch(outcome.by_epoch[:, people == name], truth[people == name]) for name in set(people)}
     if not np.isfinite(outcome.scores).all():
         raise TrainingError(
             f"fold {task.fold}, seed {task.seed}: the scores are not finite", fix="look at the settings of the model"
         )
-    strict = outcome.scores.argmax(1)
+    strict = outcome.by_epoch[-1] if not outcome.loss else outcome.scores.argmax(1)
     clips = tuple(
         ClipRecord(
             corpus=sample.clip.corpus,
@@ -259,7 +251,7 @@ def _record(task: FoldTask, outcome: _Outcome, seconds: float) -> FoldRecord:
             clip=sample.clip.clip,
             truth=sample.label,
             strict=classes[strict[number]],
-            best_epoch=classes[outcome.by_epoch[best - 1, number]],
+            best_epoch=classes[outcome.by_epoch[chosen[people[number]] - 1, number]],
             scores=tuple(round(float(value), 6) for value in outcome.scores[number]),
             by_epoch=tuple(outcome.by_epoch[:, number].tolist()) if outcome.loss else (),
             tokens=outcome.tokens[number] if outcome.tokens else None,
@@ -274,7 +266,7 @@ def _record(task: FoldTask, outcome: _Outcome, seconds: float) -> FoldRecord:
         experiment="",
         clips=clips,
         loss=tuple(round(value, 6) for value in outcome.loss),
-        best_epoch=best if outcome.loss else 0,
+        best_epoch=next(iter(chosen.values())) if outcome.loss and len(chosen) == 1 else 0,
         training_clips=len(task.train),
         training_seconds=round(outcome.training_seconds, 3),
         seconds=round(seconds, 3),
@@ -288,18 +280,3 @@ def _named(task: FoldTask) -> Iterator[None]:
         yield
     except TrainingError as error:
         raise TrainingError(f"fold {task.fold}, seed {task.seed}: {error.problem}", fix=error.fix) from None
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """One thread for torch and numerical libraries: fast on a shared machine, and the same sums everywhere."""
-    import torch
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with threadpool_limits(limits=1):
-            yield
-    finally:
-        torch.set_num_threads(threads)

@@ -38,11 +38,11 @@ def make_folds(clips: Sequence[Clip], labels: Mapping[str, str], scheme: str) ->
 def _own_split(clips: Sequence[Clip]) -> tuple[Fold, ...]:
     """One fold for each test part of the corpus's own split; all of them train on the part called `train`."""
     parts = {clip.key: clip.extra.get("split", "") for clip in clips}
-    missing = next((key for key, part in parts.items() if part != "train" and not part.startswith(TEST)), None)
+    missing = next((key for key, part in parts.items() if not _is_part(part)), None)
     if missing is not None:
         raise ProtocolError(
             f"the clip {missing} belongs to no part of a split (its column split is {parts[missing]!r})",
-            fix=f"use --folds loso, or write train, {TEST}a, ... into the column split of clips.csv",
+            fix=f"use --folds loso, or write train, test, {TEST}a, ... into the column split of clips.csv",
         )
     train = tuple(clip for clip in clips if parts[clip.key] == "train")
     tests = sorted(set(parts.values()) - {"train"})
@@ -55,6 +55,10 @@ def _own_split(clips: Sequence[Clip]) -> tuple[Fold, ...]:
     if both:
         raise ProtocolError(f"{min(both)} is in training and in a test part", fix="correct the column split")
     return tuple(Fold(name, train, tuple(clip for clip in clips if parts[clip.key] == name)) for name in tests)
+
+
+def _is_part(name: str) -> bool:
+    return name in ("train", "test") or name.startswith(TEST)
 
 
 def _person(clip: Clip) -> str:

@@ -10,8 +10,9 @@ from epir.core.errors import EpirWarning, LeakError
 from epir.core.people import plain_name, probably_one
 from epir.core.records import Fold
 from epir.evaluation.samples import EvaluationSet, read_maps
-from epir.maps.copies import Copy, find_copies, find_copies_between, map_hashes
-from epir.models.seen import UNKNOWN, Seen, read_seen
+from epir.maps.copies import Copy, find_copies, find_copies_between, known_fingerprints, map_hashes
+from epir.models.folder import read_config
+from epir.models.seen import FITTED_ON, UNKNOWN, WORDS, Seen, read_seen
 
 NAMED = 3  # how many are named in a message
 GO_ON = "or add --allow-seen: everything then says `seen in training (leaks)` in place of strict"
@@ -20,19 +21,35 @@ DIFFERENT = "if these are different people, say so in a column `person` of clips
 
 def find_seen(folder: Path, clips: EvaluationSet) -> list[str]:
     """What of these clips the weights of a model folder have seen, one sentence each; a note where nobody knows."""
-    seen = read_seen(folder)
-    if seen is None or not seen.complete:
+    if not knows_whom(folder):
         warnings.warn(
             f"{folder.name}: {UNKNOWN}; strict holds only if they are other people", EpirWarning, stacklevel=3
         )
+    seen = read_seen(folder)
     return [] if seen is None else overlap(seen, clips)
+
+
+def knows_whom(folder: Path) -> bool:
+    """Whether a model folder has a whole record of whom its weights, and those that it started from, have seen."""
+    seen = read_seen(folder)
+    return seen is not None and seen.complete
+
+
+def find_calibrated(folder: Path, clips: EvaluationSet) -> list[str]:
+    """The people among these whom a model folder's temperature and thresholds were fitted on, in one sentence."""
+    later = (read_config(folder).notes.get("real_people") or {}).get(FITTED_ON, ())  # by epir calibrate
+    fitted = Seen(people=(read_seen(folder) or Seen()).calibrated_on.union(later))
+    people = sorted({clip.person for clip in clips.clips if fitted.knows(clip.person)})
+    return [f"{_count(people, 'person', 'people')} ({_named(people)})"] if people else []
 
 
 def overlap(seen: Seen, clips: EvaluationSet) -> list[str]:
     """The people and clips that were trained on, one sentence each."""
     people = sorted({clip.person for clip in clips.clips if seen.knows(clip.person)})
-    known = np.isin(map_hashes(read_maps(clips.samples)), np.array(sorted(seen.maps), dtype=np.uint64))
-    by_clip = [bool(each.any()) for each in known]  # one of its maps
+    maps = read_maps(clips.samples)
+    known = np.isin(map_hashes(maps), np.array(sorted(seen.maps), dtype=np.uint64))
+    copied = known_fingerprints(maps, np.array(sorted(seen.fingerprints), dtype=np.uint64).reshape(-1, WORDS))
+    by_clip = [bool(each.any()) or bool(copy) for each, copy in zip(known, copied, strict=True)]  # one of its maps
     same = [sample.clip.key for sample, is_known in zip(clips.samples, by_clip, strict=True) if is_known]
     found = [f"{_count(people, 'person', 'people')} ({_named(people)})"] if people else []
     return found + ([f"{_count(same, 'map')} ({_named(same)})"] if same else [])
@@ -82,7 +99,7 @@ def describe_people(groups: Sequence[Sequence[str]]) -> list[str]:
     return [f"probably one person: {_named(' = '.join(map(repr, names)) for names in groups)}"] if groups else []
 
 
-def refuse(found: Mapping[str, Sequence[str]], *, allow_seen: bool, fix: str) -> tuple[str, ...]:
+def check_leaks(found: Mapping[str, Sequence[str]], *, allow_seen: bool, fix: str) -> tuple[str, ...]:
     """Refuse what was found, by where it was found; with `allow_seen` give it back, with a warning."""
     told = tuple(f"{where}: {sentence}" for where, sentences in found.items() for sentence in sentences)
     if not told:

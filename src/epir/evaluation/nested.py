@@ -15,9 +15,10 @@ from epir.evaluation.experiment import Experiment
 from epir.evaluation.folds import make_folds
 from epir.evaluation.samples import Sample
 from epir.evaluation.scores import confusion_matrix, uf1
+from epir.models.registry import Method, check_network, is_estimator, settings_from_dict
+from epir.models.settings import ModelSettings
 
 DEFAULT = "default"  # the settings as they are
-SECTIONS = ("model", "training")
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,14 @@ class Chosen:
     scores: dict[str, float]  # UF1 of every choice over the inner folds
 
 
-def with_choice(experiment: Experiment, choice: str) -> Experiment:
-    """The experiment with the settings of a choice, such as `training.lr=1e-4 training.epochs=12`."""
-    sections = {name: getattr(experiment, name) for name in SECTIONS}
+def with_choice(experiment: Experiment, choice: str, method: Method | None = None) -> Experiment:
+    """The experiment with the settings of a choice, such as `training.lr=1e-4 training.epochs=12`.
+
+    `method` is that of the experiment, where it is not epir's; in a worker the settings have lost their types.
+    """
+    values = config.to_dict(experiment.model)
+    model = settings_from_dict(values) if method is None else method.settings(**values)
+    sections = {"model": model, "training": experiment.training}
     for change in choice.split() if choice != DEFAULT else ():
         section, dot, rest = change.partition(".")
         if not dot or section not in sections:
@@ -43,7 +49,7 @@ def with_choice(experiment: Experiment, choice: str) -> Experiment:
     return replace(experiment, **sections, choices=())
 
 
-def check_choices(experiment: Experiment) -> None:
+def check_choices(experiment: Experiment, method: Method) -> None:
     """Refuse choices that cannot be used, before hours of work."""
     if len(experiment.choices) < 2 or len(set(experiment.choices)) < len(experiment.choices):
         raise ConfigError(
@@ -51,13 +57,21 @@ def check_choices(experiment: Experiment) -> None:
             fix=f"for example --nested {DEFAULT} --nested training.lr=1e-4",
         )
     for choice in experiment.choices:
-        with_choice(experiment, choice)
+        model = with_choice(experiment, choice, method if experiment.source else None).model
+        if method.settings is not ModelSettings:  # which checks itself
+            check_network(method, method.with_settings(**config.to_dict(model)))
+        if "training." in choice and is_estimator(experiment.model, experiment.source):
+            raise ConfigError(
+                f"{experiment.model.name!r} trains itself: {choice!r} has no effect on it",
+                fix="choose among its own settings, for example --nested model.cost=1 --nested model.cost=10",
+            )
 
 
 def choose(
     experiment: Experiment,
     train: Sequence[Sample],
     predict: Callable[[Experiment, str, tuple[Sample, ...], tuple[Sample, ...]], np.ndarray],
+    method: Method | None = None,
 ) -> Chosen:
     """The choice with the highest UF1 over inner folds of the training clips; the first of equals.
 
@@ -70,7 +84,7 @@ def choose(
     folds = make_folds(clips, labels, str(count))
     scores = {}
     for choice in experiment.choices:
-        changed = with_choice(experiment, choice)
+        changed = with_choice(experiment, choice, method)
         truth: list[str] = []
         guess: list[str] = []
         for fold in folds:

@@ -13,7 +13,7 @@ from typing import Any
 from epir.core.records import Prediction
 
 FORMAT = "epir-fold/1"
-STRICT, SEEN_IN_TRAINING = "strict", "seen_in_training"  # the key of a prediction: the second where somebody was seen
+STRICT, NOT_STRICT = "strict", ("seen_in_training", "not_checked")  # the key of a prediction, as the scores name it
 UNSIGNED = ("digest", "seconds", "training_seconds")  # how long it took is no part of a record's digest
 
 
@@ -26,7 +26,7 @@ class ClipRecord:
     clip: str
     truth: str
     strict: str  # the class after the last epoch
-    best_epoch: str  # the class after the epoch that suited the held-out people best: it leaks
+    best_epoch: str  # the class after the epoch that suited this person best: it leaks
     scores: tuple[float, ...]  # after the last epoch, in the order of the classes
     by_epoch: tuple[int, ...] = ()  # the class's number after each epoch
     tokens: Mapping[str, Any] | None = None  # groups, selected, rollout (models with `explain`)
@@ -53,7 +53,7 @@ class FoldRecord:
     experiment: str  # digest of the experiment that it belongs to; the run folder fills it in
     clips: tuple[ClipRecord, ...]
     loss: tuple[float, ...] = ()  # mean over the training clips, per epoch
-    best_epoch: int = 0  # counted from 1; 0 for a model without epochs
+    best_epoch: int = 0  # of a fold of one person, counted from 1; 0 for several people, and without epochs
     training_clips: int = 0
     training_seconds: float = 0.0
     seconds: float = 0.0  # all of it
@@ -105,7 +105,7 @@ def from_json(text: str) -> FoldRecord:
     if not isinstance(values, dict) or values.get("format") != FORMAT:
         raise ValueError(f"not {FORMAT}")
     digest = values.pop("digest", None)
-    if digest is not None and digest != _digest(values):  # version 0.1 wrote none
+    if digest != _digest(values):
         raise ValueError("it was changed after it was written")
     del values["format"]
     clips = tuple(_clip(clip) for clip in values.pop("clips"))
@@ -113,6 +113,7 @@ def from_json(text: str) -> FoldRecord:
 
 
 def _clip(values: dict[str, Any]) -> ClipRecord:
-    if SEEN_IN_TRAINING in values:
-        values[STRICT] = values.pop(SEEN_IN_TRAINING)
+    for name in NOT_STRICT:
+        if name in values:
+            values[STRICT] = values.pop(name)
     return ClipRecord(**{**values, "scores": tuple(values["scores"]), "by_epoch": tuple(values["by_epoch"])})

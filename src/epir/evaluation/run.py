@@ -13,32 +13,34 @@ from typing import Any, Literal
 import numpy as np
 
 from epir import __version__
-from epir.core.config import refuse_unknown
+from epir.core.config import check_known
 from epir.core.engines import Engine
 from epir.core.errors import CheckpointError, ConfigError, EpirWarning
 from epir.core.files import scratch_folder
-from epir.core.output import real
-from epir.core.processes import cores, processor
+from epir.core.output import resolved
+from epir.core.processes import cores, processor, source_commit
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
-from epir.evaluation.experiment import ZERO_SHOT, Experiment, Resolved, resolve_settings, with_views
+from epir.evaluation.experiment import ZERO_SHOT, Experiment, Resolved, resolve_settings
 from epir.evaluation.fold import FoldInputs, FoldJob, run_job
 from epir.evaluation.folds import make_folds
-from epir.evaluation.leaks import find_across_folds, find_seen, refuse
+from epir.evaluation.leaks import check_leaks, find_across_folds, find_calibrated, find_seen, knows_whom
 from epir.evaluation.nested import check_choices
 from epir.evaluation.samples import EvaluationSet, gather, read_maps, with_units
 from epir.evaluation.store import Run, Store, open_store
 from epir.maps.mapset import MapSet, load_maps, save_maps
 from epir.models.folder import check_fits, find_folder, read_config, read_settings, weights_digest
-from epir.models.packed import pack_model
-from epir.training.fit import PREDICTION_BATCH, find_device
+from epir.models.packed import pack_method, pack_model
+from epir.models.predict import PREDICTION_BATCH, find_device
+from epir.models.registry import AnyModel, Method, find_method, has_features, method_for
+from epir.models.seen import UNKNOWN
 from epir.training.recipe import TrainingSettings, training_recipe
 
 Maps = str | Path | MapSet
 Target = Literal["classes", "units"]
 UNITS_WEIGHT = 1.0  # of the action units in training, where neither the recipe nor the user gives one
 
-ALL = "all clips"  # the one fold of a zero-shot run of few clips, and of those of version 0.1
+ALL = "all clips"  # the one fold of a zero-shot run of few clips
 SHOWN = 3  # running folds whose epochs are shown
 PACKAGES = ("torch", "numpy", "scikit-learn", "joblib", "ray")
 
@@ -47,14 +49,12 @@ def evaluate(
     maps: Maps | Sequence[Maps],
     *,
     protocol: str,
-    model: str | None = None,
+    model: AnyModel | None = None,
     out: str | Path | None = None,
     folds: str | int = "loso",
     seeds: int = 1,
     training: str | None = None,
     changes: Iterable[str] = (),
-    zero_shot: bool = False,
-    weights: str | Path | None = None,
     target: Target = "classes",
     nested: Sequence[str] = (),
     inner_folds: int = 3,
@@ -65,11 +65,11 @@ def evaluate(
 ) -> Run:
     """Train and predict every fold of `model` under `protocol`, and return the run; finished folds are not repeated.
 
-    `model` is epir by default, `training` names a recipe, `changes` are texts like `training.epochs=30`. With
-    `zero_shot` nothing is trained: the `weights` of a model folder (or the shipped ones) predict every clip once. With
-    the `target` units, clips without annotated action units are left out, and training learns units besides classes.
-    People or clips that the weights have seen, and copies across folds, are refused; `allow_seen` goes on and marks the
-    scores. With `nested` each fold chooses among these settings in inner folds of its own training people.
+    `model` is a name (`epir` by default), `FILE.py:Name`, a torch module class, a factory or an estimator with `fit`
+    and `predict_proba`. `training` is a recipe or a TOML file, `changes` are texts like `training.epochs=30`. With the
+    `target` units, clips without annotated action units are left out, and training learns units besides classes.
+    People or clips that the first weights have seen, and copies across folds, are refused; `allow_seen` goes on and
+    marks the scores. With `nested` each fold chooses among these settings in inner folds of its own training people.
 
     >>> from tempfile import TemporaryDirectory
     >>> from epir import synthetic_maps
@@ -81,82 +81,154 @@ def evaluate(
     ...     sorted(run.scores["strict"])
     ['accuracy', 'confusion', 'parts', 'uar', 'uf1', 'uf1_interval']
     """
-    engine, changes = engine or Engine(), tuple(changes)
-    named, model = model, model or "epir"
-    refuse_unknown(target, ("classes", "units"), what="target")
-    _refuse_contradictions(
-        zero_shot=zero_shot, weights=weights, trains=bool(changes or training or nested or seeds != 1)
-    )
+    changes = tuple(changes)
+    check_known(target, ("classes", "units"), what="target")
     with opened(maps) as sets:
-        clips = gather(sets, protocol)
-        without_units = 0
+        clips = _clips_for(gather(sets, protocol), target)
+        method = find_method("epir" if model is None else model)
         if target == "units":
-            whole, clips = clips, with_units(clips)
-            without_units = len(whole.samples) - len(clips.samples)
-            changes = _learning_units(model, training, changes, zero_shot=zero_shot)
-        notes: tuple[str, ...] = ()
-        if zero_shot:
-            chosen = real(find_folder(weights))
-            folder: Path | None = chosen
-            _refuse_other_model(named, chosen)
-            experiment = _zero_shot_experiment(clips, chosen)
-            if target == "units":
-                _refuse_without_head(chosen)
-        else:
-            settings = resolve_settings(
-                model,
-                training=training,
-                changes=changes,
-                classes=len(clips.classes),
-                map_size=clips.size,
-                views=clips.views,
-            )
-            experiment, notes = _experiment(clips, settings, folds=str(folds), seeds=seeds), settings.notes
-            folder = _start_folder(settings.training)
-            if nested:
-                experiment = replace(experiment, choices=tuple(nested), inner_folds=inner_folds)
-                check_choices(experiment)
-                each = len(nested) * inner_folds + 1
-                told = (
-                    f"--nested: every fold trains {each} models ({len(nested)} choices x {inner_folds} inner folds + 1)"
-                )
-                warnings.warn(told, EpirWarning, stacklevel=2)
-        leaks = _refuse_leaks(clips, experiment, folder, allow_seen=allow_seen)
-        experiment = replace(experiment, seen_in_training=bool(leaks))
-        ending = "-units" if target == "units" else ""
-        out = Path(out) if out is not None else default_out(clips.protocol, f"{model}{ending}", zero_shot=zero_shot)
-        sources = [each.folder for each in sets if each.folder is not None]
-        with open_store(out, experiment, force=force, inputs=[*sources, *([folder] if folder else [])]) as store:
-            jobs = fold_jobs(clips, experiment, whole=store.has(ALL, 0))
-            device = str(find_device(experiment.training.device))
-            environment = provenance(sets, out, engine=engine.name, workers=engine.processes, device=device)
-            environment["clips_left_out"] = clips.left_out
-            if target == "units":
-                environment["clips_without_units"] = without_units
-            environment |= {"seen_in_training": list(leaks)} if leaks else {}
-            store.describe(environment | ({"notes": list(notes)} if notes else {}))
-            held_out = {job.fold: [clips.samples[row].clip.key for row in job.test] for job in jobs}
-            store.check(held_out)
-            inputs = FoldInputs(experiment, clips.samples, folder)
-            _run_missing(store, jobs, inputs, engine, progress or Silent())
-            return store.finish(held_out)
-
-
-def _learning_units(model: str, training: str | None, changes: tuple[str, ...], *, zero_shot: bool) -> tuple[str, ...]:
-    """The changes, and the weight of the annotated units where neither they nor the recipe give one."""
-    from epir.models.registry import is_pipeline
-
-    if is_pipeline(model):
-        raise ConfigError(
-            f"{model!r} is a pipeline, which knows no action units", fix="evaluate a network, such as epir"
+            _check_can_learn_units(method)
+            changes = _with_unit_weight(training, changes)
+        settings = resolve_settings(
+            method, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
         )
-    given = any(each.partition("=")[0].strip() == "training.action_units" for each in changes)
-    if zero_shot or given or (training is not None and training_recipe(training).action_units):
+        if target == "units":
+            _check_can_learn_units(method, settings.model)
+        clips = replace(clips, learns_units=target == "units" or settings.training.action_units > 0)
+        experiment = _experiment(clips, settings, folds=str(folds), seeds=seeds)
+        if nested:
+            experiment = replace(experiment, choices=tuple(nested), inner_folds=inner_folds)
+            check_choices(experiment, method)
+            each = len(nested) * inner_folds + 1
+            told = f"--nested: every fold trains {each} models ({len(nested)} choices x {inner_folds} inner folds + 1)"
+            warnings.warn(told, EpirWarning, stacklevel=2)
+        name = f"{settings.method.name}{'-units' if target == 'units' else ''}"
+        return _run(
+            sets,
+            clips,
+            experiment,
+            Path(out) if out is not None else default_out(clips.protocol, name),
+            weights=settings.start,
+            method=settings.method,
+            notes=settings.notes,
+            allow_seen=allow_seen,
+            engine=engine or Engine(),
+            force=force,
+            progress=progress or Silent(),
+        )
+
+
+def evaluate_zero_shot(
+    maps: Maps | Sequence[Maps],
+    *,
+    protocol: str,
+    weights: str | Path | None = None,
+    out: str | Path | None = None,
+    target: Target = "classes",
+    allow_seen: bool = False,
+    engine: Engine | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Run:
+    """Predict every clip once with the `weights` of a model folder (default: the shipped ones); nothing is trained.
+
+    People or clips that the weights have seen are refused; `allow_seen` goes on and marks the scores.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from epir import synthetic_maps
+    >>> maps = synthetic_maps(12, "direct", seed=5)
+    >>> with TemporaryDirectory() as folder:
+    ...     run = evaluate_zero_shot(maps, protocol="sde", out=f"{folder}/run", engine=Engine(workers=1))
+    ...     len(run.predictions)
+    12
+    """
+    check_known(target, ("classes", "units"), what="target")
+    with opened(maps) as sets:
+        clips = replace(_clips_for(gather(sets, protocol), target), learns_units=target == "units")
+        folder = resolved(find_folder(weights))
+        experiment = _zero_shot_experiment(clips, folder)
+        if target == "units":
+            _check_unit_head(folder)
+        source = experiment.source
+        return _run(
+            sets,
+            clips,
+            experiment,
+            Path(out) if out is not None else default_out(clips.protocol, _zero_shot_name(target)),
+            weights=folder,
+            method=None if source is None else method_for(source, folder),
+            allow_seen=allow_seen,
+            engine=engine or Engine(),
+            force=force,
+            progress=progress or Silent(),
+        )
+
+
+def _run(
+    sets: Sequence[MapSet],
+    clips: EvaluationSet,
+    experiment: Experiment,
+    out: Path,
+    *,
+    weights: Path | None,
+    method: Method | None,
+    notes: Sequence[str] = (),
+    allow_seen: bool,
+    engine: Engine,
+    force: bool,
+    progress: Progress,
+) -> Run:
+    """Run every fold of the experiment that the run folder lacks."""
+    engine.check_address()
+    leaks = _check_leaks(clips, experiment, weights, allow_seen=allow_seen)
+    unknown = weights is not None and not knows_whom(weights)
+    experiment = replace(experiment, seen_in_training=bool(leaks), unknown_weights=unknown)
+    inputs = [*(each.folder for each in sets if each.folder is not None), *([weights] if weights else [])]
+    with open_store(out, experiment, force=force, inputs=inputs) as store:
+        jobs = fold_jobs(clips, experiment)
+        device = str(find_device(experiment.training.device))
+        environment = provenance(sets, out, engine=engine.name, workers=engine.processes, device=device)
+        environment["clips_left_out"] = clips.left_out
+        if clips.without_units:
+            environment["clips_without_units"] = clips.without_units
+        environment |= {"seen_in_training": list(leaks)} if leaks else {}
+        notes = [*notes, *([UNKNOWN] if unknown else [])]
+        store.describe(environment | ({"notes": notes} if notes else {}))
+        held_out = {job.fold: [clips.samples[row].clip.key for row in job.test] for job in jobs}
+        store.check(held_out)
+        packed = None if method is None else pack_method(method)
+        _run_missing(store, jobs, FoldInputs(experiment, clips.samples, weights, method=packed), engine, progress)
+        return store.finish(held_out)
+
+
+def _clips_for(clips: EvaluationSet, target: Target) -> EvaluationSet:
+    return with_units(clips) if target == "units" else clips
+
+
+def _zero_shot_name(target: Target) -> str:
+    return "zero-shot-units" if target == "units" else "zero-shot"
+
+
+def _with_unit_weight(training: str | None, changes: tuple[str, ...]) -> tuple[str, ...]:
+    """The changes, and the weight of the annotated units where neither they nor the recipe give one."""
+    is_set = any(each.partition("=")[0].strip() == "training.action_units" for each in changes)
+    if is_set or (training is not None and training_recipe(training).action_units):
         return changes
     return (*changes, f"training.action_units={UNITS_WEIGHT:g}")
 
 
-def _refuse_without_head(folder: Path) -> None:
+def _check_can_learn_units(method: Method, settings: Any = None) -> None:
+    """Refuse a method without features on which a head for action units could be trained."""
+    if method.kind == "estimator":
+        fix = "evaluate a network, such as epir"
+    elif settings is None or has_features(method, settings):
+        return
+    else:
+        fix = "give it forward_features(maps) and forward_head(features), or evaluate another network, such as epir"
+    raise ConfigError(f"{method.name!r} has no features on which action units could be learned", fix=fix)
+
+
+def _check_unit_head(folder: Path) -> None:
     if not read_config(folder).units:
         raise CheckpointError(
             f"the weights in {folder} have no head for action units",
@@ -164,12 +236,7 @@ def _refuse_without_head(folder: Path) -> None:
         )
 
 
-def _start_folder(training: TrainingSettings) -> Path | None:
-    """Where training starts from; a run stores no path of this machine, so its folds are told."""
-    return None if training.start is None else real(find_folder(training.start))
-
-
-def _refuse_leaks(
+def _check_leaks(
     clips: EvaluationSet, experiment: Experiment, folder: Path | None, *, allow_seen: bool
 ) -> tuple[str, ...]:
     """Everything that would make the scores not strict; an error, or what was found if `allow_seen`."""
@@ -177,6 +244,8 @@ def _refuse_leaks(
     if folder is not None:
         how = "these weights have seen" if experiment.is_zero_shot else "training.start has seen"
         found[how] = find_seen(folder, clips)
+    if experiment.is_zero_shot and folder is not None:
+        found["these weights were calibrated on"] = find_calibrated(folder, clips)
     if experiment.is_zero_shot:
         fix = "evaluate on other people, or use weights that have not seen them"
     else:
@@ -187,28 +256,12 @@ def _refuse_leaks(
             if not found["in two folds"]
             else "keep one of the copies, and give each person one name"
         )
-    return refuse(found, allow_seen=allow_seen, fix=fix)
+    return check_leaks(found, allow_seen=allow_seen, fix=fix)
 
 
-def _refuse_contradictions(*, zero_shot: bool, weights: str | Path | None, trains: bool) -> None:
-    if weights is not None and not zero_shot:
-        raise ConfigError("--weights needs --zero-shot", fix="to train from weights use --set training.start=MODEL")
-    if zero_shot and trains:
-        raise ConfigError("--zero-shot does not train", fix="leave out --set, --training, --nested and --seeds")
-
-
-def _refuse_other_model(named: str | None, weights: Path) -> None:
-    own = read_settings(weights).name
-    if named not in (None, own):
-        raise ConfigError(
-            f"--zero-shot uses the weights as they are, which are of {own!r} and not of {named!r}",
-            fix=f"leave out --model, or give the weights of {named} with --weights",
-        )
-
-
-def default_out(protocol: str, model: str, *, zero_shot: bool = False) -> Path:
+def default_out(protocol: str, name: str) -> Path:
     """The run folder where the user gave none."""
-    return Path("runs") / f"{protocol}-{'zero-shot' if zero_shot else model}"
+    return Path("runs") / f"{Path(protocol).stem}-{name.replace(':', '-')}"
 
 
 @contextmanager
@@ -222,11 +275,10 @@ def opened(maps: Maps | Sequence[Maps]) -> Iterator[tuple[MapSet, ...]]:
         for each in given:
             mapset = each if isinstance(each, MapSet) else load_maps(each)
             if mapset.folder is not None:
-                mapset = replace(mapset, folder=real(mapset.folder))  # a worker may be in another folder
+                mapset = replace(mapset, folder=resolved(mapset.folder))  # a worker may be in another folder
             else:
                 folder = stack.enter_context(scratch_folder("maps")) / "maps"
-                recipe, names = mapset.meta.get("recipe", {}), mapset.meta.get("views", ())
-                mapset = save_maps(folder, mapset.maps, mapset.clips, recipe=recipe, views=names)
+                mapset = save_maps(folder, mapset.maps, mapset.clips, recipe=mapset.meta.get("recipe", {}))
             sets.append(mapset)
         yield tuple(sets)
 
@@ -236,8 +288,12 @@ def provenance(sets: Sequence[MapSet], run: Path, *, engine: str, workers: int, 
 
     Paths of map sets are relative to the run folder.
     """
+    commit = source_commit()
     return {
-        "versions": {"epir": __version__, "python": platform.python_version()} | _installed(),
+        "versions": {
+            **{"epir": __version__, **({"commit": commit} if commit else {}), "python": platform.python_version()},
+            **_installed(),
+        },
         "machine": {
             "system": platform.system(),
             "kind": platform.machine(),
@@ -253,7 +309,6 @@ def provenance(sets: Sequence[MapSet], run: Path, *, engine: str, workers: int, 
                 "digest": mapset.digest,
                 "clips": len(mapset),
                 "size": mapset.size,
-                **({"views": list(mapset.view_names)} if mapset.views > 1 else {}),
                 "recipe": dict(mapset.meta["recipe"]),
             }
             for mapset in sets
@@ -272,48 +327,49 @@ def _installed() -> dict[str, str]:
 
 
 def _experiment(clips: EvaluationSet, settings: Resolved, *, folds: str, seeds: int) -> Experiment:
-    start = settings.training.start
     return Experiment(
         protocol=clips.protocol,
         classes=clips.classes,
         model=settings.model,
-        training=settings.training if start is None else replace(settings.training, start=Path(start.name)),
+        training=settings.training,
         folds=clips.folds if folds == "loso" else folds,
         seeds=seeds,
         maps=clips.maps,
         clips=clips.digest,
-        weights=weights_digest(find_folder(start)) if start else "",
+        weights=weights_digest(settings.start) if settings.start else "",
+        source=settings.method.source,
     )
 
 
 def _zero_shot_experiment(clips: EvaluationSet, folder: Path) -> Experiment:
-    check_fits(folder, classes=clips.classes, map_size=clips.size, views=clips.views)
+    check_fits(folder, classes=clips.classes, map_size=clips.size)
     views = read_config(folder).views
     return Experiment(
         protocol=clips.protocol,
         classes=clips.classes,
-        model=with_views(read_settings(folder), clips.views),
+        model=read_settings(folder),
         training=TrainingSettings(mirror_at_prediction=views["mirror"], shift_at_prediction=views["shift"]),
         folds=ZERO_SHOT,
         maps=clips.maps,
         clips=clips.digest,
         weights=weights_digest(folder),
+        source=read_config(folder).source,
     )
 
 
-def fold_jobs(clips: EvaluationSet, experiment: Experiment, *, whole: bool = False) -> list[FoldJob]:
-    """One job per fold and seed; a zero-shot experiment has one for every few hundred clips, or `whole` for all.
+def fold_jobs(clips: EvaluationSet, experiment: Experiment) -> list[FoldJob]:
+    """One job per fold and seed; a zero-shot experiment has one for every few hundred clips.
 
     The parts do not depend on the number of workers, and are those in which one process would predict: same bits.
     """
-    row_of = {id(sample.clip): row for row, sample in enumerate(clips.samples)}  # folds hold these very clips
+    row_of = {sample.clip.key: row for row, sample in enumerate(clips.samples)}
 
     def rows(some: Iterable[Clip]) -> np.ndarray:
-        return np.array([row_of[id(clip)] for clip in some], dtype=np.int32)
+        return np.array([row_of[clip.key] for clip in some], dtype=np.int32)
 
     if experiment.is_zero_shot:
         count, everything = len(clips.samples), np.arange(len(clips.samples), dtype=np.int32)
-        parts = 1 if whole else -(-count // PREDICTION_BATCH)
+        parts = -(-count // PREDICTION_BATCH)
         if parts == 1:
             return [FoldJob(ALL, 0, everything[:0], everything)]
         size = PREDICTION_BATCH

@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from epir.core.config import digest
-from epir.core.errors import MapSetError, ProtocolError
+from epir.core.errors import LeakError, MapSetError, ProtocolError
 from epir.core.facs import NO_UNITS, is_annotated
+from epir.core.people import fill_people
 from epir.core.records import Clip
 from epir.datasets.protocols import Protocol, get_protocol
-from epir.maps.mapset import MapSet, load_maps, refuse_mixed_sizes
+from epir.maps.mapset import MapSet, check_same_shape, load_maps
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,9 @@ class EvaluationSet:
     maps: tuple[str, ...]  # digests of the map sets
     left_out: int = 0  # clips that are not part of the protocol
     folds: str = "loso"  # who is held out under this protocol unless the user says otherwise
-    views: int = 1  # maps per clip
+    without_units: int = 0  # clips left out because nobody annotated their action units
+    protocol_digest: str = ""  # of the content of a protocol in a user's file
+    learns_units: bool = False  # annotated action units are trained on or scored, and so part of the digest
 
     @property
     def clips(self) -> tuple[Clip, ...]:
@@ -55,22 +58,30 @@ class EvaluationSet:
 
     @property
     def digest(self) -> str:
-        """A short name for these clips and classes."""
-        return digest([[sample.clip.key, sample.label] for sample in self.samples])
+        """A short name for these clips and classes, for the content of a user's protocol, and for units if learnt."""
+        labels = [[sample.clip.key, sample.label] for sample in self.samples]
+        further = {"protocol": self.protocol_digest} if self.protocol_digest else {}
+        if self.learns_units:
+            further["units"] = digest([clip.extra.get("action_units", "") for clip in self.clips])
+        return digest({"clips": labels, **further} if further else labels)
 
 
 def gather(sets: Sequence[MapSet], protocol: str) -> EvaluationSet:
-    """The clips of the map sets that take part in the protocol; sets that cannot be evaluated are refused."""
-    refuse_mixed_sizes(sets)
-    everything = [clip for mapset in sets for clip in mapset.clips]
+    """The clips that take part in the protocol, a name or a file; sets that cannot be evaluated are refused."""
+    check_same_shape(sets)
+    everything = fill_people([clip for mapset in sets for clip in mapset.clips], error=LeakError)
+    known = {clip.key: clip for clip in everything}
     rule = get_protocol(protocol, everything)
+    rule.check_columns(everything)
     samples = [
-        Sample(clip, label, str(mapset.folder), row, mapset.digest)
+        Sample(known[clip.key], label, str(mapset.folder), row, mapset.digest)
         for mapset in sets
         for row, clip in enumerate(mapset.clips)
         if (label := rule.label(clip)) is not None
     ]
-    _refuse_missing_classes(rule, [sample.label for sample in samples], everything)
+    _check_classes(rule, [sample.label for sample in samples], everything)
+    if parts := rule.split_parts({sample.clip.person for sample in samples}):
+        samples = [_in_part(sample, parts[sample.clip.person]) for sample in samples]
     return EvaluationSet(
         protocol=rule.name,
         classes=rule.classes,
@@ -79,8 +90,13 @@ def gather(sets: Sequence[MapSet], protocol: str) -> EvaluationSet:
         maps=tuple(mapset.digest for mapset in sets),
         left_out=len(everything) - len(samples),
         folds=rule.folds,
-        views=sets[0].views,
+        protocol_digest=rule.digest,
     )
+
+
+def _in_part(sample: Sample, part: str) -> Sample:
+    """The sample, with its part of the protocol's split in the column `split`."""
+    return replace(sample, clip=replace(sample.clip, extra={**sample.clip.extra, "split": part}))
 
 
 def with_units(clips: EvaluationSet) -> EvaluationSet:
@@ -95,7 +111,8 @@ def with_units(clips: EvaluationSet) -> EvaluationSet:
             f"none of the {len(clips.samples)} clips has annotated action units",
             fix="give a map set whose clips.csv has a column action_units, for example of CASME II or SAMM",
         )
-    return replace(clips, samples=annotated, left_out=clips.left_out + len(clips.samples) - len(annotated))
+    bare = len(clips.samples) - len(annotated)
+    return replace(clips, samples=annotated, left_out=clips.left_out + bare, without_units=bare)
 
 
 def _without_units(sample: Sample) -> Sample:
@@ -141,7 +158,7 @@ def _stamp(folder: str) -> tuple[int, int, int]:
     return state.st_ino, state.st_mtime_ns, state.st_size
 
 
-def _refuse_missing_classes(rule: Protocol, labels: Sequence[str], clips: Sequence[Clip]) -> None:
+def _check_classes(rule: Protocol, labels: Sequence[str], clips: Sequence[Clip]) -> None:
     counts = Counter(labels)
     words = ", ".join(f"{word!r}" for word in sorted({clip.emotion for clip in clips}))
     if not counts:

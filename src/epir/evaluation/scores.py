@@ -11,15 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from epir.core.bootstrap import LEVEL, RESAMPLINGS, interval, resample_people
 from epir.core.records import Prediction
-from epir.core.seeds import generator
 from epir.evaluation.folds import TEST
 
-Column = Literal["strict", "best_epoch", "seen_in_training"]
+Column = Literal["strict", "best_epoch", "seen_in_training", "not_checked"]
 COLUMNS: tuple[Column, ...] = ("strict", "best_epoch")
-
-RESAMPLINGS = 2000
-LEVEL = 0.95
 
 
 def confusion_matrix(truth: Sequence[str], guess: Sequence[str], classes: Sequence[str]) -> np.ndarray:
@@ -65,19 +62,16 @@ def counts_by_person(predictions: Sequence[Prediction], classes: Sequence[str], 
 
 def uf1_interval(counts: np.ndarray, *, resamplings: int = RESAMPLINGS, level: float = LEVEL) -> tuple[float, float]:
     """The bootstrap interval of UF1 (mean over seeds) for counts (K, P, C, C), resampling whole people."""
-    people = counts.shape[1]
-    draws = generator(0, "bootstrap over people").multinomial(people, np.full(people, 1 / people), size=resamplings)
-    resampled = np.einsum("rp,kpij->rkij", draws, counts)  # (R, K, C, C)
-    low, high = np.quantile(uf1(resampled).mean(-1), [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    people = resample_people(counts.shape[1], resamplings)  # (R, P)
+    return interval(uf1(np.einsum("rp,kpij->rkij", people, counts)).mean(-1), level)
 
 
-def score(predictions: Sequence[Prediction], classes: Sequence[str], column: Column) -> dict[str, Any]:
+def score_predictions(predictions: Sequence[Prediction], classes: Sequence[str], column: Column) -> dict[str, Any]:
     """UF1, UAR, accuracy, interval, confusion and parts of one column; means over seeds.
 
     >>> right = Prediction("casme2", "01", "a", "positive", "positive", "positive", 0, "01", (0.2, 0.8))
     >>> wrong = Prediction("casme2", "01", "b", "negative", "positive", "negative", 0, "01", (0.4, 0.6))
-    >>> score([right, wrong], ["negative", "positive"], "strict")["accuracy"]
+    >>> score_predictions([right, wrong], ["negative", "positive"], "strict")["accuracy"]
     0.5
     """
     counts = counts_by_person(predictions, classes, column)
@@ -100,8 +94,10 @@ def all_scores(
     seeds = sorted({each.seed for each in predictions})
     alone = {seed: [each for each in predictions if each.seed == seed] for seed in seeds}
     return {
-        **{column: score(predictions, classes, column) for column in columns},
-        "by_seed": {str(seed): {column: score(alone[seed], classes, column) for column in columns} for seed in seeds},
+        **{column: score_predictions(predictions, classes, column) for column in columns},
+        "by_seed": {
+            str(seed): {column: score_predictions(alone[seed], classes, column) for column in columns} for seed in seeds
+        },
     }
 
 

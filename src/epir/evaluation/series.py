@@ -1,27 +1,29 @@
 """Several evaluations in one folder: models side by side, the ladder of the ablation, and its two sweeps."""
 
 import json
+import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from epir.core.config import refuse_unknown
+from epir.core.config import check_known, setting_names
 from epir.core.engines import Engine
-from epir.core.errors import EpirWarning, RunError
+from epir.core.errors import ConfigError, EpirWarning, RunError
 from epir.core.files import write_text
-from epir.core.output import check_place, kind_of, locked, real
+from epir.core.output import check_place, kind_of, locked, resolved
+from epir.core.plugins import is_plugin_name
 from epir.core.progress import Progress
 from epir.core.table import Table
 from epir.evaluation.comparison import scores_with_training
-from epir.evaluation.experiment import Resolved, first_weights, resolve_settings
+from epir.evaluation.experiment import Resolved, check_changes, first_weights, resolve_settings
 from epir.evaluation.published import RUNGS, PublishedScores, comparisons, ladder
 from epir.evaluation.run import Maps, default_out, evaluate, opened
 from epir.evaluation.samples import gather
 from epir.evaluation.store import CONFIG, Run, check_run_folder
 from epir.evaluation.table import score_table
-from epir.models.registry import is_pipeline, list_models
+from epir.models.registry import AnyModel, Method, find_method, list_models
 from epir.models.settings import PRESETS
 from epir.training.recipe import SCRATCH
 
@@ -34,8 +36,9 @@ class Variant:
     """One member of a series: a model, and its changed settings."""
 
     name: str
-    model: str
+    model: AnyModel
     changes: tuple[str, ...] = ()
+    training: str | None = None  # the recipe, where it applies
 
 
 @dataclass(frozen=True)
@@ -48,10 +51,13 @@ class Series:
 
 
 def parse_models(text: str) -> tuple[str, ...]:
-    """The models in `a,b,c`, without repetition; unknown ones are refused."""
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    for name in names or (text,):
-        refuse_unknown(name, list_models(), what="model")
+    """The models in `a,b,c`, each once: names, `FILE.py:Name` or `package.module:Name`; unknown ones are refused."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    if not all(names):
+        raise ConfigError(f"--model {text} has a comma too many", fix="write --model epir,ststnet")
+    for name in names:
+        if not is_plugin_name(name):
+            check_known(name, list_models(), what="model")
     return names
 
 
@@ -62,7 +68,7 @@ def ladder_variants() -> tuple[Variant, ...]:
 
 def sweep_variants(sweep: str) -> tuple[Variant, ...]:
     """The points of a figure: all `blocks`, the last one included, or the rate of `integration` in per cent."""
-    refuse_unknown(sweep, ("blocks", "integration"), what="sweep")
+    check_known(sweep, ("blocks", "integration"), what="sweep")
     if sweep == "blocks":
         return tuple(Variant(f"blocks {count}", "epir", (f"model.blocks={count}",)) for count in BLOCKS)
     return tuple(Variant(f"integration {rate} %", "epir", (f"model.integration={rate / 100}",)) for rate in RATES)
@@ -72,7 +78,7 @@ def evaluate_models(
     maps: Sequence[Maps],
     *,
     protocol: str,
-    models: Sequence[str],
+    models: Sequence[AnyModel],
     out: str | Path | None = None,
     folds: str = "loso",
     seeds: int = 1,
@@ -84,12 +90,11 @@ def evaluate_models(
     progress: Progress | None = None,
 ) -> Series:
     """Evaluate each model into OUT/<model>, and put them in one table with the published scores."""
-    shared = tuple(changes)
-    variants = [Variant(name, name, shared) for name in models]
-    resolved = resolve_all(maps, protocol, variants, training=training)
-    if note := mixed_training(resolved):
+    variants = _variants(models, tuple(changes), training)
+    settled = resolve_all(maps, protocol, variants)
+    if note := mixed_training(settled):
         warnings.warn(note, EpirWarning, stacklevel=2)
-    each = partial(evaluate, maps, protocol=protocol, folds=folds, seeds=seeds, training=training)
+    each = partial(evaluate, maps, protocol=protocol, folds=folds, seeds=seeds)
     return _evaluate_each(
         partial(each, allow_seen=allow_seen, engine=engine, force=force, progress=progress),
         variants,
@@ -119,9 +124,9 @@ def ablate(
     """
     shared, training = tuple(changes), training or SCRATCH
     points = sweep_variants(sweep) if sweep else ladder_variants()
-    variants = [replace(point, changes=(*shared, *point.changes)) for point in points]
-    resolve_all(maps, protocol, variants, training=training)
-    each = partial(evaluate, maps, protocol=protocol, folds=folds, seeds=seeds, training=training)
+    variants = [replace(point, changes=(*shared, *point.changes), training=training) for point in points]
+    resolve_all(maps, protocol, variants)
+    each = partial(evaluate, maps, protocol=protocol, folds=folds, seeds=seeds)
     return _evaluate_each(
         partial(each, allow_seen=allow_seen, engine=engine, force=force, progress=progress),
         variants,
@@ -130,16 +135,51 @@ def ablate(
     )
 
 
-def resolve_all(
-    maps: Sequence[Maps], protocol: str, variants: Sequence[Variant], *, training: str | None
-) -> list[Resolved]:
+def _variants(models: Sequence[AnyModel], changes: tuple[str, ...], training: str | None) -> list[Variant]:
+    """Each model with the changes that it can take; what none of them can take is refused.
+
+    Two methods of one name (`my_net.py:MyNet` and `my_package.nets:MyNet`) are told apart by where they come from.
+    """
+    methods = [find_method(model) for model in models]
+    names = [method.name for method in methods]
+    networks = [method for method in methods if method.kind == "network"]
+    if training is not None and not networks:
+        raise ConfigError(
+            f"all of {', '.join(names)} train themselves: --training {training} has no effect on them",
+            fix="leave it out",
+        )
+    taken: set[str] = set()
+    variants = []
+    for model, method in zip(models, methods, strict=True):
+        name = method.name if names.count(method.name) == 1 or not method.source else method.source.reference
+        applies = tuple(change for change in changes if _takes(method, change))
+        taken.update(applies)
+        trains = method.kind == "network"
+        variants.append(Variant(name, model, applies, training if trains else None))
+    if unused := [change for change in changes if change not in taken]:
+        check_changes(unused, methods[0])  # names the nearest setting
+        raise ConfigError(
+            f"--set {unused[0]} has no effect on any of {', '.join(names)}",
+            fix="leave it out; epir list settings --model NAME shows what a method has",
+        )
+    return variants
+
+
+def _takes(method: Method, change: str) -> bool:
+    section, _, setting = change.partition("=")[0].strip().partition(".")
+    if section == "training":
+        return method.kind == "network"
+    return section == "model" and setting in setting_names(method.settings)
+
+
+def resolve_all(maps: Sequence[Maps], protocol: str, variants: Sequence[Variant]) -> list[Resolved]:
     """The settings of every variant, so that a later one that cannot be built is refused before hours of work."""
     with opened(maps) as sets:
         clips = gather(sets, protocol)
     return [
         resolve_settings(
             variant.model,
-            training=training,
+            training=variant.training,
             changes=variant.changes,
             classes=len(clips.classes),
             map_size=clips.size,
@@ -152,7 +192,7 @@ def mixed_training(settings: Sequence[Resolved]) -> str:
     """A note where networks are compared that differ in recipe or first weights; empty where they do not."""
     ways: dict[str, list[str]] = {}
     for each in settings:
-        if not is_pipeline(each.model.name):
+        if each.method.kind == "network":
             way = f"{each.training.name} from {first_weights(each.training)}"
             ways.setdefault(way, []).append(each.model.name)
     if len(ways) < 2:
@@ -172,10 +212,10 @@ def _evaluate_each(
         raise RunError(f"{out} is a run of one model", fix="choose another folder with --out")
     if out.is_dir() and (kind := kind_of(out)) is not None:
         raise RunError(f"{out} is a {kind}, not a folder of runs", fix="choose another folder with --out")
-    check_place(real(out) / "table.csv")
+    check_place(resolved(out) / "table.csv")
     for variant in variants:
         check_run_folder(out / folder_name(variant.name))
-    with locked(real(out) / "table.csv"):
+    with locked(resolved(out) / "table.csv"):
         return _evaluate_all(evaluate_one, variants, published_for, out)
 
 
@@ -186,7 +226,12 @@ def _evaluate_all(
     out: Path,
 ) -> Series:
     runs = tuple(
-        evaluate_one(model=variant.model, changes=variant.changes, out=out / folder_name(variant.name))
+        evaluate_one(
+            model=variant.model,
+            changes=variant.changes,
+            training=variant.training,
+            out=out / folder_name(variant.name),
+        )
         for variant in variants
     )
     names = tuple(variant.name for variant in variants)
@@ -200,7 +245,7 @@ def _evaluate_all(
 
 def folder_name(name: str) -> str:
     """The folder of a variant within its series."""
-    return name.removesuffix(" %").replace(" ", "-")
+    return re.sub(r"[ :/]", "-", name.removesuffix(" %"))
 
 
 def _matching(names: Sequence[str], published: Sequence[PublishedScores]) -> Sequence[PublishedScores]:

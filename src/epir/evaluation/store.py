@@ -19,27 +19,29 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from epir.core import config
 from epir.core.errors import EpirWarning, RunError, machine_fault
-from epir.core.files import write_text
+from epir.core.files import file_digest, remove_partial_files, write_text
 from epir.core.output import RUN as RUN_FOLDER
-from epir.core.output import SPOTTED, check_folder, check_place, hold, kind_of, mark, real
+from epir.core.output import SPOTTED, check_folder, check_place, kind_of, locked, mark, resolved
 from epir.core.reading import read_json, read_text
 from epir.core.records import Prediction
+from epir.core.store import entry_name
 from epir.evaluation.experiment import Experiment, read_experiment
 from epir.evaluation.record import FoldRecord, from_json, to_json
 from epir.evaluation.scores import all_scores
 from epir.evaluation.units import unit_scores
+from epir.models.seen import UNKNOWN
 
 CONFIG, FOLDS, PREDICTIONS = "config.toml", "folds", "predictions.csv"
-SCORES, ENVIRONMENT, LOCK = "scores.json", "environment.json", ".lock"
-LONGEST_NAME = 150
+SCORES, ENVIRONMENT = "scores.json", "environment.json"
 _FOLD_FILE = re.compile(r".+__seed[0-9]+\.json")
+TABLE_DIGEST = "predictions_csv"  # of predictions.csv, in scores.json
 GIVEN_UP = ".given-up-"  # what --force moved aside
 
 RESUME = "run the command that began this run again to resume"
+NOT_CHECKED = "trained elsewhere: not checked"
 SEEN = "seen in training (leaks)"  # what stands in place of strict where people or clips were on both sides
 
 
@@ -81,6 +83,7 @@ def open_run(folder: str | Path) -> Run:
     environment = _read_json(folder / ENVIRONMENT) if (folder / ENVIRONMENT).exists() else {}
     records, scores = _read_folds(folder), _read_scores(folder / SCORES)
     _check_complete(folder, experiment, records, scores)
+    _check_table(folder / PREDICTIONS, scores)
     return Run(folder, experiment, records, scores, environment)
 
 
@@ -101,7 +104,7 @@ def open_store(
             _clear(folder)
         if (folder / CONFIG).exists():
             _update_seeds(folder, experiment)
-            _refuse_changes(folder, experiment)
+            _check_unchanged(folder, experiment)
         with _writing(folder / CONFIG):
             mark(folder, RUN_FOLDER)
             if not (folder / CONFIG).exists():
@@ -111,21 +114,8 @@ def open_store(
 
 def check_run_folder(folder: Path, inputs: Iterable[str | Path] = ()) -> None:
     """Refuse a folder that holds something else than a run, or that an input is part of."""
-    check_folder(real(folder), RUN_FOLDER, force=True, inputs=inputs)
-    check_place(real(folder) / CONFIG)
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Make `folder` if need be and lock it for this process; the lock ends with the process, even if that is killed."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / LOCK).open("a")
-    except OSError as error:
-        raise machine_fault(error, folder) from None
-    with file:
-        hold(file, folder)
-        yield
+    check_folder(resolved(folder), RUN_FOLDER, force=True, inputs=inputs)
+    check_place(resolved(folder) / CONFIG)
 
 
 class Store:
@@ -134,7 +124,7 @@ class Store:
     def __init__(self, folder: Path, experiment: Experiment) -> None:
         self.folder = folder
         self.experiment = experiment
-        self.digest = _digests(folder)[0]
+        self.digest = _digest(folder)
 
     def has(self, fold: str, seed: int) -> bool:
         """Whether this fold and seed are done."""
@@ -175,21 +165,20 @@ class Store:
         if missing:  # somebody removed them meanwhile
             raise RunError(f"folds of {self.folder} are missing: {sorted(missing)[0]}", fix=RESUME)
         predictions = _sorted_predictions(records)
+        table = _predictions_csv(predictions, records, self.experiment)
         with _writing(self.folder / PREDICTIONS):
-            write_text(self.folder / PREDICTIONS, _predictions_csv(predictions, self.experiment))
+            write_text(self.folder / PREDICTIONS, table)
         with _writing(self.folder / SCORES):
-            scores = json.loads(json.dumps(_scores(self.experiment, records, predictions)))
+            made = {
+                **_scores(self.experiment, records, predictions),
+                TABLE_DIGEST: file_digest(self.folder / PREDICTIONS),
+            }
+            scores = json.loads(json.dumps(made))
             write_text(self.folder / SCORES, json.dumps({**scores, "digest": config.digest(scores)}, indent=1) + "\n")
         return open_run(self.folder)
 
     def _path(self, fold: str, seed: int) -> Path:
-        return self.folder / FOLDS / f"{file_name(fold)}__seed{seed}.json"
-
-
-def file_name(fold: str) -> str:
-    """A name that every file system takes, different for different folds: `casme2/sub01` -> `casme2+sub01`."""
-    name = "+".join(quote(part, safe="") for part in fold.split("/"))
-    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}-{config.digest(fold)}"
+        return self.folder / FOLDS / f"{entry_name(fold)}__seed{seed}.json"
 
 
 def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: Sequence[Prediction]) -> dict[str, Any]:
@@ -202,7 +191,9 @@ def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: 
         "people": len({each.person for each in predictions}),
         "folds": len({record.fold for record in records}),
         "seeds": experiment.seeds,
+        **({"evaluation": UNKNOWN} if experiment.unknown_weights else {}),
         **({"evaluation": SEEN} if experiment.seen_in_training else {}),
+        **({"evaluation": NOT_CHECKED} if experiment.is_imported else {}),
         **all_scores(predictions, experiment.classes, experiment.columns),
         **({"units": units} if units else {}),
         "predictions": _predictions_digest(predictions),
@@ -210,16 +201,20 @@ def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: 
     }
 
 
-def _predictions_csv(predictions: Sequence[Prediction], experiment: Experiment) -> str:
+def _predictions_csv(predictions: Sequence[Prediction], records: Sequence[FoldRecord], experiment: Experiment) -> str:
+    """One row per clip and seed; with annotated action units also these, and those that were found."""
+    units = {(record.seed, clip.key): clip.units for record in records for clip in record.clips if clip.units}
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        ["corpus", "subject", "clip", "truth", experiment.columns[0], "best_epoch", "seed", *experiment.classes]
-    )
+    titles = ["corpus", "subject", "clip", "truth", experiment.columns[0], "best_epoch", "seed", *experiment.classes]
+    writer.writerow([*titles, *(["action_units", "found_units"] if units else [])])
     for each in predictions:
         scores = [f"{value:.6f}" for value in each.scores]
-        best = "" if experiment.is_zero_shot else each.best_epoch
-        writer.writerow([each.corpus, each.subject, each.clip, each.truth, each.strict, best, each.seed, *scores])
+        best = each.best_epoch if "best_epoch" in experiment.columns else ""
+        own = units.get((each.seed, each.key))
+        found = [own["annotation"], "+".join(map(str, own["found"]))] if own else [""] * bool(units) * 2
+        row = [each.corpus, each.subject, each.clip, each.truth, each.strict, best, each.seed, *scores, *found]
+        writer.writerow(row)
     return out.getvalue()
 
 
@@ -235,7 +230,7 @@ def _read_folds(folder: Path) -> tuple[FoldRecord, ...]:
     conflict, is told of and not counted.
     """
     records = []
-    experiment, expected = read_experiment(folder / CONFIG), _digests(folder)
+    experiment, expected = read_experiment(folder / CONFIG), _digest(folder)
     again = f"delete that file, then {RESUME}"
     for path in sorted((folder / FOLDS).glob("[!.]*.json")):
         if not _FOLD_FILE.fullmatch(path.name):
@@ -246,10 +241,10 @@ def _read_folds(folder: Path) -> tuple[FoldRecord, ...]:
             _check_record(record, experiment)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise RunError(f"{path} is damaged: {error}", fix=again) from None
-        if path.name != f"{file_name(record.fold)}__seed{record.seed}.json":
+        if path.name != f"{entry_name(record.fold)}__seed{record.seed}.json":
             _tell_of_stray(path)
             continue
-        if record.experiment not in expected:
+        if record.experiment != expected:
             raise RunError(f"{path} belongs to another experiment", fix=again)
         if record.seed < experiment.seeds:
             records.append(record)
@@ -289,19 +284,24 @@ def _check_complete(
             raise RunError(
                 f"the run {folder} is not finished: of seed {seed} {done} of {wanted} folds are there", fix=RESUME
             )
-    digest = scores.get("predictions")  # version 0.1 wrote none
     clips = len({each.key for each in predictions})
-    if scores.get("clips") != clips or (digest is not None and digest != _predictions_digest(predictions)):
+    if scores.get("clips") != clips or scores.get("predictions") != _predictions_digest(predictions):
         raise RunError(f"{folder / SCORES} does not belong to the folds beside it", fix=RESUME)
     if not all(isinstance(scores.get(name), dict) for name in experiment.columns):
         raise RunError(f"{folder / SCORES} is damaged: it has no scores", fix=f"delete that file, then {RESUME}")
 
 
+def _check_table(path: Path, scores: Mapping[str, Any]) -> None:
+    """Refuse a `predictions.csv` that was edited; one that is gone can be made again."""
+    if path.is_file() and file_digest(path) != scores.get(TABLE_DIGEST):
+        raise RunError(f"{path} was changed after it was written", fix=f"delete that file, or {RESUME}")
+
+
 def _read_scores(path: Path) -> dict[str, Any]:
-    """The scores, unless they were changed after they were written; those of version 0.2 have no digest."""
+    """The scores, unless they were changed after they were written."""
     scores = _read_json(path)
     expected = config.digest({name: value for name, value in scores.items() if name != "digest"})
-    if scores.get("digest", expected) != expected:
+    if scores.get("digest") != expected:
         raise RunError(f"{path} was changed after it was written", fix=RESUME)
     return scores
 
@@ -311,14 +311,11 @@ def _predictions_digest(predictions: Sequence[Prediction]) -> str:
     return config.digest([[*row, *each.scores] for row, each in zip(rows, predictions, strict=True)])
 
 
-def _digests(folder: Path) -> list[str]:
-    """The digests that folds of this run may carry: that of its settings as written, without the number of seeds.
-
-    Older versions included a number of seeds, up to that of the run.
-    """
+def _digest(folder: Path) -> str:
+    """The digest that the folds of this run carry: that of its settings as written, without the number of seeds."""
     values = config.toml_values(folder / CONFIG)
-    seeds = values.pop("seeds", 1)
-    return [config.digest(values), *(config.digest({**values, "seeds": number + 1}) for number in range(seeds))]
+    values.pop("seeds", None)
+    return config.digest(values)
 
 
 def _experiment(folder: Path) -> Experiment:
@@ -353,8 +350,15 @@ def _update_seeds(folder: Path, experiment: Experiment) -> None:
         config.write_toml_values(values, folder / CONFIG)
 
 
-def _refuse_changes(folder: Path, experiment: Experiment) -> None:
-    changed = config.differences(read_experiment(folder / CONFIG), experiment)
+def _check_unchanged(folder: Path, experiment: Experiment) -> None:
+    before = read_experiment(folder / CONFIG)
+    changed = config.differences(before, experiment)
+    old, new = before.source, experiment.source
+    if old and new and old != new and old.reference == new.reference:
+        raise RunError(
+            f"{old.reference} has changed since the run {folder} began",
+            fix="restore it, choose another folder with --out, or start over with --force",
+        )
     if changed:
         raise RunError(
             f"the run {folder} has other settings or maps ({'; '.join(changed)})",
@@ -364,10 +368,8 @@ def _refuse_changes(folder: Path, experiment: Experiment) -> None:
 
 def _remove_partial_files(folder: Path) -> None:
     """Remove what a process left behind that was killed while writing."""
-    patterns = [f".{Path(name).stem}-*" for name in (SCORES, PREDICTIONS, ENVIRONMENT, CONFIG)]  # of version 0.1
-    for pattern in (f"{FOLDS}/.*", ".*.tmp-*", *patterns):
-        for left_over in folder.glob(pattern):
-            left_over.unlink()
+    remove_partial_files(folder)
+    remove_partial_files(folder / FOLDS)
     for given_up in folder.glob(f"{GIVEN_UP}*"):
         shutil.rmtree(given_up)
 

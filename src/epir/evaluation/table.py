@@ -1,21 +1,27 @@
 """Tables of scores: every run with its training and first weights, and the published scores beside them."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
+from epir.core import bootstrap
 from epir.core.facs import CD6ME_UNITS
 from epir.core.table import MISSING, Column, Row, Table
+from epir.core.table import interval_text as interval_text
+from epir.core.table import score_text as score_text
 from epir.evaluation import scores
 from epir.evaluation.comparison import SWAPS, Comparison, Training, score_columns, training_of
 from epir.evaluation.published import RUNGS, PublishedScores
-from epir.evaluation.store import SEEN, Run
+from epir.evaluation.store import NOT_CHECKED, SEEN, Run
+from epir.models.seen import UNKNOWN
 
 COLUMN_NAMES: Final[dict[scores.Column, str]] = {
     "strict": "strict",
     "best_epoch": "best epoch (leaks)",
     "seen_in_training": SEEN,
+    "not_checked": NOT_CHECKED,
 }
-LEVEL: Final = f"{100 * scores.LEVEL:g} %"
+LEVEL: Final = f"{100 * bootstrap.LEVEL:g} %"
 OWN_METHOD: Final = "EPIR"  # what the published tables call the paper's own method
 CORPORA: Final = {
     "casme2": "CASME II",
@@ -72,6 +78,9 @@ def score_table(runs: Sequence[Run], published: Sequence[PublishedScores] = (), 
     later = [each.method for each in published if not each.table]
     notes += [PUBLISHED_NOTE.format(tables=tables)] if published else []
     notes += [f"Published since the paper: {', '.join(dict.fromkeys(later))}."] if later else []
+    for run, name in zip(runs, names or [run.name for run in runs], strict=True):
+        notes += [f"{name}: {note}." for note in run.environment.get("notes", ())]
+        notes += [f"{name}, nested: {text}."] if (text := choices_text(run)) else []
     remarks = (each for each in published if each.note)
     notes += dict.fromkeys(f"{each.method}, published ({each.selection}): {each.note}." for each in remarks)
     return Table("scores", _caption(runs[0]), tuple(columns), tuple(rows), tuple(notes))
@@ -108,7 +117,7 @@ def units_table(run: Run) -> Table | None:
     values = run.scores.get("units")
     if not values:
         return None
-    parts = values["parts"] if len(values["parts"]) > 1 else {}
+    parts, main = values["parts"] if len(values["parts"]) > 1 else {}, run.experiment.columns[0]
     titles = ("clips with it", "found", "F1", f"{LEVEL} interval", "always yes")
     columns = [Column("unit"), EVALUATION, *(Column(title, "all clips", numeric=True) for title in titles)]
     columns += [Column(title, corpus_title(part), numeric=True) for part in parts for title in ("clips with it", "F1")]
@@ -118,22 +127,30 @@ def units_table(run: Run) -> Table | None:
         cells.append(score_text(own["always"]))
         for part in parts.values():
             cells += [f"{part['units'][unit]['there']}", score_text(part["units"][unit]["f1"])]
-        rows.append(Row((f"AU {unit}", COLUMN_NAMES["strict"], *cells), kind="strict"))
+        rows.append(Row((f"AU {unit}", COLUMN_NAMES[main], *cells), kind=kind_of(main)))
     for name, title in (("all", "mean of all that occur"), ("cd6me", "mean of those of CD6ME")):
         own = values["mean"][name]
         cells = ["", "", score_text(own["f1"]), interval_text(own["interval"])]
         cells.append(score_text(values["always_positive"][name]))
         for part in parts.values():
             cells += ["", score_text(part["mean"][name]["f1"])]
-        rows.append(Row((f"{title} ({own['units']})", COLUMN_NAMES["strict"], *cells), kind="strict", strong=True))
+        rows.append(Row((f"{title} ({own['units']})", COLUMN_NAMES[main], *cells), kind=kind_of(main), strong=True))
     left_out = run.environment.get("clips_without_units", 0) + values["without_annotation"]
     caption = f"Action units, {run.name}: {values['clips']} annotated clips of {values['people']} people"
-    notes = (
+    notes: tuple[str, ...] = (
         f"Binary F1, the thresholds fixed with the weights. {left_out} clips without annotated units are left out. A "
         f"dash: no annotation names the unit, so it has no part in means. {INTERVAL_NOTE}",
         f"Always yes: the unit found in every clip. The benchmark CD6ME has {' '.join(map(str, CD6ME_UNITS))}.",
     )
+    if run.experiment.unknown_weights:
+        notes = (*notes, f"{run.name}: {UNKNOWN}.")
     return Table("units", caption, tuple(columns), tuple(rows), notes)
+
+
+def choices_text(run: Run) -> str:
+    """How many folds of a nested evaluation chose each of the settings, such as `default in 4 of 6 folds`."""
+    chosen = Counter(fold.chosen for fold in run.folds if fold.chosen)
+    return ", ".join(f"{name} in {times} of {chosen.total()} folds" for name, times in chosen.most_common())
 
 
 def score_row(
@@ -153,20 +170,12 @@ def corpus_title(name: str) -> str:
     return "all clips" if name == "full" else CORPORA.get(name, name)
 
 
-def score_text(value: float | None) -> str:
-    """A score with four places, as the field publishes it; a dash where there is none."""
-    return MISSING if value is None or value != value else f"{value:.4f}"
-
-
-def interval_text(bounds: Sequence[float] | None) -> str:
-    """An interval as `0.660 to 0.760`, or nothing."""
-    return f"{bounds[0]:.3f} to {bounds[1]:.3f}" if bounds else ""
-
-
 def _caption(run: Run) -> str:
     values, experiment = run.scores, run.experiment
     if experiment.is_zero_shot:
         how = "zero-shot: each predicted once, without training"
+    elif experiment.is_imported:
+        how = NOT_CHECKED
     else:
         seeds = "1 seed" if values["seeds"] == 1 else f"mean of {values['seeds']} seeds"
         how = f"{values['folds']} folds ({FOLDS.get(experiment.folds, 'grouped by person')}), {seeds}"

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from epir.core.bootstrap import RESAMPLINGS, interval, resample_people
 from epir.core.facs import CD6ME_UNITS, UNITS, is_annotated, parse_units
-from epir.core.seeds import generator
 from epir.evaluation.record import ClipRecord, FoldRecord
-from epir.evaluation.scores import LEVEL, RESAMPLINGS
 from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
 
 MEANS = {"all": UNITS, "cd6me": CD6ME_UNITS}
@@ -95,9 +94,7 @@ def counts_by_person(clips: Sequence[tuple[int, ClipRecord]]) -> np.ndarray:
 
 def resample(counts: np.ndarray, *, resamplings: int = RESAMPLINGS) -> np.ndarray:
     """Counts (R, K, U, 3) of people drawn with replacement from counts (K, P, U, 3)."""
-    people = counts.shape[1]
-    draws = generator(0, "bootstrap over people").multinomial(people, np.full(people, 1 / people), size=resamplings)
-    return np.einsum("rp,kpui->rkui", draws, counts)
+    return np.einsum("rp,kpui->rkui", resample_people(counts.shape[1], resamplings), counts)
 
 
 def unit_f1(counts: np.ndarray) -> np.ndarray:
@@ -115,7 +112,7 @@ def _unit_score(counts: np.ndarray, resampled: np.ndarray, clips: int) -> dict[s
         "there": there,
         "found": _rounded(counts[:, 2].mean()),
         "f1": _rounded(unit_f1(counts).mean()),
-        "interval": _interval(unit_f1(resampled).mean(-1)),
+        "interval": _interval(np.nan_to_num(unit_f1(resampled)).mean(-1)),  # 0 where nobody drawn has it
         "always": _rounded(_always(there, clips)),
     }
 
@@ -143,8 +140,7 @@ def _always(there: int, clips: int) -> float:
 
 
 def _interval(values: np.ndarray) -> list[float]:
-    low, high = np.nanquantile(values, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return [_rounded(low), _rounded(high)]
+    return [_rounded(bound) for bound in interval(values)]
 
 
 def _rounded(value: Any) -> float:

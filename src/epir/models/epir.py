@@ -5,15 +5,11 @@
 [SPT]     Lee et al. 2021, Vision Transformer for Small-Size Datasets, arXiv:2112.13492, Sec. 3.1; [LSA] Sec. 3.2
 [TransFG] He et al. 2022, arXiv:2103.07976, Sec. 3.3
 
-Departs from [EPIR] where a clip has several maps (`settings.views`), which the paper's has not: their tokens make one
-sequence, with a learned embedding of their place in time. With one map it is the paper's model.
-
-Axes: B clips, V maps of a clip, S map size, P patches of a map, N tokens with the class token (token 0), M tokens after
-      a merge, K merged pairs, D width, H heads, W width of one head, C classes
+Axes: B clips, S map size, P patches of a map, N tokens with the class token (token 0), M tokens after a merge,
+      K merged pairs, D width, H heads, W width of one head, C classes
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,13 +17,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from epir.core.errors import CheckpointError, ConfigError
-from epir.core.facs import UNITS
 from epir.models.network import Network
 from epir.models.settings import ModelSettings
-from epir.models.units import PRESENT, UnitHead
 
-SMALLEST = 1e-12  # probability
 DIAGONALS = ((-1, 1), (-1, -1), (1, -1), (1, 1))  # right-up, left-up, left-down, right-down, as (down, right)
 
 # ----------------------------------------------------------------------------------------- tokenization, Eq. 3-4
@@ -53,8 +45,7 @@ def into_patches(maps: Tensor, patch: int) -> Tensor:
 class PatchTokens(nn.Module):
     """Patch tokens of a map; `shifted-dual` is the dual norm shifted tokenization of [EPIR] Eq. 3.
 
-    The shift is half a map (the literal reading of [EPIR]) or half a patch (as in [SPT]). Of several maps that are
-    stacked, each is normalised by itself, and a token sees the same patch of all.
+    The shift is half a map (the literal reading of [EPIR]) or half a patch (as in [SPT]).
     """
 
     def __init__(self, settings: ModelSettings) -> None:
@@ -62,24 +53,16 @@ class PatchTokens(nn.Module):
         kind = settings.tokenization
         self.patch = settings.patch
         self.shift = 0 if kind == "plain" else (settings.map_size if settings.shift == "map" else settings.patch) // 2
-        stacked = settings.views if settings.fusion == "channels" else 1
         values = (3 if kind == "plain" else 15) * settings.patch**2  # 735 for the paper's sizes
         self.norm = nn.Identity() if kind == "plain" else nn.LayerNorm(values)
-        self.project = nn.Linear(stacked * values, settings.width)
+        self.project = nn.Linear(values, settings.width)
         self.second_norm = nn.LayerNorm(settings.width) if kind == "shifted-dual" else nn.Identity()
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Tokens (B, P, D) of maps (B, 3, S, S), or of stacked ones (B, V, 3, S, S)."""
-        if maps.ndim == 5:
-            values = torch.cat([self._normed_patches(view) for view in maps.unbind(1)], dim=-1)
-        else:
-            values = self._normed_patches(maps)
-        return self.second_norm(self.project(values))
-
-    def _normed_patches(self, maps: Tensor) -> Tensor:
-        """The values of each patch and its shifted copies (B, P, 735) of maps (B, 3, S, S), normalised."""
+        """Tokens (B, P, D) of maps (B, 3, S, S)."""
         maps = with_shifted(maps, self.shift) if self.shift else maps
-        return self.norm(into_patches(maps, self.patch))
+        patches = self.norm(into_patches(maps, self.patch))  # (B, P, 735)
+        return self.second_norm(self.project(patches))
 
 
 # --------------------------------------------------------------------------- attention between tokens, Eq. 10-12
@@ -149,11 +132,10 @@ def most_similar_pairs(keys: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def plan_merge(keys: Tensor, pairs: int, held: Tensor | None = None, *, merged_first: bool = False) -> MergePlan:
+def plan_merge(keys: Tensor, pairs: int, *, merged_first: bool = False) -> MergePlan:
     """The plan that merges the `pairs` most similar pairs of tokens with these keys (B, N, W).
 
-    A merged token is the plain mean of its two tokens or, if `held` (B, N) says how many patches each holds, their
-    weighted mean.
+    A merged token is the mean of its two tokens.
 
     Departs from [EPIR] unless `merged_first`: Eq. 9 puts merged tokens first; here a merged token stands where its
     first half stood, so that the alternate split goes on to compare neighbours. Attention does not depend on the order.
@@ -169,8 +151,7 @@ def plan_merge(keys: Tensor, pairs: int, held: Tensor | None = None, *, merged_f
     else:
         into = places - gone.cumsum(1)
         into = into.scatter(1, second, into.gather(1, first))
-    held = torch.ones_like(places) if held is None else held
-    onehot = functional.one_hot(into, tokens - pairs).mT * held.unsqueeze(1)  # (B, M, N)
+    onehot = functional.one_hot(into, tokens - pairs).mT  # (B, M, N)
     return MergePlan(into, onehot.to(keys.dtype) / onehot.sum(dim=2, keepdim=True))
 
 
@@ -203,13 +184,13 @@ class Block(nn.Module):
         self.narrow = nn.Linear(settings.feed_forward, width)
         self.dropout = nn.Dropout(settings.dropout)
 
-    def forward(self, tokens: Tensor, held: Tensor | None = None) -> BlockOutput:
-        """Tokens (B, N, D) -> (B, M, D); `held` (B, N), how many patches each holds, weights the merge."""
+    def forward(self, tokens: Tensor) -> BlockOutput:
+        """Tokens (B, N, D) -> (B, M, D)."""
         mixed, attention, keys = self.attention(self.attention_norm(tokens))
         tokens = tokens + self.dropout(mixed) if self.residual else self.dropout(mixed)
         merge = None
         if self.pairs:
-            merge = plan_merge(keys, self.pairs, held, merged_first=self.merged_first)
+            merge = plan_merge(keys, self.pairs, merged_first=self.merged_first)
             tokens = merge.matrix @ tokens  # (B, M, D)
         hidden = self.dropout(functional.gelu(self.widen(self.feed_forward_norm(tokens))))
         return BlockOutput(tokens + self.dropout(self.narrow(hidden)), attention, merge)
@@ -244,7 +225,7 @@ class TokenRecord:
     Axes: T patch tokens at selection, T_l after integration block l
     """
 
-    grid: int  # patches per side: P = grid * grid, row by row; of V maps the V patches of one place together
+    grid: int  # patches per side: P = grid * grid, row by row
     provenance: Tensor  # (B, T, P) 0 or 1: which patches each token holds
     history: tuple[Tensor, ...]  # after each integration block: (B, T_l, P)
     selected: Tensor  # (B, H): the token that each head chose, an index into T
@@ -270,8 +251,6 @@ class Epir(Network):
         self.patch_tokens = PatchTokens(settings)
         self.class_token = nn.Parameter(torch.empty(1, 1, settings.width))
         self.positions = nn.Parameter(torch.empty(1, 1 + settings.patches, settings.width))
-        if settings.views > 1 and settings.fusion == "tokens":
-            self.times = nn.Parameter(torch.zeros(1, 1, settings.views, settings.width))  # at first all maps are alike
         self.dropout = nn.Dropout(settings.dropout)
         pairs = (*settings.pairs, *[0] * settings.extractor_blocks)
         bare = None if settings.first_residual else settings.integration_blocks  # the block without a residual
@@ -281,9 +260,6 @@ class Epir(Network):
         self.last_block = Block(settings)
         self.head_norm = nn.LayerNorm(settings.width)
         self.head = nn.Linear(settings.width, settings.classes)
-        if settings.unit_path:
-            self.unit_head = UnitHead(settings.width)
-            self.unit_classes = nn.Linear(len(UNITS), settings.classes)
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
@@ -291,46 +267,21 @@ class Epir(Network):
                     nn.init.zeros_(module.bias)
         nn.init.trunc_normal_(self.class_token, std=0.02)
         nn.init.trunc_normal_(self.positions, std=0.02)
-        if settings.unit_path:
-            nn.init.zeros_(self.unit_classes.weight)  # at first the units have no say
 
     def forward_features(self, maps: Tensor) -> Tensor:
-        """The class token (B, D) that leaves the last block, for normalised maps (B, 3, S, S) or (B, V, 3, S, S).
-
-        With `fusion = "mean"` those (B, V, D) of each map of a clip, seen alone.
-        """
-        if self._is_mean:
-            return self._features_of_one(maps.flatten(0, 1)).unflatten(0, (-1, self.settings.views))
-        return self._features_of_one(maps)
-
-    @property
-    def _is_mean(self) -> bool:
-        return self.settings.views > 1 and self.settings.fusion == "mean"
-
-    def _features_of_one(self, maps: Tensor) -> Tensor:
+        """The class token (B, D) that leaves the last block, for normalised maps (B, 3, S, S)."""
         blocks, holders = self._run_blocks(maps)
         return self._finish(blocks[-1].tokens, self._select(blocks, holders[-1]) if self.settings.selection else None)
 
     def forward_head(self, features: Tensor) -> Tensor:
-        """Logits (B, C) of class tokens (B, D): [EPIR] Eq. 21; of (B, V, D) those of the mean answer.
-
-        Departs from [EPIR] with `unit_path`: what the probability of each action unit says of the classes is added.
-        """
-        logits = self.head(self.head_norm(features))
-        if self._is_mean:
-            logits = logits.softmax(-1).mean(1).clamp(min=SMALLEST).log()
-        if self.settings.unit_path and self.unit_head is not None:
-            present = self.unit_head(features)[:, PRESENT]  # (B, U)
-            logits = logits + self.unit_classes(present.sigmoid())
-        return logits
+        """Logits (B, C) of class tokens (B, D): [EPIR] Eq. 21."""
+        return self.head(self.head_norm(features))
 
     def loss_of_features(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
         """Cross-entropy and, with selection, the contrastive loss: [EPIR] Eq. 23."""
         loss = super().loss_of_features(features, labels, smoothing, weights)
         if self.settings.selection and self.settings.contrastive:
             tokens = self.head_norm(features) if self.settings.contrastive_on == "normed" else features
-            if self._is_mean:  # each map is a token of its clip's class
-                labels, tokens = labels.repeat_interleave(self.settings.views), tokens.flatten(0, 1)
             loss = loss + self.settings.contrastive * contrastive_loss(tokens, labels, margin=self.settings.margin)
         return loss
 
@@ -338,11 +289,6 @@ class Epir(Network):
     def explain(self, maps: Tensor) -> tuple[Tensor, TokenRecord]:
         """Logits (B, C), and what was merged, selected and attended to on the way."""
         self.check(maps)
-        if self._is_mean:
-            raise ConfigError(
-                "a model that averages its answers over several maps has no tokens of the clip to show",
-                fix="show those of one map, with a model of one view",
-            )
         blocks, holders = self._run_blocks(self.normalise(maps))
         selected = self._select(blocks, holders[-1])
         counts = [block.tokens.shape[1] for block in blocks]  # N after each block
@@ -360,59 +306,13 @@ class Epir(Network):
 
     def no_weight_decay(self) -> set[str]:
         """Parameters that are no weight matrices, though they have several axes."""
-        own = {"class_token", "positions", "times"}
+        own = {"class_token", "positions"}
         return own | {name for name, _ in self.named_parameters() if name.endswith("temperature")}
 
-    @staticmethod
-    def convert_weights(weights: Mapping[str, Tensor], version: int) -> dict[str, Tensor]:
-        """The weights of a model folder in today's layout: version 1 stored those of linear layers input first."""
-        linear = ("project", "to_qkv", "to_out", "widen", "narrow", "head")
-        names = {name for name in weights if name.endswith(".weight") and name.split(".")[-2] in linear}
-        return {name: each.T.contiguous() if version == 1 and name in names else each for name, each in weights.items()}
-
-    def adapt_weights(self, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The weights of a model of one map per clip for several.
-
-        Stacked maps: the first is read as before, and the others begin with weights of zero, so that the answer is that
-        of the first map until training finds something in the others. Else every map is read by the same weights, all
-        places in time alike.
-        """
-        adapted, views = dict(weights), self.settings.views
-        if self.settings.unit_path:
-            for name, tensor in self.unit_classes.state_dict().items():
-                adapted.setdefault(f"unit_classes.{name}", torch.zeros_like(tensor))
-        if views == 1:
-            return adapted
-        if self.settings.fusion == "tokens":
-            adapted.setdefault("times", torch.zeros_like(self.times))
-        project, norm = "patch_tokens.project.weight", "patch_tokens.norm.weight"
-        if (
-            self.settings.fusion == "channels"
-            and norm in weights
-            and weights[norm].shape != self.state_dict()[norm].shape
-        ):
-            raise CheckpointError(
-                "these weights of stacked maps are those of epir 0.2.0, which normalised all maps of a clip together",
-                fix="train the model again; models of one map go on working",
-            )
-        if self.settings.fusion == "channels" and weights[project].shape != self.patch_tokens.project.weight.shape:
-            rest = torch.zeros_like(weights[project]).repeat(1, views - 1)
-            adapted[project] = torch.cat([weights[project], rest], dim=1)
-        return adapted
-
     def _tokens(self, maps: Tensor) -> Tensor:
-        """The class token and the patch tokens of all maps of a clip with their positions, (B, 1 + P, D).
-
-        Of several maps (B, 1 + P V, D): the patches of one place follow each other in time, so that the alternate split
-        of token integration compares a patch with itself a little later, and merges across maps.
-        """
+        """The class token and the patch tokens with their positions, (B, 1 + P, D)."""
         first, positions = self.positions[:, :1], self.positions[:, 1:]
-        if self.settings.views == 1 or self.settings.fusion != "tokens":
-            patches = self.patch_tokens(maps) + positions
-        else:
-            each = self.patch_tokens(maps.flatten(0, 1)) + positions  # (B V, P, D)
-            patches = each.unflatten(0, (-1, self.settings.views)).transpose(1, 2)  # (B, P, V, D)
-            patches = (patches + self.times).flatten(1, 2)
+        patches = self.patch_tokens(maps) + positions
         return torch.cat([(self.class_token + first).expand(patches.shape[0], -1, -1), patches], dim=1)
 
     def _run_blocks(self, maps: Tensor) -> tuple[list[BlockOutput], list[Tensor]]:
@@ -421,8 +321,7 @@ class Epir(Network):
         holder = torch.arange(1, tokens.shape[1], device=maps.device).expand(tokens.shape[0], -1)  # (B, P)
         blocks, holders = [], []
         for module in self.blocks:
-            held = patches_held(holder, tokens.shape[1]) if self.settings.merge == "weighted" else None
-            block = module(tokens, held)
+            block = module(tokens)
             holder = holder if block.merge is None else block.merge.into.gather(1, holder)
             tokens = block.tokens
             blocks.append(block)
@@ -455,11 +354,6 @@ class Epir(Network):
             tokens = torch.cat([tokens[:, :1], tokens.gather(1, index)], dim=1)  # (B, 1 + H, D)
         tokens = self.last_block(tokens).tokens
         return tokens.mean(dim=1) if self.settings.readout == "all" else tokens[:, 0]
-
-
-def patches_held(holder: Tensor, tokens: int) -> Tensor:
-    """How many patches each of N tokens holds, (B, N), if `holder` (B, P) has token numbers; the class token: one."""
-    return functional.one_hot(holder, tokens).sum(dim=1).clamp(min=1)
 
 
 def contrastive_loss(tokens: Tensor, labels: Tensor, *, margin: float) -> Tensor:

@@ -1,8 +1,9 @@
 """Model folders, their only home: save, load, the shipped one, starting from one, the Hugging Face hub.
 
 A folder holds config.json, model.safetensors and README.md, the Hugging Face layout, and whom the weights have seen
-(`epir.models.seen`). Nothing in it is ever executed:
-weights are read as safetensors only, settings are checked name by name.
+(`epir.models.seen`). Nothing in it is ever executed: weights are read as safetensors only, settings are checked name by
+name. config.json carries digests of the weights, of that record and of itself, so that an edited folder is noticed;
+whoever changes it writes it with `write_config`.
 """
 
 import json
@@ -18,14 +19,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor
 
-from epir.core.config import to_dict
+from epir.core.config import digest, from_dict, to_dict
 from epir.core.errors import CheckpointError, ConfigError
-from epir.core.files import file_digest, utf8_name, write_bytes
+from epir.core.files import file_digest, utf8_name, write_bytes, write_text
 from epir.core.output import MODEL, new_folder
 from epir.core.reading import check_regular, read_json
-from epir.models.registry import AnySettings, build, settings_from_dict
+from epir.models.registry import Source, build, method_for, settings_from_dict
 from epir.models.schema import FIX, check_config
-from epir.models.seen import HASHES, RECORD, Seen, read_seen, write_seen
+from epir.models.seen import HASHES, RECORD, Seen, read_seen, record_digest, write_seen
 from epir.models.settings import NAMED, SHIPPED
 from epir.models.units import UnitHead
 
@@ -33,19 +34,11 @@ if TYPE_CHECKING:
     from epir.models.network import Network
 
 FORMAT = "epir-model/2"
-VERSIONS = {"epir-model/1": 1, FORMAT: 2}  # version 1 stored the linear layers of EPIR input first
 WEIGHTS = "model.safetensors"
 PICKLES = ("pytorch_model.bin", "model.pt", "model.pth", "model.pkl")
-HEADS = ("head", "unit_classes")  # what networks call the layers that know the classes
+HEAD = "head"  # what networks call the layer that knows the classes
 UNIT_HEAD = "unit_head."  # how the weights of the head for action units begin
-FREE = (
-    "classes",
-    "normalise",
-    "dropout",
-    "margin",
-    "contrastive",
-    "unit_path",
-)  # a model may differ in these and start from there
+FREE = ("classes", "normalise", "dropout", "margin", "contrastive")  # a model may differ in these and start from there
 HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")  # owner/name
 
 
@@ -56,14 +49,19 @@ class ModelConfig:
     settings: Mapping[str, Any]
     labels: tuple[str, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)  # flow recipe, calibration, scores, ...
-    version: int = VERSIONS[FORMAT]
     units: tuple[int, ...] = ()  # the action units that the model knows; none without a head for them
-    weights: str | None = None  # the digest of the weights; version 0.2 wrote none
+    weights: str = ""  # the digest of model.safetensors
+    source: Source | None = None  # where the code of the method must come from; None: epir has it
 
     @property
     def classes(self) -> tuple[str, ...]:
         """The names of the classes; numbered where the folder does not name them."""
         return self.labels or tuple(f"class {number}" for number in range(int(self.settings.get("classes", 0))))
+
+    @property
+    def map_size(self) -> int:
+        """The size of its maps in pixels."""
+        return int(self.settings.get("map_size", 28))
 
     @property
     def views(self) -> dict[str, Any]:
@@ -133,6 +131,8 @@ def save_model(
         "labels": list(labels),
         "notes": dict(notes or {}),
     }
+    if network.source is not None:
+        config["source"] = to_dict(network.source)
     if network.unit_head is not None:
         config["units"] = list(network.unit_head.units)
     weights = {name: tensor.detach().cpu().contiguous() for name, tensor in network.state_dict().items()}
@@ -141,11 +141,32 @@ def save_model(
     with new_folder(folder, MODEL, force=force) as temporary:
         write_bytes(temporary / WEIGHTS, save(weights, metadata={"format": "pt"}))
         config["weights"] = file_digest(temporary / WEIGHTS)
-        (temporary / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         (temporary / "README.md").write_text(card or default_card(config), encoding="utf-8")
         if (record := seen or network.seen) is not None:
             write_seen(temporary, record)
+        write_config(temporary, config)
     return Path(folder)
+
+
+def write_config(folder: Path, values: Mapping[str, Any]) -> None:
+    """Write `config.json` with the digests of the record of whom the weights have seen, and of its own content."""
+    text = json.dumps(sealed({**values, "seen": record_digest(folder)}), indent=2)
+    write_text(folder / "config.json", text + "\n")
+
+
+def sealed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a config with a digest of themselves."""
+    plain = json.loads(json.dumps({name: value for name, value in values.items() if name != "digest"}))
+    return {**plain, "digest": digest(plain)}
+
+
+def check_sealed(values: Mapping[str, Any], where: Path) -> None:
+    """Raise an error if the values of a config were changed after they were sealed."""
+    if sealed(values)["digest"] != values.get("digest"):
+        raise CheckpointError(
+            f"{where} was changed after it was written",
+            fix="restore it from a copy, or train again; predict takes --threshold, calibrate sets the temperature",
+        )
 
 
 def default_card(config: Mapping[str, Any]) -> str:
@@ -176,45 +197,70 @@ def read_config(folder: str | Path) -> ModelConfig:
             f"{folder} is not a model folder: it has no config.json", fix="make one with epir train"
         ) from None
     found = config.get("format")
-    if not isinstance(found, str) or found not in VERSIONS:
+    if found != FORMAT:
         raise CheckpointError(
             f"{path} has the format {found!r}, this version of epir reads {FORMAT!r}",
             fix="install the version of epir that wrote it, or train again",
         )
     check_config(config, path)
+    if not config.get("weights"):
+        raise CheckpointError(f"{path} lacks the digest of the weights", fix=FIX)
+    check_sealed(config, path)
+    if (folder / RECORD).exists() and record_digest(folder) != config.get("seen"):
+        raise CheckpointError(
+            f"{RECORD} and {HASHES} in {folder} are not the record that config.json was written with",
+            fix="copy the whole folder again, or train again",
+        )
     return ModelConfig(
         settings=config["model"],
         labels=tuple(config.get("labels", ())),
         notes=config.get("notes", {}),
-        version=VERSIONS[found],
         units=tuple(config.get("units", ())),
-        weights=config.get("weights"),
+        weights=config["weights"],
+        source=from_dict(Source, config["source"], section="source") if "source" in config else None,
     )
 
 
-def read_settings(folder: str | Path) -> AnySettings:
+def read_settings(folder: str | Path) -> Any:
     """The settings of the network in a model folder."""
     try:
-        return settings_from_dict(read_config(folder).settings)
+        config = read_config(folder)
+        return settings_from_dict(config.settings, config.source)
     except ConfigError as error:
         raise CheckpointError(
             f"{Path(folder) / 'config.json'} cannot be used: {error.problem}",
-            fix="install the version of epir that wrote it, or correct that setting",
+            fix="install the version of epir that wrote it, or train again",
         ) from None
 
 
-def load_network(folder: str | Path, settings: AnySettings | None = None) -> "Network":
-    """The network in a model folder, ready to predict; with other `settings` it may take several maps per clip."""
+def load_network(folder: str | Path) -> "Network":
+    """The network in a model folder, ready to predict."""
     from epir.models.network import Network
 
-    network = build(settings or read_settings(folder))
-    assert isinstance(network, Network), "pipelines have no model folder"
-    weights = network.adapt_weights(_read_weights(network, Path(folder)))
-    network.unit_head = _empty_unit_head(weights, read_config(folder).units)
-    _check_shapes(network.state_dict(), weights, Path(folder) / WEIGHTS)
+    config = read_config(folder)
+    if config.source is None:
+        network = build(read_settings(folder))
+    else:
+        network = _build_named(config.source, config.settings, Path(folder))
+    assert isinstance(network, Network), "estimators have no model folder"
+    weights = _read_weights(Path(folder))
+    network.unit_head = _empty_unit_head(weights, config.units)
+    _check_shapes(network.state_dict(), weights, Path(folder) / WEIGHTS, config.source)
     network.load_state_dict(weights)
     network.seen = read_seen(folder)
     return network.eval()
+
+
+def _build_named(source: Source, values: Mapping[str, Any], folder: Path) -> Any:
+    """The network of code that the user named; a setting that it has got since then has its default."""
+    method = method_for(source, folder)
+    try:
+        return method.build(method.with_settings(**values))
+    except ConfigError as error:
+        raise CheckpointError(
+            f"{source.reference} cannot be built with the settings in {folder}: {error.problem}",
+            fix="restore the code that these weights were trained with",
+        ) from None
 
 
 def _empty_unit_head(weights: Mapping[str, Tensor], units: tuple[int, ...]) -> UnitHead | None:
@@ -234,8 +280,8 @@ def weights_digest(folder: Path) -> str:
     return file_digest(path)
 
 
-def _read_weights(network: "Network", folder: Path) -> dict[str, Tensor]:
-    """The weights of a model folder in float32 and in today's layout of this kind of network."""
+def _read_weights(folder: Path) -> dict[str, Tensor]:
+    """The weights of a model folder in float32."""
     path, config = folder / WEIGHTS, read_config(folder)
     try:
         check_regular(path, error=CheckpointError, fix=FIX)
@@ -253,13 +299,12 @@ def _read_weights(network: "Network", folder: Path) -> dict[str, Tensor]:
             f"{path}: the weights {broken!r} hold NaN or infinity",
             fix="its training diverged: train again with a lower rate, or restore the file from a copy",
         )
-    if config.weights is not None and config.weights != file_digest(path):
+    if config.weights != file_digest(path):
         raise CheckpointError(
             f"{path} is not the file that config.json was written with",
             fix="copy the whole folder again, or train again",
         )
-    weights = {name: each.to(torch.float32) if each.is_floating_point() else each for name, each in weights.items()}
-    return network.convert_weights(weights, config.version)
+    return {name: each.to(torch.float32) if each.is_floating_point() else each for name, each in weights.items()}
 
 
 def _no_weights(path: Path) -> CheckpointError:
@@ -274,8 +319,12 @@ def _no_weights(path: Path) -> CheckpointError:
     )
 
 
-def _check_shapes(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor], path: Path) -> None:
+def _check_shapes(
+    wanted: Mapping[str, Tensor], found: Mapping[str, Tensor], path: Path, source: Source | None = None
+) -> None:
     fix = "use the config.json and model.safetensors of one and the same model"
+    if source is not None:
+        fix = f"restore {source.reference} as it was when these weights were trained"
     for name, tensor in wanted.items():
         if name not in found:
             raise CheckpointError(f"{path} lacks the weights {name!r}", fix=fix)
@@ -291,14 +340,12 @@ def _check_shapes(wanted: Mapping[str, Tensor], found: Mapping[str, Tensor], pat
 # ------------------------------------------------------------------------------------------------ start from one
 
 
-def can_start(settings: AnySettings, folder: Path) -> bool:
+def can_start(settings: Any, folder: Path) -> bool:
     """Whether a model of these settings can start from the weights of a model folder."""
     if not (folder / WEIGHTS).exists():
         return False
     mine, theirs = to_dict(settings), to_dict(read_settings(folder))
     free = {*FREE, *({"name"} if settings.name in NAMED and theirs["name"] in NAMED else ())}  # presets of one network
-    if theirs.get("views", 1) == 1:  # weights of one map per clip serve for each of several
-        free |= {"views", "fusion"}
     return all(mine.get(name) == theirs.get(name) for name in mine.keys() | theirs.keys() if name not in free)
 
 
@@ -310,7 +357,7 @@ def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> b
     """
     folder = find_folder(start)
     path = folder / WEIGHTS
-    weights = model.adapt_weights(_read_weights(model, folder))
+    weights = _read_weights(folder)
     model.unit_head = _empty_unit_head(weights, read_config(folder).units)
     own = model.state_dict()
     mismatched_keys = sorted(own.keys() ^ weights.keys())
@@ -321,7 +368,12 @@ def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> b
             fix=f"start from a model folder of {model.settings.name!r} with the same settings",
         )
     with_head = _same_classes(read_config(folder), classes)
-    copied = {name: tensor for name, tensor in weights.items() if with_head or name.split(".")[0] not in HEADS}
+    classes_there = len(read_config(folder).classes)
+    copied = {
+        name: tensor
+        for name, tensor in weights.items()
+        if with_head or not _is_head(name, tensor, own[name], classes_there, len(classes))
+    }
     for name, tensor in copied.items():
         if tensor.shape != own[name].shape:
             raise CheckpointError(
@@ -332,8 +384,16 @@ def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> b
     return with_head
 
 
-def check_fits(folder: Path, *, classes: Sequence[str], map_size: int, views: int = 1) -> None:
-    """Refuse weights that were trained for other classes, another size of map, or another number of several maps."""
+def _is_head(name: str, theirs: Tensor, mine: Tensor, classes_there: int, classes: int) -> bool:
+    """Whether these weights belong to the layer that knows the classes, by name or, in a user's module, by size."""
+    if name.removeprefix("module.").split(".")[0] == HEAD:
+        return True
+    sizes = (theirs.shape[:1], mine.shape[:1])
+    return name.startswith("module.") and sizes == ((classes_there,), (classes,)) and classes != classes_there
+
+
+def check_fits(folder: Path, *, classes: Sequence[str], map_size: int) -> None:
+    """Refuse weights that were trained for other classes or another size of map."""
     config, settings = read_config(folder), read_settings(folder)
     if not _same_classes(config, classes):
         theirs = ", ".join(config.labels) or f"{settings.classes} classes"
@@ -345,11 +405,6 @@ def check_fits(folder: Path, *, classes: Sequence[str], map_size: int, views: in
         raise CheckpointError(
             f"the weights in {folder} are for {settings.map_size} px maps, but the map set has {map_size} px",
             fix=f"prepare the maps with --size {settings.map_size}",
-        )
-    if getattr(settings, "views", 1) not in (1, views):
-        raise CheckpointError(
-            f"the weights in {folder} are for {getattr(settings, 'views', 1)} maps per clip, not for {views}",
-            fix="prepare the maps with the same --views",
         )
 
 

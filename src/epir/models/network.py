@@ -1,9 +1,9 @@
 """What every learned model has in common: maps in, logits out, its own loss, and input normalisation.
 
-Axes: B clips, V maps (views) per clip, S map size, F features, C classes. Maps are (B, 3, S, S), or (B, V, 3, S, S) for
-a model whose setting `views` is more than 1.
+Axes: B clips, S map size, F features, C classes
 """
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from epir.core.errors import CheckpointError, ShapeError
 from epir.models import folder as model_folder
+from epir.models.registry import Source
 from epir.models.seen import Seen
 from epir.models.settings import Normalisation
 from epir.models.units import UnitHead
@@ -38,13 +39,8 @@ class Network(nn.Module):
         self.settings = settings
         self.unit_head = None
         self.seen: Seen | None = None  # whom the weights were trained on, where that is known
+        self.source: Source | None = None  # where the code comes from, unless it is epir's
         self.normalise = InputNormalisation(settings.normalise)
-
-    @property
-    def map_shape(self) -> tuple[int, ...]:
-        """The maps of one clip: (3, S, S), or (V, 3, S, S) for several."""
-        size, views = self.settings.map_size, getattr(self.settings, "views", 1)
-        return (views, 3, size, size) if views > 1 else (3, size, size)
 
     def forward_features(self, maps: Tensor) -> Tensor:
         """Features (B, F) of normalised maps (B, 3, S, S)."""
@@ -95,26 +91,13 @@ class Network(nn.Module):
         """Names of parameters with two axes or more that weight decay must leave alone."""
         return set()
 
-    @staticmethod
-    def convert_weights(weights: Mapping[str, Tensor], version: int) -> dict[str, Tensor]:
-        """The weights of a model folder of that format version, in today's layout."""
-        return dict(weights)
-
-    def adapt_weights(self, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The weights of a model that may differ in how many maps per clip it takes, as this one needs them."""
-        return dict(weights)
-
     def check(self, maps: Tensor) -> None:
         """Refuse maps that this model was not built for; left out of exported graphs."""
-        size, wanted = self.settings.map_size, self.map_shape
-        if maps.ndim != 1 + len(wanted) or maps.shape[1:-2] != wanted[:-2]:
-            several = "put the views of a clip on the second axis, and " if len(wanted) == 4 else ""
+        size = self.settings.map_size
+        if maps.ndim != 4 or maps.shape[1] != 3:
             raise ShapeError(
-                f"the model takes maps (B, {', '.join(map(str, wanted))}) but got {tuple(maps.shape)}",
-                fix=f"{several}stack u, v and strain on the {'third' if several else 'second'} axis; "
-                "for one clip add a first axis: maps[None]"
-                if several
-                else "stack u, v and strain on the second axis; for one map add a first axis: maps[None]",
+                f"the model takes maps (B, 3, {size}, {size}) but got {tuple(maps.shape)}",
+                fix="stack u, v and strain on the second axis; for one map add a first axis: maps[None]",
             )
         if maps.shape[-2] != maps.shape[-1]:
             raise ShapeError(
@@ -167,39 +150,99 @@ class Network(nn.Module):
             hub.upload_folder(repo_id=repository, folder_path=folder)
 
 
+class WithFeatures(nn.Module):
+    """A plain module in two steps, so that a head for action units can share its features."""
+
+    def forward_features(self, maps: Tensor) -> Tensor:
+        """Features (B, F) of maps (B, 3, S, S)."""
+        raise NotImplementedError
+
+    def forward_head(self, features: Tensor) -> Tensor:
+        """Logits (B, C) of features (B, F)."""
+        raise NotImplementedError
+
+    def forward(self, maps: Tensor) -> Tensor:
+        """Logits (B, C) of maps (B, 3, S, S)."""
+        return self.forward_head(self.forward_features(maps))
+
+
+class ModuleNetwork(Network):
+    """A plain torch module as a `Network`: anybody's, or a baseline; what it does not have, it does without.
+
+    Without `forward_features` its logits count as its features. `loss(maps, labels)`, `explain(maps)` and
+    `no_weight_decay()` are used where the module has them.
+    """
+
+    def __init__(self, settings: Any, module: nn.Module) -> None:
+        super().__init__(settings)
+        self.module = module
+        if hasattr(module, "explain"):
+            self.explain = module.explain
+
+    @property
+    def has_features(self) -> bool:
+        """Whether the module says what its last layer looks at, which action units need."""
+        return hasattr(self.module, "forward_features") and hasattr(self.module, "forward_head")
+
+    def forward_features(self, maps: Tensor) -> Tensor:
+        """Features (B, F) of normalised maps (B, 3, S, S), or the logits of a module that shows none."""
+        answer: Tensor = self.module.forward_features(maps) if self.has_features else self.module(maps)  # type: ignore[operator]
+        return answer
+
+    def forward_head(self, features: Tensor) -> Tensor:
+        """Logits (B, C) of features (B, F)."""
+        answer: Tensor = self.module.forward_head(features) if self.has_features else features  # type: ignore[operator]
+        return answer
+
+    def loss(
+        self,
+        maps: Tensor,
+        labels: Tensor,
+        *,
+        smoothing: float = 0.0,
+        weights: Tensor | None = None,
+        auxiliary: AuxiliaryLoss | None = None,
+    ) -> Tensor:
+        """The module's `loss(maps, labels)` where it has one; it may ask for `smoothing` and `weights` by name."""
+        if not hasattr(self.module, "loss") or labels.is_floating_point():
+            return super().loss(maps, labels, smoothing=smoothing, weights=weights, auxiliary=auxiliary)
+        self.check(maps)
+        normalised = self.normalise(maps)
+        asked = inspect.signature(self.module.loss).parameters  # type: ignore[arg-type]
+        offered = {"smoothing": smoothing, "weights": weights}
+        named = {name: value for name, value in offered.items() if name in asked}
+        loss: Tensor = self.module.loss(normalised, labels, **named)  # type: ignore[operator]
+        return loss if auxiliary is None else loss + auxiliary(self.forward_features(normalised))
+
+    def loss_of_features(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
+        """The module's own, or cross-entropy."""
+        if hasattr(self.module, "loss_of_features"):
+            loss: Tensor = self.module.loss_of_features(features, labels, smoothing, weights)  # type: ignore[operator]
+            return loss
+        return super().loss_of_features(features, labels, smoothing, weights)
+
+    def no_weight_decay(self) -> set[str]:
+        """Those of the module, by their full names."""
+        names = self.module.no_weight_decay() if hasattr(self.module, "no_weight_decay") else ()  # type: ignore[operator]
+        return {f"module.{name}" for name in names}
+
+
 class InputNormalisation(nn.Module):
     """Shift and scale of each channel of a map.
 
     `map`: each channel of each map to zero mean and unit deviation, so that raw flow and maps stretched to
     0..1 are the same to the network. `squash`: the same, then its hyperbolic tangent, and the same again: a few strong
-    pixels (lids, edges, faults of the flow) do not make everything else small. `fold`: by the statistics of the
-    training clips. `none`: as it is.
+    pixels (lids, edges, faults of the flow) do not make everything else small. `none`: as it is.
     """
-
-    mean: Tensor
-    deviation: Tensor
 
     def __init__(self, mode: Normalisation) -> None:
         super().__init__()
         self.mode = mode
-        if mode == "fold":
-            self.register_buffer("mean", torch.zeros(3, 1, 1))
-            self.register_buffer("deviation", torch.ones(3, 1, 1))
-
-    @torch.no_grad()
-    def fit(self, maps: Tensor) -> None:
-        """Learn the statistics of the training clips, (n, 3, S, S); only `fold` has any."""
-        if self.mode == "fold":
-            maps = maps.flatten(0, -4)  # all views together
-            self.mean.copy_(maps.mean(dim=(0, 2, 3)).view(3, 1, 1))
-            self.deviation.copy_(maps.std(dim=(0, 2, 3)).clamp(min=SMALLEST_DEVIATION).view(3, 1, 1))
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Normalised maps of the same shape, (B, 3, S, S) or (B, V, 3, S, S)."""
+        """Normalised maps of the same shape, (B, 3, S, S)."""
         if self.mode == "none":
             return maps
-        if self.mode == "fold":
-            return (maps - self.mean) / self.deviation
         maps = standardised(maps)
         return standardised(maps.tanh()) if self.mode == "squash" else maps
 

@@ -1,15 +1,18 @@
-"""A model that travels: the files of a model folder, or of an ONNX file, for a machine that does not see them."""
+"""What travels to other processes and machines: the files of a model folder or ONNX file, and methods of the user's."""
 
 import atexit
 import hashlib
+import pickle
+import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from epir.core.errors import CheckpointError
+from epir.core.errors import CheckpointError, ConfigError
 from epir.core.files import scratch_folder
 from epir.models.folder import WEIGHTS, find_folder
+from epir.models.registry import Method, method_of
 from epir.models.seen import HASHES, RECORD
 
 FILES = ("config.json", WEIGHTS, RECORD, HASHES, "model.onnx")  # those that are there
@@ -34,6 +37,54 @@ class PackedModel:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PackedModel) and self.digest == other.digest
+
+
+@dataclass(frozen=True)
+class PackedMethod:
+    """A method of the user's, pickled with its source: a worker or node need not see the file, nor have the module.
+
+    It is made and read within one evaluation and never stored.
+    """
+
+    content: bytes
+
+    def unpack(self) -> Method:
+        """The method, built anew once per process."""
+        return _unpacked_method(self)
+
+
+def pack_method(method: Method) -> PackedMethod | None:
+    """A method that is not epir's, ready to be sent; what comes with an installed package is sent by its name."""
+    if method.source is None:
+        return None
+    import cloudpickle
+
+    kind = method.target if hasattr(method.target, "__module__") else type(method.target)
+    module = sys.modules.get(kind.__module__)
+    by_value = module is not None and kind.__module__ != "__main__" and not method.source.distribution
+    by_value = by_value and not _is_installed(module)
+    if by_value:
+        cloudpickle.register_pickle_by_value(module)
+    try:
+        return PackedMethod(cloudpickle.dumps((method.target, method.name, method.source)))
+    except (TypeError, AttributeError, pickle.PicklingError) as error:
+        raise ConfigError(
+            f"{method.name} cannot be sent to other processes: {error}",
+            fix="define it at the top of a file, and give FILE.py:Name",
+        ) from None
+    finally:
+        if by_value:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def _is_installed(module: object) -> bool:
+    file = getattr(module, "__file__", None)
+    return file is None or "site-packages" in Path(file).parts
+
+
+@lru_cache(maxsize=KEPT)
+def _unpacked_method(packed: PackedMethod) -> Method:
+    return method_of(*pickle.loads(packed.content))
 
 
 def pack_model(model: str | Path | None) -> PackedModel:

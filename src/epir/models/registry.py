@@ -1,103 +1,342 @@
-"""Every model by name: the presets of EPIR first, then the baselines.
+"""Every method by name, and the one door through which methods come in.
 
-A model is a network (`epir.models.network.Network`, trained by gradient) or a pipeline
-(`epir.models.baselines.pipeline.Pipeline`, features and a linear SVM). A new baseline is one file and one line here.
+A method is a torch module (maps in, logits out) or an estimator (`fit`, `predict_proba`), as a class, a factory or, for
+estimators, an object. Its name is that of a preset of EPIR, of a baseline, of an entry point in the group
+`epir.models` of an installed package; or `FILE.py:Name` or `package.module:Name`. Only what the user named is executed.
 """
 
-from collections.abc import Mapping
+import hashlib
+import inspect
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, replace
+from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from epir.core.config import from_dict, refuse_unknown, to_dict
-from epir.core.errors import ConfigError
-from epir.models.baselines.base import BaselineSettings
+from epir.core.config import check_known, from_dict, to_dict
+from epir.core.errors import ConfigError, EpirError, EpirWarning
+from epir.core.plugins import Plugin, is_plugin_name, list_plugins, load_object
+from epir.models.arguments import Signature, call, check_required, plain_settings, read_signature, settings_class
 from epir.models.settings import ABOUT, NAMED, SHIPPED, ModelSettings, preset
 
 if TYPE_CHECKING:
-    from epir.models.baselines.pipeline import Pipeline
+    from epir.models.estimator import Estimator
     from epir.models.network import Network
 
-AnySettings = ModelSettings | BaselineSettings
-
-
-class _Baseline(NamedTuple):
-    """Where a baseline is: its file, its class (whose settings class stands beside it), and of which kind it is."""
-
-    module: str
-    model: str
-    settings: str
-    is_pipeline: bool = False
-
-    def load(self, name: str) -> Any:
-        return getattr(import_module(f"epir.models.baselines.{self.module}"), name)
-
-
-_BASELINES = {
-    "ststnet": _Baseline("ststnet", "Ststnet", "StstnetSettings"),
-    "off-apexnet": _Baseline("off_apexnet", "OffApexNet", "OffApexNetSettings"),
-    "dual-inception": _Baseline("dual_inception", "DualInception", "DualInceptionSettings"),
-    "capsulenet": _Baseline("capsulenet", "CapsuleNet", "CapsuleNetSettings"),
-    "rcn-a": _Baseline("rcn", "RcnA", "RcnASettings"),
-    "htnet": _Baseline("htnet", "Htnet", "HtnetSettings"),
-    "resnet18-flow": _Baseline("resnet", "ResnetFlow", "ResnetSettings"),
-    "bi-woof": _Baseline("bi_woof", "BiWoof", "BiWoofSettings", is_pipeline=True),
-    "mdmo": _Baseline("mdmo", "Mdmo", "MdmoSettings", is_pipeline=True),
-    "lbp-top": _Baseline("lbp_top", "LbpTop", "LbpTopSettings", is_pipeline=True),
+GROUP = "epir.models"
+CODE = "EPIR_CODE"  # the environment variable of --code, which worker processes inherit
+_NAMED: "list[Method]" = []  # methods of the user's that were named in this process
+BASELINES = {
+    "ststnet": "ststnet:Ststnet",
+    "off-apexnet": "off_apexnet:OffApexNet",
+    "dual-inception": "dual_inception:DualInception",
+    "capsulenet": "capsulenet:CapsuleNet",
+    "rcn-a": "rcn:RcnA",
+    "htnet": "htnet:Htnet",
+    "resnet18-flow": "resnet:ResnetFlow",
+    "featref": "featref:FeatRef",
+    "bi-woof": "bi_woof:BiWoof",
+    "mdmo": "mdmo:Mdmo",
+    "lbp-top": "lbp_top:LbpTop",
 }
+DEFAULT_RECIPE = "baseline"  # of a network that names no other in its attribute `recipe`
+NO_RECIPE = "scratch"  # what a run of an estimator records, which trains itself
+Kind = Literal["network", "estimator"]
+AnyModel = str | type | Callable[..., Any] | Any  # a name, a class, a factory, an estimator
+Simple = bool | int | float | str | None  # what a parameter of an estimator may be
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a method comes from that is not part of epir; a run and a model folder carry it."""
+
+    reference: str  # FILE.py:Name or package.module:Name, without the place of the file on this machine
+    digest: str  # of the source text
+    kind: Kind
+    distribution: str = ""  # the installed package that it belongs to
+    version: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A method that is at hand: how to build it, and which settings it has."""
+
+    name: str
+    target: Any  # a class, a factory, or an estimator
+    settings: type  # a frozen dataclass with at least name, map_size, classes and normalise
+    kind: Kind
+    signature: Signature | None = None  # None: an estimator that is there already
+    source: Source | None = None  # None: a method of epir
+    recipe: str = DEFAULT_RECIPE  # of training: the default where the user names none
+
+    def build(self, settings: Any) -> "Network | Estimator":
+        """A new model with these settings: a network with random weights, or an estimator not yet fitted."""
+        built = self._call(settings)
+        if self.kind == "estimator":
+            from epir.models.estimator import Estimator
+
+            return Estimator(built, settings)
+        from epir.models.network import ModuleNetwork, Network
+
+        network = built if isinstance(built, Network) else ModuleNetwork(settings, built)
+        network.source = self.source
+        return network
+
+    def _call(self, settings: Any) -> Any:
+        if self.signature is not None:
+            return call(self.target, settings, self.signature)
+        from sklearn.base import clone
+
+        values = {name: getattr(settings, name) for name in _parameter_names(self.settings)}
+        return clone(self.target).set_params(**values) if values else self.target
+
+    def with_settings(self, **values: Any) -> Any:
+        """Complete and possible settings; what is left out has its default."""
+        check_required(self.settings, values, self.name)
+        settings: Any = from_dict(self.settings, values, section="model")
+        if self.settings is not ModelSettings:  # which checks itself
+            self._try(settings)
+        return settings
+
+    def _try(self, settings: Any) -> None:
+        """Build it once without memory for weights, so that impossible settings are refused before hours of work."""
+        if self.kind == "estimator":
+            self.build(settings)
+            return
+        import torch
+
+        with torch.device("meta"), torch.random.fork_rng(devices=[]):
+            _guarded(self.name, self.build, settings)
 
 
 def list_models() -> tuple[str, ...]:
-    """Every name that `create_model` and `--model` know: the presets of EPIR first, then the baselines.
+    """Every name that `create_model` and `--model` know: presets of EPIR, baselines, and those of installed packages.
 
     >>> "epir" in list_models(), "ststnet" in list_models()
     (True, True)
     """
-    return (*NAMED, *_BASELINES)
+    return tuple(dict.fromkeys((*NAMED, *BASELINES, *list_plugins(GROUP))))
 
 
 def about_models() -> dict[str, tuple[str, str]]:
-    """Of each model the module that has it, and a line about it; an empty line: the module's own first line is one."""
+    """Of each built-in model the module that has it, and a line about it; empty: the module's first line is one."""
     presets = {name: ("epir.models.epir", ABOUT[name]) for name in NAMED}
-    return presets | {name: (f"epir.models.baselines.{each.module}", "") for name, each in _BASELINES.items()}
+    return presets | {
+        name: (f"epir.models.baselines.{place.partition(':')[0]}", "") for name, place in BASELINES.items()
+    }
 
 
-def is_pipeline(name: str) -> bool:
-    """Whether `name` is a classical pipeline (features and a linear SVM) and not a network."""
-    refuse_unknown(name, list_models(), what="model")
-    return name in _BASELINES and _BASELINES[name].is_pipeline
+def find_method(model: AnyModel = "epir") -> Method:
+    """The method that a name, a class, a factory or an estimator stands for.
+
+    >>> find_method("ststnet").kind, find_method("bi-woof").kind
+    ('network', 'estimator')
+    """
+    if isinstance(model, Method):
+        return model
+    if not isinstance(model, str):
+        return method_of(model, _object_name(model), _object_source(model))
+    if model in NAMED or model in BASELINES:
+        return _built_in(model)
+    if not is_plugin_name(model) and model not in list_plugins(GROUP):
+        check_known(model, list_models(), what="model")
+    target, plugin = load_object(model, group=GROUP, what="model", known=list_models(), accepts=_is_method)
+    return method_of(target, _plugin_name(model), _plugin_source(plugin))
 
 
-def model_settings(name: str = "epir", **changes: Any) -> AnySettings:
+def name_code(references: Iterable[str]) -> None:
+    """Let this process and its workers use this code for model folders that were trained with it."""
+    names = []
+    for reference in references:
+        find_method(reference)  # a name that leads nowhere is refused at once
+        place, _, word = reference.rpartition(":")
+        names.append(f"{Path(place).expanduser().absolute()}:{word}" if place.endswith(".py") else reference)
+    if names:
+        os.environ[CODE] = ",".join(names)
+
+
+def named_method(source: Source) -> Method | None:
+    """The method of this source, if the user named it in this process or by `--code`, or a package declares it."""
+    named = {each.source.reference: each for each in _NAMED if each.source}
+    for reference in filter(None, os.environ.get(CODE, "").split(",")):
+        method = find_method(reference)
+        if method.source is not None:
+            named[method.source.reference] = method
+    if source.reference in list_plugins(GROUP):
+        named.setdefault(source.reference, find_method(source.reference))
+    return named.get(source.reference)
+
+
+def method_for(source: Source, folder: Path) -> Method:
+    """The method of a model folder whose code is not epir's; one that nobody named is refused."""
+    method = named_method(source)
+    if method is None:
+        raise ConfigError(
+            f"the code of the model in {folder} does not come with it: it is {source.reference}",
+            fix=f"name it: --code {source.reference}; in Python, first call epir.find_method with it",
+        )
+    assert method.source is not None
+    if method.source.digest != source.digest:
+        warnings.warn(
+            f"{source.reference} has changed since the weights in {folder.name} were trained", EpirWarning, stacklevel=3
+        )
+    return method
+
+
+@lru_cache(maxsize=64)
+def _built_in(name: str) -> Method:
+    if name in NAMED:
+        from epir.models.epir import Epir
+
+        return Method(name, Epir, ModelSettings, "network", Signature((), None, None), recipe="scratch")
+    file, _, word = BASELINES[name].partition(":")
+    return method_of(getattr(import_module(f"epir.models.baselines.{file}"), word), name, None)
+
+
+def method_of(target: Any, name: str, source: Source | None) -> Method:
+    """The method that a class, a factory or an estimator is, under a name."""
+    if not inspect.isclass(target) and not inspect.isroutine(target) and _is_estimator(target):
+        return Method(name, target, _settings_of_estimator(name, target), "estimator", source=source, recipe=NO_RECIPE)
+    if not callable(target):
+        raise ConfigError(
+            f"{name} is a {type(target).__name__}, not a method",
+            fix="give a torch module class, a function that makes one, or an estimator with fit and predict_proba",
+        )
+    signature = read_signature(target, name)
+    kind = _kind_of(target, signature, name)
+    normalise: Any = "map" if kind == "network" else "none"
+    settings = settings_class(name, signature, normalise=getattr(target, "normalise", normalise))
+    if source is not None:
+        source = replace(source, kind=kind)
+    if kind == "network" and signature.classes is None:
+        raise ConfigError(
+            f"{name} takes no number of classes",
+            fix="let its constructor take classes: int, and give logits (B, classes)",
+        )
+    recipe = getattr(target, "recipe", DEFAULT_RECIPE) if kind == "network" else NO_RECIPE
+    method = Method(name, target, settings, kind, signature, source, recipe)
+    if source is not None:
+        _NAMED.append(method)
+    return method
+
+
+def _kind_of(target: Any, signature: Signature, name: str) -> Kind:
+    from torch import nn
+
+    if inspect.isclass(target):
+        if issubclass(target, nn.Module):
+            return "network"
+        if _is_estimator(target):
+            return "estimator"
+    else:
+        settings = settings_class(name, signature)
+        defaults = {field: 1 for field, _, default in signature.fields if default is MISSING}
+        built = _guarded(name, call, target, settings(**defaults), signature)
+        if isinstance(built, nn.Module):
+            return "network"
+        if _is_estimator(built):
+            return "estimator"
+        raise ConfigError(
+            f"{name} gives a {type(built).__name__}, which is neither a torch module nor an estimator",
+            fix="let it return a torch.nn.Module, or an object with fit and predict_proba",
+        )
+    raise ConfigError(
+        f"{name} is neither a torch module nor an estimator",
+        fix="derive it from torch.nn.Module, or give it fit(maps, labels) and predict_proba(maps)",
+    )
+
+
+def _guarded(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call the constructor of a method; what it raises becomes an error that names it."""
+    try:
+        return function(*arguments)
+    except EpirError:
+        raise
+    except Exception as error:
+        words = str(error).strip().splitlines()
+        raise ConfigError(
+            f"{name} cannot be built: {type(error).__name__}: {words[0] if words else ''}",
+            fix="check its arguments (--set model.NAME=VALUE), or build it yourself to see the traceback",
+        ) from error
+
+
+def check_network(method: Method, settings: Any) -> None:
+    """Refuse a module of the user's whose logits have another shape, or are not numbers, before hours of work."""
+    if method.source is None or method.kind == "estimator":
+        return
+    import torch
+
+    from epir.models.network import Network
+
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        network = method.build(settings)
+        assert isinstance(network, Network)
+        maps = torch.randn(2, 3, settings.map_size, settings.map_size)
+        logits = _guarded(method.name, network.eval(), maps)
+    wanted = (2, settings.classes)
+    if not isinstance(logits, torch.Tensor) or tuple(logits.shape) != wanted:
+        shape = tuple(logits.shape) if isinstance(logits, torch.Tensor) else type(logits).__name__
+        raise ConfigError(
+            f"{method.name} gives {shape} for maps {tuple(maps.shape)}, not logits {wanted}",
+            fix=f"let forward(maps) return one row per map and one column for each of {settings.classes} classes",
+        )
+    if not bool(logits.isfinite().all()):
+        raise ConfigError(f"{method.name} gives logits that are not numbers", fix="check its layers and first weights")
+
+
+def has_features(method: Method, settings: Any) -> bool:
+    """Whether a network shows the features that its last layer sees, which a head for action units needs."""
+    import torch
+
+    from epir.models.network import ModuleNetwork
+
+    with torch.device("meta"), torch.random.fork_rng(devices=[]):
+        network = method.build(settings)
+    return not isinstance(network, ModuleNetwork) or network.has_features
+
+
+def is_estimator(settings: Any, source: Source | None = None) -> bool:
+    """Whether a model trains itself and has no epochs, by the settings of a run."""
+    if source is not None:
+        return source.kind == "estimator"
+    return settings.name in BASELINES and _built_in(settings.name).kind == "estimator"
+
+
+def model_settings(name: str = "epir", **changes: Any) -> Any:
     """The settings of the model `name`, with some of them changed: `model_settings("epir", classes=5)`."""
     return settings_from_dict({"name": name} | changes)
 
 
-def settings_from_dict(values: Mapping[str, Any]) -> AnySettings:
+def settings_from_dict(values: Mapping[str, Any], source: Source | None = None) -> Any:
     """The settings that `core.config.to_dict` made these values from; `name` says of which model.
 
-    What is left out has the value of that model, so that `{"name": "ststnet"}` is enough.
+    What is left out has the value of that model, so that `{"name": "ststnet"}` is enough. With a `source` the method
+    is not epir's and may not be at hand: the values are taken as they are.
     """
     name = values.get("name")
     if not isinstance(name, str):
         raise ConfigError("the settings of a model need its name", fix="write name = 'epir', or that of another model")
-    refuse_unknown(name, list_models(), what="model")
-    if name in _BASELINES:
-        baseline = _BASELINES[name]
-        return from_dict(baseline.load(baseline.settings), values, section="model")
+    if source is not None:
+        return plain_settings(values)
+    check_known(name, (*NAMED, *BASELINES), what="model")
+    if name in BASELINES:
+        return _built_in(name).with_settings(**values)
     return from_dict(ModelSettings, to_dict(preset(name)) | dict(values), section="model")
 
 
-def build(settings: AnySettings) -> "Network | Pipeline":
-    """A new model with these settings: a network with random weights, or a pipeline not yet fitted."""
+def build(settings: Any, method: Method | None = None) -> "Network | Estimator":
+    """A new model with these settings: a network with random weights, or an estimator not yet fitted."""
     if isinstance(settings, ModelSettings):
         from epir.models.epir import Epir
 
         return Epir(settings)
-    baseline = _BASELINES[settings.name]
-    return baseline.load(baseline.model)(settings)
+    return (method or _built_in(settings.name)).build(settings)
 
 
-def create_model(name: str = "epir", *, pretrained: bool = False, **changes: Any) -> "Network":
+def create_model(name: AnyModel = "epir", *, pretrained: bool = False, **changes: Any) -> "Network":
     """A new network by name, with random weights: `create_model("ststnet", classes=5)`.
 
     With `pretrained` it has the weights that ship with epir, which fit `epir`; another number of classes gets a new,
@@ -112,22 +351,29 @@ def create_model(name: str = "epir", *, pretrained: bool = False, **changes: Any
 
     if pretrained:
         return _pretrained(name, changes)
-    model = build(model_settings(name, **changes))
-    if not isinstance(model, Network):
+    method = find_method(name)
+    if method.kind == "estimator":
         raise ConfigError(
-            f"{name!r} is a pipeline of features and a linear SVM, not a network",
-            fix=f"evaluate it with epir evaluate MAPS --model {name}",
+            f"{method.name!r} is an estimator, which trains itself, not a network",
+            fix=f"evaluate it with epir evaluate MAPS --model {method.name}",
         )
+    if method.settings is ModelSettings:
+        settings = model_settings(method.name, **changes)
+    else:
+        settings = method.with_settings(name=method.name, **changes)
+    model = build(settings, method)
+    assert isinstance(model, Network)
     return model
 
 
-def _pretrained(name: str, changes: Mapping[str, Any]) -> "Network":
+def _pretrained(name: AnyModel, changes: Mapping[str, Any]) -> "Network":
     """A network with the shipped weights; it normalises maps as it did when they were trained."""
     from epir.models import folder
     from epir.models.network import Network
 
     shipped = folder.read_config(folder.shipped_folder())
-    settings = model_settings(name, **{"normalise": shipped.settings["normalise"], **changes})
+    method = find_method(name)
+    settings = model_settings(method.name, **{"normalise": shipped.settings["normalise"], **changes})
     if not folder.can_start(settings, folder.shipped_folder()):
         raise ConfigError(
             f"there are no shipped weights for {name} with these settings",
@@ -138,3 +384,64 @@ def _pretrained(name: str, changes: Mapping[str, Any]) -> "Network":
     same = settings.classes == len(shipped.classes)
     folder.start_from(model, SHIPPED, shipped.classes if same else ["new"] * settings.classes)
     return model
+
+
+# ------------------------------------------------------------------------------------------- where a method comes from
+
+
+def _is_estimator(candidate: Any) -> bool:
+    return callable(getattr(candidate, "fit", None))
+
+
+def _is_method(candidate: Any) -> bool:
+    return callable(candidate) or _is_estimator(candidate)
+
+
+def _plugin_name(reference: str) -> str:
+    """The name in tables: what follows the colon, or all of it where a built-in model has that name."""
+    word = reference.rpartition(":")[2]
+    return f"{Path(reference.rpartition(':')[0]).stem}:{word}" if word in (*NAMED, *BASELINES) else word
+
+
+def _plugin_source(plugin: Plugin) -> Source:
+    place, _, word = plugin.name.rpartition(":")
+    reference = f"{Path(place).name}:{word}" if place.endswith(".py") else plugin.name
+    return Source(reference, plugin.digest, "network", plugin.distribution, plugin.version)
+
+
+def _object_name(model: Any) -> str:
+    if hasattr(model, "steps"):  # a pipeline of scikit-learn
+        return "+".join(name for name, _ in model.steps)
+    return getattr(model, "__name__", None) or type(model).__name__
+
+
+def _object_source(model: Any) -> Source | None:
+    """The source of a class, factory or estimator that was handed over in Python; None for those of epir."""
+    kind = model if inspect.isclass(model) or inspect.isroutine(model) else type(model)
+    module = getattr(kind, "__module__", "") or ""
+    if module.startswith("epir.models."):
+        return None
+    try:
+        text = inspect.getsource(kind)
+    except (OSError, TypeError):  # typed into an interpreter, or compiled
+        text = repr(kind)
+    if kind is not model:
+        text += repr(model)  # an estimator's steps
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return Source(
+        f"{module}:{getattr(kind, '__qualname__', kind.__name__)}",
+        digest,
+        "estimator" if _is_estimator(model) else "network",
+    )
+
+
+def _settings_of_estimator(name: str, estimator: Any) -> type:
+    from epir.models.estimator import parameters
+
+    fields = tuple((word, Simple, value) for word, value in parameters(estimator).items())
+    return settings_class(name, Signature(fields, None, None), normalise="none")
+
+
+def _parameter_names(settings: type) -> list[str]:
+    everybody = {"name", "map_size", "classes", "normalise"}
+    return [field for field in settings.__dataclass_fields__ if field not in everybody]  # type: ignore[attr-defined]

@@ -20,61 +20,61 @@ def check_config(values: Mapping[str, Any], where: object) -> None:
         raise CheckpointError(f"{where} has no settings of the model", fix=FIX)
     classes = settings.get("classes", 2)
     if not _whole(classes, 2, MOST_CLASSES):
-        _refuse(where, "model.classes", classes, f"a whole number from 2 to {MOST_CLASSES}")
+        _fail(where, "model.classes", classes, f"a whole number from 2 to {MOST_CLASSES}")
     if not isinstance(labels, list) or not all(isinstance(each, str) and each for each in labels):
-        _refuse(where, "labels", labels, "a list of names")
+        _fail(where, "labels", labels, "a list of names")
     if len(set(labels)) < len(labels) or (labels and "classes" in settings and len(labels) != classes):
-        _refuse(where, "labels", labels, f"{classes} different names, one for each class")
+        _fail(where, "labels", labels, f"{classes} different names, one for each class")
     units = values.get("units", [])
     if not isinstance(units, list) or not all(_whole(each, 1, LARGEST_UNIT) for each in units):
-        _refuse(where, "units", units, "a list of numbers of action units")
+        _fail(where, "units", units, "a list of numbers of action units")
     if len(set(units)) < len(units):
-        _refuse(where, "units", units, "a list in which each action unit stands once")
+        _fail(where, "units", units, "a list in which each action unit stands once")
     if not isinstance(weights := values.get("weights", ""), str):
-        _refuse(where, "weights", weights, "the digest of the weights")
+        _fail(where, "weights", weights, "the digest of the weights")
     notes = values.get("notes", {})
     if not isinstance(notes, dict):
-        _refuse(where, "notes", notes, "an object")
+        _fail(where, "notes", notes, "an object")
     _check_notes(notes, where)
 
 
 def _check_notes(notes: Mapping[str, Any], where: object) -> None:
     if not _number(temperature := notes.get("temperature", 1.0), COLDEST, HOTTEST):
-        _refuse(where, "notes.temperature", temperature, f"a number from {COLDEST:g} to {HOTTEST:g}")
+        _fail(where, "notes.temperature", temperature, f"a number from {COLDEST:g} to {HOTTEST:g}")
     if not _number(highest := notes.get("highest", 1.0), 0.5, 1):
-        _refuse(where, "notes.highest", highest, "a number from 0.5 to 1")
+        _fail(where, "notes.highest", highest, "a number from 0.5 to 1")
     if not _number(threshold := notes.get("threshold", 0.5), 0, 1):
-        _refuse(where, "notes.threshold", threshold, "a number from 0 to 1")
+        _fail(where, "notes.threshold", threshold, "a number from 0 to 1")
     if not isinstance(mirror := notes.get("mirror", True), bool):
-        _refuse(where, "notes.mirror", mirror, "true or false")
+        _fail(where, "notes.mirror", mirror, "true or false")
     if not _whole(shift := notes.get("shift", 0), 0, MOST_SHIFT):
-        _refuse(where, "notes.shift", shift, f"a whole number from 0 to {MOST_SHIFT}")
+        _fail(where, "notes.shift", shift, f"a whole number from 0 to {MOST_SHIFT}")
     for name in ("recipe", "calibration", "data", "strict", "training", "units", "real_people"):
         if notes.get(name) is not None and not isinstance(notes[name], dict):
-            _refuse(where, f"notes.{name}", notes[name], "an object")
+            _fail(where, f"notes.{name}", notes[name], "an object")
     several = (notes.get("recipe") or {}).get("recipes", [])
     if not isinstance(several, list) or not all(isinstance(each, dict) for each in several):
-        _refuse(where, "notes.recipe.recipes", several, "a list of objects")
+        _fail(where, "notes.recipe.recipes", several, "a list of objects")
     if not isinstance(corpora := (notes.get("data") or {}).get("corpora", {}), dict):
-        _refuse(where, "notes.data.corpora", corpora, "an object")
+        _fail(where, "notes.data.corpora", corpora, "an object")
     _check_units(notes.get("units") or {}, where)
     ranges = (notes.get("real_people") or {}).get("reliability", [])
     if not isinstance(ranges, list | tuple) or not all(_is_bin(each) for each in ranges):
-        _refuse(where, "notes.real_people.reliability", ranges, "a list of ranges with low, high, clips and right")
+        _fail(where, "notes.real_people.reliability", ranges, "a list of ranges with low, high, clips and right")
 
 
 def _check_units(units: Mapping[str, Any], where: object) -> None:
     for name in ("present", "side"):
         pair = units.get(name)
         if pair is not None and not (isinstance(pair, list) and len(pair) == 2 and all(map(_number, pair))):
-            _refuse(where, f"notes.units.{name}", pair, "two finite numbers")
+            _fail(where, f"notes.units.{name}", pair, "two finite numbers")
     if not _number(margin := units.get("side_margin", 1.0)):
-        _refuse(where, "notes.units.side_margin", margin, "a finite number")
+        _fail(where, "notes.units.side_margin", margin, "a finite number")
     thresholds = units.get("thresholds", {})
     if not isinstance(thresholds, dict) or not all(
         unit.isdecimal() and len(unit) < 4 and _number(value, 0, 1) for unit, value in thresholds.items()
     ):
-        _refuse(where, "notes.units.thresholds", thresholds, "a number from 0 to 1 for each action unit")
+        _fail(where, "notes.units.thresholds", thresholds, "a number from 0 to 1 for each action unit")
 
 
 def _is_bin(values: Any) -> bool:
@@ -93,6 +93,6 @@ def _whole(value: Any, least: int, most: int) -> bool:
     return type(value) is int and least <= value <= most
 
 
-def _refuse(where: object, name: str, value: Any, wanted: str) -> NoReturn:
+def _fail(where: object, name: str, value: Any, wanted: str) -> NoReturn:
     shown = repr(value) if not isinstance(value, int) or abs(value) < 10**24 else "a very large number"
     raise CheckpointError(f"{where}: {name} is {shown[:100]}, not {wanted}", fix=FIX)

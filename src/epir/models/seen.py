@@ -1,7 +1,8 @@
 """Whom a model folder has seen: the people and a hash of every map that its weights were trained on.
 
-`seen.json` lists the people by the names that the map sets gave them, `seen.npy` the hashes. What the weights that
-training started from have seen is part of it, and so are the synthetic faces of a replay.
+`seen.json` lists the people by the names that the map sets gave them; `seen.npy` has the hashes, and after them the
+fingerprints (`epir.maps.copies`), which survive shifts, mirror images and noise. What the weights that
+training started from have seen is part of it.
 """
 
 import json
@@ -12,14 +13,19 @@ from typing import Any
 
 import numpy as np
 
+from epir.core.config import digest
 from epir.core.errors import CheckpointError
+from epir.core.files import file_digest, write_text
 from epir.core.people import plain_name
 from epir.core.reading import MOST_TEXT, open_array, read_json
 
 FORMAT = "epir-seen/1"
 RECORD, HASHES = "seen.json", "seen.npy"
 FIX = f"restore {RECORD} and {HASHES} from a copy, or train again"
+WORDS = 8  # numbers of 64 bits in a fingerprint
 UNKNOWN = "it is not known whom these weights have seen"
+FITTED_ON = "fitted_on"  # the same people as `calibrated_on`, in the notes that epir calibrate writes
+UNSEEN = "not known whom they have seen"  # the same, in a cell of a table
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,7 @@ class Seen:
     ancestors: tuple[Mapping[str, Any], ...] = ()  # the weights that training started from: name, digest, people, maps
     teachers: int = 0  # networks that were trained on the same clips and taught this one
     complete: bool = True  # false where it started from weights without a record
+    fingerprints: frozenset[tuple[int, ...]] = frozenset()  # 512 bits of each map, in eight numbers
     _plain: frozenset[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -48,6 +55,7 @@ class Seen:
         return Seen(
             people=self.people | known.people,
             maps=self.maps | known.maps,
+            fingerprints=self.fingerprints | known.fingerprints,
             calibrated_on=self.calibrated_on,
             ancestors=(*known.ancestors, entry if start else {**entry, "people": None, "maps": None}),
             teachers=self.teachers,
@@ -62,27 +70,38 @@ def write_seen(folder: Path, seen: Seen) -> None:
         "complete": seen.complete,
         "people": sorted(seen.people),
         "maps": len(seen.maps),
+        "fingerprints": len(seen.fingerprints),
         "calibrated_on": sorted(seen.calibrated_on),
         "ancestors": [dict(each) for each in seen.ancestors],
         "teachers": seen.teachers,
     }
-    (folder / RECORD).write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    np.save(folder / HASHES, np.array(sorted(seen.maps), dtype="<u8"), allow_pickle=False)
+    write_text(folder / RECORD, json.dumps(values, indent=1, ensure_ascii=False) + "\n")
+    words = [*sorted(seen.maps), *(word for each in sorted(seen.fingerprints) for word in each)]
+    np.save(folder / HASHES, np.array(words, dtype="<u8"), allow_pickle=False)
+
+
+def record_digest(folder: Path) -> str:
+    """The digest of the record in a model folder; empty where the folder has none."""
+    if not (folder / RECORD).exists():
+        return ""
+    return digest([file_digest(folder / name) if (folder / name).is_file() else "" for name in (RECORD, HASHES)])
 
 
 def read_seen(folder: str | Path) -> Seen | None:
-    """The record of a model folder; `None` where an older version, or somebody else, wrote the folder."""
+    """The record of a model folder; `None` where the folder has none."""
     folder = Path(folder)
     if not (folder / RECORD).exists():
         return None
     try:
         values = read_json(folder / RECORD, error=CheckpointError, fix=FIX, most=MOST_TEXT)
         hashes = open_array(folder / HASHES, error=CheckpointError, fix=FIX)
-        if values["format"] != FORMAT or len(hashes) != values["maps"]:
-            raise ValueError(f"not {FORMAT}, or {len(hashes)} hashes instead of {values.get('maps')}")
+        maps, further = int(values["maps"]), int(values.get("fingerprints", 0))
+        if values["format"] != FORMAT or hashes.shape != (maps + WORDS * further,):
+            raise ValueError(f"not {FORMAT}, or {len(hashes)} numbers instead of {maps} + {WORDS} x {further}")
         return Seen(
             people=_names(values["people"]),
-            maps=frozenset(hashes.astype(np.uint64).tolist()),
+            maps=frozenset(hashes[:maps].astype(np.uint64).tolist()),
+            fingerprints=frozenset(map(tuple, hashes[maps:].astype(np.uint64).reshape(-1, WORDS).tolist())),
             calibrated_on=_names(values["calibrated_on"]),
             ancestors=tuple(dict(each) for each in values["ancestors"]),
             teachers=int(values["teachers"]),

@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from epir.core.config import check_ranges, refuse_unknown
+from epir.core.config import check_known, check_ranges, setting
 from epir.core.errors import ConfigError
 
-Normalisation = Literal["map", "squash", "fold", "none"]
+Normalisation = Literal["map", "squash", "none"]
 
 SHIPPED = Path("shipped")  # names the model folder that comes with the package, wherever it is installed
 MOST = {  # of each setting: larger models than anybody trains on maps
@@ -20,9 +20,8 @@ MOST = {  # of each setting: larger models than anybody trains on maps
     "margin": 1000,
     "contrastive": 1e6,
     "classes": 10_000,
-    "views": 32,
 }
-MOST_PATCHES = 4096  # of a clip: attention compares each with each
+MOST_PATCHES = 4096  # of a map: attention compares each with each
 MOST_WEIGHTS = 2_000_000_000
 FEWEST_TOKENS = 2  # a lone token has no other to attend to
 
@@ -37,30 +36,30 @@ class ModelSettings:
     width: int = 256
     heads: int = 3
     feed_forward: int = 512
-    blocks: int = 13  # integration and extractor blocks in equal parts, and the last one
+    blocks: int = setting(13, "integration and extractor blocks in equal parts, and the last one")
     tokenization: Literal["plain", "shifted", "shifted-dual"] = "shifted-dual"
     shift: Literal["map", "patch"] = "map"
     attention: Literal["plain", "inter-token"] = "inter-token"
-    integration: float = 0.375  # share of the patch tokens that merging takes away: 6 of 16
-    merge: Literal["mean", "weighted"] = "mean"
-    selection: bool = True  # dynamic token selection before the last block, and the contrastive loss
+    integration: float = setting(0.375, "share of the patch tokens that merging takes away: 6 of 16")
+    selection: bool = setting(True, "dynamic token selection before the last block, and the contrastive loss")
     rollout: Literal["full", "extractor"] = "full"
-    margin: float = 0.4  # of the contrastive loss
-    contrastive: float = 1.0  # its weight
-    contrastive_on: Literal["raw", "normed"] = "raw"  # the token before or after the norm of the head
-    first_residual: bool = True  # around the attention of the first extractor block; Eq. 13 prints none
-    merged_first: bool = False  # merged tokens stand before the others, as Eq. 9 prints it, not where the first stood
-    readout: Literal["class", "all"] = "class"  # the last layer sees the class token, or the mean of all of Y_final
+    margin: float = setting(0.4, "of the contrastive loss")
+    contrastive: float = setting(1.0, "its weight")
+    contrastive_on: Literal["raw", "normed"] = setting("raw", "the token before or after the norm of the head")
+    first_residual: bool = setting(True, "around the attention of the first extractor block; Eq. 13 prints none")
+    merged_first: bool = setting(
+        False, "merged tokens stand before the others, as Eq. 9 prints it, not where the first stood"
+    )
+    readout: Literal["class", "all"] = setting(
+        "class", "the last layer sees the class token, or the mean of all of Y_final"
+    )
     dropout: float = 0.0
     classes: int = 3
     normalise: Normalisation = "map"
-    views: int = 1  # maps per clip
-    fusion: Literal["tokens", "channels", "mean"] = "tokens"  # of several maps: one sequence of tokens, or mean answer
-    unit_path: bool = False  # the classes also come from the action units; needs training.action_units
 
     def __post_init__(self) -> None:
         check_ranges(self, MOST, section="model")
-        for name in ("map_size", "patch", "width", "heads", "feed_forward", "views"):
+        for name in ("map_size", "patch", "width", "heads", "feed_forward"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"model.{name} is {getattr(self, name)}", fix="give a whole number of 1 or more")
         if self.map_size % self.patch:
@@ -79,11 +78,10 @@ class ModelSettings:
             raise ConfigError(
                 f"a model of {self.classes} classes has nothing to decide", fix="set model.classes to 2 or more"
             )
-        if self.tokens > MOST_PATCHES:
-            several = f", and a clip of {self.views} maps into {self.tokens}" if self.tokens > self.patches else ""
+        if self.patches > MOST_PATCHES:
             raise ConfigError(
-                f"{self.patch} px patches cut a {self.map_size} px map into {self.patches} of them{several}",
-                fix=f"use larger patches: {MOST_PATCHES} or fewer per clip",
+                f"{self.patch} px patches cut a {self.map_size} px map into {self.patches} of them",
+                fix=f"use larger patches: {MOST_PATCHES} or fewer per map",
             )
         weights = self.blocks * self.width * (4 * self.width + 2 * self.feed_forward)  # roughly
         if weights > MOST_WEIGHTS:
@@ -102,13 +100,13 @@ class ModelSettings:
             raise ConfigError(
                 f"model.integration is {self.integration}", fix="give a share from 0 up to, but not including, 1"
             )
-        tokens = self.tokens
+        tokens = self.patches
         for number, pairs in enumerate(self.pairs, start=1):
             if pairs > tokens // 2 or tokens - pairs < FEWEST_TOKENS:
                 raise ConfigError(
                     f"integration {self.integration:g} wants {pairs} pairs in block {number}, "
                     f"which has only {tokens} patch tokens",
-                    fix=f"set model.integration to {_most(self.tokens, self.integration_blocks):g} or less, "
+                    fix=f"set model.integration to {_most(self.patches, self.integration_blocks):g} or less, "
                     "or use more blocks",
                 )
             tokens -= pairs
@@ -124,11 +122,6 @@ class ModelSettings:
         return self.grid**2
 
     @property
-    def tokens(self) -> int:
-        """Patch tokens that enter the first block: those of all maps of a clip, if they make one sequence."""
-        return self.patches * (self.views if self.fusion == "tokens" else 1)
-
-    @property
     def integration_blocks(self) -> int:
         """How many blocks come first and may merge tokens: half of all but the last, rounded up."""
         return self.blocks // 2
@@ -140,8 +133,8 @@ class ModelSettings:
 
     @property
     def pairs(self) -> tuple[int, ...]:
-        """Pairs merged in each integration block: the share of all tokens, spread evenly, earlier blocks first."""
-        return spread(round(self.integration * self.tokens), self.integration_blocks)
+        """Pairs merged in each integration block: the share of all patches, spread evenly, earlier blocks first."""
+        return spread(round(self.integration * self.patches), self.integration_blocks)
 
 
 def spread(total: int, parts: int) -> tuple[int, ...]:
@@ -189,9 +182,7 @@ ABOUT = {  # one line each, for lists
     "vit+dtsm+itals+spt": "and shifted patch tokenization",
     "vit+dtsm+itals+dnspt": "and dual norm shifted patch tokenization",
     "epir": "the paper's model: all of them, and token integration",
-    "epir-seq": "epir with several maps per clip, stacked as channels",
     "paper": "epir in the literal reading of the paper, where the others depart from it",
-    "epir-small": "epir with half the width and 7 blocks: a seventh of its parameters; no weights come with it",
 }
 
 LITERAL: dict[str, Any] = {  # the paper as it is printed, where the presets read it otherwise
@@ -202,13 +193,10 @@ LITERAL: dict[str, Any] = {  # the paper as it is printed, where the presets rea
     "normalise": "none",
 }
 PAPER = replace(PRESETS["epir"], name="paper", **LITERAL)
-# as many views as rise2+return2 has, though a map set may have others; the fusion that did best on real people
-SEQUENCE = replace(PRESETS["epir"], name="epir-seq", views=4, fusion="channels")
-SMALL = replace(PRESETS["epir"], name="epir-small", width=128, feed_forward=256, blocks=7)
-NAMED: dict[str, ModelSettings] = {**PRESETS, **{each.name: each for each in (SMALL, SEQUENCE, PAPER)}}
+NAMED: dict[str, ModelSettings] = {**PRESETS, PAPER.name: PAPER}
 
 
 def preset(name: str, **changes: Any) -> ModelSettings:
     """The settings called `name`, with changes; unknown names are refused with the nearest known one."""
-    refuse_unknown(name, NAMED, what="model")
+    check_known(name, NAMED, what="model")
     return replace(NAMED[name], **changes)

@@ -1,8 +1,6 @@
 """Maps that could have been: mirrored, shifted, turned, larger, blurred, noisy. All of it vectorised over the batch.
 
-All maps of a clip are mirrored, shifted and turned alike, for they show one face.
-
-Axes: B clips, V maps of a clip, S map size; channels are u, v, strain
+Axes: B clips, S map size; channels are u, v, strain
 """
 
 import math
@@ -12,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from epir.models.network import standardised
+from epir.models.predict import mirrored
 from epir.training.recipe import TrainingSettings
 
 
@@ -25,63 +24,34 @@ def draw_mirrored(count: int, settings: TrainingSettings, generator: torch.Gener
 def augment(
     maps: Tensor, settings: TrainingSettings, generator: torch.Generator, *, in_mirror: Tensor | None = None
 ) -> Tensor:
-    """Randomly changed copies of maps (B, 3, S, S) or (B, V, 3, S, S), as the recipe has it.
+    """Randomly changed copies of maps (B, 3, S, S), as the recipe has it.
 
     Who is `in_mirror` (B,) may be given.
     """
-    clips, own_shape = len(maps), maps.shape
-    views = math.prod(own_shape[1:-3])
-    maps = maps.flatten(0, -4)  # (B V, 3, S, S)
+    clips = len(maps)
     if settings.mirror:
         chosen = draw_mirrored(clips, settings, generator) if in_mirror is None else in_mirror
-        maps = torch.where(chosen.repeat_interleave(views).view(-1, 1, 1, 1), mirrored(maps), maps)
+        maps = torch.where(chosen.view(-1, 1, 1, 1), mirrored(maps), maps)
     if settings.shift:
         span = 2 * settings.shift + 1
         steps = torch.randint(span, (2, clips), generator=generator, device=maps.device) - settings.shift
-        maps = shifted(maps, *steps.repeat_interleave(views, dim=1))
+        maps = shifted(maps, *steps)
     if settings.turn or settings.zoom:
-        drawn = 2 * torch.rand(3, clips, generator=generator, device=maps.device) - 1
-        turn, size, shape = drawn.repeat_interleave(views, dim=1)  # each (B V,)
+        turn, size, shape = 2 * torch.rand(3, clips, generator=generator, device=maps.device) - 1  # each (B,)
         maps = turned(maps, math.radians(settings.turn) * turn, 1 + settings.zoom * size, 1 + settings.zoom / 2 * shape)
     if settings.blur and float(torch.rand(1, generator=generator, device=maps.device)) < settings.blur:
         maps = blurred(maps, 0.3 + 0.6 * float(torch.rand(1, generator=generator, device=maps.device)))
     if settings.noise:
         noise = torch.randn(maps.shape, generator=generator, device=maps.device)
         maps = maps + settings.noise * maps.std(dim=(2, 3), keepdim=True) * noise
-    return maps.view(own_shape)
-
-
-def views(maps: Tensor, *, mirror: bool, shift: int) -> list[Tensor]:
-    """The maps (B, 3, S, S) or (B, V, 3, S, S) as one may also see them, for the mean of their answers.
-
-    `shift` adds copies moved by so many pixels down, up, right and left; `mirror` adds the mirror image of each.
-    """
-    steps = [(0, 0)] + [(0, shift), (0, -shift), (shift, 0), (-shift, 0)] * bool(shift)
-    flat = maps.flatten(0, -4)  # (B V, 3, S, S)
-    moved = [
-        shifted(flat, *torch.tensor(step, device=maps.device)[:, None].expand(2, len(flat))) if any(step) else flat
-        for step in steps
-    ]
-    return [each.view(maps.shape) for each in moved + [mirrored(each) for each in moved] * mirror]
+    return maps
 
 
 def mixtures(maps: Tensor, others: Tensor, generator: torch.Generator) -> Tensor:
-    """Weighted means of maps and others, both (B, ..., 3, S, S), with any share of each; on the scale of `maps`."""
-    share = torch.rand(len(maps), *[1] * (maps.ndim - 1), generator=generator, device=maps.device)
+    """Weighted means of maps and others, both (B, 3, S, S), with any share of each; on the scale of `maps`."""
+    share = torch.rand(len(maps), 1, 1, 1, generator=generator, device=maps.device)
     mean, deviation = maps.mean(dim=(-2, -1), keepdim=True), maps.std(dim=(-2, -1), correction=0, keepdim=True)
     return share * maps + (1 - share) * (mean + deviation * standardised(others))
-
-
-def mirrored(maps: Tensor) -> Tensor:
-    """The maps (..., 3, S, S) of the same faces in a mirror: left and right change places, and u its sign.
-
-    In a map that was stretched to 0..1 the sign is hidden in the stretching: the mirror image of u is then 1 - u. So u
-    is reflected about 0 where it has a sign, and about the middle of its range where it has none; both are exact.
-    """
-    flipped = maps.flip(-1)
-    u = flipped[..., :1, :, :]  # (..., 1, S, S)
-    low, high = u.amin(dim=(-2, -1), keepdim=True), u.amax(dim=(-2, -1), keepdim=True)
-    return torch.cat([torch.where(low < 0, 0, low + high) - u, flipped[..., 1:, :, :]], dim=-3)
 
 
 def shifted(maps: Tensor, down: Tensor, right: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ from epir.training.data import LabelledMaps
 from epir.training.optimiser import AveragedModel
 from epir.training.recipe import TrainingSettings
 
-FORMAT = "epir-training/2"  # 1 kept the head for action units apart from the network
+FORMAT = "epir-training/2"
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """Clips -> tensors: the maps and labels that training is given, and the order in which it sees them.
 
-Axes: n clips, V maps of a clip, S map size, C classes, U action units
+Axes: n clips, S map size, C classes, U action units
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from epir.core.config import refuse_unknown
+from epir.core.config import check_known
 from epir.core.errors import TrainingError
 from epir.training.action_units import read_units
 
@@ -25,7 +25,7 @@ class LabelledMaps:
     tensor([2, 0])
     """
 
-    maps: Tensor  # (n, 3, S, S) or, of several maps per clip, (n, V, 3, S, S) float32
+    maps: Tensor  # (n, 3, S, S) float32
     labels: Tensor  # (n,) int64, numbers of classes
     classes: tuple[str, ...]
     units: Tensor | None = None  # (n, U, 3) action units and their sides, NaN where they are not annotated
@@ -42,16 +42,11 @@ class LabelledMaps:
     ) -> "LabelledMaps":
         """The maps of n clips with their class names and, if given, the annotations of their action units."""
         for label in labels:
-            refuse_unknown(label, classes, what="class")
+            check_known(label, classes, what="class")
         numbers = [tuple(classes).index(label) for label in labels]
         tensor = torch.from_numpy(np.array(maps, dtype=np.float32))  # a copy: the file may be memory-mapped
         moved = read_units(units) if units is not None else None
         return cls(tensor, torch.tensor(numbers, dtype=torch.int64), tuple(classes), moved)
-
-    @property
-    def views(self) -> int:
-        """Maps per clip."""
-        return self.maps.shape[1] if self.maps.ndim == 5 else 1
 
     def class_weights(self) -> Tensor:
         """Weights (C,) under which every class present counts the same; their mean over the clips is 1."""

@@ -62,10 +62,9 @@ def take_step(
 class AveragedModel:
     """The network that training delivers: the one that is trained, or a copy that follows it as an average.
 
-    `ema`: a moving average over all steps, quick at first so that the random start is forgotten. `last`: the mean of
-    the weights after each of the last epochs. Running statistics of a network are averaged like its weights. With
-    `interpolate`, the delivered weights are moved back towards the first ones by that share of the way; those of a
-    `new` part, whose names begin so, are not, as it began with random ones.
+    `ema`: a moving average over all steps, quick at first so that the random start is forgotten. Running statistics of
+    a network are averaged like its weights. With `interpolate`, the delivered weights are moved back towards the first
+    ones by that share of the way; those of a `new` part, whose names begin so, are not, as it began with random ones.
 
     [WiSE-FT] Wortsman et al. 2022, Robust fine-tuning of zero-shot models, arXiv:2109.01903
     """
@@ -98,12 +97,6 @@ class AveragedModel:
             self.steps += 1
             decay = min(self.settings.decay, (1 + self.steps) / (10 + self.steps))
             self._move(model, 1 - decay)
-
-    def after_epoch(self, model: Network, epoch: int) -> None:
-        """Follow one epoch, counted from 1."""
-        if self.settings.averaging == "last":
-            first = max(1, self.settings.epochs - self.settings.last + 1)
-            self._move(model, 1 / max(1, epoch - first + 1))
 
     @torch.no_grad()
     def _move(self, model: Network, share: float) -> None:

@@ -7,13 +7,12 @@ weights, with what a network needs when it has a few hundred clips and nobody ma
 `paper` is the recipe that the paper prints.
 """
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
-from epir.core.config import check_ranges, refuse_unknown
-from epir.core.errors import ConfigError, EpirWarning
+from epir.core.config import check_known, check_ranges, from_dict, setting, toml_values
+from epir.core.errors import ConfigError
 from epir.models.settings import SHIPPED
 
 FINETUNE, SCRATCH, BASELINE, PAPER = "finetune", "scratch", "baseline", "paper"
@@ -33,12 +32,9 @@ MOST = {  # of each setting: beyond them nothing is learnt, or memory ends
     "turn": 180,
     "noise": 1000,
     "action_units": 1e6,
-    "last": 100_000,
     "shift_at_prediction": 8,
-    "replay": 10_000_000,
     "teachers": 100,
 }
-RENAMED_RECIPES = {"strict": FINETUNE, "peer": BASELINE}  # names of version 0.1, which go on working for one release
 
 
 @dataclass(frozen=True)
@@ -49,43 +45,47 @@ class TrainingSettings:
     3
     """
 
-    RENAMED: ClassVar = {"tutors": "teachers", "keep": "interpolate", "company": "replay"}
-
     name: str = SCRATCH
     epochs: int = 20
     batch: int = 32
     optimiser: Literal["adam", "adamw"] = "adamw"
     lr: float = 2e-4
-    temperature_rate: float = 10.0  # learning rate of the attention's temperatures, as a multiple of lr
+    temperature_rate: float = setting(10.0, "learning rate of the attention's temperatures, as a multiple of lr")
     weight_decay: float = 0.05
     schedule: Literal["constant", "cosine"] = "cosine"
-    warmup: float = 0.1  # share of all steps in which the rate rises from nothing
-    mirror: float = 0.5  # chance that a clip is seen in the mirror
-    shift: int = 2  # largest shift in pixels, edges replicated
-    turn: float = 0.0  # degrees: largest turn of the face in the map
-    zoom: float = 0.0  # largest change of the face's size, as a share of it, and half as much of its proportions
-    blur: float = 0.0  # chance that a batch is blurred, by 0.3 to 0.9 pixels
-    noise: float = 0.2  # in deviations of each channel of each map
-    smoothing: float = 0.1  # of the labels
-    gradient_limit: float = 1.0  # largest norm of a step's gradient; 0: no limit
-    class_weights: bool = False  # rare classes count as much as common ones, by the fold's own training clips
-    action_units: float = 0.0  # weight of the auxiliary loss on annotated action units; 0: they are not used
-    freeze: bool = False  # only the head for action units learns; all else stays as `start` has it
-    new_unit_head: bool = False  # the head for action units begins at random, also where `start` has one
-    averaging: Literal["none", "ema", "last"] = "ema"  # fixed beforehand: nothing is chosen by a score
-    decay: float = 0.98  # of `ema`, per step
-    last: int = 5  # epochs that `last` averages
-    mirror_at_prediction: bool = True  # the answer is the mean over a map and its mirror image
-    shift_at_prediction: int = 0  # pixels: ... and over its copies moved by so many in each direction; 0: none
-    start: Path | None = None  # a model folder whose weights training starts from; `shipped`: that of epir itself
-    interpolate: float = 0.0  # share of the starting weights in the delivered ones, as in WiSE-FT; fixed beforehand
-    replay: int = 0  # synthetic clips of which each batch takes as many as it has clips of its own; 0: none
-    teachers: int = 0  # small networks, trained first on the same clips, whose answers replace the labels; 0: none
+    warmup: float = setting(0.1, "share of all steps in which the rate rises from nothing")
+    mirror: float = setting(0.5, "chance that a clip is seen in the mirror")
+    shift: int = setting(2, "largest shift in pixels, edges replicated")
+    turn: float = setting(0.0, "degrees: largest turn of the face in the map")
+    zoom: float = setting(
+        0.0, "largest change of the face's size, as a share of it, and half as much of its proportions"
+    )
+    blur: float = setting(0.0, "chance that a batch is blurred, by 0.3 to 0.9 pixels")
+    noise: float = setting(0.2, "in deviations of each channel of each map")
+    smoothing: float = setting(0.1, "of the labels")
+    gradient_limit: float = setting(1.0, "largest norm of a step's gradient; 0: no limit")
+    class_weights: bool = setting(False, "rare classes count as much as common ones, by the fold's own training clips")
+    action_units: float = setting(0.0, "weight of the auxiliary loss on annotated action units; 0: they are not used")
+    freeze: bool = setting(False, "only the head for action units learns; all else stays as `start` has it")
+    new_unit_head: bool = setting(False, "the head for action units begins at random, also where `start` has one")
+    averaging: Literal["none", "ema"] = setting("ema", "fixed beforehand: nothing is chosen by a score")
+    decay: float = setting(0.98, "of `ema`, per step")
+    mirror_at_prediction: bool = setting(True, "the answer is the mean over a map and its mirror image")
+    shift_at_prediction: int = setting(0, "pixels: ... and over its copies moved by so many in each direction; 0: none")
+    start: Path | None = setting(
+        None, "a model folder whose weights training starts from; `shipped`: that of epir itself"
+    )
+    interpolate: float = setting(
+        0.0, "share of the starting weights in the delivered ones, as in WiSE-FT; fixed beforehand"
+    )
+    teachers: int = setting(
+        0, "small networks, trained first on the same clips, whose answers replace the labels; 0: none"
+    )
     device: str = "auto"
 
     def __post_init__(self) -> None:
         check_ranges(self, MOST, section="training")
-        for name in ("epochs", "batch", "last"):
+        for name in ("epochs", "batch"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"training.{name} is {getattr(self, name)}", fix="give 1 or more")
         for name in ("lr", "temperature_rate"):
@@ -97,7 +97,6 @@ class TrainingSettings:
             "noise",
             "gradient_limit",
             "turn",
-            "replay",
             "teachers",
             "action_units",
             "shift_at_prediction",
@@ -155,9 +154,9 @@ RECIPES = {
 
 
 def training_recipe(name: str) -> TrainingSettings:
-    """The recipe called `name`; an old name is taken with a warning."""
-    if name in RENAMED_RECIPES:
-        warnings.warn(f"the recipe {name} is now called {RENAMED_RECIPES[name]}", EpirWarning, stacklevel=3)
-        name = RENAMED_RECIPES[name]
-    refuse_unknown(name, RECIPES, what="training recipe")
+    """The recipe called `name`, or that of a TOML file; what the file leaves out is as in `scratch`."""
+    if name.endswith(".toml"):
+        values = toml_values(Path(name))
+        return from_dict(TrainingSettings, {"name": Path(name).stem, **values}, section="training")
+    check_known(name, RECIPES, what="training recipe")
     return RECIPES[name]

@@ -8,10 +8,10 @@ Teachers see the training clips alone, so nothing can leak; they are thrown away
 [FM] Beyer et al. 2022, Knowledge distillation: a good teacher is patient and consistent, arXiv:2106.05237, Sec. 2:
      teacher and student see the same views, and mixtures of clips besides
 
-Axes: B clips, V maps of a clip, S map size, F features, C classes
+Axes: B clips, S map size, F features, C classes
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -22,7 +22,7 @@ from epir.core.seeds import stream_seed
 from epir.models.network import Network
 from epir.models.settings import Normalisation
 from epir.training.data import LabelledMaps
-from epir.training.fit import repeatable
+from epir.training.fit import TrainingInputs, repeatable, run_epochs
 from epir.training.recipe import TrainingSettings
 
 SHARE_OF_START = 0.4  # in the distillation target; the rest is the teachers'
@@ -45,22 +45,21 @@ def train_teachers(
     model: Network,
     clips: LabelledMaps,
     settings: TrainingSettings,
-    fit: Callable[..., object],
     *,
     seed: int,
     progress: Progress | None = None,
 ) -> list[Network]:
-    """The teachers that a recipe wants for `model`, trained by `fit` on the clips that it will see."""
+    """The teachers that a recipe wants for `model`, trained on the clips that it will see."""
     progress = progress or Silent()
     recipe = _recipe(settings)
-    sizes = TeacherSettings(map_size=model.settings.map_size, classes=model.settings.classes, views=clips.views)
+    sizes = TeacherSettings(map_size=model.settings.map_size, classes=model.settings.classes)
     teachers: list[Network] = []
     progress.start("training teachers", settings.teachers)
     for number in range(settings.teachers):
-        own = stream_seed(seed, f"tutor {number}")  # the name that version 0.1 gave this stream
+        own = stream_seed(seed, f"tutor {number}")  # published scores depend on the name of this stream
         with repeatable(stream_seed(own, "first weights"), torch.device("cpu")):
             teacher = Teacher(sizes)
-        fit(teacher, clips, recipe, seed=own)
+        run_epochs(teacher, clips, recipe, TrainingInputs(), seed=own)
         teachers.append(teacher)
         progress.advance()
     progress.finish()
@@ -82,7 +81,6 @@ def _recipe(settings: TrainingSettings) -> TrainingSettings:
         averaging="none",
         start=None,
         interpolate=0.0,
-        replay=0,
         teachers=0,
     )
 
@@ -96,7 +94,6 @@ class TeacherSettings:
     classes: int = 3
     normalise: Normalisation = "squash"
     dropout: float = 0.4
-    views: int = 1  # maps per clip, seen as channels
 
 
 class Teacher(Network):
@@ -105,7 +102,7 @@ class Teacher(Network):
     def __init__(self, settings: TeacherSettings) -> None:
         super().__init__(settings)
         self.features = nn.Sequential(
-            _convolution(3 * settings.views, 16, 5, stride=2),
+            _convolution(3, 16, 5, stride=2),
             nn.MaxPool2d(2),
             _convolution(16, 32, 3),
             _convolution(32, 48, 3),
@@ -115,8 +112,8 @@ class Teacher(Network):
         self.head = nn.Linear(48 * places**2, settings.classes)
 
     def forward_features(self, maps: Tensor) -> Tensor:
-        """Features (B, F) of normalised maps (B, 3, S, S) or (B, V, 3, S, S); F is 48 for every 4 x 4 pixels."""
-        return self.dropout(self.features(maps.flatten(1, -3)).flatten(1))
+        """Features (B, F) of normalised maps (B, 3, S, S); F is 48 for every 4 x 4 pixels."""
+        return self.dropout(self.features(maps).flatten(1))
 
     def forward_head(self, features: Tensor) -> Tensor:
         """Logits (B, C) of features (B, F)."""

@@ -1,11 +1,12 @@
 """The one way to train: everything that a recipe says, for the folds, the final model and the public interface.
 
 `train` builds a model from its settings, `fit` takes one that is there. Both load the weights that the recipe starts
-from, train its teachers, make its synthetic replay, and run its epochs.
+from, train its teachers, and run its epochs.
 """
 
 import copy
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -14,30 +15,44 @@ from epir.core.progress import Progress
 from epir.core.seeds import stream_seed
 from epir.models.folder import start_from
 from epir.models.network import Network
-from epir.models.registry import AnySettings, build
+from epir.models.predict import find_device
+from epir.models.registry import Method, build
 from epir.training.data import LabelledMaps
-from epir.training.fit import AfterEpoch, Trained, TrainingInputs, find_device, repeatable, run_epochs
+from epir.training.fit import AfterEpoch, Trained, TrainingInputs, repeatable, run_epochs
 from epir.training.recipe import TrainingSettings, training_recipe
-from epir.training.replay import synthetic_replay
 from epir.training.teachers import DistillationTarget, train_teachers
 
 
 def train(
-    settings: AnySettings,
+    settings: Any,
     clips: LabelledMaps,
     recipe: TrainingSettings | str = "scratch",
     *,
+    method: Method | None = None,
+    start: Path | None = None,
     seed: int = 0,
     after_epoch: AfterEpoch | None = None,
     checkpoint: Path | None = None,
     progress: Progress | None = None,
 ) -> Trained:
-    """A new network with these settings, trained on the clips; its first weights come from the seed."""
+    """A new network with these settings, trained on the clips; its first weights come from the seed.
+
+    `method` builds one that is not epir's; `start` is the model folder of a recipe that starts from one.
+    """
     with repeatable(stream_seed(seed, "first weights"), torch.device("cpu")):
-        model = build(settings)
+        model = build(settings, method)
     if not isinstance(model, Network):
-        raise ConfigError(f"{settings.name!r} is a pipeline, not a network", fix="train a network, such as epir")
-    return fit(model, clips, recipe, seed=seed, after_epoch=after_epoch, checkpoint=checkpoint, progress=progress)
+        raise ConfigError(f"{settings.name!r} is an estimator, not a network", fix="train a network, such as epir")
+    return fit(
+        model,
+        clips,
+        recipe,
+        start=start,
+        seed=seed,
+        after_epoch=after_epoch,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
 
 
 def fit(
@@ -45,12 +60,15 @@ def fit(
     clips: LabelledMaps,
     recipe: TrainingSettings | str = "scratch",
     *,
+    start: Path | None = None,
     seed: int = 0,
     after_epoch: AfterEpoch | None = None,
     checkpoint: Path | None = None,
     progress: Progress | None = None,
 ) -> Trained:
     """Train the model in place by a recipe or the name of one; it ends in evaluation mode.
+
+    Where the recipe starts from weights, `start` says in which folder they are on this machine, if not where it says.
 
     `after_epoch` is shown the epoch (from 1) and the network as it would be delivered now, and cannot change what
     follows. With `checkpoint` every finished epoch is saved in that file, and a second call resumes from there.
@@ -65,17 +83,16 @@ def fit(
     recipe = training_recipe(recipe) if isinstance(recipe, str) else recipe
     _check_classes(model, clips)
     model.seen = None  # from now on it has seen more than its record says
-    replay = synthetic_replay(recipe.replay, clips.classes, model.settings)
-    knows_classes = recipe.start is not None and start_from(model, recipe.start, clips.classes)
+    folder = None if recipe.start is None else start or recipe.start
+    knows_classes = folder is not None and start_from(model, folder, clips.classes)
     teacher = None
     if recipe.teachers:
-        teachers = train_teachers(model, clips, recipe, fit, seed=seed, progress=progress)
+        teachers = train_teachers(model, clips, recipe, seed=seed, progress=progress)
         # weights that were trained for other classes have no part in the target
-        start = copy.deepcopy(model).to(find_device(recipe.device)).eval() if knows_classes else None
-        teacher = DistillationTarget(teachers, start)
+        first = copy.deepcopy(model).to(find_device(recipe.device)).eval() if knows_classes else None
+        teacher = DistillationTarget(teachers, first)
     inputs = TrainingInputs(
         teacher=teacher,
-        replay=replay,
         # a new head fits the weights that moved while it learnt, and no others
         interpolate=recipe.interpolate if knows_classes else 0.0,
     )
@@ -90,9 +107,4 @@ def _check_classes(model: Network, clips: LabelledMaps) -> None:
         raise ConfigError(
             f"the model has {model.settings.classes} classes but the clips have {len(clips.classes)}",
             fix=f"build the model with classes={len(clips.classes)}",
-        )
-    if getattr(model.settings, "views", 1) != clips.views:
-        raise ConfigError(
-            f"the model takes {getattr(model.settings, 'views', 1)} maps per clip but the clips have {clips.views}",
-            fix=f'build a model that takes them: create_model("epir-seq", views={clips.views})',
         )

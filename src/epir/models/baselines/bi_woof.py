@@ -7,42 +7,48 @@ Axes: n clips, S map size, G blocks per side, K directions
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from epir.core.records import Clip
-from epir.models.baselines.pipeline import Pipeline, PipelineSettings, block_sums, check_grid, directions_of, flow_of
+from epir.models.baselines.svm import (
+    Balanced,
+    Bins,
+    Blocks,
+    Cost,
+    FeatureSvm,
+    Zero,
+    block_sums,
+    check_grid,
+    directions_of,
+    flow_of,
+)
 
 
-@dataclass(frozen=True)
-class BiWoofSettings(PipelineSettings):
-    """Bi-WOOF: histograms of flow direction per block, weighted by magnitude and by strain."""
-
-    name: Literal["bi-woof"] = "bi-woof"
-    cost: float = 4.0
-    grid: int = 5  # blocks per side
-    bins: int = 8
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_grid(self, self.grid, self.bins)
-
-
-class BiWoof(Pipeline):
+class BiWoof(FeatureSvm):
     """Each vector counts in its block's histogram by its magnitude, each block by its mean strain.
 
     Departs from [Bi-WOOF]: the directions are centred on the axes; the zero of the flow is its median; each feature
     is standardised on the training clips; the flow is that of the map, at the map's size.
     """
 
-    settings: BiWoofSettings
+    def __init__(
+        self,
+        map_size: int = 28,
+        cost: Cost = 4.0,
+        balanced: Balanced = False,
+        grid: Blocks = 5,
+        bins: Bins = 8,
+        normalise: Zero = "map",
+    ) -> None:
+        super().__init__(cost, balanced)
+        check_grid("bi-woof", grid, map_size)
+        self.grid, self.bins, self.normalise = grid, bins, normalise
 
     def features(self, maps: np.ndarray, clips: Sequence[Clip]) -> np.ndarray:
         """Features (n, G * G * K) of maps (n, 3, S, S)."""
-        flow = flow_of(maps, self.settings.normalise)
-        return weighted_histograms(flow, maps[:, 2], grid=self.settings.grid, bins=self.settings.bins)
+        flow = flow_of(maps, self.normalise)
+        return weighted_histograms(flow, maps[:, 2], grid=self.grid, bins=self.bins)
 
 
 def weighted_histograms(flow: np.ndarray, strain: np.ndarray, *, grid: int, bins: int) -> np.ndarray:

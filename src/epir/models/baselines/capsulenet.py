@@ -6,33 +6,22 @@
 Axes: B clips, S map size, D channels, N primary capsules of 8 numbers, C class capsules of 16 numbers
 """
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from epir.models.baselines.base import BaselineSettings
+from epir.models.arguments import Range, Width
 from epir.models.baselines.resnet import ResidualBlock, convolution
-from epir.models.network import Network
+from epir.models.network import WithFeatures
 
 KINDS, SMALL, LARGE = 32, 8, 16  # kinds of primary capsules; numbers in a primary and in a class capsule
 PRESENT, ABSENT, DOWN = 0.9, 0.1, 0.5  # the margins of [Capsules] Eq. 4, and the weight of absent classes
 NEARLY = 1e-6  # keeps lengths away from 0 and 1
 
 
-@dataclass(frozen=True)
-class CapsuleNetSettings(BaselineSettings):
-    """CapsuleNet: a residual stem, primary capsules, one capsule per class."""
-
-    name: Literal["capsulenet"] = "capsulenet"
-    width: int = 32  # channels before the capsules; the method's paper has 256, from an ImageNet ResNet-18
-    routings: int = 3
-    smallest: ClassVar[int] = 19  # two 9 px kernels without padding must leave more than one place
-
-
-class CapsuleNet(Network):
+class CapsuleNet(WithFeatures):
     """A residual stem, two 9 x 9 convolutions into 32 kinds of capsules, and three rounds of routing.
 
     Departs from [CapsuleNet]: the paper feeds the apex picture to the first stages of a ResNet-18 trained on ImageNet;
@@ -40,14 +29,20 @@ class CapsuleNet(Network):
     Channels are 32, not 256. The margins are those of [Capsules], not the 0.99 and 0.01 of the authors' code.
     """
 
-    def __init__(self, settings: CapsuleNetSettings) -> None:
-        super().__init__(settings)
-        width = settings.width
+    def __init__(
+        self,
+        classes: int = 3,
+        map_size: Annotated[int, Range(ge=19)] = 28,  # two 9 px kernels without padding must leave more than one place
+        width: Annotated[Width, "channels before the capsules; the method's paper has 256"] = 32,
+        routings: Annotated[int, Range(ge=1, le=100)] = 3,
+    ) -> None:
+        super().__init__()
+        self.classes, self.routings = classes, routings
         self.stem = nn.Sequential(convolution(3, width), nn.ReLU(), ResidualBlock(width, width, stride=1))
         self.wide = nn.Sequential(nn.Conv2d(width, width, 9), nn.ReLU())
         self.primary = nn.Conv2d(width, KINDS * SMALL, 9, stride=2)
-        places = (settings.map_size - 8 - 9) // 2 + 1
-        self.head = nn.Parameter(0.01 * torch.randn(settings.classes, KINDS * places**2, SMALL, LARGE))
+        places = (map_size - 8 - 9) // 2 + 1
+        self.head = nn.Parameter(0.01 * torch.randn(classes, KINDS * places**2, SMALL, LARGE))
 
     def forward_features(self, maps: Tensor) -> Tensor:
         """The class capsules, (B, C * 16), of normalised maps (B, 3, S, S)."""
@@ -55,7 +50,7 @@ class CapsuleNet(Network):
         primary = primary.flatten(2).unflatten(1, (KINDS, SMALL))  # (B, 32, 8, P * P)
         primary = squash(primary.transpose(2, 3).flatten(1, 2))  # (B, N, 8)
         votes = torch.einsum("bni,cnio->bcno", primary, self.head)  # (B, C, N, 16)
-        return route(votes, self.settings.routings).flatten(1)  # (B, C * 16)
+        return route(votes, self.routings).flatten(1)  # (B, C * 16)
 
     def forward_head(self, features: Tensor) -> Tensor:
         """Logits (B, C): the log-odds of the capsules' lengths, so that sigmoid gives the lengths back."""
@@ -64,12 +59,12 @@ class CapsuleNet(Network):
     def loss_of_features(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
         """The margin loss of [Capsules] Eq. 4: the true class's capsule long, the others short."""
         lengths = self._lengths(features)  # (B, C)
-        classes = self.settings.classes
+        classes = self.classes
         truth = functional.one_hot(labels, classes).to(lengths.dtype) * (1 - smoothing) + smoothing / classes
         return margin_loss(lengths, truth, None if weights is None else weights[labels])
 
     def _lengths(self, features: Tensor) -> Tensor:
-        return lengths_of(features.unflatten(1, (self.settings.classes, LARGE)))
+        return lengths_of(features.unflatten(1, (self.classes, LARGE)))
 
 
 def squash(capsules: Tensor) -> Tensor:

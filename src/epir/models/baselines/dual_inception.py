@@ -5,26 +5,16 @@
 Axes: B clips, S map size, P places per side after pooling (7 for 28 px maps), D width
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
-from epir.models.baselines.base import BaselineSettings
-from epir.models.network import Network
+from epir.models.arguments import Dropout, Range, Width
+from epir.models.network import WithFeatures
 
 PATHS = 4
 KERNELS = (6, 16)  # of each path, in the two blocks of a stream
-
-
-@dataclass(frozen=True)
-class DualInceptionSettings(BaselineSettings):
-    """Dual-Inception: one stream of two inception blocks for u, one for v, then one wide layer."""
-
-    name: Literal["dual-inception"] = "dual-inception"
-    dropout: float = 0.5
-    width: int = 1024
 
 
 class InceptionBlock(nn.Module):
@@ -44,36 +34,49 @@ class InceptionBlock(nn.Module):
         return self.pool(torch.cat(paths, dim=1))
 
 
-class DualInception(Network):
+class DualInception(WithFeatures):
     """Two streams of two inception blocks and one layer of 1024 units; the strain channel is not used.
 
     Departs from [Dual-Inception]: flow goes from onset to apex, as in the map set, where the paper takes the middle
     frame for the apex; dropout before the last layer.
     """
 
-    def __init__(self, settings: DualInceptionSettings) -> None:
-        super().__init__(settings)
-        self.streams = nn.ModuleList([_stream() for _ in ("u", "v")])
-        places = settings.map_size // 4
+    def __init__(
+        self,
+        classes: int = 3,
+        map_size: Annotated[int, Range(ge=8)] = 28,
+        dropout: Dropout = 0.5,
+        width: Width = 1024,
+    ) -> None:
+        super().__init__()
+        self.streams = flow_streams()
+        places = map_size // 4
         self.joined = nn.Sequential(
-            nn.Linear(2 * PATHS * KERNELS[1] * places**2, settings.width), nn.ReLU(), nn.Dropout(settings.dropout)
+            nn.Linear(2 * PATHS * KERNELS[1] * places**2, width), nn.ReLU(), nn.Dropout(dropout)
         )
-        self.head = nn.Linear(settings.width, settings.classes)
+        self.head = nn.Linear(width, classes)
 
     def forward_features(self, maps: Tensor) -> Tensor:
         """Features (B, D) of normalised maps (B, 3, S, S)."""
-        flow = maps[:, :2].split(1, dim=1)  # u and v, each (B, 1, S, S)
-        parts = [stream(part).flatten(1) for stream, part in zip(self.streams, flow, strict=True)]
-        return self.joined(torch.cat(parts, dim=1))  # (B, D)
+        return self.joined(stream_features(self.streams, maps))  # (B, D)
 
     def forward_head(self, features: Tensor) -> Tensor:
         """Logits (B, C) of features (B, D)."""
         return self.head(features)
 
 
-def _stream() -> nn.Sequential:
+def flow_streams() -> nn.ModuleList:
+    """A stream of two inception blocks for u, and one for v."""
     first, second = KERNELS
-    return nn.Sequential(InceptionBlock(1, first), InceptionBlock(PATHS * first, second))
+    return nn.ModuleList(
+        [nn.Sequential(InceptionBlock(1, first), InceptionBlock(PATHS * first, second)) for _ in ("u", "v")]
+    )
+
+
+def stream_features(streams: nn.ModuleList, maps: Tensor) -> Tensor:
+    """What both streams give for u and v, side by side, (B, 128 * P * P) of maps (B, 3, S, S)."""
+    flow = maps[:, :2].split(1, dim=1)  # u and v, each (B, 1, S, S)
+    return torch.cat([stream(part).flatten(1) for stream, part in zip(streams, flow, strict=True)], dim=1)
 
 
 def _one(channels: int, kernels: int) -> nn.Sequential:

@@ -6,46 +6,17 @@
 Axes: B clips, S map size, G patches per side, T patches in a block, D width of a level, H heads, K width of a head
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from epir.core.errors import ConfigError
-from epir.models.baselines.base import BaselineSettings
-from epir.models.network import Network
+from epir.models.arguments import Count, Dropout, Range, Width
+from epir.models.network import WithFeatures
 
 FEED_FORWARD = 4  # how much wider the middle of the feed-forward layer is
-
-
-@dataclass(frozen=True)
-class HtnetSettings(BaselineSettings):
-    """HTNet: transformers over ever larger blocks of patches, 139.58 M parameters."""
-
-    name: Literal["htnet"] = "htnet"
-    dropout: float = 0.0
-    patch_size: int = 7
-    width: int = 256
-    heads: int = 3
-    blocks: tuple[int, ...] = (2, 2, 10)  # per level of the hierarchy
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.blocks or min(self.blocks) < 1:
-            raise ConfigError(
-                f"htnet cannot have the blocks {list(self.blocks)}", fix="give one block or more per level"
-            )
-        if self.heads > self.width:
-            raise ConfigError(f"{self.heads} heads do not fit in a width of {self.width}", fix="use fewer heads")
-        step = self.patch_size * 2 ** (len(self.blocks) - 1)
-        if self.map_size % step:
-            raise ConfigError(
-                f"htnet cannot divide a {self.map_size} px map into {self.patch_size} px patches in "
-                f"{len(self.blocks)} levels",
-                fix=f"use a map size that is a multiple of {step}, or another patch_size",
-            )
 
 
 class Attention(nn.Module):
@@ -120,7 +91,7 @@ class Gathering(nn.Module):
         return self.shrink(wide.permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
 
 
-class Htnet(Network):
+class Htnet(WithFeatures):
     """Three levels of 2, 2 and 10 blocks, 256, 512 and 1024 wide.
 
     At the paper's sizes (28 px, 7 px patches, 3 levels) each block of the grid holds one single patch, so attention has
@@ -130,25 +101,38 @@ class Htnet(Network):
     landmarks; here it is the map as it is, whose quarters hold about the same.
     """
 
-    def __init__(self, settings: HtnetSettings) -> None:
-        super().__init__(settings)
-        levels = len(settings.blocks)
-        side = settings.map_size // settings.patch_size // 2 ** (levels - 1)  # patches per side of a block
-        self.embed = nn.Linear(3 * settings.patch_size**2, settings.width)
+    recipe = "scratch"  # the training recipe of transformers
+
+    def __init__(
+        self,
+        classes: int = 3,
+        map_size: Annotated[int, Range(ge=8)] = 28,
+        dropout: Dropout = 0.0,
+        patch_size: Count = 7,
+        width: Width = 256,
+        heads: Count = 3,
+        blocks: Annotated[tuple[int, ...], Range(ge=1, le=1000), "per level of the hierarchy"] = (2, 2, 10),
+    ) -> None:
+        super().__init__()
+        _check_sizes(map_size, patch_size, width, heads, blocks)
+        self.patch_size = patch_size
+        levels = len(blocks)
+        side = map_size // patch_size // 2 ** (levels - 1)  # patches per side of a block
+        self.embed = nn.Linear(3 * patch_size**2, width)
         steps: list[nn.Module] = []
-        for level, depth in enumerate(settings.blocks):
+        for level, depth in enumerate(blocks):
             scale, splits = 2**level, 2 ** (levels - 1 - level)
-            width, heads = settings.width * scale, settings.heads * scale
-            steps.append(Level(width, heads, depth, splits=splits, tokens=side**2, dropout=settings.dropout))
+            wide = width * scale
+            steps.append(Level(wide, heads * scale, depth, splits=splits, tokens=side**2, dropout=dropout))
             if splits > 1:
-                steps.append(Gathering(width))
+                steps.append(Gathering(wide))
         self.steps = nn.Sequential(*steps)
-        self.norm = nn.LayerNorm(width)
-        self.head = nn.Linear(width, settings.classes)
+        self.norm = nn.LayerNorm(wide)
+        self.head = nn.Linear(wide, classes)
 
     def forward_features(self, maps: Tensor) -> Tensor:
         """Features (B, 4 D) of normalised maps (B, 3, S, S)."""
-        patch = self.settings.patch_size
+        patch = self.patch_size
         cut = maps.unflatten(3, (-1, patch)).unflatten(2, (-1, patch))  # (B, 3, G, p, G, p)
         grid = self.embed(cut.permute(0, 2, 4, 3, 5, 1).flatten(3))  # (B, G, G, D)
         return self.norm(self.steps(grid)).mean(dim=(1, 2))  # (B, 4 D)
@@ -156,3 +140,16 @@ class Htnet(Network):
     def forward_head(self, features: Tensor) -> Tensor:
         """Logits (B, C) of features (B, 4 D)."""
         return self.head(features)
+
+
+def _check_sizes(map_size: int, patch_size: int, width: int, heads: int, blocks: tuple[int, ...]) -> None:
+    if not blocks:
+        raise ConfigError("htnet cannot have no blocks", fix="give one block or more per level")
+    if heads > width:
+        raise ConfigError(f"{heads} heads do not fit in a width of {width}", fix="use fewer heads")
+    step = patch_size * 2 ** (len(blocks) - 1)
+    if map_size % step:
+        raise ConfigError(
+            f"htnet cannot divide a {map_size} px map into {patch_size} px patches in {len(blocks)} levels",
+            fix=f"use a map size that is a multiple of {step}, or another patch_size",
+        )

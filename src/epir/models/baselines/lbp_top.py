@@ -7,55 +7,57 @@ Axes: n clips, T frames, Y rows, X columns, G blocks per side; planes are XY, XT
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from epir.core.errors import ConfigError, MapSetError, TrainingError
 from epir.core.records import Clip
-from epir.models.baselines.pipeline import Pipeline, PipelineSettings
+from epir.models.arguments import Count
+from epir.models.baselines.svm import Balanced, Blocks, Cost, FeatureSvm
 
 NEIGHBOURS = 8
 GREY = np.array([0.299, 0.587, 0.114], dtype=np.float32)  # of red, green, blue
 
 
-@dataclass(frozen=True)
-class LbpTopSettings(PipelineSettings):
-    """LBP-TOP: local binary patterns on three orthogonal planes of the clip's frames."""
+class Sizes(NamedTuple):
+    """Of the blocks, the crops and the patterns."""
 
-    name: Literal["lbp-top"] = "lbp-top"
-    cost: float = 4.0
-    grid: int = 5  # blocks per side
-    face_size: int = 140  # of the face crops, in pixels
-    length: int = 20  # frames that each clip is brought to
-    radius: int = 1  # in pixels
-    reach: int = 4  # the radius in time, in frames
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.length <= 2 * self.reach:
-            raise ConfigError(
-                f"{self.length} frames are too few for a reach of {self.reach} frames",
-                fix=f"set length to {2 * self.reach + 1} or more, or reach to less",
-            )
-        if self.grid > self.face_size - 2 * self.radius:
-            raise ConfigError(
-                f"a {self.face_size} px face has no {self.grid} x {self.grid} blocks", fix="set grid to less"
-            )
+    grid: int
+    face_size: int
+    length: int
+    radius: int
+    reach: int
 
 
-class LbpTop(Pipeline):
+class LbpTop(FeatureSvm):
     """Histograms of uniform patterns in each block of the face, over the whole clip.
 
     Departs from [LBP-TOP]: neighbours are the nearest pixels, not interpolated between pixels; clips are brought to one
     length by interpolating linearly between frames, not along a manifold.
     """
 
-    settings: LbpTopSettings
-    needs: Literal["maps", "frames"] = "frames"
+    def __init__(
+        self,
+        cost: Cost = 4.0,
+        balanced: Balanced = False,
+        grid: Blocks = 5,
+        face_size: Annotated[Count, "of the face crops, in pixels"] = 140,
+        length: Annotated[Count, "frames that each clip is brought to"] = 20,
+        radius: Annotated[Count, "in pixels"] = 1,
+        reach: Annotated[Count, "the radius in time, in frames"] = 4,
+    ) -> None:
+        super().__init__(cost, balanced)
+        if length <= 2 * reach:
+            raise ConfigError(
+                f"{length} frames are too few for a reach of {reach} frames",
+                fix=f"set length to {2 * reach + 1} or more, or reach to less",
+            )
+        if grid > face_size - 2 * radius:
+            raise ConfigError(f"a {face_size} px face has no {grid} x {grid} blocks", fix="set grid to less")
+        self.sizes = Sizes(grid, face_size, length, radius, reach)
 
     def features(self, maps: np.ndarray, clips: Sequence[Clip]) -> np.ndarray:
         """Features (n, G * G * 3 * 59) of the frames of the clips; the maps are not looked at."""
@@ -64,7 +66,7 @@ class LbpTop(Pipeline):
                 f"lbp-top reads frames, but got {len(clips)} clips for {len(maps)} maps",
                 fix="pass clips=..., one per map, in the same order",
             )
-        return np.stack([_clip_features(*_places(clip), self.settings) for clip in clips])
+        return np.stack([_clip_features(*_places(clip), self.sizes) for clip in clips])
 
 
 def read_volume(
@@ -161,9 +163,9 @@ def _places(clip: Clip) -> tuple[Path, str, int, int | None, int | None]:
 
 @lru_cache(maxsize=4096)
 def _clip_features(
-    frames: Path, crop: str, turns: int, onset: int | None, offset: int | None, settings: LbpTopSettings
+    frames: Path, crop: str, turns: int, onset: int | None, offset: int | None, sizes: Sizes
 ) -> np.ndarray:
     """The features of one clip; kept, for every fold asks again for almost all clips."""
-    volume = read_volume(frames, crop, turns, onset, offset, size=settings.face_size, length=settings.length)
-    codes = patterns(volume, radius=settings.radius, reach=settings.reach)
-    return block_histograms(codes, settings.grid).astype(np.float32)
+    volume = read_volume(frames, crop, turns, onset, offset, size=sizes.face_size, length=sizes.length)
+    codes = patterns(volume, radius=sizes.radius, reach=sizes.reach)
+    return block_histograms(codes, sizes.grid).astype(np.float32)

@@ -7,52 +7,58 @@ Axes: n clips, S map size, G regions per side, K directions
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated
 
 import numpy as np
 
-from epir.core.errors import ConfigError
 from epir.core.records import Clip
-from epir.models.baselines.pipeline import Pipeline, PipelineSettings, block_sums, check_grid, directions_of, flow_of
+from epir.models.arguments import Count, Range
+from epir.models.baselines.svm import (
+    Balanced,
+    Bins,
+    Cost,
+    FeatureSvm,
+    Zero,
+    block_sums,
+    check_grid,
+    directions_of,
+    flow_of,
+)
 
 SMALLEST_MOTION = 1e-9
 
 
-@dataclass(frozen=True)
-class MdmoSettings(PipelineSettings):
-    """MDMO: the mean flow of each region's main direction."""
-
-    name: Literal["mdmo"] = "mdmo"
-    grid: int = 6  # regions per side: 36, as many as the method's paper has
-    bins: int = 8
-    balance: float = 0.9  # weight of the magnitude against the direction
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_grid(self, self.grid, self.bins)
-        if not 0 <= self.balance <= 1:
-            raise ConfigError(f"balance cannot be {self.balance}", fix="use a number from 0 to 1")
-
-
-class Mdmo(Pipeline):
+class Mdmo(FeatureSvm):
     """Two numbers per region: how far its main direction moves, relative to the clip's largest, and which way.
 
     Departs from [MDMO]: the 36 regions are a fixed 6 x 6 grid of the aligned face, not polygons between 66 landmarks;
     one flow from onset to apex stands for the mean over all frames; the kernel of the machine is linear.
     """
 
-    settings: MdmoSettings
     scaled = False  # `balance` would be lost
+
+    def __init__(
+        self,
+        map_size: int = 28,
+        cost: Cost = 1.0,
+        balanced: Balanced = False,
+        grid: Annotated[Count, "regions per side: 36 of them, as many as the method's paper has"] = 6,
+        bins: Bins = 8,
+        balance: Annotated[float, Range(ge=0, le=1), "weight of the magnitude against the direction"] = 0.9,
+        normalise: Zero = "map",
+    ) -> None:
+        super().__init__(cost, balanced)
+        check_grid("mdmo", grid, map_size)
+        self.grid, self.bins, self.balance, self.normalise = grid, bins, balance, normalise
 
     def features(self, maps: np.ndarray, clips: Sequence[Clip]) -> np.ndarray:
         """Features (n, 2 * G * G) of maps (n, 3, S, S)."""
-        flow = flow_of(maps, self.settings.normalise)
-        mean = main_direction_means(flow, grid=self.settings.grid, bins=self.settings.bins)  # (n, G * G, 2)
+        flow = flow_of(maps, self.normalise)
+        mean = main_direction_means(flow, grid=self.grid, bins=self.bins)  # (n, G * G, 2)
         magnitude = np.hypot(mean[..., 0], mean[..., 1])
         magnitude = magnitude / magnitude.max(axis=1, keepdims=True).clip(min=SMALLEST_MOTION)  # (n, G * G), to 1
         angle = np.arctan2(mean[..., 1], mean[..., 0])
-        balance = self.settings.balance
+        balance = self.balance
         return np.concatenate([balance * magnitude, (1 - balance) * angle], axis=1)
 
 

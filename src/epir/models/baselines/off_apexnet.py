@@ -6,47 +6,43 @@
 Axes: B clips, S map size, P places per side after pooling (7 for 28 px maps), D width
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
-from epir.models.baselines.base import BaselineSettings
-from epir.models.network import Network
+from epir.models.arguments import Dropout, Range, Width
+from epir.models.network import WithFeatures
 
 KERNELS = (6, 16)  # of the two convolutions of a stream
 
 
-@dataclass(frozen=True)
-class OffApexNetSettings(BaselineSettings):
-    """OFF-ApexNet: one stream for u, one for v, then two wide layers."""
-
-    name: Literal["off-apexnet"] = "off-apexnet"
-    dropout: float = 0.5
-    width: int = 1024
-
-
-class OffApexNet(Network):
+class OffApexNet(WithFeatures):
     """Two streams of two 5 x 5 convolutions, then two layers of 1024 units; the strain channel is not used.
 
     Departs from [OFF-ApexNet]: dropout between the wide layers, as later comparisons of the method have it;
     the flow is that of the map set, not TV-L1.
     """
 
-    def __init__(self, settings: OffApexNetSettings) -> None:
-        super().__init__(settings)
+    def __init__(
+        self,
+        classes: int = 3,
+        map_size: Annotated[int, Range(ge=8)] = 28,
+        dropout: Dropout = 0.5,
+        width: Width = 1024,
+    ) -> None:
+        super().__init__()
         self.streams = nn.ModuleList([_stream() for _ in ("u", "v")])
-        places = settings.map_size // 4
+        places = map_size // 4
         self.joined = nn.Sequential(
-            nn.Linear(2 * KERNELS[1] * places**2, settings.width),
+            nn.Linear(2 * KERNELS[1] * places**2, width),
             nn.ReLU(),
-            nn.Dropout(settings.dropout),
-            nn.Linear(settings.width, settings.width),
+            nn.Dropout(dropout),
+            nn.Linear(width, width),
             nn.ReLU(),
-            nn.Dropout(settings.dropout),
+            nn.Dropout(dropout),
         )
-        self.head = nn.Linear(settings.width, settings.classes)
+        self.head = nn.Linear(width, classes)
 
     def forward_features(self, maps: Tensor) -> Tensor:
         """Features (B, D) of normalised maps (B, 3, S, S)."""

@@ -6,38 +6,18 @@
 Axes: B clips, S map size, D width, P places per side that the classifier sees, C classes
 """
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from epir.core.errors import ConfigError
-from epir.models.baselines.base import BaselineSettings
-from epir.models.network import Network
+from epir.models.arguments import Count, Dropout, Range, Width
+from epir.models.network import WithFeatures
 
 STEPS = 2  # how often the recurrent convolution is applied
 SMALLEST_RANGE = 1e-6
-
-
-@dataclass(frozen=True)
-class RcnASettings(BaselineSettings):
-    """RCN-A: one recurrent convolution and attention that borrows the classifier's weights."""
-
-    name: Literal["rcn-a"] = "rcn-a"
-    dropout: float = 0.5
-    width: int = 32
-    pool: int = 5  # places per side that the classifier sees
-    smallest: ClassVar[int] = 12
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.pool > (self.map_size - 4) // 4:
-            raise ConfigError(
-                f"rcn-a cannot pool a {self.map_size} px map to {self.pool} places per side",
-                fix=f"set pool to at most {(self.map_size - 4) // 4}",
-            )
 
 
 class RecurrentConvolution(nn.Module):
@@ -57,18 +37,31 @@ class RecurrentConvolution(nn.Module):
         return self.shrink(state)
 
 
-class RcnA(Network):
+class RcnA(WithFeatures):
     """A 5 x 5 convolution, one recurrent convolution, and attention from the classifier's weights.
 
     Departs from [RCN]: maps are 28 px, where the paper varies the resolution as well; the width of 32 and the 5 x 5
     places are those of the example in the authors' code; a class's map that does not vary attends nowhere.
     """
 
-    def __init__(self, settings: RcnASettings) -> None:
-        super().__init__(settings)
-        self.stem = nn.Sequential(_layer(3, settings.width, kernel=5), nn.MaxPool2d(2), nn.Dropout(settings.dropout))
-        self.recurrence = RecurrentConvolution(settings.width, settings.dropout)
-        self.head = nn.Linear(settings.width * settings.pool**2, settings.classes)
+    def __init__(
+        self,
+        classes: int = 3,
+        map_size: Annotated[int, Range(ge=12)] = 28,
+        dropout: Dropout = 0.5,
+        width: Width = 32,
+        pool: Annotated[Count, "places per side that the classifier sees"] = 5,
+    ) -> None:
+        super().__init__()
+        if pool > (map_size - 4) // 4:
+            raise ConfigError(
+                f"rcn-a cannot pool a {map_size} px map to {pool} places per side",
+                fix=f"set pool to at most {(map_size - 4) // 4}",
+            )
+        self.pool = pool
+        self.stem = nn.Sequential(_layer(3, width, kernel=5), nn.MaxPool2d(2), nn.Dropout(dropout))
+        self.recurrence = RecurrentConvolution(width, dropout)
+        self.head = nn.Linear(width * pool**2, classes)
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
@@ -78,7 +71,7 @@ class RcnA(Network):
     def forward_features(self, maps: Tensor) -> Tensor:
         """Features (B, D * P * P) of normalised maps (B, 3, S, S)."""
         low = self.stem(maps)  # (B, D, S', S')
-        places = self.settings.pool
+        places = self.pool
         attention = class_attention(functional.adaptive_avg_pool2d(low, places), self.head.weight)
         high = functional.adaptive_avg_pool2d(self.recurrence(low), places)  # (B, D, P, P)
         return (high * attention).flatten(1)  # (B, D * P * P)

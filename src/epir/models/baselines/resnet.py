@@ -5,25 +5,15 @@
 Axes: B clips, S map size, D channels
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from torch import Tensor, nn
 from torch.nn import functional
 
-from epir.models.baselines.base import BaselineSettings
-from epir.models.network import Network
+from epir.models.arguments import Range, Width
+from epir.models.network import WithFeatures
 
 STAGES, BLOCKS = 4, 2  # eighteen layers: the stem, 4 stages of 2 blocks of 2 convolutions, the classifier
-
-
-@dataclass(frozen=True)
-class ResnetSettings(BaselineSettings):
-    """ResNet-18 on flow maps, with a stem for small pictures."""
-
-    name: Literal["resnet18-flow"] = "resnet18-flow"
-    width: int = 64  # channels of the first stage; doubled at each of the other three
-    stride: Literal[1, 2] = 2  # of the stem; 1 keeps the map's size and costs four times as much
 
 
 class ResidualBlock(nn.Module):
@@ -40,17 +30,22 @@ class ResidualBlock(nn.Module):
         return functional.relu(self.second(self.first(maps)) + self.shortcut(maps))
 
 
-class ResnetFlow(Network):
+class ResnetFlow(WithFeatures):
     """The four stages of ResNet-18 on maps of 28 px.
 
     Departs from [ResNet]: the stem is one 3 x 3 convolution without pooling, where 224 px pictures have a 7 x 7 one and
     a pooling that together take a quarter of each side; weights start at random, not from ImageNet.
     """
 
-    def __init__(self, settings: ResnetSettings) -> None:
-        super().__init__(settings)
-        width = settings.width
-        self.stem = nn.Sequential(convolution(3, width, stride=settings.stride), nn.ReLU())
+    def __init__(
+        self,
+        classes: int = 3,
+        map_size: Annotated[int, Range(ge=8)] = 28,
+        width: Annotated[Width, "channels of the first stage; doubled at each of the other three"] = 64,
+        stride: Annotated[Literal[1, 2], "of the stem; 1 keeps the map's size and costs four times as much"] = 2,
+    ) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(convolution(3, width, stride=stride), nn.ReLU())
         stages: list[nn.Module] = []
         before = width
         for stage in range(STAGES):
@@ -59,7 +54,7 @@ class ResnetFlow(Network):
                 stages.append(ResidualBlock(before, after, stride=2 if stage and not block else 1))
                 before = after
         self.stages = nn.Sequential(*stages)
-        self.head = nn.Linear(before, settings.classes)
+        self.head = nn.Linear(before, classes)
 
     def forward_features(self, maps: Tensor) -> Tensor:
         """Features (B, 8 * width) of normalised maps (B, 3, S, S)."""

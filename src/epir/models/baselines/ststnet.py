@@ -6,39 +6,30 @@
 Axes: B clips, S map size, P places per side after pooling (5 for 28 px maps)
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated
 
 import torch
 from torch import Tensor, nn
 
-from epir.models.baselines.base import BaselineSettings
-from epir.models.network import Network
+from epir.models.arguments import Dropout, Range
+from epir.models.network import WithFeatures
 
 KERNELS = (3, 5, 8)  # of the three streams
 
 
-@dataclass(frozen=True)
-class StstnetSettings(BaselineSettings):
-    """STSTNet: three shallow streams side by side, of 3, 5 and 8 kernels."""
-
-    name: Literal["ststnet"] = "ststnet"
-    dropout: float = 0.5
-
-
-class Ststnet(Network):
+class Ststnet(WithFeatures):
     """Three streams of one convolution each, pooled, joined and classified by one layer.
 
     Departs from [STSTNet]: maps are normalised per map and channel, not stretched to 0..1; the border of the
     convolution is 1 px, which gives the paper's 10 x 10 and 5 x 5 sizes as well as the code's 2 px do.
     """
 
-    def __init__(self, settings: StstnetSettings) -> None:
-        super().__init__(settings)
-        self.streams = nn.ModuleList([_stream(kernels, settings.dropout) for kernels in KERNELS])
+    def __init__(self, classes: int = 3, map_size: Annotated[int, Range(ge=8)] = 28, dropout: Dropout = 0.5) -> None:
+        super().__init__()
+        self.streams = nn.ModuleList([_stream(kernels, dropout) for kernels in KERNELS])
         self.pool = nn.AvgPool2d(2)
-        places = ((settings.map_size - 1) // 3 + 1) // 2
-        self.head = nn.Linear(sum(KERNELS) * places**2, settings.classes)
+        places = ((map_size - 1) // 3 + 1) // 2
+        self.head = nn.Linear(sum(KERNELS) * places**2, classes)
 
     def forward_features(self, maps: Tensor) -> Tensor:
         """Features (B, 16 * P * P) of normalised maps (B, 3, S, S)."""

@@ -1,0 +1,195 @@
+"""One run, scored by every convention of the field: the same predictions, as other authors would print them.
+
+Folds keep the prediction of every epoch, so nothing is trained again. Only the first row is a result. A row that leaks
+chooses epochs by the held-out labels. Scores of one person or fold are means over the classes of their clips: most
+people have clips of one or two.
+
+Axes: E epochs, n clips, P people (or folds), C classes (rows of a confusion matrix are the truth)
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from epir.core.table import Column, Row, Table
+from epir.evaluation.record import ClipRecord
+from epir.evaluation.scores import accuracy, uar, uf1
+from epir.evaluation.store import Run
+
+LAST, PERSON_POOLED, PERSON_MEAN = "last epoch", "best epoch of each person", "mean of each person's best"
+ONE_EPOCH, FOLD_MEAN = "one best epoch for all", "last epoch, mean over folds"
+WHO = {
+    LAST: "Pooled over all folds, nothing chosen: the column strict. STSTNet's public code prints this.",
+    PERSON_POOLED: "Each person's best epoch, pooled: the column best epoch. The public code of HTNet, CausalNet, "
+    "SLSTT and EMR does this.",
+    PERSON_MEAN: "Each person's highest UF1, UAR and accuracy, each of its own epoch, averaged over people: so the "
+    "authors of CapsuleNet describe their numbers.",
+    ONE_EPOCH: "The epoch with the highest pooled UF1 on the held-out clips. Off-TANet's public code prints its best "
+    "epoch.",
+    FOLD_MEAN: "Nothing chosen, but averaged over folds of few clips and often one class, so not comparable with "
+    "pooled scores. Off-TANet and SRMCL average in this way.",
+}
+
+
+@dataclass(frozen=True)
+class ConventionRow:
+    """The scores of a run by one convention, means over seeds."""
+
+    name: str
+    uf1: float
+    uar: float
+    accuracy: float
+    leaks: bool
+    who: str  # how it is computed, and who does it
+
+
+@dataclass(frozen=True)
+class EpochRow:
+    """The pooled UF1 after an epoch, and that of each person's best epoch so far, which leaks; means over seeds."""
+
+    epoch: int
+    strict: float
+    best_so_far: float
+
+
+@dataclass(frozen=True, eq=False)
+class EpochCounts:
+    """The confusion counts of one seed."""
+
+    by_epoch: np.ndarray  # (E, P, C, C) per person after each epoch; E is 0 for a model without epochs
+    last: np.ndarray  # (P, C, C) per fold after the last epoch
+
+
+Scores = tuple[float, float, float]  # UF1, UAR, accuracy
+
+
+def convention_rows(run: Run) -> list[ConventionRow]:
+    """The scores of a run by every convention that it allows: a run without epochs has none to choose."""
+    seeds = _counts(run)
+    rules: dict[str, Callable[[EpochCounts], Scores]] = {LAST: _last}
+    if all(len(counts.by_epoch) for counts in seeds):
+        rules |= {PERSON_POOLED: _person_pooled, PERSON_MEAN: _person_mean, ONE_EPOCH: _one_epoch}
+    if not run.experiment.is_zero_shot and len(seeds[0].last) > 1:
+        rules[FOLD_MEAN] = _fold_mean
+    rows = []
+    for name, rule in rules.items():
+        first, second, third = (round(float(x), 6) for x in np.mean([rule(counts) for counts in seeds], axis=0))
+        leaks = run.experiment.columns[0] != "strict" or name not in (LAST, FOLD_MEAN)
+        rows.append(ConventionRow(name, first, second, third, leaks, WHO[name]))
+    return rows
+
+
+def epoch_rows(run: Run) -> list[EpochRow]:
+    """UF1 by epoch, pooled, and of each person's best epoch so far; nothing for a run without epochs."""
+    curves = [(uf1(counts.by_epoch.sum(1)), _best_so_far(counts.by_epoch)) for counts in _counts(run)]
+    if not all(len(strict) for strict, _ in curves):
+        return []
+    strict, best = np.mean(curves, axis=0)  # (E,) each
+    return [
+        EpochRow(epoch, round(float(now), 6), round(float(so_far), 6))
+        for epoch, (now, so_far) in enumerate(zip(strict, best, strict=True), start=1)
+    ]
+
+
+def convention_table(run: Run) -> Table:
+    """The rows as a table."""
+    columns = (
+        Column("as others would print it"),
+        Column("evaluation", tag=True),
+        *(Column(title, numeric=True) for title in ("UF1", "UAR", "accuracy")),
+    )
+    rows = convention_rows(run)
+    cells = tuple(
+        Row(
+            (row.name, "leaks" if row.leaks else "strict", f"{row.uf1:.4f}", f"{row.uar:.4f}", f"{row.accuracy:.4f}"),
+            kind="best_epoch" if row.leaks else "strict",
+            strong=row.name == LAST,
+        )
+        for row in rows
+    )
+    caption = f"One run, every convention: {run.name}, {run.scores['clips']} clips of {run.scores['people']} people"
+    return Table("conventions", caption, columns, cells, tuple(f"{row.name}: {row.who}" for row in rows))
+
+
+def best_epochs(counts: np.ndarray) -> np.ndarray:
+    """The epoch (from 0) with the most hits for counts (E, P, C, C), the latest of equals, per person: it leaks."""
+    hits = np.trace(counts, axis1=-2, axis2=-1)  # (E, P)
+    return np.asarray(len(hits) - 1 - hits[::-1].argmax(0))  # (P,)
+
+
+def _last(counts: EpochCounts) -> Scores:
+    return _scores(counts.last.sum(0))
+
+
+def _person_pooled(counts: EpochCounts) -> Scores:
+    best = best_epochs(counts.by_epoch)
+    return _scores(counts.by_epoch[best, np.arange(len(best))].sum(0))
+
+
+def _person_mean(counts: EpochCounts) -> Scores:
+    each = _scores_of_few(counts.by_epoch)  # (3, E, P)
+    first, second, third = each.max(1).mean(1)
+    return float(first), float(second), float(third)
+
+
+def _one_epoch(counts: EpochCounts) -> Scores:
+    pooled = counts.by_epoch.sum(1)  # (E, C, C)
+    by_epoch = uf1(pooled)
+    return _scores(pooled[len(by_epoch) - 1 - int(by_epoch[::-1].argmax())])
+
+
+def _fold_mean(counts: EpochCounts) -> Scores:
+    first, second, third = _scores_of_few(counts.last).mean(1)
+    return float(first), float(second), float(third)
+
+
+def _best_so_far(by_epoch: np.ndarray) -> np.ndarray:
+    """UF1 (E,) of each person's best epoch up to each epoch, for counts (E, P, C, C)."""
+    people = np.arange(by_epoch.shape[1])
+    so_far = [by_epoch[best_epochs(by_epoch[: last + 1]), people].sum(0) for last in range(len(by_epoch))]
+    return np.array([float(uf1(counts)) for counts in so_far])
+
+
+def _scores(confusion: np.ndarray) -> Scores:
+    return float(uf1(confusion)), float(uar(confusion)), float(accuracy(confusion))
+
+
+def _scores_of_few(confusion: np.ndarray) -> np.ndarray:
+    """UF1, UAR and accuracy (3, ...) of few clips (..., C, C): means over the classes that these clips have."""
+    share = (confusion.sum(-1) > 0).mean(
+        -1
+    )  # of the classes; one without clips has no hits, so its F1 and recall are 0
+    return np.stack([uf1(confusion) / share, uar(confusion) / share, accuracy(confusion)])
+
+
+def _counts(run: Run) -> list[EpochCounts]:
+    """The counts of every seed, in order."""
+    classes = {name: number for number, name in enumerate(run.experiment.classes)}
+    found = []
+    for seed in range(run.experiment.seeds):
+        folds = [fold for fold in run.folds if fold.seed == seed]
+        clips = [(number, clip) for number, fold in enumerate(folds) for clip in fold.clips]
+        truth = np.array([classes[clip.truth] for _, clip in clips])
+        strict = np.array([[classes[clip.strict] for _, clip in clips]])  # (1, n)
+        last = _grouped([number for number, _ in clips], truth, strict, len(classes))[0]
+        names = {name: number for number, name in enumerate(sorted({clip.person for _, clip in clips}))}
+        people = [names[clip.person] for _, clip in clips]
+        by_epoch = _epochs([clip for _, clip in clips])  # (E, n)
+        found.append(EpochCounts(_grouped(people, truth, by_epoch, len(classes)), last))
+    return found
+
+
+def _epochs(clips: Sequence[ClipRecord]) -> np.ndarray:
+    """The class after each epoch (E, n); a fold with fewer epochs (a nested choice) keeps its last answer."""
+    most = max(len(clip.by_epoch) for clip in clips)
+    if not all(clip.by_epoch for clip in clips):
+        return np.zeros((0, len(clips)), dtype=np.int64)
+    return np.array([[*clip.by_epoch, *clip.by_epoch[-1:] * (most - len(clip.by_epoch))] for clip in clips]).T
+
+
+def _grouped(groups: Sequence[int], truth: np.ndarray, answers: np.ndarray, classes: int) -> np.ndarray:
+    """Confusion counts (E, P, C, C) of answers (E, n) for every group of clips."""
+    counts = np.zeros((len(answers), max(groups) + 1, classes, classes), dtype=np.int64)
+    np.add.at(counts, (np.arange(len(answers))[:, None], np.array(groups), truth, answers), 1)
+    return counts

@@ -1,0 +1,140 @@
+"""Predictions made elsewhere -> a run that `compare` and `report` take, marked as not checked.
+
+The table has one row per clip: corpus, subject, clip, truth, then `prediction` or one score column per class (or both),
+and `fold` where it is known. Nothing says whether the epoch was chosen on the held-out people, so nothing is strict.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from epir import __version__
+from epir.core.errors import ProtocolError, RunError
+from epir.core.files import file_digest
+from epir.core.output import RUN, check_folder, resolved
+from epir.core.reading import read_rows
+from epir.core.records import Clip
+from epir.datasets.protocols import get_protocol
+from epir.evaluation.experiment import ELSEWHERE, Experiment, ForeignModel
+from epir.evaluation.record import ClipRecord, FoldRecord
+from epir.evaluation.samples import EvaluationSet, gather
+from epir.evaluation.store import Run, open_store
+from epir.maps.mapset import load_maps
+from epir.training.recipe import TrainingSettings
+
+COLUMNS = ("corpus", "subject", "clip", "truth")
+NEEDED = "give a CSV with the columns corpus, subject, clip, truth and prediction, or one score column per class"
+
+
+def import_predictions(
+    table: str | Path,
+    *,
+    protocol: str,
+    name: str,
+    out: str | Path,
+    maps: Sequence[str | Path] = (),
+    force: bool = False,
+) -> Run:
+    """Write the predictions of a table as a run of the method `name`; with `maps`, they must be of the same clips."""
+    table, out = Path(table), Path(out)
+    if not name.strip() or "\n" in name:
+        raise RunError("the method has no name", fix="give its name, for example --name HTNet")
+    check_folder(resolved(out), RUN, force=force, inputs=[table, *maps])
+    try:
+        rows = read_rows(table, COLUMNS, error=RunError, fix=NEEDED)
+    except FileNotFoundError:
+        raise RunError(f"there is no table {table}", fix="check the path") from None
+    if not rows:
+        raise RunError(f"{table} has no rows", fix=NEEDED)
+    whole = gather([load_maps(folder) for folder in maps], protocol) if maps else None
+    labels = [Clip(row["corpus"], row["subject"], row["clip"], row["truth"]) for row in rows]
+    rule = get_protocol(protocol, labels)
+    classes = whole.classes if whole is not None else rule.classes
+    clips = _read_clips(table, rows, classes)
+    if whole is not None:
+        _check_clips(table, clips, whole)
+    experiment = Experiment(
+        protocol=rule.name,
+        classes=classes,
+        model=ForeignModel(name.strip()),
+        training=TrainingSettings(name=ELSEWHERE),
+        folds=ELSEWHERE,
+        maps=whole.maps if whole is not None else (),
+        clips=whole.digest if whole is not None else "",
+    )
+    folds: dict[str, list[ClipRecord]] = {}
+    for row, clip in zip(rows, clips, strict=True):
+        folds.setdefault((row.get("fold") or "").strip() or clip.person, []).append(clip)
+    with open_store(out, experiment, force=force, inputs=[table, *maps]) as store:
+        store.describe(_environment(table, whole))
+        for fold, members in folds.items():
+            store.add(FoldRecord(fold, 0, "", tuple(members)))
+        return store.finish({fold: [clip.key for clip in members] for fold, members in folds.items()})
+
+
+def _read_clips(table: Path, rows: Iterable[Mapping[str, str]], classes: Sequence[str]) -> list[ClipRecord]:
+    clips: dict[str, ClipRecord] = {}
+    for line, row in enumerate(rows, start=2):
+        place = f"{table}, line {line}"
+        scores = _scores(place, row, classes)
+        prediction = (row.get("prediction") or "").strip() or (classes[scores.index(max(scores))] if scores else "")
+        truth = row["truth"].strip()
+        for what, label in (("truth", truth), ("prediction", prediction)):
+            if label not in classes:
+                told = f"the {what} {label!r} is no class" if label else f"the clip has no {what}"
+                raise ProtocolError(f"{place}: {told}", fix=f"use one of: {', '.join(classes)}")
+        scores = scores or tuple(float(label == prediction) for label in classes)
+        corpus, subject, title = (row[column].strip() for column in COLUMNS[:3])
+        if not (corpus and subject and title):
+            raise RunError(f"{place}: the clip has no corpus, subject or name", fix="fill in every row")
+        clip = ClipRecord(corpus, subject, title, truth, prediction, prediction, scores)
+        if clip.key in clips:
+            raise RunError(f"{place}: the clip {clip.key} stands there twice", fix="keep one row per clip")
+        clips[clip.key] = clip
+    return list(clips.values())
+
+
+def _scores(place: str, row: Mapping[str, str], classes: Sequence[str]) -> tuple[float, ...]:
+    """The scores of a row, in the order of the classes; none where the table has no score columns."""
+    present = [name for name in classes if (row.get(name) or "").strip()]
+    if not present:
+        return ()
+    if len(present) < len(classes):
+        missing = next(name for name in classes if name not in present)
+        raise RunError(f"{place}: there is no score of {missing}", fix="give one score for every class, or none")
+    try:
+        scores = tuple(float(row[name]) for name in classes)
+    except ValueError:
+        raise RunError(f"{place}: a score is not a number", fix="write scores as 0.25") from None
+    if not all(map(math.isfinite, scores)):
+        raise RunError(f"{place}: a score is not finite", fix="leave such clips' scores empty and give a prediction")
+    return scores
+
+
+def _check_clips(table: Path, clips: Sequence[ClipRecord], whole: EvaluationSet) -> None:
+    """The clips of the table must be those of the map sets, with the same labels."""
+    labels = {sample.clip.key: sample.label for sample in whole.samples}
+    for clip in clips:
+        if clip.key not in labels:
+            raise ProtocolError(
+                f"{table}: the map sets have no clip {clip.key} under {whole.protocol}",
+                fix="write corpus, subject and clip as clips.csv of the map set does, or leave out the row",
+            )
+        if clip.truth != labels[clip.key]:
+            raise ProtocolError(
+                f"{table}: {clip.key} is {clip.truth}, but {labels[clip.key]} in the map sets",
+                fix="correct the truth in the table",
+            )
+    missing = sorted(set(labels) - {clip.key for clip in clips})
+    if missing:
+        raise ProtocolError(
+            f"{table} lacks {len(missing)} clips of the map sets, for example {missing[0]}", fix="predict every clip"
+        )
+
+
+def _environment(table: Path, whole: EvaluationSet | None) -> dict[str, Any]:
+    return {
+        "versions": {"epir": __version__},
+        "imported": {"table": table.name, "digest": file_digest(table), "clips_checked": whole is not None},
+    }

@@ -1,0 +1,126 @@
+"""Maps of another laboratory, moved up or down so that the face lies where the weights expect it, without labels.
+
+Laboratories cut faces out in different ways, and all maps of one set in the same. The weights are surest where eyes and
+mouth lie as in the maps that they were trained on. So each person's maps are moved by the step under which the mean
+best score of the set's other people is highest: neither labels nor the person's own maps have a part in the choice.
+
+Axes: n clips, S map size, K steps
+"""
+
+import shlex
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from epir.core.output import MAP_SET, claimed
+from epir.core.processes import one_thread
+from epir.core.progress import Progress, Silent
+from epir.maps.mapset import MapSet, load_maps, save_maps
+from epir.models.folder import check_fits, find_folder, load_network, read_config
+from epir.models.network import Network
+from epir.models.predict import predict_maps
+from epir.training.augment import shifted
+
+SIDE = 14  # steps that make up the side of a map
+STEPS = (0, -1, 1, -2, 2, -3, 3)  # that are tried, down; as they are first
+MARGIN = 0.02  # by which the mean best score must rise before maps are moved
+LOOKED_AT = 400  # clips of a set, evenly spaced, that say whether it should be aligned
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """The map set that was written, and how far the maps were moved."""
+
+    maps: MapSet
+    moves: Mapping[int, int]  # how many people were moved by how many steps, the most frequent first
+    before: float  # mean best score
+    after: float
+
+
+def align(
+    maps: str | Path,
+    out: str | Path,
+    *,
+    weights: str | Path | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Aligned:
+    """Write the map set `maps` again as `out`, its faces moved to where the weights (the shipped ones) expect them."""
+    folder = find_folder(weights)
+    with claimed(out, MAP_SET, force=force, inputs=[maps, folder]), one_thread():
+        given = load_maps(maps)
+        check_fits(folder, classes=read_config(folder).classes, map_size=given.size)
+        clips = torch.from_numpy(np.array(given.maps))  # (n, 3, S, S)
+        found = certainties(load_network(folder), clips, progress=progress)  # (K, n)
+        people = [clip.person for clip in given.clips]
+        chosen = choose(found, people)  # (n,) places in STEPS
+        steps = np.array(STEPS)[chosen]
+        of_person = dict(zip(people, steps.tolist(), strict=True))
+        moves = dict(Counter(of_person.values()).most_common())
+        moved = move(clips, torch.from_numpy(steps)).numpy()
+        recipe = {**given.meta["recipe"], "moved_down": moves}
+        written = save_maps(out, moved, given.clips, recipe=recipe, force=force)
+    after = found[chosen, np.arange(len(chosen))]
+    return Aligned(written, moves, float(found[0].mean()), float(after.mean()))
+
+
+def alignment_note(maps: str | Path, *, weights: str | Path | None = None) -> str | None:
+    """What to tell somebody who predicts a map set with the weights as it is: that its faces lie elsewhere, if so."""
+    given = load_maps(maps)
+    folder = find_folder(weights)
+    rows = np.unique(np.linspace(0, len(given.clips) - 1, LOOKED_AT).round().astype(int))
+    with one_thread():
+        means = certainties(load_network(folder), torch.from_numpy(np.array(given.maps[rows]))).mean(1)  # (K,)
+    best = int(means.argmax())
+    if means[best] <= means[0] + MARGIN:
+        return None
+    chosen = "" if weights is None else f" --weights {shlex.quote(str(weights))}"
+    return (
+        f"the faces of {maps} seem to lie elsewhere than the weights expect them: {step_words(STEPS[best])} the mean "
+        f"best score is {means[best]:.3f}, not {means[0]:.3f}; "
+        f"try epir align {shlex.quote(str(maps))}{chosen} --out ALIGNED"
+    )
+
+
+def certainties(network: Network, maps: Tensor, *, progress: Progress | None = None) -> np.ndarray:
+    """The best score (K, n) of each of the maps (n, 3, S, S), moved by each of the steps."""
+    progress = progress or Silent()
+    progress.start("trying steps", len(STEPS))
+    found = []
+    for step in STEPS:
+        moved = move(maps, torch.full((len(maps),), step))
+        found.append(predict_maps(network, moved, units=False).scores.max(1))
+        progress.advance()
+    progress.finish()
+    return np.stack(found)
+
+
+def choose(certainty: np.ndarray, people: Sequence[str]) -> np.ndarray:
+    """The place in STEPS (n,) for each clip, by the best scores (K, n) of the other people.
+
+    Somebody who is alone in the map set has nobody else to go by, and counts.
+    """
+    who = np.array(people)
+    chosen = np.zeros(len(who), dtype=np.int64)
+    for person in np.unique(who):
+        own = who == person
+        means = certainty[:, own if own.all() else ~own].mean(1)  # (K,)
+        best = int(means.argmax())
+        chosen[own] = best if means[best] > means[0] + MARGIN else 0
+    return chosen
+
+
+def move(maps: Tensor, steps: Tensor) -> Tensor:
+    """Maps (n, 3, S, S) moved down by so many steps (n,), each a fourteenth of the side; the edges are replicated."""
+    pixels = (steps * maps.shape[-1] / SIDE).round().long()
+    return shifted(maps, pixels, torch.zeros_like(pixels))
+
+
+def step_words(step: int) -> str:
+    """A step as the user reads it: `moved up by 2/14 of the side`."""
+    return f"moved {'down' if step > 0 else 'up'} by {abs(step)}/{SIDE} of the side" if step else "as they are"

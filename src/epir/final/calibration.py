@@ -1,0 +1,265 @@
+"""Scores that mean what they say: a score of 0.7 should be right in seven of ten cases.
+
+[G] Guo et al. 2017, On Calibration of Modern Neural Networks, arXiv:1706.04599: one temperature, and the expected
+calibration error
+
+Few people who were all recognised would be fitted best by a temperature of nothing, and every answer, wrong ones too,
+would then be sure. So [G] is departed from in three ways, all of which vanish as people become many; a person counts as
+one observation, whatever the number of clips:
+
+- a prior on the logarithm of the temperature, around 0 with a deviation of log 2, against the mean likelihood of a clip
+  times the number of people;
+- the mean of the best scores is at most Laplace's (right + 1) / (people + 2), where `right` is the share of right
+  answers times the number of people; the temperature rises until that holds;
+- no single score is above (people + 1) / (people + 2), what so many people, all recognised, would support.
+
+Axes: n clips, C classes
+"""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from epir.core.errors import EpirWarning, ProtocolError
+from epir.core.records import Prediction
+from epir.evaluation.leaks import check_leaks, find_between, find_seen
+from epir.evaluation.samples import EvaluationSet, read_maps
+from epir.evaluation.scores import score_predictions
+from epir.models.folder import find_folder
+from epir.models.predict import SMALLEST, with_temperature
+
+BINS = 10
+LOWEST, HIGHEST = 0.05, 20.0  # the range of temperatures that is searched
+PRIOR = float(np.log(2))  # deviation of the logarithm of the temperature
+FEW_PEOPLE = 10
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The temperature, and how well the scores of held-out people meant what they said without and with one.
+
+    What is said about scores with a temperature is measured on each fold under the temperature of the others.
+    """
+
+    temperature: float = 1.0
+    error_before: float | None = None  # expected calibration error
+    error_after: float | None = None
+    threshold: float = 0.5
+    answered: float | None = None  # share of held-out clips whose best score reaches the threshold
+    right: float | None = None  # share of these that are right
+    highest: float = 1.0  # no score is above it
+
+
+def calibrate(predictions: Sequence[Prediction], classes: Sequence[str], *, threshold: float = 0.5) -> Calibration:
+    """The calibration that fits the predictions of people who were held out."""
+    place = {name: number for number, name in enumerate(classes)}
+    scores = np.array([each.scores for each in predictions], float)  # (n, C)
+    truth = np.array([place[each.truth] for each in predictions])  # (n,)
+    fold = np.array([each.fold for each in predictions])  # (n,)
+    people = np.array([each.person for each in predictions])  # (n,)
+    temperature, highest = fit_temperature(scores, truth, people), highest_score(people)
+    warn_if_few_people(temperature, people)
+    after = cross_fitted(scores, truth, fold, people)
+    sure = after.max(axis=1) >= threshold
+    hits = after.argmax(axis=1) == truth
+    return Calibration(
+        temperature=round(temperature, 4),
+        error_before=round(calibration_error(scores, truth), 4),
+        error_after=round(calibration_error(after, truth), 4),
+        threshold=threshold,
+        answered=round(float(sure.mean()), 4),
+        right=round(float(hits[sure].mean()), 4) if sure.any() else None,
+        highest=round(highest, 6),
+    )
+
+
+def cross_fitted(
+    scores: np.ndarray, truth: np.ndarray, fold: np.ndarray, people: np.ndarray | None = None
+) -> np.ndarray:
+    """Scores (n, C), those of each fold under the temperature that fits the other folds."""
+    after = np.array(scores, float)
+    for name in np.unique(fold):
+        own = fold == name
+        others = None if people is None else people[~own]
+        temperature = fit_temperature(scores[~own], truth[~own], others) if (~own).any() else 1.0
+        highest = 1.0 if others is None or not len(others) else highest_score(others)
+        after[own] = with_temperature(scores[own], temperature, highest)
+    return after
+
+
+def fit_temperature(scores: np.ndarray, truth: np.ndarray, people: np.ndarray | None = None) -> float:
+    """The temperature under which the truth (n,) is most likely, under the prior where the `people` (n,) are given.
+
+    The likelihood has one maximum in the inverse temperature, since the logarithm of a softmax is concave. With
+    `people` the mean of the best scores is at most what Laplace's rule supports.
+    """
+    count = None if people is None else len(set(people.tolist()))
+
+    def loss(logarithm: float) -> float:
+        likelihood = negative_log_likelihood(scores, truth, float(np.exp(logarithm)))
+        return likelihood if count is None else count * likelihood + (logarithm / PRIOR) ** 2 / 2
+
+    found = minimize_scalar(loss, bounds=(np.log(LOWEST), np.log(HIGHEST)), method="bounded", options={"xatol": 1e-6})
+    temperature = float(np.exp(found.x))
+    if count is None:
+        return temperature
+    right = float((scores.argmax(axis=1) == truth).mean())
+    return max(temperature, _min_temperature_for(scores, (count * right + 1) / (count + 2)))
+
+
+def _min_temperature_for(scores: np.ndarray, most: float) -> float:
+    """The lowest temperature under which the mean of the best scores is at most `most`, by bisection."""
+
+    def is_soft(temperature: float) -> bool:
+        return float(with_temperature(scores, temperature).max(axis=1).mean()) <= most
+
+    low, high = LOWEST, HIGHEST
+    if is_soft(low) or not is_soft(high):
+        return low if is_soft(low) else high
+    for _ in range(40):
+        middle = float(np.sqrt(low * high))
+        low, high = (low, middle) if is_soft(middle) else (middle, high)
+    return high
+
+
+def highest_score(people: np.ndarray) -> float:
+    """The highest score that answers on so many different people support, by Laplace's rule."""
+    count = len(set(people.tolist()))
+    return (count + 1) / (count + 2)
+
+
+def warn_if_few_people(temperature: float, people: np.ndarray) -> None:
+    """Warn where the temperature is at the end of its range, or where few people decide on it."""
+    count = len(set(people.tolist()))
+    if count < FEW_PEOPLE:
+        warnings.warn(
+            f"scores are calibrated on {count} {'person' if count == 1 else 'people'} only, so none is above "
+            f"{highest_score(people):.2f}; calibrate on more people with --calibrate-on or epir calibrate",
+            EpirWarning,
+            stacklevel=3,
+        )
+    if not LOWEST * 1.01 < temperature < HIGHEST / 1.01:
+        warnings.warn(
+            f"the temperature {temperature:.3g} is at the end of its range, {LOWEST:g} to {HIGHEST:g}: the scores do "
+            "not fit the answers",
+            EpirWarning,
+            stacklevel=3,
+        )
+
+
+def negative_log_likelihood(scores: np.ndarray, truth: np.ndarray, temperature: float = 1.0) -> float:
+    """The mean negative log-likelihood of the truth (n,) under scores (n, C)."""
+    own = with_temperature(scores, temperature)[np.arange(len(truth)), truth]
+    return float(-np.log(np.maximum(own, SMALLEST)).mean())
+
+
+def calibration_error(scores: np.ndarray, truth: np.ndarray) -> float:
+    """The expected calibration error of scores (n, C): how far best score and share of right answers lie apart."""
+    return binned_error(scores.max(axis=1), scores.argmax(axis=1) == truth)
+
+
+def binned_error(probabilities: np.ndarray, is_true: np.ndarray, bins: int = BINS) -> float:
+    """How far probabilities and the share of what is true lie apart, over bins of equal width."""
+    place = np.minimum((probabilities * bins).astype(int), bins - 1)
+    error = 0.0
+    for number in range(bins):
+        inside = place == number
+        if inside.any():
+            error += inside.mean() * abs(float(is_true[inside].mean()) - float(probabilities[inside].mean()))
+    return float(error)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Strict scores of people that training has not seen, and the calibration fitted on them."""
+
+    strict: dict[str, Any]
+    calibration: Calibration
+    folds: int = 0  # 0: other people
+    clips: int = 0  # of the other people
+    people: int = 0
+    units: dict[str, Any] | None = None  # notes on the calibration of action units, where the model has a head for them
+
+    def to_notes(self) -> dict[str, Any]:
+        """Who was held out, for the notes of a model folder."""
+        return {"folds": self.folds} if self.folds else {"clips": self.clips, "people": self.people}
+
+
+def calibrate_by_folds(run: Any, classes: Sequence[str], folds: int, start: str | Path | None = None) -> HeldOut:
+    """What a finished run of grouped folds says, whose training started from the model folder `start`."""
+    from epir.final.unit_calibration import calibrate_units_by_folds
+    from epir.models.folder import find_folder, read_config
+    from epir.models.units import UnitCalibration
+
+    before = UnitCalibration.of_notes(read_config(find_folder(start)).notes if start is not None else {})
+    fitted = calibrate_units_by_folds(run.folds, before)
+    return HeldOut(
+        run.main,
+        calibrate(run.predictions, classes),
+        folds=folds,
+        units=None if fitted is None else fitted.to_notes(),
+    )
+
+
+def calibrate_on_others(network: Any, others: EvaluationSet, *, mirror: bool, shift: int) -> HeldOut:
+    """Scores and calibration on other people; each half of them is scored under the temperature of the other half."""
+    from epir.final.unit_calibration import calibrate_units
+    from epir.models.predict import predict_maps
+
+    predicted = predict_maps(network, read_maps(others.samples), mirror=mirror, shift=shift)
+    fitted = None
+    if predicted.units is not None:
+        clips = others.clips
+        annotations = [clip.extra.get("action_units", "") for clip in clips]
+        fitted = calibrate_units(predicted.units, annotations, [clip.person for clip in clips])
+    people = sorted({sample.clip.person for sample in others.samples})
+    half = {person: str(number % 2) for number, person in enumerate(people)}
+    predictions = []
+    for sample, row in zip(others.samples, predicted.scores, strict=True):
+        guess = others.classes[int(row.argmax())]
+        clip = sample.clip
+        predictions.append(
+            Prediction(
+                corpus=clip.corpus,
+                subject=clip.subject,
+                clip=clip.clip,
+                truth=sample.label,
+                strict=guess,
+                best_epoch=guess,
+                seed=0,
+                fold=half[clip.person],
+                scores=tuple(float(value) for value in row),
+            )
+        )
+    return HeldOut(
+        score_predictions(predictions, others.classes, "strict"),
+        calibrate(predictions, others.classes),
+        clips=len(predictions),
+        people=len(people),
+        units=None if fitted is None else fitted.to_notes(),
+    )
+
+
+def check_disjoint_people(
+    training: EvaluationSet, others: EvaluationSet, start: str | Path | None = None, *, allow_seen: bool = False
+) -> tuple[str, ...]:
+    """People who calibrate must not be among those trained on, also by the first weights, and show the same classes.
+
+    Gives back what was found where `allow_seen` goes on.
+    """
+    if others.classes != training.classes:
+        raise ProtocolError(
+            f"--calibrate-on has the classes {', '.join(others.classes)}, training {', '.join(training.classes)}",
+            fix="give map sets with the same classes",
+        )
+    found = {"in the training set and in --calibrate-on": find_between(training, others)}
+    if start is not None:
+        found["the weights that training starts from have seen, of --calibrate-on"] = find_seen(
+            find_folder(start), others
+        )
+    return check_leaks(found, allow_seen=allow_seen, fix="calibrate on other people; synthetic ones differ by --seed")

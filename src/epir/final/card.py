@@ -1,0 +1,184 @@
+"""The model card: what a model was made of, how well it does, and what it must not be used for."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from epir.core.facs import UNITS
+
+RESPONSIBLE_USE = "docs/responsible-use.md"
+START_NOTE = " The weights that training started from have not seen these people, as far as their record says."
+
+
+def model_card(settings: Any, classes: Sequence[str], notes: Mapping[str, Any], *, note: str = "") -> str:
+    """The README.md of a model folder, for `notes` as `epir train` writes them, with a `note` of the user's own."""
+    data = notes["data"]
+    strict, label = notes.get("strict") or notes["seen_in_training"], notes.get("evaluation", "strict")
+    low, high = strict["uf1_interval"]
+    corpora = ", ".join(f"{name} ({count} clips)" for name, count in data["corpora"].items())
+    words = ", ".join(f"{name} ({data['classes'].get(name, 0)})" for name in classes)
+    started = notes["training"].get("start")
+    return f"""{header(data["corpora"], notes.get("license"))}
+# {settings.name}: micro-expressions from the motion between onset and apex
+
+Classes: {", ".join(classes)}. Input: maps of u, v and strain, {settings.map_size} x {settings.map_size}.
+
+    from epir import Recognizer
+    answer = Recognizer.from_pretrained("this folder").predict("video.mp4")
+
+## Data
+
+{data["clips"]} clips of {data["people"]} people: {corpora}. Clips per class: {words}. Flow recipe: \
+`{notes["recipe"].get("name", "not known")}`.{f" Training started from the weights of `{started}`." if started else ""}
+
+## Scores
+
+Protocol `{notes["protocol"]}`, {_held_out(notes)}{START_NOTE if started and label == "strict" else ""}
+
+| column | UF1 | 95 % interval over people | UAR | accuracy |
+|---|---|---|---|---|
+| {label} | {strict["uf1"]:.4f} | {low:.3f} to {high:.3f} | {strict["uar"]:.4f} | {strict["accuracy"]:.4f} |
+
+Confusion, {label} (rows are the truth):
+
+{_confusion(strict["confusion"], classes)}
+
+{_whose(notes)}
+
+{_calibration(notes)}
+{_units(notes)}{_section(note)}## Limits
+
+- It knows {data["people"]} people. On other ages, skin colours, cameras, light and ways to show a feeling it may do \
+worse; measure it on yours.
+- It names the motion of a face, not a feeling, a thought or a lie.
+- It expects a frontal face of 100 px or more at 50 frames a second or more, with a head that keeps still.
+- Movements that are no micro-expression (speech, chewing, a sneeze) get a class too.
+
+## Responsible use
+
+Ask the people you film. Do not use it to detect lies, or to infer emotions at work or at school. Read \
+`{RESPONSIBLE_USE}` of epir before you use it on anybody.
+"""
+
+
+def header(corpora: Mapping[str, int], license_name: str | None = None) -> str:
+    """The fields that the Hugging Face hub reads.
+
+    Weights that have seen synthetic faces only are under epir's own licence; for others their maker has to choose one.
+    """
+    own = license_name or ("apache-2.0" if set(corpora) == {"synthetic"} else "other")
+    return f"""---
+license: {own}
+language: en
+library_name: epir
+pipeline_tag: video-classification
+tags:
+- micro-expression
+- facial-expression
+- facial-action-units
+- optical-flow
+- vision-transformer
+datasets:
+{chr(10).join(f"- {name}" for name in sorted(corpora))}
+metrics:
+- f1
+- recall
+- accuracy
+---
+"""
+
+
+def _calibration(notes: Mapping[str, Any]) -> str:
+    """The section on what scores mean; that of real people first, where the temperature comes from them."""
+    own, label = notes["calibration"], notes.get("evaluation", "strict")
+    real = notes.get("real_people")
+    fitted = f"{own['temperature']:g}"
+    about = f"Temperature {fitted}, fitted on the held-out people"
+    about = f"On the held-out people above, {fitted} fits" if real else about
+    return f"""## Calibration
+
+{_real_people(real, notes) if real else ""}{about}. Expected calibration error: \
+{_number(own["error_before"])} without a temperature, {_number(own["error_after"])} with one (each \
+{"fold" if "folds" in own else "half of them"} under the temperature that fits the others). Answers whose \
+best score is below {own["threshold"]:g} are given as `uncertain`: {_share(own["answered"])} of the \
+held-out clips get an answer, and {_share(own["right"])} of these answers are right ({label}).
+"""
+
+
+def _real_people(real: Mapping[str, Any], notes: Mapping[str, Any]) -> str:
+    synthetic = set(notes["data"]["corpora"]) == {"synthetic"}
+    rows = "\n".join(
+        f"| {each['low']:g} to {each['high']:g} | {each['clips']} | {_share(each['right'])} |"
+        for each in real["reliability"]
+    )
+    corpora = ", ".join(f"{name}: {count} clips" for name, count in real["corpora"].items())
+    return f"""{"Weights: synthetic faces only. " if synthetic else ""}Temperature: {real["temperature"]:g}, fitted on \
+maps of {real["people"]} real people ({corpora}). \
+Expected calibration error there: {_number(real["error_before"])} under the temperature before, \
+{_number(real["error_after"])} now (each corpus under the temperature that fits the others). Of all answers \
+{_share(real["right"])} are right; by best score:
+
+| best score | answers | right (strict) |
+|---|---|---|
+{rows}
+
+"""
+
+
+def _units(notes: Mapping[str, Any]) -> str:
+    """The section on action units, where the model has a head for them."""
+    units = notes.get("units")
+    if not units:
+        return ""
+    return f"""## Action units
+
+Units {", ".join(map(str, UNITS))}, each with its side: a probability that it is present, calibrated on \
+{units["clips"]} clips of people that training has not seen (expected calibration error \
+{_number(units["error_before"])} before, {_number(units["error_after"])} after). For binary decisions `config.json` \
+has a threshold per unit, that of the best F1 on the same people.
+
+"""
+
+
+def replace_calibration(card: str, notes: Mapping[str, Any]) -> str:
+    """The card with its section on calibration written anew; everything else stays, also what a person wrote."""
+    if "calibration" not in notes:
+        return card
+    return re.sub(r"## Calibration\n.*?(?=\n## |\Z)", lambda _: _calibration(notes), card, count=1, flags=re.S)
+
+
+def _section(note: str) -> str:
+    return f"{note.strip()}\n\n" if note.strip() else ""
+
+
+def _held_out(notes: Mapping[str, Any]) -> str:
+    recipe = f"(`{notes['training']['name']}`, {notes['training']['epochs']} epochs)"
+    held = notes["calibration"]
+    if "folds" in held:
+        return (
+            f"{held['folds']} grouped folds: each fold trains the same recipe {recipe} on some of the people and "
+            "predicts the others once."
+        )
+    return f"recipe {recipe}; this model predicts {held['clips']} clips of {held['people']} other people once."
+
+
+def _whose(notes: Mapping[str, Any]) -> str:
+    if "folds" in notes["calibration"]:
+        return "This model itself is trained on all clips with that recipe; it has no held-out people of its own."
+    return "These people come from the same source as those that it was trained on; others are another matter."
+
+
+def _confusion(counts: Sequence[Sequence[float]], classes: Sequence[str]) -> str:
+    head = f"| truth | {' | '.join(classes)} |\n|---|{'---|' * len(classes)}"
+    rows = [
+        f"| {name} | {' | '.join(f'{value:g}' for value in row)} |" for name, row in zip(classes, counts, strict=True)
+    ]
+    return "\n".join([head, *rows])
+
+
+def _number(value: float | None) -> str:
+    return "not known" if value is None else f"{value:.3f}"
+
+
+def _share(value: float | None) -> str:
+    return "none" if value is None else f"{100 * value:.0f} %"

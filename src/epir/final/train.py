@@ -1,0 +1,289 @@
+"""Map sets -> one model for use: trained on all clips, calibrated on people that it has not seen."""
+
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from epir.core.config import digest, to_dict
+from epir.core.engines import Engine
+from epir.core.errors import ConfigError, ProtocolError
+from epir.core.output import MODEL, check_folder, claimed, resolved
+from epir.core.processes import one_thread
+from epir.core.progress import Progress, Silent
+from epir.evaluation.experiment import Resolved, resolve_settings
+from epir.evaluation.run import evaluate, opened
+from epir.evaluation.samples import EvaluationSet, gather, read_maps
+from epir.evaluation.store import SEEN
+from epir.final.calibration import (
+    Calibration,
+    HeldOut,
+    calibrate_by_folds,
+    calibrate_on_others,
+    check_disjoint_people,
+)
+from epir.final.card import model_card
+from epir.maps.copies import fingerprints, map_hashes
+from epir.maps.mapset import MapSet
+from epir.models.folder import find_folder, weights_digest
+from epir.models.registry import AnyModel, Method, find_method
+from epir.models.seen import Seen, read_seen
+from epir.models.settings import SHIPPED
+
+FOLDS = 5
+STATE = ".{}-training-"  # a hidden folder beside the model to be
+
+
+@dataclass(frozen=True)
+class FinalModel:
+    """A finished model folder, and what its folds say about it."""
+
+    folder: Path
+    clips: int
+    people: int
+    strict: dict[str, Any]  # scores of the grouped folds
+    calibration: Calibration
+    seconds: float
+    evaluation: str = "strict"  # what the scores are; with --allow-seen they may be `seen in training (leaks)`
+
+
+def train(
+    maps: str | Path | MapSet | Sequence[str | Path | MapSet],
+    *,
+    protocol: str,
+    out: str | Path,
+    model: AnyModel = "epir",
+    start: str | Path | None = None,
+    training: str | None = None,
+    changes: Iterable[str] = (),
+    folds: int = FOLDS,
+    seed: int = 0,
+    run: str | Path | None = None,
+    workers: int | None = None,
+    calibrate_on: Sequence[str | Path | MapSet] = (),
+    checkpoint: str | Path | None = None,
+    note: str = "",
+    half: bool = False,
+    allow_seen: bool = False,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> FinalModel:
+    """Train one model on all clips of `maps` and write its folder; its scores are calibrated by grouped folds.
+
+    `epir.train("maps/casme2", protocol="sde-casme2", out="models/mine")` makes a model for
+    `Recognizer.from_pretrained("models/mine")`.
+
+    The folds train the same recipe on some of the people and predict the others: their scores are strict, and the
+    temperature comes from them. `run` keeps them as a run folder. With `calibrate_on`, map sets of other people, there
+    are no folds: the model itself predicts those people. `start` is a model folder to start from, `note` a text that
+    the model card takes over, and `half` stores the weights in half precision. A second call resumes what was stopped:
+    folds and checkpoint lie in a hidden folder beside `out` until the model is complete, or where `run` and
+    `checkpoint` say. People or clips who would calibrate a model that has seen them are refused, unless `allow_seen`.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from epir import Recognizer, synthetic_maps
+    >>> with TemporaryDirectory() as folder:
+    ...     made = train(
+    ...         synthetic_maps(48, "direct"), protocol="sde", out=f"{folder}/mine", model="ststnet", folds=2, workers=1,
+    ...         changes=["training.epochs=1"],
+    ...     )
+    ...     Recognizer.from_pretrained(made.folder).labels
+    ('negative', 'positive', 'surprise')
+    """
+    out, progress = Path(out), progress or Silent()
+    changes = [*changes, *([f"training.start={_resolved(Path(start))}"] if start is not None else [])]
+    with ExitStack() as stack:
+        sources = [each for each in _listed(maps) + _listed(calibrate_on) if not isinstance(each, MapSet)]
+        stack.enter_context(claimed(out, MODEL, force=True, inputs=sources))
+        _remove_states(out, complete=True)
+        check_folder(resolved(out), MODEL, force=force)
+        sets = stack.enter_context(opened(maps))
+        clips = gather(sets, protocol)
+        method = find_method(model)
+        _check_network(method)
+        chosen = resolve_settings(
+            method, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
+        )
+        settings, recipe = chosen.model, replace(chosen.training, start=chosen.start)
+        clips = replace(clips, learns_units=recipe.action_units > 0)
+        others = gather(stack.enter_context(opened(list(calibrate_on))), protocol) if calibrate_on else None
+        plan = _Plan(clips, others, chosen, recipe, folds, seed)
+        state = plan.state_folder(out)
+        saved = Path(checkpoint) if checkpoint is not None else state / "checkpoint.safetensors"
+        if others is not None:
+            leaks = check_disjoint_people(clips, others, recipe.start, allow_seen=allow_seen)
+            network, seconds = plan.train(saved, progress)
+            mirror, shift = recipe.mirror_at_prediction, recipe.shift_at_prediction
+            held_out = calibrate_on_others(network, others, mirror=mirror, shift=shift)
+        else:
+            count = _fold_count(clips, folds)
+            finished = evaluate(
+                sets, protocol=protocol, model=method, out=Path(run) if run is not None else state / "run", folds=count,
+                training=training, changes=changes, allow_seen=allow_seen, engine=Engine(workers=workers),
+                progress=progress,
+            )  # fmt: skip
+            held_out = calibrate_by_folds(finished, clips.classes, count, recipe.start)
+            leaks = tuple(finished.environment.get("seen_in_training", ()))
+            network, seconds = plan.train(saved, progress)
+        notes = plan.notes(sets, held_out, leaks)
+        card = model_card(settings, clips.classes, notes, note=note)
+        seen = plan.seen()
+        network.save_pretrained(out, labels=clips.classes, notes=notes, card=card, half=half, seen=seen, force=force)
+        _remove_states(out)
+    return FinalModel(
+        folder=out,
+        clips=len(clips.samples),
+        people=len({clip.person for clip in clips.clips}),
+        strict=held_out.strict,
+        calibration=held_out.calibration,
+        seconds=seconds,
+        evaluation=SEEN if leaks else "strict",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What is trained, and who calibrates it."""
+
+    clips: EvaluationSet
+    others: EvaluationSet | None  # who calibrate; None: grouped folds
+    chosen: Resolved
+    recipe: Any  # of training, with the folder that it starts from
+    folds: int
+    seed: int
+
+    def state_folder(self, out: Path) -> Path:
+        """Where training is kept until it is complete; the name says what is trained, so that no other is resumed."""
+        recipe, start = to_dict(self.recipe), self.recipe.start
+        request = {
+            "maps": [self.clips.maps, self.clips.digest, self.clips.protocol],
+            "calibration": self.folds if self.others is None else [self.others.maps, self.others.digest],
+            "model": to_dict(self.chosen.model),
+            "training": {**recipe, "start": weights_digest(find_folder(start)) if start else None},
+            "seed": self.seed,
+        }
+        if self.chosen.method.source is not None:
+            request["source"] = to_dict(self.chosen.method.source)
+        return out.parent / f"{STATE.format(out.name)}{digest(request)}"
+
+    def train(self, checkpoint: Path, progress: Progress) -> tuple[Any, float]:
+        """The network trained on all clips, and the seconds it took."""
+        from epir.core.seeds import stream_seed
+        from epir.training.data import LabelledMaps
+        from epir.training.train import train as train_network
+
+        began = time.perf_counter()
+        samples = self.clips.samples
+        labelled = LabelledMaps.of(
+            read_maps(samples),
+            [each.label for each in samples],
+            self.clips.classes,
+            [each.clip.extra.get("action_units", "") for each in samples],
+        )
+        seed = stream_seed(self.seed, "final model")
+        with one_thread():
+            trained = train_network(
+                self.chosen.model,
+                labelled,
+                self.recipe,
+                method=self.chosen.method,
+                start=self.chosen.start,
+                seed=seed,
+                checkpoint=checkpoint,
+                progress=progress,
+            )
+        return trained.model, time.perf_counter() - began
+
+    def seen(self) -> Seen:
+        """Whom the finished weights have seen, themselves and through what they started from."""
+        clips, recipe = self.clips, self.recipe
+        maps = read_maps(clips.samples)
+        directly = Seen(
+            people=frozenset(clip.person for clip in clips.clips),
+            maps=frozenset(map_hashes(maps).tolist()),
+            fingerprints=frozenset(map(tuple, fingerprints(maps).tolist())),
+            calibrated_on=frozenset(clip.person for clip in self.others.clips) if self.others else frozenset(),
+            teachers=recipe.teachers,
+        )
+        if recipe.start is None:
+            return directly
+        folder = find_folder(recipe.start)
+        return directly.after_start(read_seen(folder), name=Path(recipe.start).name, digest=weights_digest(folder))
+
+    def notes(self, sets: Sequence[MapSet], held_out: HeldOut, leaks: Sequence[str]) -> dict[str, Any]:
+        """What the model folder says about itself."""
+        from epir import __version__
+
+        clips, calibration, strict = self.clips, held_out.calibration, held_out.strict
+        recipes = [dict(each.meta.get("recipe", {})) for each in sets]
+        is_same = len({each.get("digest") for each in recipes}) == 1
+        training = to_dict(self.recipe)
+        training["start"] = Path(training["start"]).name if training.get("start") else None  # no paths of this machine
+        return {
+            "recipe": recipes[0] if is_same else {"name": "mixed", "recipes": recipes},
+            "temperature": calibration.temperature,
+            "highest": calibration.highest,
+            "threshold": calibration.threshold,
+            "mirror": self.recipe.mirror_at_prediction,
+            "shift": self.recipe.shift_at_prediction,
+            "calibration": {**asdict(calibration), **held_out.to_notes()},
+            **({"units": held_out.units} if held_out.units else {}),
+            "protocol": clips.protocol,
+            **({"evaluation": SEEN, "found": list(leaks)} if leaks else {}),
+            ("seen_in_training" if leaks else "strict"): {
+                name: strict[name] for name in ("uf1", "uar", "accuracy", "uf1_interval", "confusion")
+            },
+            "data": {
+                "clips": len(clips.samples),
+                "people": len({clip.person for clip in clips.clips}),
+                "corpora": dict(Counter(clip.corpus for clip in clips.clips)),
+                "classes": dict(Counter(sample.label for sample in clips.samples)),
+                "maps": list(clips.maps),
+            },
+            "training": training,
+            "seed": self.seed,
+            "epir": __version__,
+        }
+
+
+def _resolved(start: Path) -> Path:
+    return start if start == SHIPPED else resolved(start)
+
+
+def _listed(maps: str | Path | MapSet | Sequence[str | Path | MapSet]) -> list[str | Path | MapSet]:
+    return [maps] if isinstance(maps, str | Path | MapSet) else list(maps)
+
+
+def _remove_states(out: Path, *, complete: bool = False) -> None:
+    """Remove the states of this training and of others into the same folder; with `complete`, those older than it."""
+    for folder in out.parent.iterdir():
+        if not folder.name.startswith(STATE.format(out.name)):
+            continue
+        last = max((path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()), default=0)
+        if not complete or (out.exists() and out.stat().st_mtime_ns > last):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _fold_count(clips: EvaluationSet, folds: int) -> int:
+    people = len({clip.person for clip in clips.clips})
+    if folds < 2:
+        raise ConfigError(f"--folds must be at least 2, not {folds}", fix="give --folds 5, as is usual")
+    if people < 2:
+        raise ProtocolError(
+            "calibration needs people that training has not seen, but all clips are of one person",
+            fix="give maps of two people or more",
+        )
+    return min(folds, people)
+
+
+def _check_network(method: Method) -> None:
+    """Raise for an estimator, which has no model folder."""
+    if method.kind == "estimator":
+        raise ConfigError(
+            f"{method.name!r} is an estimator, which has no weights to write into a model folder",
+            fix="train a network, for example --model epir",
+        )
