@@ -1,6 +1,6 @@
 """Accuracy of the optical flow against known motion, by method and size.
 
-epir bench --only flow                          a real face, warped by formula: the tables of docs/recipes.md
+epir bench --only flow                          a real face, warped by formula: the tables of docs/flow.md
 epir bench --only flow CORPUS                   a corpus written by `epir synth CORPUS --truth`
 epir bench --only flow --set flow.context=0     another flow recipe
 """
@@ -14,10 +14,10 @@ import numpy as np
 from epir.bench.pairs import AMPLITUDES, MOTIONS, Pair, astronaut_pairs, drawn_pairs
 from epir.bench.ratio import Ratio
 from epir.core.errors import ConfigError
+from epir.core.processes import one_thread
 from epir.flow.map import cut_face, flow_to_map, without_border
 from epir.flow.optical import flow_between
 from epir.flow.recipe import METHODS, FlowRecipe, flow_recipe
-from epir.frames.threads import one_thread
 
 SIZES = (56, 84, 112, 140, 168, 224)
 TRUE_SIZE = 224  # px at which the true flow is drawn before it becomes a map

@@ -1,4 +1,4 @@
-"""Known movements warped into any video or still, and H.264 over the result: a test whose truth is known.
+"""Known movements warped into any video or still: a test whose truth is known.
 
 A movement is the skin's part of an expression of one of the three classes (`epir.synthetic`), laid on the face that
 the detector finds at its onset, and shown smoothly from onset over apex to offset. Everything else in the video stays
@@ -9,9 +9,7 @@ Axes: H, W pixels of a frame
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
-import av
 import cv2
 import numpy as np
 
@@ -27,8 +25,7 @@ CLASSES = 3
 EVERY = 4.0  # seconds from one movement to the next, on average
 REST = 1.0  # seconds without a movement before each
 NOISE = 1.5  # grey levels, on stills
-QUALITY = 23  # of x264: its own choice
-TELLING = 0.75  # how often units must mean a class for a movement to show it
+UNAMBIGUOUS = 0.75  # how often units must mean a class for a movement to show it
 
 
 @dataclass(frozen=True)
@@ -43,9 +40,9 @@ class Injection:
     crop: Crop | None = None  # of the face at the onset
 
     @property
-    def telling(self) -> bool:
-        """Do its units show the class at all? A dimple may be of two classes, and neither answer is wrong."""
-        return self.certainty >= TELLING
+    def is_unambiguous(self) -> bool:
+        """Whether its units mean one class: a dimple may be of two, and neither answer is wrong."""
+        return self.certainty >= UNAMBIGUOUS
 
     def shown(self, number: int) -> float:
         """The displacement of the strongest point in a frame, as a share of the face's width."""
@@ -119,36 +116,6 @@ def still_frames(picture: np.ndarray, count: int, seed: int = 0, noise: float = 
         top, left = int(random.integers(height)), int(random.integers(width))
         noisy = picture + grain[top : top + height, left : left + width, None]
         yield np.clip(noisy + 0.5, 0, 255).astype(np.uint8)
-
-
-def compressed(frames: Iterable[np.ndarray], fps: float, quality: int = QUALITY) -> Iterator[np.ndarray]:
-    """Frames (H, W, 3) uint8 RGB as they come back from H.264; `quality` is x264's rate factor, lower is better."""
-    encoder: av.VideoCodecContext | None = None
-    decoder = av.VideoCodecContext.create("h264", "r")
-    for place, frame in enumerate(frames):
-        height, width = (side // 2 * 2 for side in frame.shape[:2])
-        encoder = encoder or _encoder(width, height, fps, quality)
-        picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(frame[:height, :width]), format="rgb24")
-        picture.pts = place
-        for packet in encoder.encode(picture):
-            yield from _pictures(decoder, packet)
-    if encoder is not None:
-        for packet in encoder.encode(None):
-            yield from _pictures(decoder, packet)
-        yield from _pictures(decoder, None)
-
-
-def _encoder(width: int, height: int, fps: float, quality: int) -> av.VideoCodecContext:
-    encoder = av.VideoCodecContext.create("libx264", "w")
-    encoder.width, encoder.height, encoder.pix_fmt = width, height, "yuv420p"
-    encoder.time_base = Fraction(1000, max(1, round(1000 * fps)))
-    encoder.options = {"crf": str(quality), "preset": "veryfast", "threads": "1"}
-    return encoder
-
-
-def _pictures(decoder: av.VideoCodecContext, packet: av.Packet | None) -> Iterator[np.ndarray]:
-    for picture in decoder.decode(packet):
-        yield picture.to_ndarray(format="rgb24")
 
 
 def inject(

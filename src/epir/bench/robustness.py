@@ -1,38 +1,55 @@
-"""How much the score of given weights drops when the same maps are made in another way.
+"""How much the score of given weights drops when the same maps are computed differently.
 
     epir bench --only robustness maps/casme2 maps/samm maps/smic --set protocol=cde --set weights=models/mine
-    epir bench --only robustness
+    epir bench --only robustness --set clips=960 --set weights=models/mine
 
-Without map sets synthetic people are seen through twelve ways of making maps (`ways.py`), and scores are compared with
-the best. Nothing is trained: the weights (the shipped ones by default) predict every clip once, as it is and perturbed.
-Where a perturbation has several directions, the worst of them counts.
+Map sets are perturbed. Without map sets, synthetic people that no weights have seen are computed in thirteen ways, with
+the same random numbers each time, and scores are compared with the best. Nothing is trained: the weights (the shipped
+ones by default) predict every clip once. Where a perturbation has several directions, the worst of them counts.
 
 Axes: n clips, S map size, C classes
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
+import cv2
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from epir.bench import ways
 from epir.bench.ratio import Ratio
 from epir.core.config import override
-from epir.evaluation.fold import one_thread
+from epir.core.errors import ConfigError
+from epir.core.processes import one_thread
+from epir.core.seeds import generator
 from epir.evaluation.samples import gather, read_maps
 from epir.evaluation.scores import confusion_matrix, uf1
+from epir.flow.map import face_map, minmax
+from epir.flow.recipe import FlowRecipe
+from epir.frames.film import compressed
 from epir.maps.mapset import load_maps
 from epir.models.folder import check_fits, find_folder, load_network, read_config
+from epir.models.predict import predict_maps
+from epir.synthetic.clip import STEEPEST, draw_course
+from epir.synthetic.drawing.portrait import Portrait
+from epir.synthetic.expressions import draw_expression, emotions
+from epir.synthetic.identity import Identity, draw_identity
+from epir.synthetic.maps import BLINK, BLINK_SURPRISE, INTENSITY, PER_PERSON, draw_crop, find_recipe, photograph_pair
+from epir.synthetic.movement import draw_movement
+from epir.synthetic.variation import USUAL, Preprocessing
 from epir.training.augment import blurred, shifted, turned
-from epir.training.fit import predict
 
 Perturbation = Callable[[Tensor], Tensor]
 UNCHANGED = "as they are"
+SEED = 31  # of people that no weights have seen
+SLOW = 25.0  # frames a second of an ordinary camera
+STREAMED = 28  # rate factor of H.264
+WORDS = emotions(3)
 
 
 @dataclass(frozen=True)
@@ -53,7 +70,7 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
         reference = found[UNCHANGED]
     else:
         with one_thread():
-            found = ways.scores(clips=settings.clips, weights=weights)
+            found = synthetic_scores(clips=settings.clips, weights=weights)
         reference = max(found.values())
     return [
         Ratio(f"UF1 (strict), {name}", value, None, f"{value:.3f} ({value - reference:+.3f})")
@@ -66,7 +83,7 @@ def perturbations() -> Mapping[str, tuple[Perturbation, ...]]:
     return {
         UNCHANGED: (lambda maps: maps,),
         "blurred by 1 px": (lambda maps: blurred(maps, 1.0),),
-        "made smaller (to 20/28) and large again": (there_and_back,),
+        "made smaller (to 20/28) and large again": (downsample_and_restore,),
         "channels stretched to 0..1": (stretched,),
         "channels standardised": (standardised,),
         "turned by 5 degrees": tuple(_turn(sign * math.radians(5)) for sign in (-1, 1)),
@@ -85,14 +102,14 @@ def scores(maps: Sequence[str | Path], *, protocol: str, weights: str | Path | N
     truth = [sample.label for sample in found.samples]
 
     def score(perturb: Perturbation) -> float:
-        guesses = predict(network, perturb(clips), **seen).argmax(1)
+        guesses = predict_maps(network, perturb(clips), units=False, **seen).scores.argmax(1)
         return float(uf1(confusion_matrix(truth, [found.classes[guess] for guess in guesses], found.classes)))
 
     with one_thread():
-        return {name: min(score(perturb) for perturb in ways) for name, ways in perturbations().items()}
+        return {name: min(score(perturb) for perturb in changes) for name, changes in perturbations().items()}
 
 
-def there_and_back(maps: Tensor) -> Tensor:
+def downsample_and_restore(maps: Tensor) -> Tensor:
     """The maps at 20/28 of their size, and back: the detail between is lost."""
     size = maps.shape[-1]
     small = functional.interpolate(maps, size=round(size * 20 / 28), mode="bilinear", antialias=True)
@@ -121,3 +138,96 @@ def _size(size: float) -> Perturbation:
 
 def _shift(down: int, right: int) -> Perturbation:
     return lambda maps: shifted(maps, *torch.tensor([[down], [right]]).expand(2, len(maps)))
+
+
+def unchanged(value: np.ndarray) -> np.ndarray:
+    """Change nothing."""
+    return value
+
+
+@dataclass(frozen=True)
+class Computation:
+    """How a clip becomes a map."""
+
+    recipe: str = "epir:flow.size=112"
+    preprocessing: Preprocessing = field(default_factory=lambda: USUAL)  # crop and compression
+    rate_factor: int | None = None  # of H.264; none: not filmed
+    share: Callable[[np.random.Generator], float] = lambda random: 1.0  # how much of the expression shows
+    finish: Callable[[np.ndarray], np.ndarray] = unchanged  # of the map (3, S, S)
+
+
+def computations() -> Mapping[str, Computation]:
+    """The usual computation first, then twelve others."""
+    return {
+        "as epir makes them": Computation(),
+        "farneback, window 9, no surroundings": Computation("epir:flow.size=112,flow.window=9,flow.context=0"),
+        "farneback, window 31": Computation("epir:flow.size=112,flow.window=31"),
+        "DIS": Computation("epir:flow.size=112,flow.method=dis"),
+        "TV-L1": Computation("epir:flow.size=84,flow.method=tvl1"),
+        "face lower and smaller in the crop": Computation(preprocessing=Preprocessing(zoom=0.9, shift=(0.0, 3.0))),
+        "tighter crop": Computation(preprocessing=Preprocessing(zoom=1.15)),
+        "half of the rise": Computation(share=lambda random: 0.5),
+        "a third of the return missed": Computation(share=lambda random: 2 / 3),
+        "25 frames a second": Computation(share=share_when_slow),
+        "jpg, quality 50": Computation(preprocessing=Preprocessing(quality=50)),
+        "H.264": Computation(rate_factor=STREAMED),
+        "smoothed, stretched to 8 bits": Computation(finish=smoothed_8_bit),
+    }
+
+
+def synthetic_scores(*, clips: int, weights: str | Path | None = None) -> dict[str, float]:
+    """The strict UF1 of the weights on synthetic clips, for each computation of their maps."""
+    if clips < len(WORDS):
+        raise ConfigError(f"clips cannot be {clips}", fix=f"give --set clips={len(WORDS)} or more; 480 is usual")
+    folder = find_folder(weights)
+    check_fits(folder, classes=WORDS, map_size=28)
+    network, seen = load_network(folder), read_config(folder).views
+    truth = [WORDS[number % len(WORDS)] for number in range(clips)]
+
+    def score(computation: Computation) -> float:
+        maps = np.stack([clip_map(number, computation) for number in range(clips)])  # (n, 3, S, S)
+        guesses = predict_maps(network, maps, units=False, **seen).scores.argmax(1)
+        return float(uf1(confusion_matrix(truth, [WORDS[guess] for guess in guesses], WORDS)))
+
+    return {name: score(computation) for name, computation in computations().items()}
+
+
+def clip_map(number: int, computation: Computation, size: int = 28) -> np.ndarray:
+    """The map (3, S, S) of the clip with this number, computed so."""
+    identity = draw_identity(SEED, f"ways-{number // PER_PERSON + 1:04d}")
+    recipe, random = find_recipe(computation.recipe), generator(SEED, "ways", number)
+    emotion = WORDS[number % len(WORDS)]
+    movement = draw_movement(draw_expression(len(WORDS), emotion, random).actions, identity.geometry, random)
+    intensity = min(float(np.exp(random.uniform(*np.log(INTENSITY)))), STEEPEST / movement.steepness())
+    intensity *= computation.share(generator(SEED, "ways of time", number))
+    blink = BLINK_SURPRISE if emotion == "surprise" else BLINK
+    portrait = _portrait(identity, recipe, computation.preprocessing)
+    pair = photograph_pair(
+        portrait, identity.geometry, movement, intensity, blink, recipe, random, way=computation.preprocessing
+    )
+    onset, apex = pair
+    if computation.rate_factor is not None:  # the first stands for two frames, so that both depend on another
+        _, onset, apex = compressed([onset, onset, apex], 25, computation.rate_factor)
+    return computation.finish(face_map(onset, apex, recipe, size))
+
+
+@lru_cache(maxsize=2)
+def _portrait(identity: Identity, recipe: FlowRecipe, way: Preprocessing) -> Portrait:
+    return draw_crop(identity, recipe, way)
+
+
+def share_when_slow(random: np.random.Generator, fps: float = 200.0) -> float:
+    """What shows between the frames of a slow camera that lie nearest to onset and apex."""
+    course = draw_course(fps, 0, random)
+    step = fps / SLOW
+    phase = random.uniform(0, step)
+    onset, apex = (phase + step * round((frame - phase) / step) for frame in (course.onset, course.apex))
+    if onset == apex:  # the next one then
+        apex += step
+    return max(course.intensity(apex) - course.intensity(onset), 0.1)
+
+
+def smoothed_8_bit(channels: np.ndarray) -> np.ndarray:
+    """A map (3, S, S) blurred by a pixel, stretched to 0..1 and rounded to 256 steps."""
+    smooth = np.stack([cv2.GaussianBlur(channel, (0, 0), 1.0) for channel in channels])
+    return (minmax(smooth) * 255).round().astype(np.float32) / np.float32(255)

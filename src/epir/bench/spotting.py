@@ -5,12 +5,12 @@
 Everything goes the way of `epir predict`. What is found in a video as it is counts as false: give videos without
 micro-expressions. Pictures are filmed as stills, at 30 and 100 frames a second; without an input the still is
 scikit-image's astronaut. `--set sensitivity=high` measures at another sensitivity, `--set amplitudes=[0.01]` only
-movements of 1 % of the face's width, `--set draws=2` each video twice, with other movements at other times,
+movements of 1 % of the face's width, `--set repeats=2` each video twice, with other movements at other times,
 `--set rates=[25,50]` stills at other rates. `--set scenes=12` looks instead at twelve synthetic people, of whom one
-rests, one talks, one chews, blinks, nods and so on, at each of the rates.
+rests, one talks, one chews, blinks, nods and so on, at each of the rates. `--set train=work/scenes` trains the
+false-alarm classifier (`epir.spotting.false_alarm_training`) on scenes that it keeps in that folder.
 
-Classes are counted where the units of a movement tell its class, and for all movements, some of whose units several
-classes show.
+Classes are counted for movements with unambiguous units, which mean one class, and for all movements.
 
 With `--set corpus=synthetic` the inputs are folders of that corpus, whose annotation is compared with; clips whose
 `kind` is still, blinking or turning count alarms.
@@ -25,11 +25,13 @@ from typing import Any
 import cv2
 import numpy as np
 
-from epir.bench.injection import Injection, compressed, exact_flow, inject, plan_injections, still_frames
+from epir.bench.injection import Injection, exact_flow, inject, plan_injections, still_frames
 from epir.bench.ratio import Ratio
-from epir.bench.scenes import SIZE, scene_of
+from epir.bench.visibility import MIXED, KnownMovement, known_movements, ranked_lines, size_lines, visibility_table
 from epir.core.config import override
 from epir.core.errors import ConfigError, MissingExtra
+from epir.core.files import write_text
+from epir.core.processes import one_thread
 from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
 from epir.datasets.registry import load_corpus
@@ -37,27 +39,29 @@ from epir.faces.align import Crop, face_crop
 from epir.faces.finder import find_face
 from epir.faces.tracking import TrackedFace
 from epir.flow.map import flow_to_map
+from epir.frames.film import compressed
 from epir.frames.picture import PICTURES, read_picture
 from epir.frames.reader import Frame, open_frames
-from epir.frames.threads import one_thread
 from epir.recognition.recognizer import Recognizer
+from epir.spotting.false_alarm_training import SCENES, SIZE, scene_of, train
 from epir.spotting.settings import Sensitivity, SpottingSettings
-from epir.spotting.spotter import Spotter, spot
-from epir.spotting.timeline import Movement
+from epir.spotting.spotter import Spotter, spot_frames
+from epir.spotting.timeline import OVERLAP, FaceMovement, Timeline, overlap
 from epir.synthetic.clip import Course
 
-OVERLAP = 0.5  # intersection over union of two intervals from which they are the same movement
-AMPLITUDES = (0.005, 0.01, 0.02)  # of the face's width
+AMPLITUDES = (0.005, 0.01, 0.02, 0.03)  # of the face's width
+SLOW_STILL, SMALL_STILL = 15.0, 60.0  # frames a second; px of the face: further stills for the table
 STILL_RATES = (30.0, 100.0)
 STILL_SECONDS = 30.0
-FIRST_SCENE = 10_000  # the rejector learns from the first few hundred; those of even numbers behave in one way each
+FIRST_SCENE = 10_000  # the classifier learns from the first few hundred; those of even numbers behave in one way
+QUICK_SCENES = 10
 IDLE = ("still", "blinking", "turning")
 
 Source = Callable[[], Iterator[np.ndarray]]  # the frames of a video, anew each time
 
 
 @dataclass(frozen=True)
-class Film:
+class SourceVideo:
     """A video, or a still that is filmed."""
 
     name: str
@@ -65,9 +69,9 @@ class Film:
     count: int
     fps: float
 
-    def planned(self, amplitude: float, draw: int) -> list[Injection]:
+    def planned(self, amplitude: float, seed: int) -> list[Injection]:
         """The movements that are warped into it."""
-        return plan_injections(self.count, self.fps, amplitude, draw, self.name)
+        return plan_injections(self.count, self.fps, amplitude, seed, self.name)
 
 
 @dataclass(frozen=True)
@@ -78,39 +82,44 @@ class SpottingBench:
     sensitivity: Sensitivity = "normal"
     amplitudes: tuple[float, ...] = AMPLITUDES
     rates: tuple[float, ...] = STILL_RATES  # frames a second of stills
-    draws: int = 1  # times that movements are drawn
+    repeats: int = 1  # times that other movements are warped into each video
     scenes: int = 0  # of synthetic people, at each of the rates, instead of stills
+    train: str = ""  # a folder of scenes: train the false-alarm classifier instead
+    table: str = ""  # the CSV of `epir.bench.visibility` to write
+    seconds: float = 0.0  # of each video; 0: all
 
     def __post_init__(self) -> None:
         if not all(0 < each <= 0.1 for each in self.amplitudes):
             raise ConfigError(f"amplitudes cannot be {self.amplitudes}", fix="give shares of the face, such as [0.01]")
         if not all(10 <= each <= 500 for each in self.rates):
             raise ConfigError(f"rates cannot be {self.rates}", fix="give frames a second from 10 to 500, such as [30]")
-        if not 1 <= self.draws <= 100:
-            raise ConfigError(f"draws cannot be {self.draws}", fix="give a number from 1 to 100")
+        if not 1 <= self.repeats <= 100:
+            raise ConfigError(f"repeats cannot be {self.repeats}", fix="give a number from 1 to 100")
         if not 0 <= self.scenes <= 10_000:
             raise ConfigError(f"scenes cannot be {self.scenes}", fix="give a number from 1 to 10000")
 
 
 @dataclass
 class ClassesRight:
-    """How many classes are right: of movements whose units tell the class, and of all."""
+    """How many classes are right: of movements with unambiguous units, and of all movements."""
 
-    telling: int = 0
+    unambiguous: int = 0
+    unambiguous_right: int = 0
+    movements: int = 0
     right: int = 0
-    all: int = 0
-    all_right: int = 0
 
     def add(self, injection: Injection, answer: str | None) -> None:
         """Count one answer."""
         right = answer == injection.emotion
-        self.telling += injection.telling
-        self.right += injection.telling and right
-        self.all += 1
-        self.all_right += right
+        self.unambiguous += injection.is_unambiguous
+        self.unambiguous_right += injection.is_unambiguous and right
+        self.movements += 1
+        self.right += right
 
     def __str__(self) -> str:
-        return f"{self.right} of {self.telling} whose units tell it, {self.all_right} of all {self.all}"
+        return (
+            f"{self.unambiguous_right} of {self.unambiguous} with unambiguous units, {self.right} of {self.movements}"
+        )
 
 
 @dataclass
@@ -166,30 +175,63 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
     """False alarms a minute of the videos, then what is found of movements warped into them or into a still."""
     chosen = override(SpottingBench(), changes)
     settings = SpottingSettings(sensitivity=chosen.sensitivity)
+    if chosen.train:
+        return training_lines(Path(chosen.train), QUICK_SCENES if quick else SCENES)
     if chosen.corpus:
         return [line for root in inputs for line in corpus_lines(chosen.corpus, root, settings)]
     if chosen.scenes:
         with one_thread():
-            return [scene_line(fps, chosen.scenes, settings) for fps in chosen.rates]
+            return [line for fps in chosen.rates for line in scene_lines(fps, chosen.scenes, settings)]
     recognizer = Recognizer.from_pretrained(sensitivity=chosen.sensitivity)
-    draws = 1 if quick else chosen.draws
+    repeats = 1 if quick else chosen.repeats
     stills = [path for path in inputs if Path(path).suffix.lower() in PICTURES]
     videos = [path for path in inputs if path not in stills]
-    lines = []
+    lines: list[Ratio] = []
+    known: list[KnownMovement] = []
     with one_thread():
         if videos:
-            films = [film_of(Path(path)) for path in videos]
-            lines.append(alarm_line(recognizer, videos, films))
-            lines += injected_lines("videos", films, recognizer, chosen.amplitudes, draws)
-        for fps in chosen.rates if stills or not videos else ():
+            films = [film_of(Path(path), chosen.seconds) for path in videos]
+            if not chosen.seconds:
+                lines.append(alarm_line(recognizer, videos, films))
+            lines += injected_lines("videos", films, recognizer, chosen.amplitudes, repeats, known)
+            lines += size_lines(known)
+        for fps in chosen.rates if stills or chosen.table or not videos else ():
             count = round((STILL_SECONDS / 3 if quick else STILL_SECONDS) * fps)
             pictures = {Path(path).name: read_picture(Path(path)) for path in stills} or {"astronaut": astronaut()}
-            films = [Film(name, still_source(picture, count), count, fps) for name, picture in pictures.items()]
-            lines += injected_lines(f"stills, {fps:g} fps", films, recognizer, chosen.amplitudes, draws)
+            films = [SourceVideo(name, still_source(picture, count), count, fps) for name, picture in pictures.items()]
+            lines += injected_lines(f"stills, {fps:g} fps", films, recognizer, chosen.amplitudes, repeats, known)
+        if chosen.table:
+            films = further_stills(stills, STILL_SECONDS / 3 if quick else STILL_SECONDS)
+            lines += injected_lines("slow and small stills", films, recognizer, chosen.amplitudes, repeats, known)
+            write_text(Path(chosen.table), visibility_table(known, changes))
     return lines
 
 
-def alarm_line(recognizer: Recognizer, videos: Sequence[str], films: Sequence[Film]) -> Ratio:
+def further_stills(paths: Sequence[str], seconds: float) -> list[SourceVideo]:
+    """Stills at a low rate, and of small faces."""
+    pictures = {Path(path).name: read_picture(Path(path)) for path in paths} or {"astronaut": astronaut()}
+    films = []
+    for name, picture in pictures.items():
+        count = round(SLOW_STILL * seconds)
+        films.append(SourceVideo(f"{name}, {SLOW_STILL:g} fps", still_source(picture, count), count, SLOW_STILL))
+        crop = find_crop_or_none(picture)
+        if crop is not None:
+            times = SMALL_STILL / crop.side
+            small = cv2.resize(picture, None, fx=times, fy=times, interpolation=cv2.INTER_AREA)
+            count = round(STILL_RATES[0] * seconds)
+            films.append(SourceVideo(f"{name}, small", still_source(small, count), count, STILL_RATES[0]))
+    return films
+
+
+def training_lines(folder: Path, scenes: int) -> list[Ratio]:
+    """Recall and precision of the newly trained classifier on scenes kept apart, at a probability of 0.5."""
+    result = train(folder, scenes)
+    detail = f"{result['candidates']:.0f} candidates, {result['micro_expressions']:.0f} micro-expressions"
+    names = ("recall", "precision", "mean_probability", "mean_truth")
+    return [Ratio(name.replace("_", " "), result[name], None, detail) for name in names]
+
+
+def alarm_line(recognizer: Recognizer, videos: Sequence[str], films: Sequence[SourceVideo]) -> Ratio:
     """What `epir predict` finds in videos as they are, a minute."""
     alarms = sum(len(recognizer.predict(path, explain=False).all) for path in videos)
     minutes = sum(film.count / film.fps / 60 for film in films)
@@ -211,9 +253,9 @@ def corpus_lines(corpus: str, root: str, settings: SpottingSettings) -> list[Rat
     ]
 
 
-def scene_line(fps: float, count: int, settings: SpottingSettings) -> Ratio:
-    """How many micro-expressions of moving synthetic people are found; other people than the rejector has seen."""
-    tally = Tally()
+def scene_lines(fps: float, count: int, settings: SpottingSettings) -> list[Ratio]:
+    """How many micro-expressions of moving synthetic people are found; other people than the classifier has seen."""
+    tally, known = Tally(), list[KnownMovement]()
     for number in range(FIRST_SCENE, FIRST_SCENE + 2 * count, 2):
         scene, faces = scene_of(number, fps)
         spotter = Spotter(settings, fps)
@@ -221,31 +263,40 @@ def scene_line(fps: float, count: int, settings: SpottingSettings) -> Ratio:
         for place, face in enumerate(faces):
             spotter.push(TrackedFace(place, place / fps, 0, 0, crop, face, np.zeros((5, 2))))
         spotter.close()
-        found = spotter.timeline().movements
-        match_courses([course for _, course in scene.shown], found, fps, tally)
+        timeline, courses = spotter.timeline(), [course for _, course in scene.shown]
+        match_courses(courses, timeline.movements, fps, tally)
+        known += known_movements(f"scene {number}", [(each, MIXED) for each in courses], [timeline], len(faces), fps)
     detail = f"recall {tally.recall:.2f}, precision {tally.precision:.2f} of {tally.truths} movements"
-    return Ratio(f"F1: moving synthetic people, {fps:g} fps", tally.f1, None, detail)
+    name = f"moving synthetic people, {fps:g} fps"
+    return [Ratio(f"F1: {name}", tally.f1, None, detail), *ranked_lines(name, known)]
 
 
 def injected_lines(
-    name: str, films: Sequence[Film], recognizer: Recognizer, amplitudes: Sequence[float], draws: int
+    name: str,
+    films: Sequence[SourceVideo],
+    recognizer: Recognizer,
+    amplitudes: Sequence[float],
+    repeats: int,
+    known: list[KnownMovement],
 ) -> list[Ratio]:
-    """Recall, precision, F1, apex error and classes right for each amplitude."""
-    lines = []
+    """Recall, precision, F1, apex error and classes right for each amplitude; movements are added to `known`."""
+    lines, before = [], len(known)
     for amplitude in amplitudes:
         tally = Tally()
-        for film, draw in itertools.product(films, range(draws)):
-            plan, crops = film.planned(amplitude, draw), list[Crop | None]()
+        for film, seed in itertools.product(films, range(repeats)):
+            plan, crops = film.planned(amplitude, seed), list[Crop | None]()
             frames = compressed(inject(film.frames(), plan, _noted(crops)), film.fps)
-            found = find_movements(recognizer, frames, film.fps)
+            found, timelines = find_movements(recognizer, frames, film.fps)
             shown = [each for each, crop in zip(plan, crops, strict=False) if crop is not None]
+            sizes = [(each.course, each.amplitude) for each in shown]
+            known += known_movements(film.name, sizes, timelines, film.count, film.fps)
             matches = match_courses([each.course for each in shown], list(found), film.fps, tally)
             for each, match in zip(shown, matches, strict=True):
                 tally.exact.add(each, class_of_exact(recognizer, each))
                 if match is not None:
                     tally.spotted.add(each, found[match])
         lines.append(Ratio(f"F1: {name}, {100 * amplitude:g} %", tally.f1, None, injected_detail(tally)))
-    return lines
+    return lines + ranked_lines(name, known[before:])
 
 
 def injected_detail(tally: Tally) -> str:
@@ -259,29 +310,31 @@ def injected_detail(tally: Tally) -> str:
     )
 
 
-def find_movements(recognizer: Recognizer, frames: Iterable[np.ndarray], fps: float) -> dict[Movement, str | None]:
-    """The movements that are spotted in frames, with their classes, as `epir predict` finds them."""
+def find_movements(
+    recognizer: Recognizer, frames: Iterable[np.ndarray], fps: float
+) -> tuple[dict[FaceMovement, str | None], list[Timeline]]:
+    """The movements that are spotted in frames, with their classes, as `epir predict` finds them, and the timelines."""
     numbered = (Frame(number, number / fps, frame) for number, frame in enumerate(frames))
-    seen = recognizer.one_pass(fps).run(numbered)
-    return {each.movement: recognizer.answer_movement(each, "", fps).best for each in seen}
+    one_pass = recognizer.one_pass(fps)
+    classes = {each.movement: recognizer.answer_movement(each, "", fps).best for each in one_pass.run(numbered)}
+    timelines = [one_pass.timeline(track) for track in one_pass.tracks]
+    return classes, [each for each in timelines if each is not None]
 
 
 def class_of_exact(recognizer: Recognizer, injection: Injection) -> str:
     """The class that the recognizer gives to the displacement itself, without frames, spotting and flow."""
     flow = exact_flow(injection, recognizer.recipe.flow.size)
-    made = flow_to_map(flow, recognizer.recipe, recognizer.backend.map_size)  # (3, S, S)
-    views = max(len(recognizer.views), 1)
-    maps = made[None] if views == 1 else np.repeat(made[None, None], views, axis=1)
-    return recognizer.labels[int(recognizer.backend.scores_and_units(maps)[0].argmax())]
+    made = flow_to_map(flow, recognizer.recipe, recognizer.backend.config.map_size)  # (3, S, S)
+    return recognizer.labels[int(recognizer.backend.predict(made[None]).scores.argmax())]
 
 
 def match_courses(
-    courses: Sequence[Course], found: Sequence[Movement], fps: float, tally: Tally
-) -> list[Movement | None]:
+    courses: Sequence[Course], found: Sequence[FaceMovement], fps: float, tally: Tally
+) -> list[FaceMovement | None]:
     """What was found of each course that is known; a movement counts for one course at most."""
     left = list(found)
     tally.found += len(found)
-    matches: list[Movement | None] = []
+    matches: list[FaceMovement | None] = []
     for course in courses:
         truth = (course.onset, course.offset)
         tally.truths += 1
@@ -313,19 +366,20 @@ def _noted(crops: list[Crop | None]) -> Callable[[np.ndarray], Crop | None]:
     return find
 
 
-def film_of(path: Path) -> Film:
-    """A video, or a folder of frames."""
+def film_of(path: Path, longest: float = 0.0) -> SourceVideo:
+    """A video, or a folder of frames; of one that is longer the first `longest` seconds, if that is not 0."""
 
     def frames() -> Iterator[np.ndarray]:
         with open_frames(path) as opened:
-            for frame in opened:
+            for frame in itertools.islice(opened, len(stamps)):
                 yield frame.pixels
 
     with open_frames(path) as opened:
         announced, stamps = opened.fps or 25.0, [frame.seconds for frame in opened]
+    stamps = [each for each in stamps if not longest or each - stamps[0] < longest]
     length = stamps[-1] - stamps[0] if stamps else 0.0  # a rate that varies is announced as its highest
     fps = (len(stamps) - 1) / length if length > 0 else announced
-    return Film(path.name, frames, len(stamps), fps)
+    return SourceVideo(path.name, frames, len(stamps), fps)
 
 
 def astronaut() -> np.ndarray:
@@ -352,7 +406,7 @@ def measure_corpus(
         assert clip.frames is not None, "load_corpus finds the frames"
         with open_frames(clip.frames) as frames, one_thread():
             fps = clip.fps or frames.fps or 100.0
-            found = spot(frames, fps=fps, settings=settings).movements
+            found = spot_frames(frames, fps=fps, settings=settings).movements
             length = len(frames) / fps
         compare(clip, found, length, fps, tally)
         progress.advance(note=clip.key)
@@ -360,7 +414,7 @@ def measure_corpus(
     return tally.to_dict()
 
 
-def compare(clip: Clip, found: Sequence[Movement], seconds: float, fps: float, tally: Tally) -> None:
+def compare(clip: Clip, found: Sequence[FaceMovement], seconds: float, fps: float, tally: Tally) -> None:
     """Add one annotated clip to the tally."""
     tally.found += len(found)
     kind = clip.extra.get("kind", "")
@@ -379,14 +433,3 @@ def compare(clip: Clip, found: Sequence[Movement], seconds: float, fps: float, t
     if clip.apex is not None:
         tally.apex_errors.append(abs(best.apex - clip.apex))
         tally.apex_seconds.append(abs(best.apex - clip.apex) / fps)
-
-
-def overlap(one: tuple[int, int], other: tuple[int, int]) -> float:
-    """Intersection over union of two intervals of frames, both ends included.
-
-    >>> overlap((1, 10), (6, 15))
-    0.3333333333333333
-    """
-    shared = min(one[1], other[1]) - max(one[0], other[0]) + 1
-    union = max(one[1], other[1]) - min(one[0], other[0]) + 1
-    return max(shared, 0) / union

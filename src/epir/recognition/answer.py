@@ -4,18 +4,20 @@ Axes: S map size, h pixels of the face
 """
 
 import io
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from epir.faces.tracking import Gap
+from epir.frames.reader import ASSUMED_RATE
+from epir.models.tokens import Tokens
 from epir.recognition.explain import Attribution
-from epir.reports.tokens import Tokens
 from epir.spotting.regions import OTHER_SIDE
-from epir.spotting.timeline import Movement, Timeline
+from epir.spotting.timeline import FaceMovement, Timeline
+from epir.spotting.visibility import Visibility, visibility_of
 from epir.spotting.words import RegionMotion, describe
 
 if TYPE_CHECKING:
@@ -23,7 +25,30 @@ if TYPE_CHECKING:
 
 UNCERTAIN = "uncertain"
 NOT_FOUND = "no micro-expression found"
+WHOLE = 0.95  # share of a video that counts as all of it
 ACTIVE = 0.5  # probability from which an action unit counts as active
+
+
+# The regions in which each action unit shows, as `epir.spotting.words` names them.
+UNIT_REGIONS: dict[int, tuple[str, ...]] = {
+    1: ("inner brow", "brow"),
+    2: ("outer brow", "brow"),
+    4: ("inner brow", "outer brow", "brow"),
+    5: ("upper lid",),
+    6: ("cheek", "lower lid"),
+    7: ("lower lid", "upper lid"),
+    9: ("nose", "upper lip", "inner brow"),
+    10: ("upper lip", "nose", "lips"),
+    12: ("lip corner", "cheek"),
+    14: ("lip corner",),
+    15: ("lip corner", "chin"),
+    17: ("chin", "lower lip", "lips"),
+    20: ("lip corner",),
+    23: ("upper lip", "lower lip", "lips"),
+    24: ("upper lip", "lower lip", "lips"),
+    25: ("upper lip", "lower lip", "lips"),
+    26: ("chin", "lower lip", "lips"),
+}
 
 
 @dataclass(frozen=True)
@@ -33,6 +58,18 @@ class ActionUnit:
     number: int  # FACS number, e.g. 12
     side: Literal["both", "left", "right"]  # of the person, not of the picture
     probability: float  # calibrated
+    visible: bool | None = None  # whether motion stands out where it shows; None: not looked at
+
+    def seen_in(self, moved: Sequence[RegionMotion]) -> "ActionUnit":
+        """The unit with the side on which its region moves, and whether it does at all."""
+        sides = {each.side for each in moved if each.region in UNIT_REGIONS.get(self.number, ())}
+        one_sided = sides - {"middle"}
+        if not one_sided:
+            return replace(self, visible=bool(sides))
+        side: Literal["both", "left", "right"] = "both"
+        if one_sided in ({"left"}, {"right"}):
+            side = "left" if "left" in one_sided else "right"
+        return replace(self, side=side, visible=True)
 
 
 @dataclass(frozen=True)
@@ -42,6 +79,44 @@ class Evidence:
     onset: np.ndarray  # (h, h, 3) uint8 RGB: the face at the onset
     apex: np.ndarray  # (h, h, 3)
     flow: np.ndarray  # (h, h, 2) float32, in pixels of the face
+
+
+@dataclass(frozen=True, eq=False)
+class Person:
+    """Somebody who was followed through a video, and for how long."""
+
+    track: int
+    timeline: Timeline = field(repr=False)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The seconds of the first and the last frame that show the face."""
+        stamps = self.timeline.stamps
+        first, last = self.timeline.numbers[[0, -1]] / self.timeline.fps if stamps is None else stamps[[0, -1]]
+        return float(first), float(last)
+
+    @property
+    def seconds(self) -> float:
+        """How long the face was seen, without the gaps in between."""
+        return len(self.timeline.numbers) / self.timeline.fps
+
+    @property
+    def face_px(self) -> float:
+        """The usual width of the face."""
+        return float(np.median([each.side for each in self.timeline.squares or self.timeline.crops]))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        first, last = self.span
+        return {
+            "track": self.track,
+            "followed_s": round(self.seconds, 2),
+            "first_s": round(first, 4),
+            "last_s": round(last, 4),
+            "face_px": round(self.face_px),
+            "movements": len(self.timeline.movements),
+            "rejected": len(self.timeline.others),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +151,11 @@ class Answer:
     warnings: tuple[str, ...] = ()
     moved: tuple[RegionMotion, ...] = ()  # the regions that stand out between onset and apex, the strongest first
     strength: float | None = None  # of a spotted movement: displacement at the apex, as a share of the face's width
+    region: str = ""  # of a spotted movement: where it stands out most
+    side: str = ""  # of the person, not of the picture
+    head: float | None = None  # of a spotted movement: how far the head comes and goes with it, in the same unit
     units: tuple[ActionUnit, ...] = ()  # every unit of the model's head, most probable first
+    rule: str = ""  # of a candidate: what rejected it; empty for what is reported
     gaps: tuple[Gap, ...] = ()  # parts of the video without a face that could be used
     turned: int = 0  # quarters counter-clockwise by which the frames were turned
     map: np.ndarray | None = None  # (3, S, S) float32
@@ -84,7 +163,41 @@ class Answer:
     attribution: Attribution | None = None  # how much each patch of the map contributes to the class
     evidence: Evidence | None = field(default=None, repr=False)
     timeline: Timeline | None = field(default=None, repr=False)
+    people: tuple[Person, ...] = field(default=(), repr=False)  # everybody who was followed, by track
+    candidates: tuple["Answer", ...] = field(default=(), repr=False)  # the most probable of what was rejected, if asked
     all: tuple["Answer", ...] = field(default=(), repr=False)  # every movement of the video, in the order of time
+
+    @property
+    def movements(self) -> tuple["Answer", ...]:
+        """Every movement of the input, in the order of time; none where nothing was found."""
+        return self.all or ((self,) if self.found else ())
+
+    @property
+    def timelines(self) -> dict[int, Timeline]:
+        """The motion of everybody who was followed, by track."""
+        if self.people:
+            return {each.track: each.timeline for each in self.people}
+        shown = {each.track or 0: each.timeline for each in (self, *self.all) if each.timeline is not None}
+        return dict(sorted(shown.items()))
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The seconds in which faces were looked for: from the first frame to the end of the last one."""
+        spans = [person.span for person in self.people] + [(gap.first_s, gap.last_s) for gap in self.gaps]
+        if not spans:
+            return 0.0, 0.0
+        return min(first for first, _ in spans), max(last for _, last in spans) + 1 / (self.fps or ASSUMED_RATE)
+
+    @property
+    def visible(self) -> Visibility:
+        """In how much of the video which size of movement would have been found, of everybody who was followed."""
+        return visibility_of([each.timeline for each in self.people], self.span)
+
+    @property
+    def rejected(self) -> tuple[FaceMovement, ...]:
+        """The movements of everybody that are no micro-expression, in the order of time."""
+        others = (each for timeline in self.timelines.values() for each in timeline.others)
+        return tuple(sorted(others, key=lambda each: (each.onset, each.track)))
 
     @property
     def best(self) -> str | None:
@@ -103,9 +216,13 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """What moved, in a sentence: regions and directions, how far, how fast. Left and right are the person's."""
+        """What moved, in a sentence: regions and directions, how far, how fast. Left and right are the person's.
+
+        Where nothing was found it says what could not have been seen.
+        """
         if not self.found:
-            return f"{self.label[:1].upper()}{self.label[1:]}."
+            said = f"{self.label[:1].upper()}{self.label[1:]}."
+            return f"{said} {self.visible.text}" if self.visible.text else said
         timed = self.onset_s is not None and self.apex_s is not None
         return describe(self.moved, self.apex_s - self.onset_s if timed else None)  # type: ignore[operator]
 
@@ -114,20 +231,43 @@ class Answer:
         """The action units with a probability of 0.5 or more."""
         return tuple(unit for unit in self.units if unit.probability >= ACTIVE)
 
+    @property
+    def unit_text(self) -> str:
+        """The action units in one line: those whose motion stands out, and what the model says beyond it."""
+        shown = [each for each in self.active_units if each.visible is not False]
+        unseen = [each for each in self.active_units if each.visible is False]
+        if not self.active_units:
+            return "Action units: none is more likely than not"
+        text = f"Action units: {', '.join(map(_unit_words, shown)) or 'none whose motion stands out'}"
+        return f"{text}; less clear in the motion: {', '.join(map(_unit_words, unseen))}" if unseen else text
+
+    @property
+    def followed(self) -> str:
+        """Who was followed for how many seconds; empty where one person was, for all of the video."""
+        first, last = self.span
+        if not self.people or (len(self.people) == 1 and self.people[0].seconds >= WHOLE * (last - first)):
+            return ""
+        each = [f"person {person.track} for {person.seconds:.1f} s" for person in self.people]
+        return f"followed: {', '.join(each)}, of {last - first:.1f} s"
+
+    def _visible_of(self, person: Person) -> dict[str, Any]:
+        return visibility_of([person.timeline], self.span).to_dict()
+
     def plot(self, path: str | Path | None = None) -> Any:
         """The picture of why, a matplotlib figure; with `path` it is written there too."""
-        from epir.reports.why import draw_timeline, draw_why, save_picture
+        from epir.recognition.timeline import draw_timeline
+        from epir.recognition.why import draw_why, save_picture
 
         figure = draw_why(self) if self.found else draw_timeline(self)
         if path is not None:
             save_picture(figure, Path(path))
         return figure
 
-    def events(self) -> "pd.DataFrame":
-        """One row per movement, and per rejected one with the reason: key frames, class, scores, units, words."""
+    def events(self, *, every: bool = False) -> "pd.DataFrame":
+        """One row per movement: key frames, class, scores, units, words; with `every` also the rejected ones."""
         from epir.recognition.events import events_table
 
-        return events_table(self)
+        return events_table(self, every=every)
 
     def frames(self) -> "pd.DataFrame":
         """One row per frame that shows the face: time, face, head motion, motion of every region, movement."""
@@ -145,11 +285,13 @@ class Answer:
 
     def to_dict_of_all(self) -> dict[str, Any]:
         """The answer with every movement, and what was rejected and why, as plain values for JSON."""
-        rejected = self.timeline.others if self.timeline is not None else ()
         return {
             **self.to_dict(),
+            "visible": self.visible.to_dict() if self.people else None,
+            "people": [{**each.to_dict(), "visible": self._visible_of(each)} for each in self.people],
             "movements": [each.to_dict() for each in self.all],
-            "rejected": [_rejected(each) for each in rejected],
+            "rejected": [_rejected(each) for each in self.rejected],
+            **({"candidates": [_candidate(each) for each in self.candidates]} if self.candidates else {}),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -178,6 +320,9 @@ class Answer:
             "track": self.track,
             "probability": self.probability,
             "strength": self.strength,
+            "region": self.region,
+            "side": self.side,
+            "head": self.head,
             "moved": [each.to_dict() for each in self.moved],
             "units": [asdict(unit) for unit in self.units],
             "warnings": list(self.warnings),
@@ -193,11 +338,21 @@ def units_text(units: Iterable[ActionUnit]) -> str:
     return "+".join(f"{letters[each.side]}{each.number}" for each in sorted(units, key=lambda each: each.number))
 
 
-def _rejected(movement: Movement) -> dict[str, Any]:
+def _unit_words(unit: ActionUnit) -> str:
+    return f"{'' if unit.side == 'both' else unit.side + ' '}{unit.number} ({unit.probability:.2f})"
+
+
+def _candidate(answer: Answer) -> dict[str, Any]:
+    """A movement that was not reported, with what the model makes of it, as plain values."""
+    return {**answer.to_dict(), "class": answer.best, "rule": answer.rule}
+
+
+def _rejected(movement: FaceMovement) -> dict[str, Any]:
     """A movement that is no micro-expression, and why, as plain values."""
     onset, apex, offset = movement.seconds
     return {
         "reason": movement.kind,
+        "probability": round(movement.probability, 4),
         "region": movement.region,
         "side": OTHER_SIDE[movement.side],  # of the person
         "strength": round(movement.strength, 5),

@@ -45,6 +45,8 @@ def answer_all(
     start: float | None = None,
     end: float | None = None,
     faces: Literal["largest", "all"] = "largest",
+    candidates: float = 0.0,
+    every: bool = False,
     out: str | Path | None = None,
     force: bool = False,
     progress: Progress | None = None,
@@ -63,16 +65,19 @@ def answer_all(
         try:
             if isinstance(given, FailedInput):
                 raise given.error
-            told = Numbered(progress, given, number, len(gathered))
+            told = PrefixedProgress(progress, given, number, len(gathered))
             with ExitStack() as claims:
                 if out is not None:
                     folder = Path(out) / _folder_name(given, names)
                     claims.enter_context(claimed(folder, ANSWER, force=force, inputs=source_paths(given)))
                 answer = recognizer.predict(
-                    given, onset=onset, apex=apex, fps=fps, start=start, end=end, faces=faces, progress=told
-                )
+                    given, onset=onset, apex=apex, fps=fps, start=start, end=end, faces=faces, candidates=candidates,
+                    progress=told,
+                )  # fmt: skip
                 if out is not None:
-                    written += write_outputs(given, answer, folder, start=start, end=end, force=force, progress=told)
+                    written += write_outputs(
+                        given, answer, folder, start=start, end=end, every=every, force=force, progress=told
+                    )
             answers.append(answer)
         except EpirError as error:
             errors.append((given.name if isinstance(given, FailedInput) else source_name(given), error))
@@ -84,7 +89,7 @@ def answer_all(
     return Batch(tuple(answers), tuple(errors), tuple(written), stopped)
 
 
-class Numbered:
+class PrefixedProgress:
     """Progress of one input among several: its tasks begin with `3 of 10, NAME: `."""
 
     def __init__(self, progress: Progress, given: str | tuple[str, str], number: int, count: int) -> None:

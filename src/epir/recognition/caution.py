@@ -2,37 +2,30 @@
 
 from collections.abc import Sequence
 
+from epir.faces.settings import LEAST_FACE, RELIABLE_FACE
 from epir.faces.tracking import TOO_SMALL, Gap
 from epir.frames.pace import Pace
 from epir.frames.reader import ASSUMED_RATE
-from epir.recognition.settings import RecognitionSettings
 
-SLOWEST_MEASURED = 25.0  # frames a second of the slowest film in which known movements were looked for
+LOW_RATE = 50.0  # frames a second: below, a movement may span two frames or fewer
+STRONG_HEAD = 0.04  # of the face, between onset and apex
+HARDLY_MOVED = 0.002  # of the face: as much as noise
+LEAST_GAP = 0.25  # seconds without a face that are worth a note
+MOST_NOTES = 3  # about such gaps
 
 
-def about_rate(fps: float | None, settings: RecognitionSettings) -> list[str]:
+def frame_rate_warnings(fps: float | None) -> list[str]:
     """Words about the frame rate; None where it is not known."""
     if fps is None:
         return [f"the frame rate is not known: {ASSUMED_RATE:g} frames a second were assumed (say --fps)"]
-    if fps < settings.low_rate:
+    if fps < LOW_RATE:
         return [
-            f"the frame rate is low: at {fps:.3g} frames a second, under {settings.low_rate:g}, "
-            f"a micro-expression may span two frames or fewer{_measured(fps)}"
+            f"the frame rate is low: at {fps:.3g} frames a second (under {LOW_RATE:g}) brief movements span few frames"
         ]
     return []
 
 
-def _measured(fps: float) -> str:
-    """What a low rate costs, as measured on stills and on synthetic people (docs/spotting.md)."""
-    if round(fps) < SLOWEST_MEASURED:
-        return f"; how many are missed below {SLOWEST_MEASURED:g} was not measured"
-    return (
-        "; on a face at rest none of 25 was missed for it, and in moving synthetic people as many were found "
-        "at 25 as at 50 (about half)"
-    )
-
-
-def about_pace(pace: Pace, varying: tuple[float, float] | None) -> list[str]:
+def pace_warnings(pace: Pace, varying: tuple[float, float] | None) -> list[str]:
     """Words about frames that repeat, and about a rate that varies."""
     words = []
     if pace.repeats:
@@ -48,31 +41,34 @@ def about_pace(pace: Pace, varying: tuple[float, float] | None) -> list[str]:
     return words
 
 
-def about_face(width: float, faces: int, settings: RecognitionSettings) -> list[str]:
-    """Words about the width of the face in px and about other people."""
+def face_warnings(width: float, faces: int) -> list[str]:
+    """Words about the width of the face, in px between the temples, and about other people."""
     words = []
-    if width < settings.small_face:
-        words.append(f"the face is small: {width:.0f} px wide, where {settings.small_face:.0f} px or more are needed")
+    if width < RELIABLE_FACE:
+        words.append(
+            f"the face is small: {width:.0f} px between the temples; answers are less reliable below "
+            f"{RELIABLE_FACE:.0f} px, and below {LEAST_FACE:.0f} px there are none"
+        )
     if faces > 1:
         words.append(f"there are several faces: {faces} were seen, and one was looked at (--faces all looks at each)")
     return words
 
 
-def about_gaps(gaps: Sequence[Gap], least_face: float, settings: RecognitionSettings) -> list[str]:
+def gap_warnings(gaps: Sequence[Gap], least_face: float) -> list[str]:
     """Words about the parts of a video without a face that could be used."""
-    told = [gap for gap in gaps if gap.last_s - gap.first_s >= settings.least_gap]
-    words = [_gap(gap, least_face) for gap in told[: settings.most_notes]]
-    if len(told) > settings.most_notes:
-        words.append(f"there are {len(told) - settings.most_notes} more parts without a face that could be used")
+    told = [gap for gap in gaps if gap.last_s - gap.first_s >= LEAST_GAP]
+    words = [_gap(gap, least_face) for gap in told[:MOST_NOTES]]
+    if len(told) > MOST_NOTES:
+        words.append(f"there are {len(told) - MOST_NOTES} more parts without a face that could be used")
     return words
 
 
-def about_motion(head: float, skin: float, settings: RecognitionSettings) -> list[str]:
+def motion_warnings(head: float, skin: float) -> list[str]:
     """Words about the motion between onset and apex, both as shares of the face's width."""
     words = []
-    if head > settings.strong_head:
+    if head > STRONG_HEAD:
         words.append(f"the head moves strongly: by {100 * head:.0f} % of the face between onset and apex")
-    if skin < settings.hardly_moved:
+    if skin < HARDLY_MOVED:
         words.append("the face hardly moves between onset and apex: the answer rests on noise")
     return words
 
@@ -80,10 +76,10 @@ def about_motion(head: float, skin: float, settings: RecognitionSettings) -> lis
 def _gap(gap: Gap, least_face: float) -> str:
     where = f"from {gap.first_s:.1f} to {gap.last_s:.1f} s (frames {gap.first} to {gap.last})"
     if gap.reason == TOO_SMALL and gap.width is not None:
-        return f"{too_small(gap.width, least_face)}, {where}"
+        return f"{too_small_warning(gap.width, least_face)}, {where}"
     return f"no face {where}"
 
 
-def too_small(width: float, least_face: float) -> str:
+def too_small_warning(width: float, least_face: float) -> str:
     """Words about a face of which nothing can be said."""
     return f"face too small: {width:.0f} px between the temples, where {least_face:.0f} px or more are needed"

@@ -1,37 +1,48 @@
 """Maps of movements -> answers: calibrated scores, action units, and what they rest on.
 
-Axes: n movements, V maps of each, S map size, C classes, U action units
+Axes: n movements, S map size, C classes, U action units
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from epir.core.errors import ConfigError
+from epir.models.backend import Backend
+from epir.models.predict import with_temperature
+from epir.models.tokens import Tokens, read_tokens
 from epir.models.units import PRESENT, UnitCalibration
 from epir.recognition import caution
 from epir.recognition.answer import UNCERTAIN, ActionUnit, Answer
-from epir.recognition.backend import Backend, model_views
-from epir.recognition.calibration import with_temperature
 from epir.recognition.explain import attribute
 from epir.recognition.movement import MovementMap
-from epir.recognition.settings import RecognitionSettings
+from epir.spotting.regions import OTHER_SIDE
+from epir.spotting.timeline import FaceMovement
+
+THRESHOLD = 0.5  # a score below is `uncertain`, where the model has no threshold of its own
+LEAST_PROBABILITY = 0.5  # of being a micro-expression at all: below it the answer is `uncertain`
+BATCH = 16  # maps that the model sees at once
 
 
 class MapClassifier:
     """A network with the calibration of its model folder."""
 
-    def __init__(self, backend: Backend, settings: RecognitionSettings) -> None:
+    def __init__(self, backend: Backend, threshold: float | None = None) -> None:
         notes = backend.config.notes
-        self.backend, self.settings = backend, settings
+        self.backend = backend
+        self.threshold = float(notes.get("threshold", THRESHOLD)) if threshold is None else threshold
+        if not 0 <= self.threshold <= 1:
+            raise ConfigError(f"the threshold cannot be {self.threshold:g}", fix="give a score from 0 to 1")
         self.labels = backend.config.classes
         self.temperature = float(notes.get("temperature", 1.0))
         self.highest = float(notes.get("highest", 1.0))  # score that the people it was calibrated on support
         self.unit_calibration = UnitCalibration.of_notes(notes)
 
     def scores(self, maps: np.ndarray) -> np.ndarray:
-        """Calibrated scores (n, C) of maps (n, 3, S, S), or (n, V, 3, S, S) for a model that takes several."""
-        return self._calibrated(self.backend.scores(maps))
+        """Calibrated scores (n, C) of maps (n, 3, S, S)."""
+        return self._calibrated(self.backend.predict(maps).scores)
 
     def plain_scores(self, maps: np.ndarray) -> np.ndarray:
         """The same from one view of each map: quicker, for many occluded copies."""
@@ -42,14 +53,11 @@ class MapClassifier:
 
     def answers(self, movements: Sequence[MovementMap], name: str, fps: float | None) -> list[Answer]:
         """One answer per movement; the network reads a few maps at a time."""
-        step = self.settings.batch
-        parts = (movements[place : place + step] for place in range(0, len(movements), step))
+        parts = (movements[place : place + BATCH] for place in range(0, len(movements), BATCH))
         return [answer for part in parts for answer in self._answer_batch(part, name, fps)]
 
     def explained(self, answer: Answer) -> Answer:
-        """The answer with the attribution of every movement whose pixels were kept; of a model of one map alone."""
-        if model_views(self.backend):
-            return answer
+        """The answer with the attribution of every movement whose pixels were kept."""
 
         def explained(each: Answer) -> Answer:
             if each.map is None or each.evidence is None:
@@ -61,13 +69,13 @@ class MapClassifier:
         return replace(answer, attribution=own, all=every)
 
     def _answer_batch(self, movements: Sequence[MovementMap], name: str, fps: float | None) -> list[Answer]:
-        # (n, 3, S, S), or (n, V, 3, S, S) for a model that takes several
-        maps = np.stack([each.map if each.views is None else each.views for each in movements])
-        plain, logits = self.backend.scores_and_units(maps)
-        scores = self._calibrated(plain)  # (n, C)
-        units_of = self._units(logits, len(maps))
+        maps = np.stack([each.map for each in movements])  # (n, 3, S, S)
+        predicted = self.backend.predict(maps)
+        scores = self._calibrated(predicted.scores)  # (n, C)
+        units_of = self._units(predicted.units, len(maps))
+        records: list[Tokens | None] = [read_tokens(each, "the model") for each in self.backend.tokens(maps)]
         answers = []
-        for each, row, tokens, units in zip(movements, scores, self.backend.tokens(maps), units_of, strict=True):
+        for each, row, tokens, units in zip(movements, scores, records or [None] * len(maps), units_of, strict=True):
             onset, apex, offset = each.key_frames.onset, each.key_frames.apex, each.key_frames.offset
             answers.append(
                 Answer(
@@ -82,11 +90,10 @@ class MapClassifier:
                     offset_s=None if fps is None or offset is None else round(offset.seconds, 4),
                     fps=fps,
                     track=each.key_frames.track,
-                    probability=None if each.probability is None else round(each.probability, 4),
-                    strength=None if each.strength is None else round(each.strength, 5),
+                    **_spotted_values(each.spotted),
                     moved=each.regions,
-                    warnings=tuple([*each.words, *caution.about_motion(*each.moved, self.settings)]),
-                    units=units,
+                    warnings=tuple([*each.words, *caution.motion_warnings(*each.moved)]),
+                    units=tuple(unit.seen_in(each.regions) for unit in units),
                     map=each.map,
                     tokens=tokens,
                     evidence=each.evidence,
@@ -96,9 +103,9 @@ class MapClassifier:
 
     def _is_sure(self, movement: MovementMap, scores: np.ndarray) -> bool:
         """Whether the best of the scores (C,) may be called the class: it is high, and there was a movement at all."""
-        settings, probability = self.settings, movement.probability
-        is_movement = probability is None or probability >= settings.least_probability
-        return bool(scores.max() >= settings.threshold and movement.moved[1] >= settings.hardly_moved and is_movement)
+        is_movement = movement.spotted is None or movement.spotted.probability >= LEAST_PROBABILITY
+        has_moved = movement.moved[1] >= caution.HARDLY_MOVED
+        return bool(scores.max() >= self.threshold and has_moved and is_movement)
 
     def _units(self, logits: np.ndarray | None, count: int) -> list[tuple[ActionUnit, ...]]:
         """The action units of each map from logits (n, 3, U), the most probable first; none without a head for them."""
@@ -111,3 +118,17 @@ class MapClassifier:
             units = [ActionUnit(*each[:2], round(float(each[2]), 4)) for each in zip(numbers, sided, row, strict=True)]
             answers.append(tuple(sorted(units, key=lambda unit: -unit.probability)))
         return answers
+
+
+def _spotted_values(movement: FaceMovement | None) -> dict[str, Any]:
+    """What an answer takes over from the spotter."""
+    if movement is None:
+        return {}
+    return {
+        "probability": round(movement.probability, 4),
+        "strength": round(movement.strength, 5),
+        "region": movement.region,
+        "side": OTHER_SIDE[movement.side],
+        "head": round(movement.head, 5),
+        "rule": movement.reason,
+    }

@@ -1,13 +1,16 @@
 """Many videos -> one events.csv, in parallel; run again, it goes on where it stopped.
 
-Rows are written every few seconds, in the order of the inputs, together with a digest of the model and the settings:
-a table never mixes the answers of two. Inputs that failed have their error in the table and are tried again.
+Rows are written every few seconds, in the order of the inputs. Each carries a digest of the model and the settings, the
+identity of its input and a digest of the input's rows: a table never mixes the answers of two models, and an input that
+has changed, or whose rows were edited, is answered again. Inputs that failed have their error in the table and are
+tried again.
 """
 
 import csv
 import io
 import time
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -15,20 +18,23 @@ from typing import Any
 
 from epir.core.config import digest
 from epir.core.engines import Engine
-from epir.core.errors import EpirError
+from epir.core.errors import EpirError, EpirWarning
 from epir.core.files import file_digest, write_text
 from epir.core.output import claimed_file
 from epir.core.progress import Progress, Silent
 from epir.core.reading import read_text
+from epir.core.store import NAMED, file_identity
+from epir.frames.video import VIDEOS
 from epir.models.folder import find_folder
 from epir.models.packed import PackedModel, pack_model
 from epir.recognition.batch import FailedInput, gather_inputs
-from epir.recognition.events import event_columns, event_rows
+from epir.recognition.events import ERROR, REPORTED, event_columns, event_rows
 from epir.recognition.recognizer import Recognizer
 from epir.recognition.source import source_name, source_paths
 
 EVERY = 2.0  # seconds between two writings of the table
-VIDEOS = (".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi", ".wmv", ".mpg", ".mpeg", ".gif")
+VERSION = 2  # of the rows; raise it when the code gives other answers
+INPUT, DIGEST = "input", "digest"  # columns: the identity of the input, and the digest of its rows
 
 Given = str | tuple[str, str] | FailedInput
 Rows = list[dict[str, Any]]
@@ -47,6 +53,8 @@ class CollectOptions:
     start: float | None = None
     end: float | None = None
     faces: str = "largest"
+    every: bool = False  # also the rejected movements
+    candidates: float = 0.0  # a minute
 
 
 @dataclass(frozen=True)
@@ -83,8 +91,9 @@ def collect_events(
     """
     table, options, progress = Path(table), options or CollectOptions(), progress or Silent()
     engine = engine or Engine(workers=workers)
+    engine.check_address()
     labels, state = _model(options).labels, _state(options)
-    columns = [*event_columns(labels), "error", "settings"]
+    columns = [*event_columns(labels), "error", "settings", INPUT, DIGEST]
     given = videos_of(inputs)
     with claimed_file(table, force=True, inputs=given):  # a table that this command wrote is gone on with
         rows = _read(table, columns, None if force else state) if table.exists() else {}
@@ -103,7 +112,8 @@ def _collect(
 ) -> Collected:
     """Answer for the inputs that `rows` do not hold yet."""
     wanted = {_name(each): each for each in gather_inputs(inputs)}
-    known = [name for name in wanted if name in rows and not any(row["error"] for row in rows[name])]
+    identities = {name: _identity(each) for name, each in wanted.items()}  # before the work, not after it
+    known = _up_to_date(rows, identities, columns)
     left = {name: each for name, each in wanted.items() if name not in known}
     errors: list[tuple[str, EpirError]] = []
     written, done = time.monotonic(), 0
@@ -114,8 +124,8 @@ def _collect(
         for name, found, error in engine.run(_answer, jobs, *shared, files=_files):
             if error is not None:
                 errors.append((name, error))
-                found = [{"file": name, "error": error.problem}]
-            rows[name] = [{**row, "settings": state} for row in found]
+                found = [{"status": ERROR, "file": name, "error": error.problem}]
+            rows[name] = _signed([{**row, "settings": state, INPUT: identities[name]} for row in found], columns)
             done += 1
             progress.advance(note=f"{Path(name).name}, {done} of {len(left)}")
             if time.monotonic() - written > EVERY:
@@ -124,9 +134,7 @@ def _collect(
     finally:  # also after Ctrl-C: what is done is done
         _write(table, columns, rows, list(wanted))
         progress.finish()
-    movements = sum(
-        bool(_text(row.get("onset"))) and _text(row["rejected"]) == "False" for own in rows.values() for row in own
-    )
+    movements = sum(_text(row.get("status")) == REPORTED for each in rows.values() for row in each)
     return Collected(table, len(left) - len(errors), len(known), movements, tuple(errors))
 
 
@@ -170,12 +178,13 @@ def _answer(
             start=options.start,
             end=options.end,
             faces=options.faces,  # type: ignore[arg-type]
+            candidates=options.candidates,
             name=name,
             explain=False,  # a table has no pictures
         )
     except EpirError as error:
         return name, [], error
-    return name, event_rows(answer, recognizer.labels), None
+    return name, event_rows(answer, recognizer.labels, every=options.every), None
 
 
 @cache
@@ -195,7 +204,39 @@ def _state(options: CollectOptions) -> str:
     place = find_folder(options.model)
     files = [place] if place.is_file() else sorted(p for p in place.iterdir() if p.suffix in (".json", ".safetensors"))
     weights = {path.name: file_digest(path) for path in files}
-    return digest([weights, {**asdict(options), "model": None}])[:12]
+    return digest([VERSION, weights, {**asdict(options), "model": None}])[:12]
+
+
+def _identity(given: Given) -> str:
+    """What changes when the input does."""
+    if isinstance(given, FailedInput):
+        return ""
+    return digest([file_identity(Path(path)) for path in source_paths(given)])
+
+
+def _signed(rows: Rows, columns: Sequence[str]) -> Rows:
+    """The rows of one input, as texts, each with the digest of all."""
+    texts = [{name: _text(row.get(name)) for name in columns if name != DIGEST} for row in rows]
+    return [{**row, DIGEST: digest(texts)} for row in texts]
+
+
+def _up_to_date(rows: dict[str, Rows], identities: Mapping[str, str], columns: Sequence[str]) -> list[str]:
+    """The inputs whose answers in the table are used; warns of the others that are there."""
+    edited = {name for name, each in rows.items() if each != _signed(each, columns)}
+    changed = {name for name in rows.keys() & identities.keys() if rows[name][0][INPUT] != identities[name]}
+    failed = {name for name, each in rows.items() if any(row["error"] for row in each)}
+    for reason, names in (("has changed since", changed - edited - failed), ("was edited in the table", edited)):
+        again, kept = sorted(names & identities.keys()), sorted(names - identities.keys())
+        if again:
+            warnings.warn(f"{_listed(again)} {reason}: answered again", EpirWarning, stacklevel=3)
+        if kept:
+            warnings.warn(f"{_listed(kept)} {reason}, and is no input of this call: kept", EpirWarning, stacklevel=3)
+    return [name for name in identities if name in rows and name not in changed | edited | failed]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more, each of which" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def _name(given: Given) -> str:
@@ -231,7 +272,7 @@ def _write(table: Path, columns: Sequence[str], rows: dict[str, Rows], order: Se
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: _text(row.get(name)) for name in columns} for own in names for row in rows[own])
+    writer.writerows(row for name in names for row in rows[name])
     write_text(table, text.getvalue())
 
 

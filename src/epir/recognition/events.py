@@ -1,51 +1,56 @@
-"""An answer as tables and tiers that annotators open: events, frames, ELAN, Praat, MEGC.
+"""Answers as tables: events, frames, and lines for a terminal.
 
 Left and right are those of the person. An event is a movement, or what was taken for none and why.
 
 Axes: n frames, R regions
 """
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from epir.core.errors import MissingExtra
-from epir.datasets.annotations import APEX, EMOTION, UNITS
-from epir.datasets.tiers import Interval, Tier, without_overlap, write_eaf, write_textgrid
 from epir.recognition.answer import Answer, units_text
 from epir.spotting.regions import OTHER_SIDE, REGIONS
-from epir.spotting.submission import SPOTTING_HEADERS, TYPES
-from epir.spotting.timeline import Movement, Timeline
+from epir.spotting.timeline import FaceMovement
 
 if TYPE_CHECKING:
     import pandas as pd
 
+REPORTED, REJECTED, NONE, ERROR = "reported", "rejected", "none", "error"  # of a row
 KEYS = ("onset", "apex", "offset")
-HEAD = ("file", "movement", "track", *KEYS, *(f"{key}_s" for key in KEYS), "fps", "class")
-TAIL = ("probability", "units", "strength", "region", "side", "text", "rejected", "reason", "warnings")
+HEAD = ("status", "file", "movement", "track", *KEYS, *(f"{key}_s" for key in KEYS), "fps", "class")
+TAIL = ("probability", "units", "strength", "region", "side", "head", "text", "reason", "warnings")
 FRAME_HEAD = ("file", "frame", "time_s", "track", "face_x", "face_y", "face_side", "face_angle", "head")
 REGION_COLUMNS = tuple(
     each.name if each.side == "middle" else f"{OTHER_SIDE[each.side]} {each.name}" for each in REGIONS
 )
-WHAT_MOVED, REJECTED = "what moved", "rejected"  # tiers
-CHALLENGE = "2024"
+LINE_COLUMNS = ("input", "track", *KEYS, "probability", "answer", "score", "all scores")
 
 
-def event_rows(answer: Answer, labels: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """One row per movement and per rejected one, in the order of time; a video without a movement has a row too.
+@dataclass(frozen=True)
+class FailedAnswer:
+    """An input that has no answer, and why."""
 
-    `labels` are the classes, where the answer has no scores to tell them.
+    input: str
+    problem: str
+
+
+def event_rows(answer: Answer, labels: Sequence[str] = (), *, every: bool = False) -> list[dict[str, Any]]:
+    """One row per movement in the order of time; a video without any has a row too. `labels` are the classes.
+
+    `status` is `reported`, `rejected` or `none`. Candidates are among the rejected ones; `every` adds all of these.
     """
-    classes = list(labels) or list(next((each.scores for each in (answer, *answer.all) if each.scores), {}))
-    rows = [_movement_row(each, classes) for each in _movements(answer)]
+    listed = (answer, *answer.all, *answer.candidates)
+    classes = list(labels) or list(next((each.scores for each in listed if each.scores), {}))
+    rows = [_movement_row(each, classes) for each in answer.movements]
     if not rows:
-        rows.append(_row(answer, classes, {"class": answer.label, "text": answer.text, "rejected": False}))
-    for timeline in _timelines(answer).values():
-        rows += [_rejected_row(answer, each, timeline, classes) for each in timeline.others]
+        rows.append(_row(answer, classes, {"status": NONE, "class": answer.label, "text": answer.text}))
+    rows += [_movement_row(each, classes) for each in answer.candidates]
+    known = {(each.track or 0, each.onset) for each in answer.candidates}
+    others = [each for each in answer.rejected if (each.track, each.onset) not in known] if every else []
+    rows += [_rejected_row(answer, each, classes) for each in others]
     rows.sort(key=lambda row: (-1.0 if row["onset"] is None else row["onset"], row["track"] or 0))
     number = 0
     for row in rows:
@@ -59,25 +64,43 @@ def event_columns(labels: Sequence[str]) -> list[str]:
     return [*HEAD, *(f"p_{name}" for name in labels), *TAIL]
 
 
-def events_table(answer: Answer, labels: Sequence[str] = ()) -> "pd.DataFrame":
-    """`event_rows` as a DataFrame."""
+def events_table(
+    answers: Answer | Sequence[Answer | FailedAnswer], labels: Sequence[str] = (), *, every: bool = False
+) -> "pd.DataFrame":
+    """`event_rows` of one answer as a DataFrame; of several also a column `error`, for the inputs that failed."""
     import pandas as pd
 
-    rows = event_rows(answer, labels)
+    if isinstance(answers, Answer):
+        rows = event_rows(answers, labels, every=every)
+        columns = list(rows[0])
+    else:
+        answered = [each for each in answers if isinstance(each, Answer)]
+        scored = next((each.scores for answer in answered for each in (answer, *answer.all) if each.scores), {})
+        classes = list(labels) or list(scored)
+        columns = [*event_columns(classes), "error"]
+        rows = [
+            {"error": "", **row}
+            for each in answers
+            for row in (
+                event_rows(each, classes, every=every)
+                if isinstance(each, Answer)
+                else [{"status": ERROR, "file": each.input, "error": each.problem}]
+            )
+        ]
     whole: dict[Any, Any] = {name: "Int64" for name in ("movement", "track", *KEYS)}
-    return pd.DataFrame(rows, columns=list(rows[0])).astype(whole)
+    return pd.DataFrame(rows, columns=columns).astype(whole)
 
 
-def frames_table(answer: Answer) -> "pd.DataFrame":
+def frames_table(answer: Answer, *, every: bool = False) -> "pd.DataFrame":
     """One row per frame that shows the face, for each person: time, face, head, motion by region, movement.
 
     Motion is how far a part is from its rest, as a share of the face's width; empty where nothing was spotted.
     """
     import pandas as pd
 
-    events = event_rows(answer)
+    events = event_rows(answer, every=every)
     parts = []
-    for track, timeline in _timelines(answer).items():
+    for track, timeline in answer.timelines.items():
         count = len(timeline.numbers)
         squares = timeline.squares[:count]
         stamps = timeline.numbers / timeline.fps if timeline.stamps is None else timeline.stamps
@@ -101,67 +124,59 @@ def frames_table(answer: Answer) -> "pd.DataFrame":
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns_of_none)
 
 
-def answer_tiers(answer: Answer) -> list[Tier]:
-    """The movements as tiers: emotion, apex, action units, what moved, and what was rejected; per person if several."""
-    rows = [row for row in event_rows(answer) if row["onset_s"] is not None]
-    tracks = sorted({row["track"] or 0 for row in rows})
-    tiers: list[Tier] = []
-    for track in tracks:
-        person = f" of {track}" if len(tracks) > 1 else ""
-        own = [row for row in rows if (row["track"] or 0) == track]
-        found = [row for row in own if not row["rejected"]]
-        frame = 1 / (answer.fps or 1000.0)
-        tiers += without_overlap(EMOTION + person, (_interval(row, row["class"]) for row in found))
-        apexes = (Interval(row["apex_s"], row["apex_s"] + frame, "apex") for row in found)
-        tiers += without_overlap(APEX + person, apexes, points=True)
-        tiers += without_overlap(UNITS + person, (_interval(row, row["units"]) for row in found if row["units"]))
-        tiers += without_overlap(WHAT_MOVED + person, (_interval(row, row["text"]) for row in found))
-        rejected = (_interval(row, row["reason"]) for row in own if row["rejected"])
-        tiers += without_overlap(REJECTED + person, rejected)
-    return tiers
+def answer_lines(answers: Sequence[Answer]) -> list[str]:
+    """A table with one line per movement, what moved in words, and notes below; tracks where there are several."""
+    if not answers:
+        return []
+    every = [each for answer in answers for each in (answer.all or (answer,))]
+    several = len({each.track for each in every if each.track is not None}) > 1
+    chosen = [place for place, name in enumerate(LINE_COLUMNS) if several or name != "track"]
+    rows = [[cells[place] for place in chosen] for cells in (LINE_COLUMNS, *(_cells(each) for each in every))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(chosen))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    lines += [line for each in every if each.found for line in _moved_lines(each, named=len(every) > 1)]
+    for answer in answers:
+        if seen := answer.visible.text:
+            lines.append(f"{answer.input}: {seen}" if len(answers) > 1 else seen)
+        lines += _candidate_lines(answer)
+    for answer in answers:
+        said: list[str] = []
+        for each in answer.all or (answer,):
+            said += [word for word in each.warnings if word not in said]
+        lines += [f"note: {answer.input}: {word}" for word in (*said, *([answer.followed] if answer.followed else []))]
+    return lines
 
 
-def write_tables(given: Any, answer: Answer, folder: Path, labels: Sequence[str] = ()) -> tuple[list[Path], list[str]]:
-    """Write events.csv, frames.csv, the MEGC submission and both tier files; also gives notes on what was left out."""
-    stem = Path(given).stem if isinstance(given, str | Path) else "answer"
-    written = [folder / "events.csv"]
-    events_table(answer, labels).to_csv(written[0], index=False)
-    notes: list[str] = []
-    if answer.timeline is None:
-        return written, notes
-    written.append(folder / "frames.csv")
-    frames_table(answer).to_csv(written[-1], index=False)
-    written.append(folder / "megc.csv")
-    first = 0 if isinstance(given, str | Path) and Path(given).is_dir() else 1  # pictures bear their numbers
-    written[-1].write_text(megc_text(answer, stem, first), encoding="utf-8")
-    tiers, media = answer_tiers(answer), Path(given) if isinstance(given, str | Path) else None
-    try:
-        written.append(write_eaf(folder / f"{stem}.eaf", tiers, media))
-        written.append(write_textgrid(folder / f"{stem}.TextGrid", tiers, answer.timeline.seconds))
-    except MissingExtra as error:
-        notes.append(f"{error.problem}: no .eaf and .TextGrid were written; {error.fix}")
-    return written, notes
+def _cells(answer: Answer) -> tuple[str, ...]:
+    key_frames = (_key_cell(getattr(answer, key), getattr(answer, f"{key}_s")) for key in KEYS)
+    track = "-" if answer.track is None else str(answer.track)
+    score = "-" if answer.confidence is None else f"{answer.confidence:.2f}"
+    scores = "  ".join(f"{name} {value:.2f}" for name, value in answer.scores.items()) or "-"
+    probability = "-" if answer.probability is None else f"{answer.probability:.2f}"
+    return (answer.input, track, *key_frames, probability, answer.label, score, scores)
 
 
-def megc_text(answer: Answer, name: str, first: int) -> str:
-    """The micro-expressions of a video in the format of the spotting challenges; `first` makes frames count from 1."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(SPOTTING_HEADERS[CHALLENGE])
-    for each in _movements(answer):
-        if each.onset is not None and each.offset is not None:
-            writer.writerow((name, each.onset + first, each.offset + first, TYPES["micro"]))
-    return text.getvalue()
+def _moved_lines(answer: Answer, *, named: bool) -> list[str]:
+    where = f"{answer.input}, apex {answer.apex}: " if named else ""
+    lines = [f"{where}{answer.text}"]
+    return [*lines, f"{where}{answer.unit_text}"] if answer.units else lines
 
 
-def _movements(answer: Answer) -> tuple[Answer, ...]:
-    return answer.all or ((answer,) if answer.found else ())
+def _candidate_lines(answer: Answer) -> list[str]:
+    """The candidates, the most probable first: when, how probable, which rule, what the model makes of it."""
+    ranked = sorted(answer.candidates, key=lambda each: -(each.probability or 0.0))
+    return [
+        f"candidate, apex {_key_cell(each.apex, each.apex_s)}: probability {each.probability:.2f}, "
+        f"{each.rule}; {each.best} {each.confidence:.2f}; {each.text}"
+        for each in ranked
+    ]
 
 
-def _timelines(answer: Answer) -> dict[int, Timeline]:
-    """The motion of each person; of people without any movement only where nobody has one."""
-    found = {each.track or 0: each.timeline for each in (answer, *answer.all) if each.timeline is not None}
-    return dict(sorted(found.items()))
+def _key_cell(number: int | None, seconds: float | None) -> str:
+    if number is None:
+        return "-"
+    return str(number) if seconds is None else f"{number} ({seconds:.2f} s)"
 
 
 def _row(answer: Answer, classes: Sequence[str], values: dict[str, Any]) -> dict[str, Any]:
@@ -172,35 +187,32 @@ def _row(answer: Answer, classes: Sequence[str], values: dict[str, Any]) -> dict
 
 
 def _movement_row(answer: Answer, classes: Sequence[str]) -> dict[str, Any]:
-    region, side = (answer.moved[0].region, answer.moved[0].side) if answer.moved else ("", "")
-    spotted = _spotted(answer)
-    if spotted is not None:
-        region, side = spotted.region, OTHER_SIDE[spotted.side]
+    region, side = answer.region, answer.side
+    if not region and answer.moved:
+        region, side = answer.moved[0].region, answer.moved[0].side
     times = {f"{key}_s": getattr(answer, f"{key}_s") for key in KEYS}
     values = {
+        "status": REJECTED if answer.rule else REPORTED,
         **{key: getattr(answer, key) for key in KEYS},
         **times,
         **{f"p_{name}": answer.scores.get(name) for name in classes},
         "track": answer.track,
-        "class": answer.label,
+        "class": answer.best if answer.rule else answer.label,
         "probability": answer.probability,
         "units": units_text(answer.active_units),
         "strength": answer.strength,
         "region": region,
         "side": side,
+        "head": answer.head,
         "text": answer.text,
-        "rejected": False,
+        "reason": answer.rule,
     }
     return _row(answer, classes, values)
 
 
-def _spotted(answer: Answer) -> Movement | None:
-    found = answer.timeline.movements if answer.timeline is not None else ()
-    return next((each for each in found if each.onset == answer.onset), None)
-
-
-def _rejected_row(answer: Answer, movement: Movement, timeline: Timeline, classes: Sequence[str]) -> dict[str, Any]:
+def _rejected_row(answer: Answer, movement: FaceMovement, classes: Sequence[str]) -> dict[str, Any]:
     values = {
+        "status": REJECTED,
         **{key: getattr(movement, key) for key in KEYS},
         **{f"{key}_s": round(seconds, 4) for key, seconds in zip(KEYS, movement.seconds, strict=True)},
         "track": movement.track,
@@ -209,7 +221,7 @@ def _rejected_row(answer: Answer, movement: Movement, timeline: Timeline, classe
         "strength": round(movement.strength, 5),
         "region": movement.region,
         "side": OTHER_SIDE[movement.side],
-        "rejected": True,
+        "head": round(movement.head, 5),
         "reason": movement.kind,
         "warnings": "",
     }
@@ -221,10 +233,5 @@ def _at(number: int, events: Sequence[dict[str, Any]]) -> int | None:
     found: Iterator[dict[str, Any]] = (
         row for row in events if row["offset"] is not None and row["onset"] <= number <= row["offset"]
     )
-    best = min(found, key=lambda row: row["rejected"], default=None)
+    best = min(found, key=lambda row: row["status"] == REJECTED, default=None)
     return None if best is None else int(best["movement"])
-
-
-def _interval(row: dict[str, Any], label: str) -> Interval:
-    end = row["apex_s"] if row["offset_s"] is None else row["offset_s"]
-    return Interval(float(row["onset_s"]), float(end), label)

@@ -4,7 +4,7 @@
 
 It asks the model itself and nothing else, so it serves every model and backend: all occluded copies of a map go
 through it in one batch. Where a model is sure, every fall is small, and the order of the parts still tells where it
-looks. `epir bench --only explanation` tests it where the moving patches are known.
+looks. A test compares it with the patches that are known to move.
 
 Axes: n maps, S map size, P parts (patches, then groups of regions), g patches per side, C classes
 """

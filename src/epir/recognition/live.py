@@ -29,9 +29,9 @@ class LiveAnswer(NamedTuple):
 
 
 class LiveStream:
-    """One camera; `push` its frames, `close` gives the last answers.
+    """One camera; `push` its frames, `close` returns the last answers.
 
-    The first frames are held back until they have told the rate of the camera.
+    The first frames are held back until the rate of the camera is known.
     """
 
     def __init__(self, recognizer: Recognizer, faces: Literal["largest", "all"] = "largest") -> None:
@@ -39,12 +39,12 @@ class LiveStream:
         self._first: list[Frame] = []
         self._pass: OnePass | None = None
         self._fresh: Freshness | None = None
-        self._shown: dict[int, int] = {}  # entries of each person's timeline that were given
+        self._reported: dict[int, int] = {}  # entries of each person's timeline that were reported
         self.fps: float | None = None  # of the camera, once it is known
         self.coverage = Coverage()
 
     def push(self, frame: Frame) -> list[LiveAnswer]:
-        """Take the next frame; gives the answers for the movements that have become certain."""
+        """Take the next frame; returns the answers for the movements that have become certain."""
         if self._pass is not None:
             return self._take([frame])
         self._first.append(frame)
@@ -64,15 +64,16 @@ class LiveStream:
             return ""
         return TOO_SMALL if self._pass.tracker.gaps[-1].reason == TOO_SMALL else NO_FACE
 
-    def new_motion(self) -> tuple[Timeline, int] | None:
-        """The timeline of a person, and the index of its first entry that was not given yet; None without any."""
+    def new_motion(self) -> list[tuple[int, Timeline, int]]:
+        """Every person whose timeline has grown since the last call: track, timeline, index of the first new entry."""
+        grown: list[tuple[int, Timeline, int]] = []
         for track in self._pass.tracks if self._pass is not None else ():
             timeline = self._pass.timeline(track) if self._pass is not None else None
-            first = self._shown.get(track, 0)
+            first = self._reported.get(track, 0)
             if timeline is not None and len(timeline.numbers) > first:
-                self._shown[track] = len(timeline.numbers)
-                return timeline, first
-        return None
+                self._reported[track] = len(timeline.numbers)
+                grown.append((track, timeline, first))
+        return grown
 
     def _begin(self) -> list[LiveAnswer]:
         pace = measure_pace(self._first)
@@ -84,12 +85,12 @@ class LiveStream:
 
     def _take(self, frames: Iterable[Frame]) -> list[LiveAnswer]:
         assert self._pass is not None and self._fresh is not None, "the rate is known"
-        found: list[LiveAnswer] = []
+        answers: list[LiveAnswer] = []
         for frame in frames:
             self.coverage.push(frame.seconds)
             if self._fresh.is_new(frame):
-                found += self._answers(self._pass.push(frame))
-        return found
+                answers += self._answers(self._pass.push(frame))
+        return answers
 
     def _answers(self, spotted: Iterator[SpottedMovement]) -> list[LiveAnswer]:
         assert self.fps is not None, "the rate is known"
@@ -97,19 +98,19 @@ class LiveStream:
 
 
 class Coverage:
-    """How much of the time was looked at: frames that follow each other closely enough for the spotter."""
+    """How much of the time was analysed: frames that follow each other closely enough for the spotter."""
 
     WINDOW = 5.0  # seconds over which the rate is taken
 
     def __init__(self) -> None:
-        self.gap = GAP  # seconds between two frames from which the time between them was not looked at
+        self.gap = GAP  # seconds between two frames beyond which the time between them is not analysed
         self.frames = 0
         self.covered = 0.0  # seconds
         self._times: list[float] = []  # of the latest frames
         self.first: float | None = None
 
     def push(self, seconds: float) -> None:
-        """Count the next frame that was looked at."""
+        """Count the next analysed frame."""
         self.frames += 1
         if self.first is None:
             self.first = seconds
@@ -137,6 +138,6 @@ class Coverage:
 
     @property
     def rate(self) -> float | None:
-        """Frames a second that were looked at, over the last seconds."""
+        """Analysed frames per second, over the last seconds."""
         length = self._times[-1] - self._times[0] if len(self._times) > 1 else 0.0
         return (len(self._times) - 1) / length if length > 0 else None

@@ -1,24 +1,45 @@
-"""One movement as the network sees it: the pictures of its key frames -> a map, made as `epir prepare` makes it.
+"""One movement as the network sees it: the pictures of its key frames -> a map, as `epir prepare` computes it.
 
-Axes: S map size, V maps of a clip, h pixels of the face
+Axes: S map size, h pixels of the face
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from epir.faces.align import Crop
-from epir.faces.tracking import TrackedFace
+from epir.core.config import from_dict
+from epir.core.errors import CheckpointError, ConfigError, FrameError
+from epir.faces.align import Crop, face_crop, whole_frame
+from epir.faces.finder import count_faces, find_face
+from epir.faces.inspection import check_one_person
+from epir.faces.likeness import flatness
+from epir.faces.patch import cut_patch, face_near, small_face
+from epir.faces.settings import TrackingSettings
+from epir.faces.tracking import NO_FACE, TOO_SMALL, TrackedFace
+from epir.flow.apex import spot_apex
 from epir.flow.head_motion import similarity_motion
-from epir.flow.map import cut_face, face_map, flow_to_map, without_border
+from epir.flow.map import cut_face, flow_to_map, without_border
 from epir.flow.optical import flow_between
 from epir.flow.recipe import FlowRecipe
-from epir.frames.reader import Frame
-from epir.maps.views import View, frame_pairs
+from epir.frames.inspection import check_same_size, size_of
+from epir.frames.reader import ASSUMED_RATE, Frame, Frames
+from epir.recognition import caution
 from epir.recognition.answer import Evidence
+from epir.recognition.onepass import PATCH, ShownFace, SpottedMovement, Watch
+from epir.recognition.source import ArrayFrames
+from epir.spotting.settings import LONGEST
+from epir.spotting.timeline import FaceMovement
 from epir.spotting.words import RegionMotion, moving_regions
+
+
+class NoFace(Exception):
+    """There is no face that could be used; `reason` is the answer."""
+
+    def __init__(self, reason: str, words: Sequence[str] = ()) -> None:
+        super().__init__(reason)
+        self.reason, self.words = reason, list(words)
 
 
 class FrameTime(NamedTuple):
@@ -53,9 +74,7 @@ class MovementMap:
     moved: tuple[float, float]  # head and skin, as shares of the face's width
     words: list[str]
     regions: tuple[RegionMotion, ...] = ()  # that stand out
-    strength: float | None = None  # of a spotted movement
-    probability: float | None = None  # of being a micro-expression at all, where it was spotted
-    views: np.ndarray | None = None  # (V, 3, S, S) float32, for a model that takes several maps
+    spotted: FaceMovement | None = None  # what the spotter says about it; None where the key frames were given
 
 
 def movement_map(
@@ -72,32 +91,99 @@ def movement_map(
     )
 
 
-def movement_views(
-    views: Sequence[View],
-    key_frames: KeyFrames,
-    pictures: Mapping[int, np.ndarray],
-    crop: Crop,
-    recipe: FlowRecipe,
-    size: int,
-) -> np.ndarray:
-    """The maps (V, 3, S, S) of a movement between these pictures, by their numbers."""
-    offset = None if key_frames.offset is None else key_frames.offset.number
-    pairs = frame_pairs(views, sorted(pictures), key_frames.onset.number, key_frames.apex.number, offset)
-    shown = {number for pair in pairs for number in pair}
-    faces = {number: cut_face(pictures[number], crop, recipe) for number in shown}
-    return np.stack(
-        [
-            face_map(faces[first], faces[second], view.recipe(recipe), size)
-            for view, (first, second) in zip(views, pairs, strict=True)
-        ]
+def spotted_map(spotted: SpottedMovement, recipe: FlowRecipe, size: int) -> MovementMap:
+    """The map of a spotted movement, as `epir prepare` computes it: the face is detected again at its onset."""
+    onset, apex = spotted.patches  # of one size: those of another crop are laid on the onset's
+    crop = onset.place(spotted.onset.crop)
+    face = None if recipe.face.detector == "none" else face_near(onset.pixels, crop)
+    if face is not None:
+        crop = face_crop(face, recipe.face)
+    key_frames = KeyFrames(
+        FrameTime.of(spotted.onset), FrameTime.of(spotted.apex), FrameTime.of(spotted.offset), spotted.track
     )
+    movement = movement_map(key_frames, onset.pixels, apex.pixels, crop, recipe, size)
+    movement.words += caution.face_warnings(spotted.onset.crop.side, 1)
+    movement.spotted = spotted.movement
+    return movement
+
+
+def key_frame_map(
+    frames: Frames,
+    onset: int,
+    apex: int | None,
+    recipe: FlowRecipe,
+    tracking: TrackingSettings,
+    size: int,
+    watch: Watch | None = None,
+) -> MovementMap:
+    """The map of given key frames; without an apex it is looked for within half a second after the onset."""
+    before = frames.frame(onset)
+    crop = onset_crop(before.pixels, tracking)
+    if apex is None:
+        after = _find_apex(frames, before, crop, watch)
+    elif watch is None:
+        after = frames.frame(apex)
+    else:
+        after = _watched(frames, before, apex, crop, watch)
+    check_same_size(onset, size_of(before.pixels), after.number, size_of(after.pixels))
+    check_one_person(onset, before.pixels, after.number, after.pixels, crop, recipe.face)
+    faces = 1 if recipe.face.detector == "none" else count_faces(before.pixels, crop.side)
+    key_frames = KeyFrames(FrameTime.of(before), FrameTime.of(after))
+    movement = movement_map(key_frames, before.pixels, after.pixels, crop, recipe, size)
+    movement.words += caution.face_warnings(crop.side, faces)
+    return movement
+
+
+def onset_crop(pixels: np.ndarray, tracking: TrackingSettings) -> Crop:
+    """The crop on the onset frame (H, W, 3), as `epir prepare` takes it; `NoFace` where there is none to use."""
+    if tracking.face.detector == "none":
+        return whole_frame(pixels)
+    face = find_face(pixels, tracking.face)
+    if face is None or face.confidence < tracking.least_score or not face.is_plausible:
+        raise NoFace(NO_FACE, ["no face was found; a picture that is cropped to the face needs --detector none"])
+    crop = face_crop(face, tracking.face)
+    if flatness(small_face(pixels, crop, tracking.size)) > tracking.flattest:
+        raise NoFace(NO_FACE, ["the detected face appears to be a drawing"])
+    if face.temples < tracking.least_face:
+        raise NoFace(TOO_SMALL, [caution.too_small_warning(face.temples, tracking.least_face)])
+    return crop
+
+
+def _find_apex(frames: Frames, before: Frame, crop: Crop, watch: Watch | None) -> Frame:
+    """The apex after a given onset; the frames are read once, and what surrounds the face is kept of them."""
+    last = before.number + max(1, round(LONGEST * (frames.fps or ASSUMED_RATE)))
+    read = [before, *frames.between(before.number + 1, last)]
+    if len(read) < 2:
+        raise FrameError(f"the onset {before.number} is the last frame", fix="give an onset with frames after it")
+    patches = [cut_patch(frame.pixels, crop, PATCH) for frame in read]
+    small = ArrayFrames([patch.pixels for patch in patches])
+    apex = spot_apex(small, 0, len(read) - 1, patches[0].place(crop))
+    if watch is not None:
+        for frame in read[: 2 * apex + 1]:  # the return may take as long as the rise
+            watch(ShownFace(frame, crop))
+    return read[apex]
+
+
+def _watched(frames: Frames, onset: Frame, apex: int, crop: Crop, watch: Watch) -> Frame:
+    """The apex, shown to `watch` with what lies before it, and as long after it as the rise took."""
+    watch(ShownFace(onset, crop))
+    for frame in frames.between(onset.number + 1, apex):
+        watch(ShownFace(frame, crop))
+    after = frames.frame(apex)
+    for frame in frames.between(apex + 1, 2 * apex - onset.number):
+        watch(ShownFace(frame, crop))
+    return after
 
 
 def forget_pixels(movements: Sequence[MovementMap], most: int) -> None:
     """Keep the pixels of the strongest movements only, so that a long video needs no more memory than a short one."""
     shown = [each for each in movements if each.evidence is not None]
     if len(shown) > most:
-        min(shown, key=lambda each: each.strength or 0.0).evidence = None
+        min(shown, key=_strength).evidence = None
+
+
+def _strength(movement: MovementMap) -> float:
+    return movement.spotted.strength if movement.spotted is not None else 0.0
 
 
 def _head_and_skin(flow: np.ndarray) -> tuple[float, float]:
@@ -106,3 +192,23 @@ def _head_and_skin(flow: np.ndarray) -> tuple[float, float]:
     skin = np.hypot(*np.moveaxis(flow - rigid, -1, 0))
     head = np.hypot(*np.moveaxis(rigid, -1, 0)).max()
     return float(head) / flow.shape[0], float(np.quantile(skin, 0.98)) / flow.shape[0]
+
+
+def read_recipe(notes: Mapping[str, Any]) -> FlowRecipe:
+    """The flow recipe that a model's maps were made with; that of epir where its folder does not say."""
+    known = {each.name for each in fields(FlowRecipe)}
+    values = {name: value for name, value in _recipe_values(notes).items() if name in known}
+    try:
+        return from_dict(FlowRecipe, values, section="recipe") if "flow" in values else FlowRecipe()
+    except ConfigError as error:
+        raise CheckpointError(
+            f"the flow recipe of this model cannot be used: {error.problem}",
+            fix="install the version of epir that wrote the model, or train it again",
+        ) from None
+
+
+def _recipe_values(notes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The flow recipe in a model's notes; of a mixture `epir`, or else the first that makes maps from pictures."""
+    recipe = notes.get("recipe") or {}
+    several = {each.get("name"): each for each in reversed(recipe.get("recipes", ())) if each.get("name") != "direct"}
+    return several.get("epir", next(reversed(several.values()))) if several else recipe

@@ -6,28 +6,30 @@ and no frame is decoded twice.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from epir.faces.align import Crop
 from epir.faces.patch import Patch
 from epir.faces.settings import TrackingSettings
 from epir.faces.tracking import FaceTracker, TrackedFace
 from epir.frames.reader import Frame
-from epir.recognition.settings import RecognitionSettings
 from epir.spotting.settings import SpottingSettings
 from epir.spotting.spotter import Spotter
-from epir.spotting.timeline import Movement, Timeline
+from epir.spotting.timeline import MICRO_EXPRESSION, FaceMovement, Timeline
+
+MEMORY = 6.0  # seconds of faces that are kept, for movements that become certain later
+PATCH = 320  # px: most that is kept of the surroundings of a face
+LEAST_RISE = 2  # frames from onset to apex
 
 
 @dataclass(frozen=True, slots=True)
 class SpottedMovement:
     """One movement with the faces at its onset and apex, and the times of its key frames."""
 
-    movement: Movement
+    movement: FaceMovement
     onset: TrackedFace
     apex: TrackedFace
     offset: TrackedFace
-    faces: tuple[TrackedFace, ...] = ()  # from onset to offset
 
     @property
     def track(self) -> int:
@@ -62,13 +64,14 @@ class OnePass:
         tracking: TrackingSettings,
         spotting: SpottingSettings,
         fps: float,
-        settings: RecognitionSettings,
         apex: int | None = None,
         watch: Watch | None = None,
+        candidates: bool = False,
     ) -> None:
         self._watch = watch
-        self.tracker = FaceTracker(tracking, fps)
-        self._spotting, self._fps, self._settings = spotting, fps, settings
+        self._candidates = candidates  # whether these are wanted too
+        self.tracker = FaceTracker(replace(tracking, patch=PATCH), fps)
+        self._spotting, self._fps = spotting, fps
         self._apex = apex  # given: the movement around it is wanted
         self._spotters: dict[int, Spotter] = {}
         self._kept: dict[int, deque[TrackedFace]] = {}
@@ -88,12 +91,16 @@ class OnePass:
         """The movements of the last seconds, whose followers never came."""
         yield from self._take(self.tracker.close())
         for track, spotter in self._spotters.items():
-            for movement in spotter.close():
-                yield from self._spotted(track, movement)
+            yield from self._certain(track, spotter.close())
 
     def timeline(self, track: int) -> Timeline | None:
         """The motion of one person's face."""
         return self._spotters[track].timeline() if track in self._spotters else None
+
+    def timelines(self) -> dict[int, Timeline]:
+        """The motion of everybody who was followed, by track; somebody seen too shortly to measure is left out."""
+        found = {track: spotter.timeline() for track, spotter in sorted(self._spotters.items())}
+        return {track: timeline for track, timeline in found.items() if len(timeline.numbers)}
 
     @property
     def tracks(self) -> list[int]:
@@ -109,24 +116,28 @@ class OnePass:
                 self._kept[face.track] = deque()
             kept = self._kept[face.track]
             kept.append(face)
-            while kept[0].seconds < face.seconds - self._settings.memory:
+            while kept[0].seconds < face.seconds - MEMORY:
                 kept.popleft()
-            for movement in self._spotters[face.track].push(face):
-                yield from self._spotted(face.track, movement)
+            yield from self._certain(face.track, self._spotters[face.track].push(face))
             yield from self._let_go(face.seconds)
 
     def _let_go(self, now: float) -> Iterator[SpottedMovement]:
         """Finish with people who left, and forget their faces."""
         for track, kept in self._kept.items():
-            if kept and kept[-1].seconds < now - self._settings.memory:
-                for movement in self._spotters[track].close():
-                    yield from self._spotted(track, movement)
+            if kept and kept[-1].seconds < now - MEMORY:
+                yield from self._certain(track, self._spotters[track].close())
                 kept.clear()
 
-    def _spotted(self, track: int, movement: Movement) -> Iterator[SpottedMovement]:
+    def _certain(self, track: int, movements: Iterable[FaceMovement]) -> Iterator[SpottedMovement]:
+        """The movements of a person that have just become certain, and the candidates where they are wanted."""
+        for movement in movements:
+            yield from self._spotted(track, movement)
+        for movement in self._spotters[track].take_candidates() if self._candidates else ():
+            if movement.kind != MICRO_EXPRESSION:
+                yield from self._spotted(track, movement)
+
+    def _spotted(self, track: int, movement: FaceMovement) -> Iterator[SpottedMovement]:
         """The movement, if it can be one: onset, apex and offset in order, in one shot, after the one before it."""
-        if movement.kind != "micro-expression":
-            return
         faces = {face.number: face for face in self._kept[track]}
         at = movement.apex if self._apex is None else self._apex
         onset, apex, offset = (faces.get(number) for number in (movement.onset, at, movement.offset))
@@ -134,13 +145,14 @@ class OnePass:
             return
         order = list(faces)
         rise = order.index(apex.number) - order.index(onset.number)
-        possible = rise >= self._settings.least_rise and apex.number < offset.number
+        possible = rise >= LEAST_RISE and apex.number < offset.number
         whole = onset.shot == apex.shot == offset.shot
-        if possible and whole and onset.number >= self._ends.get(track, onset.number):
+        if movement.kind != MICRO_EXPRESSION:
+            is_apart = True  # candidates may overlap
+        elif is_apart := possible and whole and onset.number >= self._ends.get(track, onset.number):
             self._ends[track] = offset.number
-            between = [face for face in faces.values() if onset.number <= face.number <= offset.number]
-            laid = {face.number: face.laid_on(onset) for face in between}
-            yield SpottedMovement(movement, onset, laid[apex.number], laid[offset.number], tuple(laid.values()))
+        if possible and whole and is_apart:
+            yield SpottedMovement(movement, onset, apex.laid_on(onset), offset.laid_on(onset))
 
 
 def _shown(face: TrackedFace, latest: Frame | None) -> ShownFace:

@@ -1,28 +1,36 @@
-"""An answer -> files: the picture of why for each movement, the timeline, the annotated video, tables, the values.
+"""An answer -> files: the picture of why for each movement, the timeline, the annotated video, tables, tiers, values.
 
 Axes: H, W pixels
 """
 
+import csv
+import io
 import json
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
 
-from epir.core.errors import EpirWarning
+from epir.core.errors import EpirWarning, MissingExtra
 from epir.core.output import ANSWER, new_folder
 from epir.core.progress import Progress, Silent
+from epir.datasets.annotations import APEX, EMOTION, UNITS
+from epir.datasets.tiers import Tier, TierInterval, without_overlap, write_eaf, write_textgrid
 from epir.faces.align import Crop
 from epir.frames.film import write_film
 from epir.frames.turned import upright
 from epir.recognition.answer import Answer
-from epir.recognition.events import write_tables
+from epir.recognition.events import REJECTED, REPORTED, event_rows, events_table, frames_table
 from epir.recognition.source import open_source, source_paths
+from epir.spotting.megc.submission import SPOTTING_HEADERS, TYPES
+from epir.spotting.timeline import Timeline
 
+WHAT_MOVED, CANDIDATES = "what moved", "candidates"  # tiers
+CHALLENGE = "2024"
 LARGEST = 1280  # px: longer sides are made smaller
 SLOWEST, FASTEST = 10.0, 60.0  # frames a second that players show well
 GREEN, GREY, WHITE = (40, 190, 150), (150, 150, 150), (255, 255, 255)
@@ -37,11 +45,16 @@ def write_outputs(
     *,
     start: float | None = None,
     end: float | None = None,
+    every: bool = False,
     force: bool = False,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """Write all there is to see about an answer into a folder, and say what was written."""
-    from epir.reports.why import draw_timeline, draw_why, save_picture
+    """Write all there is to see about an answer into a folder, and say what was written.
+
+    With `every`, events.csv also holds what was rejected.
+    """
+    from epir.recognition.timeline import draw_timeline
+    from epir.recognition.why import draw_why, save_picture
 
     folder, answers = Path(folder), answer.all or (answer,)
     with new_folder(folder, ANSWER, force=force, inputs=source_paths(given)) as place:
@@ -54,14 +67,92 @@ def write_outputs(
             written.append(save_picture(draw_timeline(answer), place / "timeline.png"))
             times = start or 0.0, math.inf if end is None else end
             written.append(write_video(given, answer, place / "annotated.mp4", times, progress or Silent()))
-        tables, notes = write_tables(given, answer, place)
+        tables, notes = write_tables(given, answer, place, every=every)
         written += tables
         for note in notes:
             warnings.warn(note, EpirWarning, stacklevel=2)
-        values = json.dumps({"answers": [each.to_dict() for each in answers]}, indent=1)
+        values = json.dumps({"answers": [each.to_dict() for each in answers], **_about_all(answer)}, indent=1)
         written.append(place / "answer.json")
         written[-1].write_text(values + "\n", encoding="utf-8")
     return [folder / path.name for path in written]
+
+
+def _about_all(answer: Answer) -> dict[str, Any]:
+    """What answer.json says beside its movements: what could be seen, who was followed, and the candidates if any."""
+    whole = answer.to_dict_of_all()
+    return {name: whole[name] for name in ("visible", "people", "candidates") if whole.get(name)}
+
+
+def answer_tiers(answer: Answer) -> list[Tier]:
+    """The movements as tiers: emotion, apex, action units, what moved, and what was rejected; per person if several."""
+    rows = [row for row in event_rows(answer, every=True) if row["onset_s"] is not None]
+    tracks = sorted({row["track"] or 0 for row in rows})
+    tiers: list[Tier] = []
+    for track in tracks:
+        person = f" of {track}" if len(tracks) > 1 else ""
+        own = [row for row in rows if (row["track"] or 0) == track]
+        found = [row for row in own if row["status"] == REPORTED]
+        frame = 1 / (answer.fps or 1000.0)
+        tiers += without_overlap(EMOTION + person, (_interval(row, row["class"]) for row in found))
+        apexes = (TierInterval(row["apex_s"], row["apex_s"] + frame, "apex") for row in found)
+        tiers += without_overlap(APEX + person, apexes, points=True)
+        tiers += without_overlap(UNITS + person, (_interval(row, row["units"]) for row in found if row["units"]))
+        tiers += without_overlap(WHAT_MOVED + person, (_interval(row, row["text"]) for row in found))
+        others = [row for row in own if row["status"] == REJECTED]
+        tiers += without_overlap(REJECTED + person, (_interval(row, row["reason"]) for row in others))
+        candidates = (_interval(row, _candidate_label(row)) for row in others if row["class"])
+        tiers += without_overlap(CANDIDATES + person, candidates)
+    return tiers
+
+
+def write_tables(
+    given: Any, answer: Answer, folder: Path, labels: Sequence[str] = (), *, every: bool = False
+) -> tuple[list[Path], list[str]]:
+    """Write events.csv, frames.csv, the MEGC submission and both tier files; also gives notes on what was left out."""
+    stem = Path(given).stem if isinstance(given, str | Path) else "answer"
+    written = [folder / "events.csv"]
+    events_table(answer, labels, every=every).to_csv(written[0], index=False)
+    notes: list[str] = []
+    if answer.timeline is None:
+        return written, notes
+    written.append(folder / "frames.csv")
+    frames_table(answer, every=every).to_csv(written[-1], index=False)
+    written.append(folder / "megc.csv")
+    first = 0 if isinstance(given, str | Path) and Path(given).is_dir() else 1  # pictures bear their numbers
+    written[-1].write_text(megc_text(answer, stem, first), encoding="utf-8")
+    tiers, media = answer_tiers(answer), Path(given) if isinstance(given, str | Path) else None
+    try:
+        written.append(write_eaf(folder / f"{stem}.eaf", tiers, media))
+        written.append(write_textgrid(folder / f"{stem}.TextGrid", tiers, max(answer.span[1], answer.timeline.seconds)))
+    except MissingExtra as error:
+        notes.append(f"{error.problem}: no .eaf and .TextGrid were written; {error.fix}")
+    return written, notes
+
+
+def megc_text(answer: Answer, name: str, first: int) -> str:
+    """The micro-expressions of a video in the format of the spotting challenges; `first` makes frames count from 1."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(SPOTTING_HEADERS[CHALLENGE])
+    for each in answer.movements:
+        if each.onset is not None and each.offset is not None:
+            writer.writerow((name, each.onset + first, each.offset + first, TYPES["micro"]))
+    return text.getvalue()
+
+
+def _candidate_label(row: dict[str, Any]) -> str:
+    """A candidate in one line: how probable, which rule, what the model makes of it, and what moved."""
+    units = f"; AU {row['units']}" if row["units"] else ""
+    sizes = f"{100 * row['strength']:.2g} % on average, head {100 * row['head']:.2g} %"
+    where = row["region"] if row["side"] in ("middle", "both") else f"{row['side']} {row['region']}"
+    return (
+        f"probability {row['probability']:.2f}, {row['reason']}; {row['class']}{units}; {where}, {sizes}; {row['text']}"
+    )
+
+
+def _interval(row: dict[str, Any], label: str) -> TierInterval:
+    end = row["apex_s"] if row["offset_s"] is None else row["offset_s"]
+    return TierInterval(float(row["onset_s"]), float(end), label)
 
 
 def write_video(given: Any, answer: Answer, path: Path, times: tuple[float, float], progress: Progress) -> Path:
@@ -87,10 +178,10 @@ def annotated(frame: np.ndarray, number: int, answer: Answer) -> np.ndarray:
     shrink = min(1.0, LARGEST / max(frame.shape[:2]))
     width, height = (max(2, round(side * shrink)) // 2 * 2 for side in (frame.shape[1], frame.shape[0]))
     picture = cv2.resize(frame, (width, height), interpolation=cv2.INTER_AREA)
-    people = {each.track: each for each in (answer, *answer.all)}
-    for place, (track, own) in enumerate(sorted(people.items(), key=lambda each: each[0] or 0)):
-        now = next((each for each in answer.all if each.track == track and _covers(each, number)), None)
-        crop = _crop_at(own, number)
+    people = answer.timelines
+    for place, (track, timeline) in enumerate(people.items()):
+        now = next((each for each in answer.all if (each.track or 0) == track and _covers(each, number)), None)
+        crop = _crop_at(timeline, number)
         if crop is not None:
             _draw_square(picture, crop, width / frame.shape[1], GREEN if now else GREY)
         if now is not None:
@@ -102,21 +193,21 @@ def annotated(frame: np.ndarray, number: int, answer: Answer) -> np.ndarray:
 
 
 def motion_strip(answer: Answer, width: int) -> np.ndarray:
-    """The motion of the whole video with its movements, (STRIP, width, 3) RGB: the strongest frame of each column."""
-    timeline = answer.timeline
-    assert timeline is not None, "movements were spotted"
+    """The motion of everybody with all movements, (STRIP, width, 3) RGB: the strongest frame of each column."""
     strip = np.full((STRIP, width, 3), STRIP_BACK, np.uint8)
     for each in answer.all:
         if each.onset is not None and each.offset is not None:
             left, right = (_column(number, answer, width) for number in (each.onset, each.offset))
             cv2.rectangle(strip, (left, 0), (right, STRIP), STRIP_MARK, -1)
-    columns = np.array([_column(number, answer, width) for number in timeline.numbers.tolist()], int)
-    strongest = np.zeros(width)
-    np.maximum.at(strongest, columns, timeline.face)
-    shown = np.unique(columns)
-    up = (STRIP - 4) * (1 - strongest[shown] / max(float(strongest.max()), 2 * timeline.level)) + 2
-    points = np.stack([shown, up], axis=1).round().astype(np.int32)[:, None]
-    cv2.polylines(strip, [points], isClosed=False, color=STRIP_INK, thickness=1, lineType=cv2.LINE_AA)
+    highest = max(max(float(each.face.max(initial=0.0)), 2 * each.level) for each in answer.timelines.values())
+    for timeline in answer.timelines.values():
+        columns = np.array([_column(number, answer, width) for number in timeline.numbers.tolist()], int)
+        strongest = np.zeros(width)
+        np.maximum.at(strongest, columns, timeline.face)
+        shown = np.unique(columns)
+        up = (STRIP - 4) * (1 - strongest[shown] / highest) + 2
+        points = np.stack([shown, up], axis=1).round().astype(np.int32)[:, None]
+        cv2.polylines(strip, [points], isClosed=False, color=STRIP_INK, thickness=1, lineType=cv2.LINE_AA)
     return strip
 
 
@@ -127,9 +218,9 @@ def _with_mark(strip: np.ndarray, number: int, answer: Answer) -> np.ndarray:
 
 def _column(number: int, answer: Answer, width: int) -> int:
     """Where a frame stands on the strip."""
-    assert answer.timeline is not None
-    first, last = int(answer.timeline.numbers[0]), int(answer.timeline.numbers[-1])
-    share = (number - first) / max(last - first, 1)
+    numbers = [int(number) for timeline in answer.timelines.values() for number in timeline.numbers[[0, -1]]]
+    numbers += [number for gap in answer.gaps for number in (gap.first, gap.last)]
+    share = (number - min(numbers)) / max(max(numbers) - min(numbers), 1)
     return round(min(max(share, 0.0), 1.0) * (width - 1))
 
 
@@ -137,14 +228,12 @@ def _covers(answer: Answer, number: int) -> bool:
     return answer.onset is not None and answer.offset is not None and answer.onset <= number <= answer.offset
 
 
-def _crop_at(answer: Answer, number: int) -> Crop | None:
-    timeline = answer.timeline
-    if timeline is None:
-        return None
-    for movement in (*timeline.movements, *timeline.others):
-        if movement.onset <= number <= movement.offset and movement.crop is not None:
-            return movement.crop
-    return timeline.crops[0] if len(timeline.crops) == 1 else None
+def _crop_at(timeline: Timeline, number: int) -> Crop | None:
+    """The square of a face in a frame, where it was seen there."""
+    place = int(np.searchsorted(timeline.numbers, number))
+    if place < len(timeline.squares) and place < len(timeline.numbers) and timeline.numbers[place] == number:
+        return timeline.squares[place]
+    return None
 
 
 def _draw_square(picture: np.ndarray, crop: Crop, scale: float, colour: tuple[int, int, int]) -> None:

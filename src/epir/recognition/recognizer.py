@@ -1,6 +1,6 @@
 """The recognizer: a video, frames or two pictures -> key frames -> maps -> an answer with what it rests on.
 
-Axes: T frames, H and W pixels of a frame, V maps of a movement, S map size
+Axes: T frames, H and W pixels of a frame
 """
 
 import math
@@ -12,46 +12,44 @@ from typing import Any, Literal
 
 import numpy as np
 
-from epir.core.config import refuse_unknown
+from epir.core.config import check_known
 from epir.core.errors import ConfigError, EpirError, FrameError, machine_fault
+from epir.core.processes import one_thread
 from epir.core.progress import Progress, Silent
-from epir.evaluation.fold import one_thread as one_torch_thread
-from epir.faces.align import Crop, face_crop, whole_frame
-from epir.faces.finder import count_faces, find_face
-from epir.faces.inspection import find_turn, refuse_two_people
-from epir.faces.likeness import flatness
-from epir.faces.patch import cut_patch, face_near, small_face
+from epir.faces.inspection import find_turn
 from epir.faces.settings import TrackingSettings
 from epir.faces.tracking import NO_FACE, TOO_SMALL
-from epir.flow.apex import spot_apex
 from epir.frames.folder import FolderFrames
-from epir.frames.inspection import refuse_other_size, same_size, size_of
+from epir.frames.inspection import same_size
 from epir.frames.pace import Pace, TimeSteps, measure_pace, without_repeats
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames
-from epir.frames.threads import one_thread
 from epir.frames.turned import turn_note, upright
 from epir.frames.video import VideoFrames
 from epir.maps.inspection import inspect_span
+from epir.models.backend import Backend, open_backend
 from epir.models.folder import find_folder
 from epir.recognition import caution
-from epir.recognition.answer import NOT_FOUND, Answer
-from epir.recognition.backend import Backend, model_views, open_backend, read_recipe
-from epir.recognition.choice import chosen_frames, refuse_key_frames, refuse_times, too_few
+from epir.recognition.answer import NOT_FOUND, Answer, Person
 from epir.recognition.classify import MapClassifier
-from epir.recognition.movement import FrameTime, KeyFrames, MovementMap, forget_pixels, movement_map, movement_views
-from epir.recognition.onepass import OnePass, ShownFace, SpottedMovement, Watch
-from epir.recognition.settings import RecognitionSettings
-from epir.recognition.source import ArrayFrames, PairFrames, open_source, source_name
-from epir.recognition.table import FailedAnswer, answers_table
+from epir.recognition.events import FailedAnswer, events_table
+from epir.recognition.movement import MovementMap, NoFace, forget_pixels, key_frame_map, read_recipe, spotted_map
+from epir.recognition.onepass import OnePass, SpottedMovement, Watch
+from epir.recognition.source import (
+    ArrayFrames,
+    PairFrames,
+    check_key_frames,
+    check_times,
+    chosen_frames,
+    open_source,
+    source_name,
+    too_few,
+)
 from epir.spotting.settings import LONGEST, Sensitivity, SpottingSettings
+from epir.spotting.timeline import FaceMovement, most_probable
 
-
-class NoFace(Exception):
-    """There is no face that could be used; `reason` is the answer."""
-
-    def __init__(self, reason: str, words: Sequence[str] = ()) -> None:
-        super().__init__(reason)
-        self.reason, self.words = reason, list(words)
+PICTURES = 32  # movements of a video whose pixels are kept, the strongest
+MOST_CANDIDATES = 600  # a minute
+NEAR = 1.5  # of the longest movement: how far around a given apex the onset is looked for
 
 
 class Recognizer:
@@ -73,19 +71,13 @@ class Recognizer:
         threshold: float | None = None,
         detector: Literal["mtcnn", "none"] | None = None,
         sensitivity: Sensitivity = "normal",
-        settings: RecognitionSettings | None = None,
     ) -> None:
-        notes = backend.config.notes
-        self.settings = settings or RecognitionSettings()
         self.backend = backend
         self.labels = backend.config.classes
-        self.recipe = read_recipe(notes)
-        self.views = model_views(backend)  # none for a model of one map
+        self.recipe = read_recipe(backend.config.notes)
         if detector is not None:
             self.recipe = replace(self.recipe, face=replace(self.recipe.face, detector=detector))
-        own = float(notes.get("threshold", self.settings.threshold))
-        self.settings = replace(self.settings, threshold=own if threshold is None else threshold)
-        self.classifier = MapClassifier(backend, self.settings)
+        self.classifier = MapClassifier(backend, threshold)
         self.spotting = SpottingSettings(face=self.recipe.face, sensitivity=sensitivity)
         self.tracking = TrackingSettings(face=self.recipe.face, size=self.spotting.size)
 
@@ -106,9 +98,9 @@ class Recognizer:
         and flow stay on the CPU, which takes nearly all of the time.
         """
         if backend is not None:
-            refuse_unknown(backend, ("torch", "onnx"), what="backend")
+            check_known(backend, ("torch", "onnx"), what="backend")
         if detector is not None:
-            refuse_unknown(detector, ("mtcnn", "none"), what="detector")
+            check_known(detector, ("mtcnn", "none"), what="detector")
         return cls(
             open_backend(find_folder(folder), backend, device),
             threshold=threshold,
@@ -120,14 +112,13 @@ class Recognizer:
         """The same model with another threshold or sensitivity; the weights are shared."""
         other = copy(self)
         if threshold is not None:
-            other.settings = replace(self.settings, threshold=threshold)
-            other.classifier = MapClassifier(self.backend, other.settings)
+            other.classifier = MapClassifier(self.backend, threshold)
         other.spotting = replace(self.spotting, sensitivity=sensitivity)
         return other
 
     def __repr__(self) -> str:
         return (
-            f"Recognizer({self.backend.config.settings.get('name', 'model')}, {self.backend.map_size} px, "
+            f"Recognizer({self.backend.config.settings.get('name', 'model')}, {self.backend.config.map_size} px, "
             f"{self.backend.name}; {', '.join(self.labels)}; detector {self.recipe.face.detector}, "
             f"threshold {self.threshold:g}, sensitivity {self.spotting.sensitivity})"
         )
@@ -135,7 +126,7 @@ class Recognizer:
     @property
     def threshold(self) -> float:
         """The score below which an answer is `uncertain`."""
-        return self.settings.threshold
+        return self.classifier.threshold
 
     def predict(
         self,
@@ -147,6 +138,7 @@ class Recognizer:
         start: float | None = None,
         end: float | None = None,
         faces: Literal["largest", "all"] = "largest",
+        candidates: float = 0.0,
         name: str | None = None,
         explain: bool = True,
         progress: Progress | None = None,
@@ -156,13 +148,17 @@ class Recognizer:
 
         Onset and apex are frame numbers; without them the movements between `start` and `end` (seconds) are spotted.
         The answer is that of the strongest movement; `answer.all` holds every movement, in the order of time.
-        `explain=False` leaves out the attribution, which takes some tenths of a second for each movement.
+        `candidates` is how many of the most probable movements a minute are wanted in all: `answer.candidates` holds
+        those among them that are not reported. `explain=False` leaves out the attribution, which takes some tenths of a
+        second for each movement.
         `watch` is called with every face as it passes: no frame has to be read again to show it.
         """
         name = source_name(given) if name is None else name
-        refuse_times(fps, start, end)
-        refuse_unknown(faces, ("largest", "all"), what="choice of faces")
-        with open_source(given, fps) as frames, one_thread(), one_torch_thread():
+        check_times(fps, start, end)
+        if not 0 <= candidates <= MOST_CANDIDATES:
+            raise ConfigError(f"candidates cannot be {candidates:g}", fix=f"give a number from 0 to {MOST_CANDIDATES}")
+        check_known(faces, ("largest", "all"), what="choice of faces")
+        with open_source(given, fps) as frames, one_thread():
             rate = None if isinstance(frames, PairFrames) else frames.fps
             if isinstance(frames, PairFrames):
                 if any(each is not None for each in (onset, apex, start, end)):
@@ -171,7 +167,7 @@ class Recognizer:
                         fix="leave out --onset, --apex, --start and --end, or give a video or a folder",
                     )
                 onset, apex = 0, 1
-            refuse_key_frames(frames, onset, apex)
+            check_key_frames(frames, onset, apex)
             notes = (
                 inspect_span(frames, frames.numbers[0], frames.numbers[-1]) if isinstance(frames, FolderFrames) else []
             )
@@ -180,10 +176,13 @@ class Recognizer:
             try:
                 if onset is None:
                     times = (start, end)
-                    answer = self._spotted(frames, turns, apex, times, faces, name, progress or Silent(), watch)
+                    answer = self._spotted(
+                        frames, turns, apex, times, faces, candidates, name, progress or Silent(), watch
+                    )
                     return self.classifier.explained(answer) if explain else answer
-                movement = self._given(upright(frames, turns), onset, apex, watch)
-                words = [] if rate is None and apex is not None else caution.about_rate(rate, self.settings)
+                size = self.backend.config.map_size
+                movement = key_frame_map(upright(frames, turns), onset, apex, self.recipe, self.tracking, size, watch)
+                words = [] if rate is None and apex is not None else caution.frame_rate_warnings(rate)
                 movement.words = [*frames.notes, *words, *movement.words]
                 answers = self.classifier.answers([movement], name, rate)
                 count = 2 if isinstance(frames, PairFrames) else None
@@ -193,9 +192,9 @@ class Recognizer:
                 return Answer(name, found.reason, fps=rate, warnings=(*frames.notes, *found.words))
 
     def predict_many(self, inputs: Iterable[Any], *, every_movement: bool = False, **options: Any) -> Any:
-        """A pandas DataFrame with one row per input, in their order: its strongest movement, or why it failed.
+        """The rows of events.csv as a DataFrame, in the order of the inputs: the strongest movement, or an error.
 
-        `every_movement` gives a row to each movement of an input.
+        `every_movement` gives a row to each movement of an input, and to what was rejected.
         """
         if isinstance(inputs, str | bytes | Path):
             raise ConfigError(
@@ -205,12 +204,12 @@ class Recognizer:
         for given in inputs:
             try:
                 answer = self.predict(given, **{"explain": False, **options})
-                answers.append(answer if every_movement else replace(answer, all=()))
+                answers.append(answer if every_movement else replace(answer, all=(), timeline=None))
             except EpirError as error:
                 answers.append(FailedAnswer(source_name(given), error.problem))
             except OSError as error:
                 answers.append(FailedAnswer(source_name(given), machine_fault(error).problem))
-        return answers_table(answers, labels=self.labels)
+        return events_table(answers, self.labels)
 
     def one_pass(
         self,
@@ -218,14 +217,15 @@ class Recognizer:
         faces: Literal["largest", "all"] = "largest",
         apex: int | None = None,
         watch: Watch | None = None,
+        *,
+        candidates: bool = False,
     ) -> OnePass:
-        """Follows faces and spots movements, frame by frame."""
-        tracking = replace(self.tracking, faces=faces, patch=self.settings.patch)
-        return OnePass(tracking, self.spotting, fps, self.settings, apex, watch)
+        """Follows faces and spots movements, frame by frame; with `candidates` also those that are rejected."""
+        return OnePass(replace(self.tracking, faces=faces), self.spotting, fps, apex, watch, candidates)
 
     def answer_movement(self, spotted: SpottedMovement, name: str, fps: float) -> Answer:
         """The answer for one movement that was spotted."""
-        return self.classifier.answers([self._map_of(spotted)], name, fps)[0]
+        return self.classifier.answers([spotted_map(spotted, self.recipe, self.backend.config.map_size)], name, fps)[0]
 
     def _turns(self, frames: Frames, onset: int | None) -> int:
         """The quarters by which the first frame, or the given onset, must be turned; an array is taken as it is."""
@@ -245,43 +245,52 @@ class Recognizer:
         apex: int | None,
         times: tuple[float | None, float | None],
         faces: Literal["largest", "all"],
+        candidates: float,
         name: str,
         progress: Progress,
         watch: Watch | None,
     ) -> Answer:
         pace = self._pace(frames)
         steps = TimeSteps()  # also counts the frames
-        run = self.one_pass(pace.fps, faces, apex, watch)
+        run = self.one_pass(pace.fps, faces, apex, watch, candidates=candidates > 0)
         progress.start("spotting", frames.announced or 0)
-        chosen = _advancing(
-            chosen_frames(upright(frames, turns), apex, times, self.settings.near * LONGEST), steps, progress
-        )
+        chosen = _advancing(chosen_frames(upright(frames, turns), apex, times, NEAR * LONGEST), steps, progress)
         movements: list[MovementMap] = []
+        rejected: dict[tuple[int, ...], MovementMap] = {}
         for spotted in run.run(without_repeats(same_size(chosen), pace)):
-            movements.append(self._map_of(spotted))
-            forget_pixels(movements, self.settings.pictures)
+            movement = spotted_map(spotted, self.recipe, self.backend.config.map_size)
+            if spotted.movement.reason:
+                rejected[_identity(spotted.movement)] = replace(movement, evidence=None)
+            else:
+                movements.append(movement)
+                forget_pixels(movements, PICTURES)
         progress.finish()
         if run.tracker.frames < 2:
             raise too_few(frames, run.tracker.frames, times)
         words = self._words(frames, pace, steps, run, faces)
+        people = tuple(Person(track, timeline) for track, timeline in run.timelines().items())
+        about: dict[str, Any] = {
+            "candidates": self._candidates(people, rejected, candidates, name, pace.fps),
+            "gaps": tuple(run.tracker.gaps),
+            "frame_count": steps.frames,
+            "turned": turns,
+            "people": people,
+        }
         if not movements:
-            if apex is not None and run.tracks:
+            if apex is not None and people:
                 raise FrameError(f"no movement was found around the apex {apex}", fix="give the onset too")
-            answer = self._without_movement(run, name, pace.fps, words)
-            return replace(answer, frame_count=steps.frames, turned=turns)
-        timelines = {track: run.timeline(track) for track in run.tracks}
+            return replace(self._without_movement(run, people, name, pace.fps, words), **about)
+        timelines = {each.track: each.timeline for each in people}
         answers = [
             replace(
                 answer,
                 timeline=timelines[answer.track or 0],
                 warnings=tuple(dict.fromkeys([*words, *answer.warnings])),
-                gaps=tuple(run.tracker.gaps),
-                frame_count=steps.frames,
-                turned=turns,
+                **about,
             )
             for answer in self.classifier.answers(movements, name, pace.fps)
         ]
-        strongest = answers[int(np.argmax([each.strength or 0.0 for each in movements]))]
+        strongest = answers[int(np.argmax([each.strength or 0.0 for each in answers]))]
         if apex is not None:
             answers = [strongest]
         answers.sort(key=lambda each: (each.apex_s or 0.0, each.track or 0))
@@ -302,95 +311,64 @@ class Recognizer:
         followed = run.tracker.faces if faces == "largest" else 1
         return [
             *frames.notes,
-            *caution.about_rate(pace.fps if known else None, self.settings),
-            *caution.about_pace(pace, steps.varying()),
-            *caution.about_face(math.inf, followed, self.settings),
-            *caution.about_gaps(run.tracker.gaps, run.tracker.settings.least_face, self.settings),
+            *caution.frame_rate_warnings(pace.fps if known else None),
+            *caution.pace_warnings(pace, steps.varying()),
+            *caution.face_warnings(math.inf, followed),
+            *caution.gap_warnings(run.tracker.gaps, run.tracker.settings.least_face),
         ]
 
-    def _without_movement(self, run: OnePass, name: str, fps: float, words: list[str]) -> Answer:
-        gaps = tuple(run.tracker.gaps)
-        if not run.tracks:
+    def _candidates(
+        self,
+        people: Sequence[Person],
+        maps: Mapping[tuple[int, ...], MovementMap],
+        a_minute: float,
+        name: str,
+        fps: float,
+    ) -> tuple[Answer, ...]:
+        """Those among the most probable movements a minute that are not reported, in the order of time."""
+        if not a_minute:
+            return ()
+        known = [each for person in people for each in person.timeline.candidates]
+        known = [each for each in known if not each.reason or _identity(each) in maps]
+        ranked = most_probable(known, a_minute, sum(each.seconds for each in people))
+        chosen = [replace(maps[_identity(each)], spotted=each) for each in ranked if each.reason]
+        answers = self.classifier.answers(chosen, name, fps)
+        return tuple(sorted(answers, key=lambda each: (each.apex_s or 0.0, each.track or 0)))
+
+    def _without_movement(
+        self, run: OnePass, people: Sequence[Person], name: str, fps: float, words: list[str]
+    ) -> Answer:
+        """The answer where nothing was found; its timeline is that of whom most of the video shows, largest first."""
+        if not people:
             reason = TOO_SMALL if run.tracker.reasons[TOO_SMALL] else NO_FACE
-            return Answer(name, reason, fps=fps, warnings=tuple(words), gaps=gaps)
-        words = words + caution.about_face(run.tracker.crops[0].side, 1, self.settings)
-        timeline = run.timeline(run.tracks[0])
-        return Answer(name, NOT_FOUND, fps=fps, warnings=tuple(words), timeline=timeline, gaps=gaps)
+            return Answer(name, reason, fps=fps, warnings=tuple(words))
+        main = max(people, key=lambda each: each.seconds * each.face_px)
+        words = words + caution.face_warnings(main.face_px, 1)
+        return Answer(name, NOT_FOUND, fps=fps, warnings=tuple(words), timeline=main.timeline)
 
-    def _map_of(self, spotted: SpottedMovement) -> MovementMap:
-        """The map of a movement, made as `epir prepare` makes it: the face is looked for anew at its onset."""
-        onset, apex = spotted.patches  # of one size: those of another crop are laid on the onset's
-        crop = onset.place(spotted.onset.crop)
-        found = None if self.recipe.face.detector == "none" else face_near(onset.pixels, crop)
-        if found is not None:
-            crop = face_crop(found, self.recipe.face)
-        key_frames = KeyFrames(
-            FrameTime.of(spotted.onset), FrameTime.of(spotted.apex), FrameTime.of(spotted.offset), spotted.track
-        )
-        movement = movement_map(key_frames, onset.pixels, apex.pixels, crop, self.recipe, self.backend.map_size)
-        movement.words += caution.about_face(spotted.onset.crop.side, 1, self.settings)
-        if self.views:
-            kept = {face.number: face.patch.pixels for face in spotted.faces if face.patch is not None}
-            movement.views = self._views_of(kept, movement, crop)
-        movement.strength, movement.probability = spotted.movement.strength, spotted.movement.probability
-        return movement
 
-    # Key frames that are given.
+def predict(
+    given: Any,
+    *,
+    model: str | Path | None = None,
+    backend: Literal["torch", "onnx"] | None = None,
+    threshold: float | None = None,
+    detector: Literal["mtcnn", "none"] | None = None,
+    sensitivity: Sensitivity = "normal",
+    **options: Any,
+) -> Answer:
+    """What `epir predict` says about one input: `epir.predict("interview.mp4").label`.
 
-    def _given(self, frames: Frames, onset: int, apex: int | None, watch: Watch | None) -> MovementMap:
-        """The map of given key frames; without an apex it is looked for within half a second after the onset."""
-        before = frames.frame(onset)
-        crop = self._crop(before.pixels)
-        if apex is None:
-            after = self._find_apex(frames, before, crop, watch)
-        elif watch is None:
-            after = frames.frame(apex)
-        else:
-            after = _watched(frames, before, apex, crop, watch)
-        refuse_other_size(onset, size_of(before.pixels), after.number, size_of(after.pixels))
-        refuse_two_people(onset, before.pixels, after.number, after.pixels, crop, self.recipe.face)
-        faces = 1 if self.recipe.face.detector == "none" else count_faces(before.pixels, crop.side)
-        key_frames = KeyFrames(FrameTime.of(before), FrameTime.of(after))
-        movement = movement_map(key_frames, before.pixels, after.pixels, crop, self.recipe, self.backend.map_size)
-        movement.words += caution.about_face(crop.side, faces, self.settings)
-        if self.views:
-            read = frames.between(onset, 2 * after.number - onset)  # the return may take as long as the rise
-            movement.views = self._views_of({frame.number: frame.pixels for frame in read}, movement, crop)
-            if isinstance(frames, PairFrames):
-                movement.words.append(f"two pictures have one map: it stands for all {len(self.views)} of the model")
-        return movement
+    `options` are those of `Recognizer.predict`. For many inputs make one `Recognizer`: it loads its weights once.
+    """
+    recognizer = Recognizer.from_pretrained(
+        model, backend=backend, threshold=threshold, detector=detector, sensitivity=sensitivity
+    )
+    return recognizer.predict(given, **options)
 
-    def _find_apex(self, frames: Frames, before: Frame, crop: Crop, watch: Watch | None) -> Frame:
-        """The apex after a given onset; the frames are read once, and what surrounds the face is kept of them."""
-        last = before.number + max(1, round(LONGEST * (frames.fps or ASSUMED_RATE)))
-        read = [before, *frames.between(before.number + 1, last)]
-        if len(read) < 2:
-            raise FrameError(f"the onset {before.number} is the last frame", fix="give an onset with frames after it")
-        patches = [cut_patch(frame.pixels, crop, self.settings.patch) for frame in read]
-        small = ArrayFrames([patch.pixels for patch in patches])
-        apex = spot_apex(small, 0, len(read) - 1, patches[0].place(crop))
-        if watch is not None:
-            for frame in read[: 2 * apex + 1]:  # the return may take as long as the rise
-                watch(ShownFace(frame, crop))
-        return read[apex]
 
-    def _crop(self, pixels: np.ndarray) -> Crop:
-        """The crop on the onset frame, as `epir prepare` takes it; `NoFace` where there is none that can be used."""
-        if self.recipe.face.detector == "none":
-            return whole_frame(pixels)
-        face, tracking = find_face(pixels, self.recipe.face), self.tracking
-        if face is None or face.confidence < tracking.least_score or not face.is_plausible:
-            raise NoFace(NO_FACE, ["no face was found; a picture that is cropped to the face needs --detector none"])
-        crop = face_crop(face, self.recipe.face)
-        if flatness(small_face(pixels, crop, tracking.size)) > tracking.flattest:
-            raise NoFace(NO_FACE, ["what looks like a face is drawn"])
-        if face.temples < tracking.least_face:
-            raise NoFace(TOO_SMALL, [caution.too_small(face.temples, tracking.least_face)])
-        return crop
-
-    def _views_of(self, pictures: Mapping[int, np.ndarray], movement: MovementMap, crop: Crop) -> np.ndarray:
-        """The maps (V, 3, S, S) of a movement for a model that takes several."""
-        return movement_views(self.views, movement.key_frames, pictures, crop, self.recipe, self.backend.map_size)
+def _identity(movement: FaceMovement) -> tuple[int, ...]:
+    return movement.track, movement.onset, movement.apex, movement.offset
 
 
 def _advancing(frames: Iterable[Frame], steps: TimeSteps, progress: Progress) -> Iterator[Frame]:
@@ -398,14 +376,3 @@ def _advancing(frames: Iterable[Frame], steps: TimeSteps, progress: Progress) ->
         steps.push(frame.seconds)
         progress.advance()
         yield frame
-
-
-def _watched(frames: Frames, onset: Frame, apex: int, crop: Crop, watch: Watch) -> Frame:
-    """The apex, shown to `watch` with what lies before it, and as long after it as the rise took."""
-    watch(ShownFace(onset, crop))
-    for frame in frames.between(onset.number + 1, apex):
-        watch(ShownFace(frame, crop))
-    after = frames.frame(apex)
-    for frame in frames.between(apex + 1, 2 * apex - onset.number):
-        watch(ShownFace(frame, crop))
-    return after

@@ -1,4 +1,4 @@
-"""Whatever the user has -> frames: a video file, a folder of pictures, an array, or two pictures.
+"""Whatever the user has -> frames: a video file, a folder of pictures, an array, or two pictures; and which of them.
 
 Axes: T frames, H, W pixels
 """
@@ -12,9 +12,12 @@ import numpy as np
 
 from epir.core.errors import FrameError, ShapeError
 from epir.core.files import readable
+from epir.core.words import FASTEST_RATE
 from epir.frames.picture import PICTURES, read_picture
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames, missing_frame, open_frames
 from epir.frames.video import VideoFrames
+
+Times = tuple[float | None, float | None]  # start and end in seconds
 
 
 class ArrayFrames:
@@ -86,7 +89,7 @@ def open_source(given: Any, fps: float | None = None) -> Frames:
         frames = ArrayFrames([_picture(each, f"frame {number}") for number, each in enumerate(given)], fps=fps)
     else:
         raise ShapeError(
-            f"there is nothing to look at in {type(given).__name__}",
+            f"cannot read frames from {type(given).__name__}",
             fix="give a video file, a folder of frames, an array (T, H, W, 3), or two pictures (onset, apex)",
         )
     if len(frames.numbers) < 2:
@@ -123,6 +126,62 @@ def colour(frame: np.ndarray) -> np.ndarray:
     if frame.ndim == 2:
         frame = frame[..., None]
     return np.ascontiguousarray(np.repeat(frame, 3, axis=2) if frame.shape[2] == 1 else frame)
+
+
+def chosen_frames(frames: Frames, apex: int | None, times: Times, near: float) -> Iterator[Frame]:
+    """The frames between two times; with a given apex those around it."""
+    start, end = times
+    if apex is not None:
+        around = round(near * (frames.fps or ASSUMED_RATE))
+        return frames.between(apex - around, apex + around)
+    if start is None and end is None:
+        return iter(frames)
+    return frames.during(start or 0.0, math.inf if end is None else end)
+
+
+def check_times(fps: float | None, start: float | None, end: float | None) -> None:
+    """Raise for a rate or times that cannot be."""
+    if fps is not None and not 0 < fps <= FASTEST_RATE:
+        raise FrameError(f"{fps:g} frames a second is no frame rate", fix="give the rate of the camera: --fps 100")
+    if not 0 <= (start or 0.0) < (math.inf if end is None else end):
+        raise FrameError(
+            f"there is nothing between --start {start or 0.0:g} and --end {end if end is not None else math.inf:g}",
+            fix="give seconds from 0, the start before the end",
+        )
+
+
+def check_key_frames(frames: Frames, onset: int | None, apex: int | None) -> None:
+    """Raise for key frames that the input does not have; the frames of a video are not counted for it."""
+    if onset is not None and apex is not None and onset >= apex:
+        raise FrameError(f"the apex {apex} does not come after the onset {onset}", fix="give an onset before the apex")
+    counted = not isinstance(frames, VideoFrames)
+    first, last = (frames.numbers[0], frames.numbers[-1]) if counted else (0, None)
+    for name, number in (("onset", onset), ("apex", apex)):
+        if number is not None and (number < first or (last is not None and number > last)):
+            held = f", which holds frames {first} to {last}" if last is not None else ": frames are counted from 0"
+            raise FrameError(
+                f"the {name} {number} is not in {frames.path}{held}",
+                fix=f"give a frame number from {first}{'' if last is None else f' to {last}'}",
+            )
+    if apex == first and onset is None:
+        raise FrameError(f"the apex {apex} is the first frame", fix="give an apex with frames before it")
+    if onset is not None and onset == last and apex is None:
+        raise FrameError(f"the onset {onset} is the last frame", fix="give an onset with frames after it")
+
+
+def too_few(frames: Frames, count: int, times: Times) -> FrameError:
+    """What to say of an input with fewer than two frames."""
+    if times != (None, None):
+        start, end = times
+        until = "the end" if end is None else f"{end:g} s"
+        return FrameError(
+            f"{frames.path} has {_counted(count)} between {start or 0.0:g} s and {until}",
+            fix="give --start and --end within the video, with a second or so between them",
+        )
+    return FrameError(
+        f"{frames.path} holds {_counted(count)}: motion needs two",
+        fix="give a video of a second or so, or two pictures (onset, apex)",
+    )
 
 
 def _pair(onset: Any, apex: Any) -> PairFrames:

@@ -10,11 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from epir.core.config import refuse_unknown
+from epir.core.config import check_known
 from epir.core.engines import Engine
 from epir.core.errors import EpirError, FrameError
 from epir.core.files import file_digest, readable
-from epir.core.output import real
+from epir.core.output import resolved
 from epir.core.progress import Progress, Silent
 from epir.datasets.intervals import Kind, LongVideo
 from epir.datasets.registry import list_long_corpora, load_long_videos
@@ -23,20 +23,20 @@ from epir.models.folder import find_folder, weights_digest
 from epir.models.packed import PackedModel, pack_model
 from epir.recognition.answer import Answer
 from epir.recognition.batch import FailedInput, gather_inputs
-from epir.recognition.choice import refuse_times
 from epir.recognition.recognizer import Recognizer
-from epir.recognition.spotted import (
+from epir.recognition.source import check_times
+from epir.spotting.megc.spotted import (
     PLAIN,
     FailedVideo,
     SpotSettings,
     Spotted,
     SpottedRecord,
+    SpottedStore,
     failure,
     open_spotted,
-    write_record,
 )
 from epir.spotting.settings import THRESHOLDS, Sensitivity
-from epir.spotting.timeline import Movement, Timeline
+from epir.spotting.timeline import FaceMovement
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def find_videos(inputs: Sequence[str], fps: float | None = None, **options: Any)
 
     Options are those of the corpus, such as `sheet` and `tree`.
     """
-    refuse_times(fps, None, None)
+    check_times(fps, None, None)
     if inputs and inputs[0].casefold() in list_long_corpora() and not Path(inputs[0]).exists():
         if len(inputs) != 2:
             raise EpirError(
@@ -97,9 +97,10 @@ def spot_videos(
 ) -> SpotResult:
     """Spot every video that is not done yet, and write all intervals to the folder `out`."""
     progress, engine = progress or Silent(), engine or Engine(workers=workers)
-    refuse_unknown(sensitivity, THRESHOLDS, what="sensitivity")
+    engine.check_address()
+    check_known(sensitivity, THRESHOLDS, what="sensitivity")
     settings = SpotSettings(model_digest(model), sensitivity, detector or "", fps or 0.0)
-    videos = [replace(video, path=real(video.path)) for video in videos]
+    videos = [replace(video, path=resolved(video.path)) for video in videos]
     failed: list[FailedVideo] = []
     done = 0
     with open_spotted(out, settings, force=force, inputs=[video.path for video in videos]) as store:
@@ -116,12 +117,12 @@ def spot_videos(
             for video, count in zip(missing, counts, strict=True):
                 name = f"{video.name}, {len(failed) + done + 1} of {len(missing)}"
                 steps = FrameSteps(progress, count if by_frames else 1, name, whole=not by_frames)
-                done += _keep(store.folder, spot_video(video, inputs, steps), failed)
+                done += _keep(store, spot_video(video, inputs, steps), failed)
                 steps.complete()
         else:
             steps_of = {video.key: count if by_frames else 1 for video, count in zip(missing, counts, strict=True)}
             for found in engine.run(spot_video, missing, inputs, files=lambda video: [video.path]):
-                done += _keep(store.folder, found, failed)
+                done += _keep(store, found, failed)
                 progress.advance(steps_of[found.key], note=f"{found.video}, {len(failed) + done} of {len(missing)}")
         progress.finish()
         store.finish(failed)
@@ -166,12 +167,12 @@ def spot_video(video: LongVideo, inputs: SpotInputs, progress: Progress | None =
     return SpottedRecord(video.corpus, video.subject, video.name, str(video.path), intervals, answer.warnings)
 
 
-def _keep(folder: Path, found: SpottedRecord | FailedVideo, failed: list[FailedVideo]) -> int:
+def _keep(store: SpottedStore, found: SpottedRecord | FailedVideo, failed: list[FailedVideo]) -> int:
     """Write what was spotted in a video, or add to the failures; how many were written."""
     if isinstance(found, FailedVideo):
         failed.append(found)
         return 0
-    write_record(folder, found)
+    store.add(found)
     return 1
 
 
@@ -182,11 +183,8 @@ def model_digest(model: str | Path | None) -> str:
 
 
 def _intervals(answer: Answer, shift: int) -> list[Spotted]:
-    """Micro-expressions with their classes, and macro-expressions."""
-    timelines: list[Timeline] = []
-    for each in (answer, *answer.all):
-        if each.timeline is not None and not any(each.timeline is known for known in timelines):
-            timelines.append(each.timeline)
+    """Micro-expressions with their classes, and macro-expressions, of everybody who was followed."""
+    timelines = answer.timelines.values()
     known = {(each.onset, each.offset): each for timeline in timelines for each in timeline.movements}
     found = []
     for each in answer.all:
@@ -198,7 +196,7 @@ def _intervals(answer: Answer, shift: int) -> list[Spotted]:
     return found + [_spotted("macro", each, shift) for timeline in timelines for each in timeline.macros]
 
 
-def _spotted(kind: Kind, movement: Movement, shift: int) -> Spotted:
+def _spotted(kind: Kind, movement: FaceMovement, shift: int) -> Spotted:
     onset_s, apex_s, offset_s = (round(seconds, 4) for seconds in movement.seconds)
     return Spotted(
         kind=kind,

@@ -16,7 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from epir.spotting.course import key_times
-from epir.spotting.evidence import Evidence, patterns, weigh
+from epir.spotting.evidence import PatternEvidence, patterns, weigh
 from epir.spotting.regions import EYES, GROUPS, REGIONS, members
 
 DURATIONS = (0.13, 0.18, 0.24, 0.32, 0.42, 0.55)  # seconds from onset to offset
@@ -26,7 +26,7 @@ CONTEXT = 0.8  # seconds before and after that tell speech from a single movemen
 FLOOR = 0.0003  # of the face's width: what noise of the camera leaves
 LEAST = 0.0008  # of the face's width: weaker bumps are not looked at
 STANDS_OUT = 2.5  # amplitude against the rest from which a bump is a candidate
-SPEAKS = 2.5  # of `Evidence.score`: from here on a bump of the whole face is a candidate
+SPEAKS = 2.5  # of `PatternEvidence.score`: from here on a bump of the whole face is a candidate
 USUAL = 2.5  # seconds before and after in which scores are compared
 APART = 0.2  # seconds between two candidates of one group
 AFTERWARDS = 0.2  # seconds before the onset and after the offset that are compared
@@ -57,9 +57,10 @@ class Candidate:
     step: float  # log of the error of the bump by that of a lasting change: above 0 the skin does not come back
     foot: float = 0.0  # seconds from one foot to the other
     left: float = 0.0  # of the way: how far after the offset the skin is from where it was before the onset
-    evidence: float = 0.0  # `Evidence.score` and `.share`
+    evidence: float = 0.0  # `PatternEvidence.score` and `.share`
     share: float = 0.0
     unusual: float = 0.0  # the score by what is usual in the seconds around
+    light: float = 0.0  # by how much, as a logarithm, the brightness of the face varies from onset to offset
 
     @property
     def lengths(self) -> np.ndarray:
@@ -102,12 +103,14 @@ def find_candidates(
     known: np.ndarray | None = None,
     within: tuple[float, float] = (-math.inf, math.inf),
     whole: bool = True,
+    light: np.ndarray | None = None,
 ) -> list[Candidate]:
     """The candidates in skin (n, R, 2), head (n, M) and mismatch (n,) at `rate` instants a second, by time.
 
     `lengths` are the durations that are tried, in seconds, and `apart` the least time between two of one group; `known`
     are other patterns (P, R, 2) than those that ship. Outside the instants `within`, and well around them, only
     the eyes are looked at; `whole` looks for movements of the whole face besides those of single regions.
+    `light` (n,) is the log of the face's brightness.
     """
     count = len(skin)
     durations = [each for each in lengths if each * rate >= 3]
@@ -123,17 +126,18 @@ def find_candidates(
     scores = np.array([each.score for each in evidence]).reshape(-1, count)  # (D, n), or (0, n)
     reach = RISE * durations[-1] * rate  # the apex may lie so far from the middle of the bump
     first, last = within[0] - reach, within[1] + reach
-    described = _Describer(flat, head, mismatch, rate, scores, evidence)
-    found = []
+    light = np.zeros(count) if light is None else light
+    described = _Describer(flat, head, mismatch, light, rate, scores, evidence)
+    candidates: list[Candidate | None] = []
     for group in GROUPS:
-        own = clear[..., members(group)]  # (D, n, regions of the group)
-        best = own.max(axis=(0, 2))  # (n,)
+        in_group = clear[..., members(group)]  # (D, n, regions of the group)
+        best = in_group.max(axis=(0, 2))  # (n,)
         for apex in separate_peaks(best, STANDS_OUT, max(1, round(apart * rate))):
-            which, region = np.unravel_index(int(own[:, apex].argmax()), own[:, apex].shape)
+            which, region = np.unravel_index(int(in_group[:, apex].argmax()), in_group[:, apex].shape)
             place = int(members(group)[region])
             if group != EYES and not first <= apex < last:
                 continue
-            found.append(described.one(apex, durations[which], place, float(best[apex])))
+            candidates.append(described.one(apex, durations[which], place, float(best[apex])))
     for apex in separate_peaks(scores.max(axis=0, initial=0.0), SPEAKS, max(1, round(apart * rate))):
         if not first <= apex < last:
             continue
@@ -143,10 +147,10 @@ def find_candidates(
         )  # (C,) of the score
         place = int((share[::2] + share[1::2]).argmax())
         if clear[best_fit, apex, place] >= STANDS_OUT:  # or else it is the tip of something that lasts
-            found.append(
+            candidates.append(
                 described.one(apex, durations[best_fit], place, float(clear[best_fit, apex, place]), whole=best_fit)
             )
-    return sorted((each for each in found if each is not None), key=lambda each: each.apex)
+    return sorted((each for each in candidates if each is not None), key=lambda each: each.apex)
 
 
 def separate_peaks(values: np.ndarray, least: float, apart: int) -> list[int]:
@@ -166,9 +170,10 @@ class _Describer:
     flat: np.ndarray  # (n, C)
     head: np.ndarray  # (n, M)
     mismatch: np.ndarray  # (n,)
+    light: np.ndarray  # (n,)
     rate: float
     scores: np.ndarray  # (D, n)
-    evidence: list[Evidence]
+    evidence: list[PatternEvidence]
 
     def one(self, apex: int, duration: float, region: int, clear: float, whole: int | None = None) -> Candidate | None:
         """The candidate at `apex`, by the course of a region, or of the whole face for the duration `whole`."""
@@ -209,6 +214,7 @@ class _Describer:
             evidence=evidence,
             share=share,
             unusual=unusual,
+            light=float(np.ptp(self.light[edges[0] : edges[2] + 1])),
         )
 
     def _unusual(self, apex: int) -> tuple[float, float, float]:
@@ -254,8 +260,8 @@ def _changes(rate: float, first: int, last: int, duration: float) -> np.ndarray:
     times = np.arange(first, last) / rate
     lasting = [np.clip((times - at) / 0.08 + 0.5, 0, 1) for at in np.arange(-0.5, 0.61, 0.1) * duration]
     shapes = [bump(times, duration), *lasting]
-    made = [np.linalg.svd(np.stack([np.ones_like(times), times, shape]), full_matrices=False) for shape in shapes]
-    return np.array([rows * (sizes > 1e-9 * sizes[0])[:, None] for _, sizes, rows in made])
+    bases = [np.linalg.svd(np.stack([np.ones_like(times), times, shape]), full_matrices=False) for shape in shapes]
+    return np.array([rows * (sizes > 1e-9 * sizes[0])[:, None] for _, sizes, rows in bases])
 
 
 def _step(values: np.ndarray, rate: float, window: slice, apex: int, duration: float) -> float:

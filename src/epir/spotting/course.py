@@ -38,14 +38,14 @@ def courses(rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
             for apex in middle:
                 keys.append((apex - rise * rate, apex, apex + fall * rate))
                 prior.append(share**1.2 * (1 - 0.9 * share) ** 0.6 * (0.3 if rise > 1.3 * fall else 1.0))
-    made = np.array(keys)  # (K, 3)
-    up = (times[None] - made[:, :1]) / (made[:, 1:2] - made[:, :1])
-    down = (made[:, 2:] - times[None]) / (made[:, 2:] - made[:, 1:2])
+    instants = np.array(keys)  # (K, 3)
+    up = (times[None] - instants[:, :1]) / (instants[:, 1:2] - instants[:, :1])
+    down = (instants[:, 2:] - times[None]) / (instants[:, 2:] - instants[:, 1:2])
     shapes = np.sin(np.pi / 2 * np.clip(np.minimum(up, down), 0, 1)) ** 2  # (K, w)
     line = np.linalg.qr(np.stack([np.ones(len(times)), times / reach], axis=1))[0]  # (w, 2)
     shapes = shapes - (shapes @ line) @ line.T
     shapes /= np.sqrt((shapes**2).sum(axis=1, keepdims=True))
-    return made, np.array(prior) / np.sum(prior), shapes, line
+    return instants, np.array(prior) / np.sum(prior), shapes, line
 
 
 def key_times(course: np.ndarray, near: int, rate: float) -> tuple[int, int, int]:

@@ -1,10 +1,10 @@
 """Candidate -> a micro-expression or not, how probable that is, and if not, what it is.
 
 A few rules throw out what cannot be one: what moves too far or too long, what happens while the eyes blink, the head
-goes far or something covers the face. The rest is judged by a logistic regression on about twenty measures of the
-candidate, learnt from synthetic people who talk, chew, nod, blink and so on (`epir.bench.rejector`). Two of them say
-how well the face moves as in an expression: all regions at once are compared with patterns of expressions of the three
-classes, each region counting by how quiet it is otherwise.
+goes far or something covers the face. The rest is judged by the false-alarm classifier: a logistic regression on about
+twenty measures of the candidate, learnt from synthetic people who talk, chew, nod, blink and so on
+(`epir.spotting.false_alarm_training`). Two of them say how well the face moves as in an expression: all regions at once
+are compared with patterns of expressions of the three classes, each region counting by how quiet it is otherwise.
 
 Axes: P patterns, R regions
 """
@@ -18,7 +18,7 @@ import numpy as np
 
 from epir.spotting.candidates import FLOOR, Candidate
 from epir.spotting.evidence import learnt, patterns
-from epir.spotting.regions import EYES, GROUPS, MOUTH, members, named
+from epir.spotting.regions import EYES, GROUPS, MOUTH, REGIONS, members, named
 from epir.spotting.settings import LONGEST_MACRO, SpottingSettings
 
 LARGE = 0.006  # of the face's width, as the mean over a region: from here on a movement is less and less probable
@@ -26,10 +26,11 @@ LARGEST = 0.018  # of the face's width, as the mean over a region: about 2.5 % a
 FAR = 0.03  # of the face's width: the head comes and goes by more
 RESTLESS = 0.02  # of the face's width: the head wanders by more
 COVERED = 4.0  # times the mismatch of the surroundings
+BRIGHTER = 0.06  # of `Candidate.light`: a face that changes by more is lit differently, which looks like motion
+LOOKS_LIKE_LIGHT = ("head", "occlusion", "unclear")
 SHUTTING = 0.009  # of the face's width: the lids of a blink go farther
 HALF_SHUT = 0.005  # of the face's width: the upper lids of a blink go down by more
 DRAGGED = ("brows", EYES, "nose and cheeks")  # go along with a blink
-RAISED = 0.007  # of the face's width: brows that go up so far go by themselves; a blink pulls them down
 AROUND_BLINK = 0.03  # seconds
 STAYS = 0.0  # of `Candidate.step`: above it a lasting change explains the course better than a bump
 RHYTHM = 3.0  # of `Candidate.isolated`: a mouth that stands out less goes on moving
@@ -38,6 +39,8 @@ OPENING = 0.004  # of the face's width: lids that go up by less only follow the 
 CLEAR_MACRO = 4.0  # of `Candidate.stands_out`, for an expression that lasts
 LEFT = 0.5  # of `Candidate.left`: what lasts must come back by half at least
 LEAST_MACRO = 0.003  # of the face's width: an expression that lasts goes farther
+CLEARLY = 0.5  # of how far the clearest region stands out
+WITHOUT_EYES = members(*(name for name in GROUPS if name != EYES))
 TOGETHER = {  # groups that move as one: none of them may go too far
     "brows": ("brows",),
     EYES: (EYES, "brows"),
@@ -51,21 +54,22 @@ TOGETHER = {  # groups that move as one: none of them may go too far
 class Verdict:
     """How probable a micro-expression is, and why it is none; no reason means that it is one."""
 
-    probability: float
+    probability: float  # that the classifier gives, whatever the rules say
     reason: str = ""
+    by_rule: bool = False  # or else the reason is what an improbable candidate looks like
 
 
 def features(candidate: Candidate, rate: float, known: np.ndarray | None = None) -> dict[str, float]:
     """The measures by which a candidate is judged; `known` are other patterns (P, R, 2) than those that ship."""
     lengths, rest = candidate.lengths, candidate.rest
-    own = float(lengths[candidate.strongest])
+    length = float(lengths[candidate.strongest])
     duration = (candidate.offset - candidate.onset) / rate
     lids = float(candidate.amplitudes[named("upper lid"), 1].mean())
-    found = {
+    measures = {
         "stands out": math.log(candidate.stands_out + 0.3),
         "isolated": math.log(candidate.isolated + 0.1),
-        "large": max(_log(own) - _log(LARGE), 0.0),
-        "elsewhere": _log(float(lengths.max())) - _log(own),
+        "large": max(_log(length) - _log(LARGE), 0.0),
+        "elsewhere": _log(float(lengths.max())) - _log(length),
         "explained": math.log(float((lengths**2).sum()) / float((rest**2).sum() + 1e-7) + 1e-3),
         "head": _log(float(np.abs(candidate.head).max())),
         "head rest": _log(float(np.abs(candidate.head_rest).max())),
@@ -81,10 +85,10 @@ def features(candidate: Candidate, rate: float, known: np.ndarray | None = None)
         "share": candidate.share,
         "unusual": math.log(max(candidate.unusual, 0.1)),
     }
-    found["pattern"], found["fits"] = match(candidate, patterns() if known is None else known)
+    measures["pattern"], measures["fits"] = match(candidate, patterns() if known is None else known)
     for group in GROUPS:
-        found[f"in {group}"] = float(candidate.group == group)
-    return found
+        measures[f"in {group}"] = float(candidate.group == group)
+    return measures
 
 
 def _log(length: float) -> float:
@@ -127,22 +131,37 @@ def is_blink(candidate: Candidate) -> bool:
 
 
 def is_dragged(candidate: Candidate, blinks: Sequence[Candidate], rate: float) -> bool:
-    """Whether a blink takes the skin along: it moves at the same time, and brows do not go far up."""
-    if candidate.group not in DRAGGED:
-        return False
-    if candidate.group == "brows" and float(candidate.amplitudes[members("brows"), 1].mean()) < -RAISED:
+    """Whether a blink takes the skin along: one of the two is at its apex while the other goes on."""
+    if candidate.group not in DRAGGED and REGIONS[where(candidate)].group not in DRAGGED[:1]:
         return False
     around = AROUND_BLINK * rate
-    return any(each.onset - around <= candidate.apex <= each.offset + around for each in blinks)
+    return any(
+        one.onset - around <= two.apex <= one.offset + around
+        for each in blinks
+        for one, two in ((each, candidate), (candidate, each))
+    )
 
 
 def judge(candidate: Candidate, blinks: Sequence[Candidate], rate: float, settings: SpottingSettings) -> Verdict:
     """The verdict on a candidate, among the blinks of its surroundings."""
     reason = rule(candidate, blinks, rate, settings)
     chance = probability(candidate, rate)
-    if reason or chance >= settings.threshold:
-        return Verdict(0.0 if reason else chance, reason)
-    return Verdict(chance, _likeness(candidate, rate, settings))
+    by_rule = bool(reason)
+    if not reason and chance < settings.threshold:
+        reason = _likeness(candidate, rate, settings)
+    if reason == "speech" and REGIONS[where(candidate)].group not in MOUTH:
+        reason = "unclear"  # the mouth stands out, but brows or cheeks go farther
+    if reason in LOOKS_LIKE_LIGHT and candidate.light > BRIGHTER:
+        reason = "light"
+    return Verdict(chance, reason, by_rule)
+
+
+def where(candidate: Candidate) -> int:
+    """The region that moves farthest among those that stand out clearly; lids that brows drag along do not count."""
+    clear = candidate.lengths / (candidate.rest + FLOOR)
+    places = members(EYES, "brows") if candidate.group == EYES else WITHOUT_EYES
+    places = places[clear[places] >= CLEARLY * clear[places].max()]
+    return int(places[candidate.lengths[places].argmax()])
 
 
 def rule(candidate: Candidate, blinks: Sequence[Candidate], rate: float, settings: SpottingSettings) -> str:

@@ -26,12 +26,13 @@ NOISE = 0.0003  # of the face's width: what noise of the camera leaves
 QUIET = 0.0006  # of the face's width: what a quiet face does besides
 ENOUGH = 4.0  # seconds that tell what a face does anyway; a shorter clip may show little but the expression itself
 ROUNDS = 3  # of reweighting
+CLASSIFIER = "false_alarm_classifier.json"
 
 
 @cache
 def learnt() -> dict[str, Any]:
-    """What `epir bench --only rejector` learnt."""
-    return dict(json.loads(files("epir.spotting").joinpath("rejector.json").read_text(encoding="utf-8")))
+    """The weights and patterns of the false-alarm classifier (`epir.spotting.false_alarm_training`)."""
+    return dict(json.loads(files("epir.spotting").joinpath(CLASSIFIER).read_text(encoding="utf-8")))
 
 
 @cache
@@ -47,16 +48,16 @@ def robust_covariance(values: np.ndarray, trust: float = 1.0) -> np.ndarray:
     """
     weights, channels = np.ones(len(values)), values.shape[1]
     for _ in range(ROUNDS):
-        found = (values * weights[:, None]).T @ values / weights.sum()
-        found = trust * ((1 - SHRINK) * found + np.diag(SHRINK * np.diag(found)))
-        found = found + (NOISE**2 + (1 - trust) * QUIET**2) * np.eye(channels)
-        distance = np.einsum("nc,cn->n", values, np.linalg.solve(found, values.T)) / channels
+        covariance = (values * weights[:, None]).T @ values / weights.sum()
+        covariance = trust * ((1 - SHRINK) * covariance + np.diag(SHRINK * np.diag(covariance)))
+        covariance = covariance + (NOISE**2 + (1 - trust) * QUIET**2) * np.eye(channels)
+        distance = np.einsum("nc,cn->n", values, np.linalg.solve(covariance, values.T)) / channels
         weights = 1 / (1 + distance)
-    return np.asarray(found)
+    return np.asarray(covariance)
 
 
 @dataclass(frozen=True)
-class Evidence:
+class PatternEvidence:
     """What speaks for an expression at every instant, for bumps of one duration."""
 
     score: np.ndarray  # (n,) of the pattern that fits best, in deviations of what this face does
@@ -65,7 +66,7 @@ class Evidence:
     filters: np.ndarray  # (P, C): the weighted sum of the channels that gives the score of each pattern
 
 
-def weigh(amplitudes: np.ndarray, known: np.ndarray, rate: float) -> Evidence:
+def weigh(amplitudes: np.ndarray, known: np.ndarray, rate: float) -> PatternEvidence:
     """The evidence in amplitudes (n, C), `rate` of them a second, for patterns (P, R, 2)."""
     trust = min(len(amplitudes) / rate / ENOUGH, 1.0) ** 2
     flat = known.reshape(len(known), -1)  # (P, C)
@@ -76,4 +77,4 @@ def weigh(amplitudes: np.ndarray, known: np.ndarray, rate: float) -> Evidence:
     best = scores.argmax(axis=1)
     score = scores[np.arange(len(scores)), best]
     energy = (amplitudes * whitened[len(flat) :]).sum(axis=1)
-    return Evidence(score, best, np.maximum(score, 0.0) ** 2 / (energy + 0.1), filters)
+    return PatternEvidence(score, best, np.maximum(score, 0.0) ** 2 / (energy + 0.1), filters)

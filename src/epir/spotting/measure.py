@@ -27,7 +27,7 @@ TEXTURE = 16.0  # squared grey levels a pixel: from here on a cell's flow can be
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class MotionSample:
     """Where the skin and the head are at one frame, as shares of the face's width, since the first frame."""
 
     number: int
@@ -35,6 +35,7 @@ class Sample:
     skin: np.ndarray  # (R, 2) float32
     head: np.ndarray  # (M,) float32
     mismatch: float  # of the face and its reference after the flow, in grey levels: high where a hand covers the face
+    light: float = 0.0  # log of the face's brightness against the first frame, as the median over its cells
 
 
 NOTHING = (np.zeros((len(REGIONS), 2)), np.zeros(len(HEAD)))
@@ -48,15 +49,16 @@ class FaceMeasure:
         self._crop: Crop | None = None
         self._place = np.eye(3)  # pixels of the reference -> pixels of the small face
         self._skin, self._head = NOTHING  # at the reference
+        self._light = 0.0
         rows, columns = np.mgrid[0:size, 0:size].astype(np.float32)
         self._grid = columns, rows
 
-    def push(self, number: int, seconds: float, face: np.ndarray, crop: Crop) -> Sample:
+    def push(self, number: int, seconds: float, face: np.ndarray, crop: Crop) -> MotionSample:
         """Take the next small face (h, h) uint8."""
         if self._crop is None:
             self._renew(face, seconds, *NOTHING)
             self._crop = crop
-            return Sample(number, seconds, NOTHING[0].astype(np.float32), NOTHING[1].astype(np.float32), 0.0)
+            return MotionSample(number, seconds, NOTHING[0].astype(np.float32), NOTHING[1].astype(np.float32), 0.0)
         moved, recrop = crop != self._crop, between_crops(self._crop, crop, self._size)
         self._place, self._crop = recrop @ self._place, crop
         laid = self._laid(face)
@@ -67,13 +69,13 @@ class FaceMeasure:
         self._place = self._place @ similarity_matrix(motion, self._size)
         pose = _pose(np.linalg.inv(recrop) @ self._place, self._size)
         head = self._head + np.array([*pose, *motion[4:]])
-        mismatch = self._mismatch(laid, flow)
+        mismatch, light = self._mismatch(laid, flow), self._light + float(np.median(_brightness(laid) - self._bright))
         if moved:
             self._place = np.eye(3)
-            self._renew(face, seconds, skin, head)
+            self._renew(face, seconds, skin, head, light)
         elif seconds - self._since >= RENEW or np.abs(motion[4:]).max() > TURNED:
-            self._renew(self._laid(face), seconds, skin, head - [*pose, 0.0, 0.0])
-        return Sample(number, seconds, skin.astype(np.float32), head.astype(np.float32), mismatch)
+            self._renew(self._laid(face), seconds, skin, head - [*pose, 0.0, 0.0], light)
+        return MotionSample(number, seconds, skin.astype(np.float32), head.astype(np.float32), mismatch, light)
 
     def _laid(self, face: np.ndarray) -> np.ndarray:
         """The face as it lies on the reference."""
@@ -81,8 +83,11 @@ class FaceMeasure:
         size = (self._size, self._size)
         return cv2.warpAffine(face, self._place[:2], size, flags=flags, borderMode=cv2.BORDER_REPLICATE)
 
-    def _renew(self, reference: np.ndarray, seconds: float, skin: np.ndarray, head: np.ndarray) -> None:
+    def _renew(
+        self, reference: np.ndarray, seconds: float, skin: np.ndarray, head: np.ndarray, light: float = 0.0
+    ) -> None:
         self._reference, self._since, self._skin, self._head = reference, seconds, skin, head
+        self._light, self._bright = light, _brightness(reference)
         grey = reference.astype(np.float32)
         right, down = (cv2.Sobel(grey, cv2.CV_32F, *axes, scale=1 / 8) for axes in ((1, 0), (0, 1)))
         energy = cv2.resize(right**2 + down**2, (GRID, GRID), interpolation=cv2.INTER_AREA).ravel()
@@ -97,6 +102,12 @@ class FaceMeasure:
         difference = cv2.blur(back, (3, 3)).astype(np.float32) - cv2.blur(self._reference, (3, 3))
         cells = cv2.resize(np.abs(difference), (GRID, GRID), interpolation=cv2.INTER_AREA).ravel()
         return float(cells @ OVAL / OVAL.sum())
+
+
+def _brightness(face: np.ndarray) -> np.ndarray:
+    """Log of the brightness of the cells that show the face."""
+    cells = cv2.resize(face, (GRID, GRID), interpolation=cv2.INTER_AREA).ravel().astype(np.float64)
+    return np.log(cells[OVAL > 0.5] + 4.0)
 
 
 def between_crops(old: Crop, new: Crop, size: int) -> np.ndarray:

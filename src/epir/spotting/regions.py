@@ -76,6 +76,6 @@ def region_cells() -> np.ndarray:
     cells = [
         (x >= left) & (x < right) & (y >= top) & (y < bottom) for left, top, right, bottom in (r.box for r in REGIONS)
     ]
-    made = np.array(cells).reshape(len(REGIONS), -1).astype(np.float32)
-    made.flags.writeable = False
-    return made
+    cells_of_regions = np.array(cells).reshape(len(REGIONS), -1).astype(np.float32)
+    cells_of_regions.flags.writeable = False
+    return cells_of_regions

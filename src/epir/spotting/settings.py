@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from epir.core.config import check_ranges, refuse_unknown
+from epir.core.config import check_known, check_ranges
 from epir.core.errors import ConfigError
 from epir.faces.settings import FaceSettings
 
@@ -22,11 +22,10 @@ class SpottingSettings:
     size: int = 84  # px: width of the face while its motion is measured
     shortest: float = SHORTEST  # seconds
     longest: float = LONGEST  # seconds
-    redetect: float = 1.0  # seconds between two looks for the face
 
     def __post_init__(self) -> None:
-        check_ranges(self, {"shortest": 3600, "longest": 3600, "redetect": 3600}, section="spotting")
-        refuse_unknown(self.sensitivity, THRESHOLDS, section="spotting.sensitivity", what="choice")
+        check_ranges(self, {"shortest": 3600, "longest": 3600}, section="spotting")
+        check_known(self.sensitivity, THRESHOLDS, section="spotting.sensitivity", what="choice")
         if not 24 <= self.size <= 512:
             raise ConfigError(f"spotting.size cannot be {self.size}", fix="give a size in pixels from 24 to 512")
         if not 0 < self.shortest < self.longest:
@@ -34,8 +33,6 @@ class SpottingSettings:
                 f"a movement cannot last from {self.shortest:g} to {self.longest:g} seconds",
                 fix="give shortest below longest, both above 0; usual are 0.04 and 0.5",
             )
-        if self.redetect <= 0:
-            raise ConfigError(f"spotting.redetect cannot be {self.redetect}", fix="give a number above 0")
 
     @property
     def threshold(self) -> float:

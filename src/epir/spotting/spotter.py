@@ -1,4 +1,4 @@
-"""TrackedFace faces one after the other -> movements as soon as they are certain, and the timeline of the whole.
+"""Tracked faces one after the other -> movements as soon as they are certain, and the timeline of the whole.
 
 Faces of one person without a gap make up a run. A run is judged in blocks: the movements of a block are certain once
 the two seconds after it have been seen. Kept are a few numbers a frame, and the working window of a few seconds.
@@ -7,22 +7,22 @@ Axes: n frames or instants, R regions, G groups of regions, M head motions
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from epir.core.errors import FaceNotFound, FrameError
 from epir.core.progress import Progress, Silent
 from epir.faces.align import Crop
-from epir.faces.settings import TrackingSettings
+from epir.faces.settings import LEAST_FACE, TrackingSettings
 from epir.faces.tracking import FaceTracker, TrackedFace
 from epir.frames.reader import Frame
 from epir.spotting import decision
-from epir.spotting.candidates import FLOOR, LASTING, LASTING_APART, LEAST, Candidate, find_candidates
-from epir.spotting.measure import FaceMeasure, Sample
+from epir.spotting.candidates import LASTING, LASTING_APART, LEAST, Candidate, find_candidates
+from epir.spotting.measure import FaceMeasure, MotionSample
 from epir.spotting.regions import EYES, GROUPS, REGIONS, members, named
 from epir.spotting.settings import SpottingSettings
-from epir.spotting.timeline import MACRO, MICRO_EXPRESSION, Movement, Timeline
+from epir.spotting.timeline import BLINK, INSIDE_MACRO, MACRO, MICRO_EXPRESSION, FaceMovement, Timeline
 
 FASTEST = 100.0  # instants a second at which movements are looked for; faster cameras are averaged
 BLOCK = 2.0  # seconds that are judged at once
@@ -34,19 +34,24 @@ GAP = 0.15  # seconds without a face that break a run
 NEAR = 0.3  # of the face: a new crop that lies farther away is another face
 OTHER_SIZE = 1.33
 CUT = 30.0  # grey levels of mismatch: another scene
-CLEARLY = 0.5  # of how far the clearest region stands out
 EDGE = 0.1  # seconds at the end of a run within a video in which nothing can be judged
+PIECES = (
+    "too long",
+    "return of an expression",
+    "unclear",
+)  # what the rise and return of something that lasts look like
+RECENT = 20  # latest candidates, which the next block may measure again
 
 
 @dataclass
-class Run:
+class FaceRun:
     """The samples of one face without a gap; `judged` seconds have been decided."""
 
     measure: FaceMeasure
-    samples: list[Sample]
+    samples: list[MotionSample]
     faces: list[tuple[int, int, Crop]]  # track, segment and crop of each sample
     judged: float
-    from_start: bool  # of the video: then nothing is known before, and the face is taken to be at rest
+    from_start: bool  # of the video: then nothing is known before its first frame
 
 
 class Spotter:
@@ -59,19 +64,21 @@ class Spotter:
             )
         self.settings, self.fps = settings, fps
         self.rate = min(fps, FASTEST)
-        self._runs: dict[int, Run] = {}  # by track
-        self._movements: list[Movement] = []
-        self._others: list[Movement] = []
-        self._macros: list[Movement] = []
+        self._runs: dict[int, FaceRun] = {}  # by track
+        self._movements: list[FaceMovement] = []
+        self._others: list[FaceMovement] = []
+        self._macros: list[FaceMovement] = []
+        self._candidates: list[FaceMovement] = []
+        self._new: list[FaceMovement] = []  # candidates that nobody has taken yet
         self._stamps: list[tuple[int, float]] = []
         self._motion: list[np.ndarray] = []  # (n, G + 2) of each block: groups, lids, head
         self._skin: list[np.ndarray] = []  # (n, R) of each block: how far each region is from its rest
         self._squares: list[Crop] = []  # of each frame
         self._crops: dict[tuple[int, int], Crop] = {}
 
-    def push(self, tracked: TrackedFace) -> list[Movement]:
+    def push(self, tracked: TrackedFace) -> list[FaceMovement]:
         """Take the face of the next frame; gives the micro-expressions that have become certain."""
-        certain: list[Movement] = []
+        certain: list[FaceMovement] = []
         run = self._runs.get(tracked.track)
         if run is not None and not _goes_on(run, tracked, self.fps):
             certain, run = self._judge(run, ended=True, at_end=False), None
@@ -90,10 +97,15 @@ class Spotter:
             certain += self._judge(run, ended=False, at_end=False)
         return certain
 
-    def close(self) -> list[Movement]:
+    def close(self) -> list[FaceMovement]:
         """The micro-expressions of the frames whose followers never came."""
         runs, self._runs = self._runs, {}
         return [each for run in runs.values() for each in self._judge(run, ended=True, at_end=True)]
+
+    def take_candidates(self) -> list[FaceMovement]:
+        """The candidates that were judged since the last call; `timeline` says what became of them."""
+        new, self._new = self._new, []
+        return new
 
     def timeline(self, *, frames: int = 0, faces: int = 1) -> Timeline:
         """Everything so far."""
@@ -110,6 +122,7 @@ class Spotter:
             head=motion[:, -1],
             movements=tuple(self._movements),
             others=_by_time(self._others, self._macros),
+            candidates=_labelled(self._candidates, self._macros),
             crops=tuple(self._crops.values()),
             faces=faces,
             frames=frames or len(stamps),
@@ -119,28 +132,32 @@ class Spotter:
             squares=tuple(self._squares),
         )
 
-    def _judge(self, run: Run, *, ended: bool, at_end: bool) -> list[Movement]:
+    def _judge(self, run: FaceRun, *, ended: bool, at_end: bool) -> list[FaceMovement]:
         """Decide the next block of a run, or all that is left of it."""
         if not run.samples:
             return []
         until = np.inf if ended else run.judged + BLOCK
         times = np.array([each.seconds for each in run.samples])
         first = int(np.searchsorted(times, run.judged - BEHIND))
-        near = Run(run.measure, run.samples[first:], run.faces[first:], run.judged, run.from_start and not first)
-        skin, head, mismatch = resampled(near.samples, self.rate)
+        near = FaceRun(run.measure, run.samples[first:], run.faces[first:], run.judged, run.from_start and not first)
+        skin, head, mismatch, light = resampled(near.samples, self.rate)
         block = ((run.judged - times[first]) * self.rate, (until - times[first]) * self.rate)
-        found = find_candidates(skin, head, mismatch, self.rate, within=block)
-        low = 0 if near.from_start else EDGE * self.rate
+        found = find_candidates(skin, head, mismatch, self.rate, within=block, light=light)
+        low = 1 if near.from_start else EDGE * self.rate  # what begins with the first frame began before it
         high = len(skin) - 1 - (0 if at_end or not ended else EDGE * self.rate)
         found = [each for each in found if each.onset >= low and each.offset <= high]
         blinks = [each for each in found if decision.is_blink(each)]
         inside = [each for each in found if run.judged <= times[first] + each.apex / self.rate < until]
-        made = [self._decide(near, each, blinks) for each in inside]
-        known = [each for each in made if each is not None]
-        chosen = _apart([each for each in known if not each.reason], self._movements)
-        rejected = _apart([each for each in known if each.reason], [*chosen, *self._others[-3:]])
+        decided = [self._decide(near, each, blinks) for each in inside]
+        known = [each for each in decided if each is not None]
+        chosen = _apart([each for _, each in known if not each.reason], self._movements)
+        rejected = sorted((each for each in known if each[1].reason), key=lambda each: each[0], reverse=True)
         self._movements += chosen
-        self._others += rejected
+        self._others += _apart([each for _, each in rejected], [*chosen, *self._others[-3:]], in_order=True)
+        ranked = sorted((each for _, each in known if each.kind != BLINK), key=lambda each: -each.probability)
+        self._candidates = _with_candidates(self._candidates, chosen, ranked)
+        kept = set(map(id, self._candidates))
+        self._new += [each for each in ranked if id(each) in kept]
         self._macros += self._lasting(run, until)
         self._keep_motion(near, times[first:], skin, head, until)
         run.judged = min(until, float(times[-1]) + 1 / self.fps)
@@ -150,23 +167,27 @@ class Spotter:
             run.from_start = False
         return chosen
 
-    def _decide(self, run: Run, found: Candidate, blinks: list[Candidate]) -> Movement | None:
+    def _decide(
+        self, run: FaceRun, found: Candidate, blinks: list[Candidate]
+    ) -> tuple[tuple[float, float], FaceMovement] | None:
+        """The movement, and its rank among those that are rejected: what a rule rejects comes last."""
         verdict = decision.judge(found, blinks, self.rate, self.settings)
-        return _movement(run, found, verdict.reason or MICRO_EXPRESSION, verdict.probability, self.rate)
+        made = _movement(run, found, verdict.reason or MICRO_EXPRESSION, verdict.probability, self.rate)
+        return None if made is None else ((0.0 if verdict.by_rule else verdict.probability, made.strength), made)
 
-    def _lasting(self, run: Run, until: float) -> list[Movement]:
+    def _lasting(self, run: FaceRun, until: float) -> list[FaceMovement]:
         """The macro-expressions of a block that is `LATER` seconds back."""
         rate, start = min(self.rate, SLOWEST), run.samples[0].seconds
         block = ((run.judged - LATER - start) * rate, (until - LATER - start) * rate)
-        measured = resampled(run.samples, rate)
-        found = find_candidates(*measured, rate, LASTING, LASTING_APART, within=block, whole=False)
+        skin, head, mismatch, _ = resampled(run.samples, rate)
+        found = find_candidates(skin, head, mismatch, rate, LASTING, LASTING_APART, within=block, whole=False)
         macros = [each for each in found if decision.is_macro(each, rate, self.settings)]
         since = run.judged - LATER - SLACK
         inside = [each for each in macros if since <= start + each.apex / rate < until - LATER]
         made = [_movement(run, each, MACRO, 0.0, rate) for each in inside]
         return _apart([each for each in made if each is not None], [*self._movements, *self._macros[-3:]])
 
-    def _keep_motion(self, run: Run, times: np.ndarray, skin: np.ndarray, head: np.ndarray, until: float) -> None:
+    def _keep_motion(self, run: FaceRun, times: np.ndarray, skin: np.ndarray, head: np.ndarray, until: float) -> None:
         """A few numbers for every frame of the block that was judged."""
         now = (times >= run.judged) & (times < until)
         rest = np.median(skin, axis=0), np.median(head, axis=0)
@@ -182,7 +203,7 @@ class Spotter:
         self._squares += [crop for (_, _, crop), kept in zip(run.faces, now, strict=True) if kept]
 
 
-def spot(
+def spot_frames(
     frames: Iterable[Frame],
     *,
     fps: float,
@@ -191,18 +212,18 @@ def spot(
 ) -> Timeline:
     """The micro-expressions among frames, and the motion they were found in.
 
-    `with open_frames("interview.mp4") as frames: timeline = epir.spot(frames, fps=frames.fps)`, then
+    `with open_frames("interview.mp4") as frames: timeline = epir.spot_frames(frames, fps=frames.fps)`, then
     `timeline.movements`. `Recognizer.predict` spots by itself.
 
     >>> from epir.faces.settings import FaceSettings
     >>> still = [Frame(number, number / 50, np.full((200, 200, 3), 99, np.uint8)) for number in range(50)]
     >>> whole = SpottingSettings(face=FaceSettings(detector="none"))  # the frames show nothing but the face
-    >>> len(spot(still, fps=50, settings=whole).movements)
+    >>> len(spot_frames(still, fps=50, settings=whole).movements)
     0
     """
     settings, progress = settings or SpottingSettings(), progress or Silent()
     spotter = Spotter(settings, fps)
-    tracker = FaceTracker(TrackingSettings(settings.face, settings.size, redetect=settings.redetect), fps)
+    tracker = FaceTracker(TrackingSettings(settings.face, settings.size), fps)
     for frame in frames:
         progress.advance()
         for face in tracker.push(frame):
@@ -213,15 +234,16 @@ def spot(
     if not tracker.crops:
         raise FaceNotFound(
             f"no face was found in {tracker.frames} frames",
-            fix="look at the video: the face should be lit, turned to the camera and at least 80 px wide",
+            fix="look at the video: the face should be lit, turned to the camera and at least "
+            f"{LEAST_FACE:.0f} px wide between the temples",
         )
     return spotter.timeline(frames=tracker.frames, faces=tracker.faces)
 
 
-def resampled(samples: list[Sample], rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Skin (n, R, 2), head (n, M) and mismatch (n,) of a run at `rate` even instants a second."""
+def resampled(samples: list[MotionSample], rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Skin (n, R, 2), head (n, M), mismatch (n,) and light (n,) of a run at `rate` even instants a second."""
     times = np.array([each.seconds for each in samples])
-    rows = [np.concatenate([each.skin.ravel(), each.head, [each.mismatch]]) for each in samples]
+    rows = [np.concatenate([each.skin.ravel(), each.head, [each.mismatch, each.light]]) for each in samples]
     values = np.array(rows, np.float64)
     own = (len(times) - 1) / max(times[-1] - times[0], 1e-9) if len(times) > 1 else rate
     width = max(1, round(own / rate))
@@ -236,14 +258,14 @@ def resampled(samples: list[Sample], rate: float) -> tuple[np.ndarray, np.ndarra
         share = np.clip((instants - times[left]) / np.maximum(times[right] - times[left], 1e-9), 0, 1)[:, None]
         values = values[left] * (1 - share) + values[right] * share
     split = 2 * len(REGIONS)
-    return values[:, :split].reshape(len(values), -1, 2), values[:, split:-1], values[:, -1]
+    return values[:, :split].reshape(len(values), -1, 2), values[:, split:-2], values[:, -2], values[:, -1]
 
 
-def _begin(tracked: TrackedFace, *, from_start: bool) -> Run:
-    return Run(FaceMeasure(tracked.face.shape[0]), [], [], tracked.seconds, from_start)
+def _begin(tracked: TrackedFace, *, from_start: bool) -> FaceRun:
+    return FaceRun(FaceMeasure(tracked.face.shape[0]), [], [], tracked.seconds, from_start)
 
 
-def _goes_on(run: Run, tracked: TrackedFace, fps: float) -> bool:
+def _goes_on(run: FaceRun, tracked: TrackedFace, fps: float) -> bool:
     """Whether a face belongs to a run: the same person, soon after, near by."""
     track, _, crop = run.faces[-1]
     return (
@@ -254,26 +276,27 @@ def _goes_on(run: Run, tracked: TrackedFace, fps: float) -> bool:
     )
 
 
-def _movement(run: Run, found: Candidate, kind: str, probability: float, rate: float) -> Movement | None:
+def _movement(run: FaceRun, found: Candidate, kind: str, probability: float, rate: float) -> FaceMovement | None:
     """The candidate in frame numbers; None where its frames are too few."""
     times = np.array([each.seconds for each in run.samples])
     onset, apex, offset = (
         int(np.abs(times - (times[0] + place / rate)).argmin()) for place in (found.onset, found.apex, found.offset)
     )
     onset, offset = min(onset, apex - 2), max(offset, apex + 1)
-    if onset < 0 or offset >= len(times):
+    if onset < int(run.from_start) or offset >= len(times):
         return None
     lengths = found.lengths
-    region = REGIONS[_where(found)]
+    place = decision.where(found)
+    region = REGIONS[place]
     track, segment, crop = run.faces[apex]
     numbers = [run.samples[place].number for place in (onset, apex, offset)]
     same = lengths[named(region.name)]
     both = len(same) > 1 and float(same.min()) > 0.4 * float(same.max())
-    return Movement(
+    return FaceMovement(
         onset=numbers[0],
         apex=numbers[1],
         offset=numbers[2],
-        strength=float(lengths[_where(found)]),
+        strength=float(lengths[place]),
         region=region.group,
         kind=kind,
         head=float(np.abs(found.head).max()),
@@ -286,30 +309,44 @@ def _movement(run: Run, found: Candidate, kind: str, probability: float, rate: f
     )
 
 
-def _where(found: Candidate) -> int:
-    """The region that moves farthest among those that stand out clearly; lids that brows drag along do not count."""
-    clear = found.lengths / (found.rest + FLOOR)
-    places = members(EYES, "brows") if found.group == EYES else members(*(name for name in GROUPS if name != EYES))
-    places = places[clear[places] >= CLEARLY * clear[places].max()]
-    return int(places[found.lengths[places].argmax()])
-
-
-def _apart(found: list[Movement], known: list[Movement]) -> list[Movement]:
-    """Those that overlap with none that is known or more probable (among rejected ones: stronger), by time."""
-    kept: list[Movement] = []
-    for each in sorted(found, key=lambda movement: (-movement.probability, -movement.strength)):
+def _apart(found: list[FaceMovement], known: list[FaceMovement], *, in_order: bool = False) -> list[FaceMovement]:
+    """Those that overlap with none that is known or comes before (is more probable, unless in order), by time."""
+    kept: list[FaceMovement] = []
+    for each in found if in_order else sorted(found, key=lambda each: (-each.probability, -each.strength)):
         taken = [*known, *kept]
         if not any(each.onset <= other.offset and other.onset <= each.offset for other in taken):
             kept.append(each)
     return sorted(kept, key=lambda movement: movement.apex)
 
 
-def _by_time(others: list[Movement], macros: list[Movement]) -> tuple[Movement, ...]:
+def _by_time(others: list[FaceMovement], macros: list[FaceMovement]) -> tuple[FaceMovement, ...]:
     """What was rejected and what lasts, without the pieces of what lasts: its rise, its return, its tremble."""
-    pieces = ("too long", "return of an expression", "unclear")
-    kept = [
-        each
-        for each in others
-        if each.kind not in pieces or not any(whole.onset <= each.apex <= whole.offset for whole in macros)
-    ]
+    kept = [each for each in others if not _is_piece(each, macros)]
     return tuple(sorted([*kept, *macros], key=lambda movement: movement.onset))
+
+
+def _labelled(candidates: list[FaceMovement], macros: list[FaceMovement]) -> tuple[FaceMovement, ...]:
+    """The candidates by time; pieces of what lasts are labelled as such."""
+    labelled = [replace(each, kind=INSIDE_MACRO) if _is_piece(each, macros) else each for each in candidates]
+    return tuple(sorted(labelled, key=lambda movement: movement.onset))
+
+
+def _is_piece(movement: FaceMovement, macros: list[FaceMovement]) -> bool:
+    return movement.kind in PIECES and any(whole.onset <= movement.apex <= whole.offset for whole in macros)
+
+
+def _with_candidates(
+    known: list[FaceMovement], chosen: list[FaceMovement], ranked: list[FaceMovement]
+) -> list[FaceMovement]:
+    """The candidates with those of another block: each movement once, as it is reported or most probable."""
+    old, kept = known[:-RECENT], known[-RECENT:]
+    kept = [each for each in kept if not each.reason or not any(_are_one(each, other) for other in chosen)] + chosen
+    for each in ranked:
+        if not any(_are_one(each, other) for other in kept):
+            kept.append(each)
+    return old + kept
+
+
+def _are_one(one: FaceMovement, other: FaceMovement) -> bool:
+    """Whether two measures are of one movement: the apex of either lies within the other."""
+    return one.onset <= other.apex <= one.offset or other.onset <= one.apex <= other.offset

@@ -3,6 +3,7 @@
 Axes: n frames that show the face, G groups of regions, R regions
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +13,12 @@ from epir.spotting.regions import GROUPS
 
 MICRO_EXPRESSION = "micro-expression"
 MACRO = "macro"  # an expression that lasts longer, and comes back
+BLINK = "blink"
+INSIDE_MACRO = "inside a macro-expression"  # its rise, its return, its tremble
 REASONS = (
-    "blink",
+    BLINK,
     "head",
+    "light",
     "occlusion",
     "too large",
     "too long",
@@ -22,12 +26,27 @@ REASONS = (
     "speech",
     "gaze",
     "return of an expression",
+    INSIDE_MACRO,
     "unclear",
 )
 
 
+OVERLAP = 0.5  # intersection over union from which two intervals are the same movement
+
+
+def overlap(one: tuple[int, int], other: tuple[int, int]) -> float:
+    """Intersection over union of two intervals of frames, both ends included.
+
+    >>> overlap((1, 10), (6, 15))
+    0.3333333333333333
+    """
+    shared = min(one[1], other[1]) - max(one[0], other[0]) + 1
+    union = max(one[1], other[1]) - min(one[0], other[0]) + 1
+    return max(shared, 0) / union
+
+
 @dataclass(frozen=True, slots=True)
-class Movement:
+class FaceMovement:
     """One movement of the face; key frames are frame numbers."""
 
     onset: int
@@ -39,7 +58,7 @@ class Movement:
     head: float = 0.0  # how far the head comes and goes with it, as a share of the face's width
     crop: Crop | None = None
     side: str = "middle"  # left or right of the picture, both, or middle
-    probability: float = 1.0  # of being a micro-expression at all
+    probability: float = 1.0  # that the false-alarm classifier gives, also where a rule rejects the movement
     seconds: tuple[float, float, float] = (0.0, 0.0, 0.0)  # of onset, apex and offset
     track: int = 0
     segment: int = 0
@@ -48,6 +67,12 @@ class Movement:
     def reason(self) -> str:
         """Why it is no micro-expression; empty for one."""
         return {MICRO_EXPRESSION: "", MACRO: "too long"}.get(self.kind, self.kind)
+
+
+def most_probable(candidates: Iterable[FaceMovement], a_minute: float, seconds: float) -> tuple[FaceMovement, ...]:
+    """So many candidates a minute, and at least one: what is reported first, then by probability."""
+    order = sorted(candidates, key=lambda each: (each.reason != "", -each.probability, each.onset))
+    return tuple(order[: max(1, round(a_minute * seconds / 60))])
 
 
 @dataclass(frozen=True)
@@ -60,8 +85,9 @@ class Timeline:
     face: np.ndarray  # (n,) float32: the same for the group that moves most, without the eyes
     lids: np.ndarray  # (n,) float32: motion of the upper lids downwards
     head: np.ndarray  # (n,) float32: how far the head is from its rest
-    movements: tuple[Movement, ...]  # the micro-expressions
-    others: tuple[Movement, ...] = ()  # what was rejected, and macro-expressions; `kind` says which
+    movements: tuple[FaceMovement, ...]  # the micro-expressions
+    others: tuple[FaceMovement, ...] = ()  # what was rejected, and macro-expressions; `kind` says which
+    candidates: tuple[FaceMovement, ...] = ()  # micro-expressions and everything rejected but blinks: see `ranked`
     crops: tuple[Crop, ...] = ()
     faces: int = 1  # the most that were seen at once
     frames: int = 0  # of the video, also those without a face
@@ -76,7 +102,14 @@ class Timeline:
         """The length of the video."""
         return self.frames / self.fps
 
+    def ranked(self, a_minute: float) -> tuple[FaceMovement, ...]:
+        """The most probable candidates, at most so many a minute and at least one, the most probable first.
+
+        What is reported comes before what is not; `reason` says which rule rejected a candidate.
+        """
+        return most_probable(self.candidates, a_minute, self.seconds)
+
     @property
-    def macros(self) -> tuple[Movement, ...]:
+    def macros(self) -> tuple[FaceMovement, ...]:
         """The expressions of half a second to four seconds."""
         return tuple(each for each in self.others if each.kind == MACRO)

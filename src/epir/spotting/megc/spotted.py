@@ -2,7 +2,7 @@
 
     SPOTTED/config.toml      how it was spotted
     SPOTTED/annotation.csv   every video, with the corpus's own intervals where it is annotated
-    SPOTTED/videos/*.json    one file per video, written when it is done
+    SPOTTED/videos/*.json    one entry of `epir.core.store` per video, written when it is done
     SPOTTED/intervals.csv    everything that was spotted, in the form of annotation.csv and with further columns
     SPOTTED/failed.csv       videos that could not be read, and why; the same command tries them again
 
@@ -11,32 +11,30 @@ Frames are counted as in `epir.datasets.intervals`; both ends belong to an inter
 
 import csv
 import io
-import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from urllib.parse import quote
+from typing import Any
 
-from epir.core.config import differences, read_toml, write_toml
+from epir.core.config import differences, digest, read_toml, write_toml
 from epir.core.errors import ConfigError, EpirError, RunError
-from epir.core.files import write_text
-from epir.core.output import SPOTTED, check_folder, check_place, mark, real
-from epir.core.reading import read_json, read_rows
+from epir.core.files import remove_partial_files, write_text
+from epir.core.output import SPOTTED, check_folder, check_place, locked, mark, resolved
+from epir.core.reading import read_rows
+from epir.core.store import Store, file_identity
 from epir.datasets.intervals import COLUMNS, Interval, Kind, LongVideo, in_order, read_intervals, write_intervals
-from epir.evaluation.spotting import SpottedVideo
-from epir.evaluation.spotting_table import SHIPPED
-from epir.evaluation.store import locked
-from epir.models.folder import WEIGHTS, shipped_folder, weights_digest
+from epir.spotting.megc.scores import SpottedVideo
+from epir.spotting.megc.submission import SubmittedInterval, name_video
 from epir.spotting.settings import Sensitivity
-from epir.spotting.submission import SubmittedInterval, name_video
 
 CONFIG, ANNOTATION, VIDEOS, INTERVALS, FAILED = "config.toml", "annotation.csv", "videos", "intervals.csv", "failed.csv"
 FURTHER = ("onset_s", "apex_s", "offset_s", "probability", "strength", "region", "score")  # columns of intervals.csv
 FAILED_COLUMNS = ("corpus", "subject", "video", "problem", "fix")
-PLAIN = "videos"  # the corpus of videos that were given one by one
+PLAIN = "videos"  # the corpus of videos that were named one by one
 RESUME = "run the same command to resume"
+VERSION = 1  # of the entries in videos/
 
 
 @dataclass(frozen=True)
@@ -113,8 +111,8 @@ def open_spotted(
 ) -> Iterator["SpottedStore"]:
     """The folder to write to, locked for this process; one that was spotted in another way is refused."""
     folder = Path(folder)
-    check_folder(real(folder), SPOTTED, force=True, inputs=inputs)
-    check_place(real(folder) / CONFIG)
+    check_folder(resolved(folder), SPOTTED, force=True, inputs=inputs)
+    check_place(resolved(folder) / CONFIG)
     with locked(folder):
         if force or not (folder / CONFIG).exists():  # without settings, it is what a killed --force left
             _clear(folder)
@@ -127,8 +125,7 @@ def open_spotted(
                 f"{folder} was spotted with other settings ({'; '.join(changed)})",
                 fix="choose another folder with --out, use the old settings, or start over with --force",
             )
-        for left_over in (folder / VIDEOS).glob(".*"):  # of a process that was killed while writing
-            left_over.unlink()
+        remove_partial_files(folder / VIDEOS)
         yield SpottedStore(folder)
 
 
@@ -137,6 +134,8 @@ class SpottedStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._entries = _entries(folder)
+        self._identities: dict[str, str] = {}  # of the videos of this call, taken before they are read
 
     def add_videos(self, videos: Sequence[LongVideo]) -> None:
         """Note which videos there are, with their annotation; those of earlier calls stay."""
@@ -145,45 +144,66 @@ class SpottedStore:
         write_intervals(self.folder / ANNOTATION, known.values())
 
     def missing(self, videos: Sequence[LongVideo]) -> list[LongVideo]:
-        """Those that are not done yet, or of which another file was spotted."""
-        return [video for video in videos if not self._is_done(video)]
+        """Those that are not done yet, or have changed since; what was spotted in these before is discarded."""
+        self._identities |= {video.key: _identity(video) for video in videos}
+        stale = self._entries.stale
+        missing = [video for video in videos if self._entries.get(video.key, self._identities[video.key]) is None]
+        self._entries.warn_if_stale("spotted again")
+        for key in tuple(stale):
+            self._entries.discard(key)
+        stale.clear()
+        return missing
+
+    def add(self, record: SpottedRecord) -> None:
+        """Write what was spotted in one video, in one step."""
+        self._entries.put(record.key, self._identities[record.key], asdict(record))
 
     def finish(self, failed: Sequence[FailedVideo]) -> None:
         """Write all intervals into one file, and the list of failures."""
         videos = self._annotation()
+        records = {video.key: entry for video in videos if (entry := self._entries.get(video.key, None)) is not None}
+        self._entries.warn_if_stale("left out; spot these videos again")
+        for key in self._entries.stale:  # of videos that are no input of this call
+            self._entries.discard(key)
         lasting = {each.key: each for each in read_failed(self.folder)}
         lasting |= {each.key: each for each in failed}
-        rows = [asdict(each) for each in lasting.values() if not record_path(self.folder, each.key).exists()]
+        rows = [asdict(each) for each in lasting.values() if each.key not in records]
         write_text(self.folder / FAILED, _csv(FAILED_COLUMNS, rows))
-        write_text(self.folder / INTERVALS, _csv((*COLUMNS, *FURTHER), list(_interval_rows(self.folder, videos))))
+        intervals = {key: _record(entry.content).intervals for key, entry in records.items()}
+        write_text(self.folder / INTERVALS, _csv((*COLUMNS, *FURTHER), list(_interval_rows(videos, intervals))))
 
     def _annotation(self) -> list[LongVideo]:
         path = self.folder / ANNOTATION
         return read_intervals(path, corpus=PLAIN) if path.exists() else []
 
-    def _is_done(self, video: LongVideo) -> bool:
-        path = record_path(self.folder, video.key)
-        return path.exists() and read_record(path).path == str(video.path)
-
 
 def record_path(folder: Path, key: str) -> Path:
     """The file of a video."""
-    return folder / VIDEOS / f"{quote(key, safe=' ()+,=^')}.json"
+    return _entries(folder).path(key)
 
 
-def write_record(folder: Path, record: SpottedRecord) -> None:
-    """Write what was spotted in one video, in one step."""
-    write_text(record_path(folder, record.key), json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n")
+def read_record(folder: Path, key: str) -> SpottedRecord:
+    """What was spotted in one video; refuses an entry that was edited, or belongs to other settings."""
+    entries = _entries(folder)
+    entry = entries.get(key, None)
+    if entry is None:
+        reason = entries.stale.get(key, "it is missing")
+        raise RunError(f"{entries.path(key)} cannot be used: {reason}", fix=RESUME)
+    return _record(entry.content)
 
 
-def read_record(path: Path) -> SpottedRecord:
-    """What was spotted in one video."""
-    try:
-        values = read_json(path, error=RunError, fix=f"delete that file, then {RESUME}")
-        intervals = tuple(Spotted(**each) for each in values.pop("intervals"))
-        return SpottedRecord(**{**values, "warnings": tuple(values["warnings"])}, intervals=intervals)
-    except (ValueError, KeyError, TypeError, FileNotFoundError) as error:
-        raise RunError(f"{path} is damaged: {error}", fix=f"delete that file, then {RESUME}") from None
+def _entries(folder: Path) -> Store:
+    return Store(folder / VIDEOS, settings=digest(_read_settings(folder)), version=VERSION)
+
+
+def _identity(video: LongVideo) -> str:
+    """Changes with the video, and with what the corpus says about its frames."""
+    return digest([str(video.path), file_identity(video.path), video.fps, video.first])
+
+
+def _record(values: Mapping[str, Any]) -> SpottedRecord:
+    intervals = tuple(Spotted(**each) for each in values["intervals"])
+    return SpottedRecord(**{**values, "warnings": tuple(values["warnings"]), "intervals": intervals})
 
 
 def read_failed(folder: Path) -> tuple[FailedVideo, ...]:
@@ -215,25 +235,22 @@ def read_spotted(folder: str | Path, annotation: str | Path | None = None) -> tu
             f"the videos of {folder} have no annotation to compare with",
             fix="spot an annotated corpus (epir spot CORPUS ROOT), or give a list of intervals with --annotation",
         )
-    found = []
+    scored = []
     for video in videos:
-        done = () if video.key in failed else read_record(record_path(folder, video.key)).as_intervals()
-        found.append(SpottedVideo(video.corpus, video.subject, video.name, video.intervals, done))
+        done = () if video.key in failed else read_record(folder, video.key).as_intervals()
+        scored.append(SpottedVideo(video.corpus, video.subject, video.name, video.intervals, done))
     if failed:
         words.append(f"{len(failed)} of {len(videos)} videos could not be spotted and count as without predictions.")
-    return found, words
+    return scored, words
 
 
-def weights_of(folder: str | Path) -> str:
-    """`shipped`, or the beginning of the digest of the weights that gave the classes."""
-    used = _read_settings(Path(folder)).weights
-    own = shipped_folder()
-    is_shipped = (own / WEIGHTS).exists() and weights_digest(own) == used
-    return SHIPPED if is_shipped else f"sha256 {used[:8]}"
+def weights_digest(folder: str | Path) -> str:
+    """The digest of the weights that gave the classes."""
+    return _read_settings(Path(folder)).weights
 
 
-def refuse_twice(folders: Sequence[Path]) -> None:
-    """Refuse folders that share a video: it would count twice."""
+def check_distinct(folders: Sequence[Path]) -> None:
+    """Raise an error if two folders share a video: it would count twice."""
     seen: dict[str, Path] = {}
     for folder in folders:
         for video in _finished(folder):
@@ -252,7 +269,7 @@ def to_submit(folder: str | Path) -> Iterator[SubmittedInterval]:
         if video.key in failed:
             continue
         shift = 1 if video.first == 0 else 0  # the files of some copies are counted from 0
-        for each in read_record(record_path(folder, video.key)).intervals:
+        for each in read_record(folder, video.key).intervals:
             yield SubmittedInterval(*names, each.kind, each.onset + shift, each.offset + shift, each.emotion)
 
 
@@ -273,17 +290,19 @@ def _finished(folder: Path) -> list[LongVideo]:
 
 def _with_labels(videos: Sequence[LongVideo], labelled: Sequence[LongVideo], path: Path) -> list[LongVideo]:
     """The videos with labels of another list, by name; those that it lacks have none."""
-    own = {video.name: video for video in labelled}
+    by_name = {video.name: video for video in labelled}
     names = {video.name for video in videos}
-    if not names & own.keys():
+    if not names & by_name.keys():
         raise ConfigError(
             f"{path} and the spotted videos have no video in common",
             fix=f"name videos as they were spotted, for example {min(names)}",
         )
-    return [own.get(video.name, video) for video in videos]
+    return [by_name.get(video.name, video) for video in videos]
 
 
-def _interval_rows(folder: Path, videos: Sequence[LongVideo]) -> Iterator[Mapping[str, object]]:
+def _interval_rows(
+    videos: Sequence[LongVideo], spotted: Mapping[str, Sequence[Spotted]]
+) -> Iterator[Mapping[str, object]]:
     for video in videos:
         start = {
             "corpus": video.corpus,
@@ -294,10 +313,9 @@ def _interval_rows(folder: Path, videos: Sequence[LongVideo]) -> Iterator[Mappin
             "first": video.first,
             "frames": "" if video.frames is None else video.frames,
         }
-        path = record_path(folder, video.key)
-        found = read_record(path).intervals if path.exists() else ()
-        yield from ({**start, **asdict(each)} for each in sorted(found, key=lambda each: (each.onset, each.offset)))
-        if not found:
+        intervals = spotted.get(video.key, ())
+        yield from ({**start, **asdict(each)} for each in sorted(intervals, key=lambda each: (each.onset, each.offset)))
+        if not intervals:
             yield start
 
 

@@ -1,59 +1,63 @@
-"""Train the rejector of spotting, micro-expression or not, on synthetic people alone, and measure it on others.
+"""Train the false-alarm classifier of spotting, micro-expression or not, on synthetic people alone.
 
-    epir bench --only rejector work/rejector
+    epir bench --only spotting --set train=work/scenes
 
-Each scene shows a person who behaves in one to three ways, with micro-expressions mixed in, as H.264 keeps it. Its
-measure is kept in one file of the folder; run the same command again to resume. The weights go to `rejector.json` in
-that folder; those that ship with epir are `epir/spotting/rejector.json`.
+Each scene shows a person who behaves in one to three ways, with micro-expressions mixed in, as H.264 keeps it. What the
+spotter measures of it is kept in one file of the folder; run the same command again to resume. The weights go to
+`false_alarm_classifier.json` in that folder; those that ship with epir are `epir/spotting/false_alarm_classifier.json`.
+
+Axes: P patterns, R regions
 """
 
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import cv2
 import numpy as np
 
-from epir.bench.ratio import Ratio
-from epir.bench.scenes import SIZE, scene_of
-from epir.bench.spotting import OVERLAP, overlap
 from epir.core.errors import ConfigError
-from epir.core.files import whole_file, write_text
-from epir.core.output import check_place, locked, real
+from epir.core.files import atomic_write, write_text
+from epir.core.output import check_place, locked, resolved
 from epir.core.progress import Progress, Silent
 from epir.core.seeds import generator
 from epir.faces.align import Crop
+from epir.frames.film import compressed
 from epir.spotting import decision
 from epir.spotting.candidates import find_candidates
+from epir.spotting.evidence import CLASSIFIER
 from epir.spotting.measure import FaceMeasure
 from epir.spotting.regions import REGIONS, centres, region_cells
 from epir.spotting.settings import SpottingSettings
-from epir.synthetic.behaviour import Scene
-from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP
+from epir.spotting.timeline import OVERLAP, overlap
+from epir.synthetic.behaviour import BEHAVIOURS, BehavingFace, Scene, plan_scene
+from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP, Canvas
+from epir.synthetic.drawing.portrait import draw_portrait
 from epir.synthetic.expressions import draw_expression, emotions
-from epir.synthetic.identity import Geometry
+from epir.synthetic.identity import Geometry, draw_identity
 from epir.synthetic.movement import Movement, draw_movement
 
-SCENES, QUICK_SCENES = 144, 10
-MEASURES = ("recall", "precision", "mean_probability", "mean_truth")  # on scenes kept apart, at 0.5
+SCENES = 144
+SECONDS = 9.0
+RATES = (25.0, 30.0, 30.0, 30.0, 60.0)
+MICRO = 0.5  # micro-expressions a second
+SIZE, MARGIN = 84, 14  # px
+LIVELY = ("talk", "blink", "look", "nod")
+STREAM = "rejector"  # the name of the random streams, which fix the scenes that the shipped weights come from
 TOO_LITTLE = 0.3  # of the greatest displacement: a region that moves less is not part of the expression
 PATTERNS = 90  # of expressions
 PENALTY = 3.0  # on the squared weights of standardised measures
 
 
-def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequence[str] = ()) -> list[Ratio]:
-    """Train on the scenes in a folder, which are made where they are missing, and measure on scenes kept apart."""
-    if len(inputs) != 1 or changes:
-        raise ConfigError("rejector takes one folder for its scenes", fix="epir bench --only rejector work/rejector")
-    folder = Path(inputs[0])
+def train(folder: Path, scenes: int = SCENES, progress: Progress | None = None) -> dict[str, float]:
+    """Train on the scenes in a folder, made where they are missing; gives recall and precision on scenes kept apart."""
     if not _is_ours(folder):
         raise ConfigError(
             f"{folder} holds something else than scenes", fix="name a new folder, or one made by this command"
         )
-    check_place(real(folder / "rejector.json"))
+    check_place(resolved(folder / CLASSIFIER))
     with locked(folder):
-        result = write_weights(folder, folder / "rejector.json", QUICK_SCENES if quick else SCENES)
-    detail = f"{result['candidates']:.0f} candidates, {result['micro_expressions']:.0f} micro-expressions"
-    return [Ratio(name.replace("_", " "), result[name], None, detail) for name in MEASURES]
+        return write_weights(folder, folder / CLASSIFIER, scenes, progress)
 
 
 def _is_ours(folder: Path) -> bool:
@@ -63,13 +67,31 @@ def _is_ours(folder: Path) -> bool:
     return not any(folder.iterdir()) or any(folder.glob("scene*.npz"))
 
 
+def scene_of(number: int, fps: float | None = None) -> tuple[Scene, list[np.ndarray]]:
+    """One scene and its small faces, (h, h) uint8; every second scene is lively. The rate is drawn if not given."""
+    random = generator(0, STREAM, number)
+    names = list(BEHAVIOURS)
+    behaviours = list(LIVELY) if number % 2 else [names[number // 2 % len(names)]]
+    behaviours += [str(each) for each in random.choice(names, int(random.integers(0, 2)), replace=False)]
+    drawn = RATES[int(random.integers(len(RATES)))]
+    fps = drawn if fps is None else fps
+    person = draw_identity(number, STREAM)
+    scene = plan_scene(list(dict.fromkeys(behaviours)), SECONDS, fps, person.geometry, number, micro=MICRO)
+    face = BehavingFace(draw_portrait(person, Canvas.crop(SIZE, MARGIN)), person.geometry, scene)
+    noise = float(random.uniform(0.5, 2.0))
+    frames = (face.frame(place, noise, generator(number, "noise", place)) for place in range(len(scene.seconds)))
+    kept = compressed(frames, fps, quality=int(random.integers(8, 21)))
+    inner = slice(MARGIN, MARGIN + SIZE)
+    return scene, [cv2.cvtColor(frame[inner, inner], cv2.COLOR_RGB2GRAY) for frame in kept]
+
+
 def collect(path: Path, number: int) -> dict[str, np.ndarray]:
     """What the spotter measures of one scene, and its truth, from its file if there is one."""
     if not path.exists():
         scene, faces = scene_of(number)
         measure, crop = FaceMeasure(SIZE), Crop(SIZE / 2, SIZE / 2, float(SIZE))
         samples = [measure.push(place, place / scene.fps, face, crop) for place, face in enumerate(faces)]
-        with whole_file(path) as temporary, temporary.open("wb") as file:
+        with atomic_write(path) as temporary, temporary.open("wb") as file:
             np.savez(
                 file,
                 rate=scene.fps,
@@ -104,8 +126,8 @@ def draw_patterns(count: int = PATTERNS) -> np.ndarray:
     for number in range(count):
         actions = draw_expression(3, words[number % len(words)], random).actions
         drawn.append(region_motion(draw_movement(actions, Geometry(), random)))
-    made = np.array(drawn)
-    return made / np.sqrt((made**2).sum(axis=(1, 2), keepdims=True))
+    patterns = np.array(drawn)
+    return patterns / np.sqrt((patterns**2).sum(axis=(1, 2), keepdims=True))
 
 
 def examples(kept: dict[str, np.ndarray], known: np.ndarray | None = None) -> Iterator[tuple[dict[str, float], int]]:
@@ -114,18 +136,18 @@ def examples(kept: dict[str, np.ndarray], known: np.ndarray | None = None) -> It
     A candidate that shares only its time with a micro-expression is neither.
     """
     rate = float(kept["rate"])
-    found = find_candidates(kept["skin"], kept["head"], kept["mismatch"], rate, known=known)
-    blinks = [each for each in found if decision.is_blink(each)]
-    for each in found:
+    candidates = find_candidates(kept["skin"], kept["head"], kept["mismatch"], rate, known=known)
+    blinks = [each for each in candidates if decision.is_blink(each)]
+    for each in candidates:
         if decision.rule(each, blinks, rate, SpottingSettings()):
             continue
         hits = [overlap((each.onset, each.offset), (int(first), int(last))) for first, last in kept["spans"]]
         best = int(np.argmax(hits)) if hits else 0
-        own, moved = each.lengths[each.strongest], kept["moved"][best] if hits else np.zeros(len(REGIONS))
+        length, moved = each.lengths[each.strongest], kept["moved"][best] if hits else np.zeros(len(REGIONS))
         true = moved[each.strongest]
         if not hits or hits[best] < 0.1:
             yield decision.features(each, rate, known), 0
-        elif hits[best] >= OVERLAP and true > TOO_LITTLE * moved.max() and own < 2 * true + 0.001:
+        elif hits[best] >= OVERLAP and true > TOO_LITTLE * moved.max() and length < 2 * true + 0.001:
             yield decision.features(each, rate, known), 1
 
 
@@ -164,8 +186,8 @@ def learn_from(
     truth = np.array([each for _, each, _ in rows])
     apart = np.array([number % 5 == 0 for _, _, number in rows])
     tried = chances(measures[apart], learn(measures[~apart], truth[~apart]))
-    found = learn(measures, truth)
-    kept_weights = {name: round(float(value), 5) for name, value in zip([*names, "constant"], found, strict=True)}
+    weights = learn(measures, truth)
+    kept_weights = {name: round(float(value), 5) for name, value in zip([*names, "constant"], weights, strict=True)}
     drawn = [[round(float(value), 3) for value in each.ravel()] for each in known]
     learnt = {"scenes": scenes, "weights": kept_weights}
     lines = ",\n".join(f"  {json.dumps(each)}" for each in drawn)  # one pattern a line
@@ -181,6 +203,6 @@ def learn_from(
     }
 
 
-def chances(measures: np.ndarray, found: np.ndarray) -> np.ndarray:
+def chances(measures: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The probabilities that weights with their constant give, (n,)."""
-    return 1 / (1 + np.exp(-(measures @ found[:-1] + found[-1])))
+    return 1 / (1 + np.exp(-(measures @ weights[:-1] + weights[-1])))

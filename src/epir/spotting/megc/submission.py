@@ -16,12 +16,10 @@ import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal
 
-from epir.core.config import refuse_unknown
+from epir.core.config import check_known
 from epir.core.errors import EpirError
-from epir.core.files import write_text
 from epir.datasets.casme_sq import SUBJECTS
 from epir.datasets.spelling import subject_number
 
@@ -71,7 +69,7 @@ def name_video(name: str, subject: str = "", corpus: str = "") -> tuple[Corpus, 
     >>> name_video("001_2"), name_video("dzw_a1"), name_video("a1", "dzw", "casme3-lv")
     (('samm', '001', '001_2'), ('cas', 'dzw', 'a1'), ('cas', 'dzw', 'a1'))
     """
-    own, _, rest = name.partition("_")
+    prefix, _, rest = name.partition("_")
     known = corpus.casefold()
     is_samm = known.startswith("samm") or (not known.startswith("cas") and re.fullmatch(r"\d{3}_\d+", name) is not None)
     if not subject and not rest:
@@ -80,9 +78,9 @@ def name_video(name: str, subject: str = "", corpus: str = "") -> tuple[Corpus, 
             fix="call videos as the challenge does: 001_2 (SAMM), dzw_a1 (CAS)",
         )
     if is_samm:
-        return "samm", subject or own, name
+        return "samm", subject or prefix, name
     video = name.removeprefix(f"{subject}_") if subject else rest
-    return "cas", _sheet_subject(subject) if known == "casme-sq" else subject or own, video
+    return "cas", _sheet_subject(subject) if known == "casme-sq" else subject or prefix, video
 
 
 def submission_files(challenge: str, intervals: Iterable[SubmittedInterval]) -> dict[str, str]:
@@ -90,26 +88,20 @@ def submission_files(challenge: str, intervals: Iterable[SubmittedInterval]) -> 
 
     Rows are ordered by video and onset. Spot-then-recognise takes micro-expressions of the three classes only.
     """
-    refuse_unknown(challenge, CHALLENGES, what="challenge")
+    check_known(challenge, CHALLENGES, what="challenge")
     rows = sorted(intervals, key=lambda each: (each.vid, each.onset, each.offset, each.kind))
     files = {}
     for corpus, name in FILES.items():
-        own = [each for each in rows if each.corpus == corpus]
+        of_corpus = [each for each in rows if each.corpus == corpus]
         if challenge in RECOGNITION:
-            named = [replace(each, emotion=each.emotion.strip().casefold()) for each in own if each.kind == "micro"]
+            named = [
+                replace(each, emotion=each.emotion.strip().casefold()) for each in of_corpus if each.kind == "micro"
+            ]
             kept = [each for each in named if each.emotion in CLASSES]
             files[name] = _csv(RECOGNITION_HEADER, [_recognised(each, plain=challenge == "2024-str") for each in kept])
         else:
-            files[name] = _csv(SPOTTING_HEADERS[challenge], [_spotted(each) for each in own])
+            files[name] = _csv(SPOTTING_HEADERS[challenge], [_spotted(each) for each in of_corpus])
     return files
-
-
-def write_submission(challenge: str, intervals: Iterable[SubmittedInterval], folder: Path) -> tuple[Path, ...]:
-    """Write both files into `folder`."""
-    files = submission_files(challenge, intervals)
-    for name, text in files.items():
-        write_text(folder / name, text)
-    return tuple(folder / name for name in files)
 
 
 def _spotted(each: SubmittedInterval) -> tuple[object, ...]:

@@ -1,0 +1,259 @@
+"""The speed of this machine: the model, its ONNX export, the preparation of clips, and the folds of an evaluation.
+
+The limit of the model is the machine's own rate of matrix multiplication: float32, 2048 x 2048, one thread.
+"""
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import cv2
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from epir.bench.ratio import Ratio, seconds_each
+from epir.core.engines import Engine
+from epir.core.processes import cores, one_thread
+from epir.core.records import Clip
+from epir.evaluation.experiment import Experiment
+from epir.evaluation.fold import FoldInputs, FoldJob, run_job
+from epir.evaluation.record import FoldRecord
+from epir.evaluation.run import fold_jobs
+from epir.evaluation.samples import gather
+from epir.final.export import export
+from epir.flow.recipe import FLOW_RECIPES, FlowRecipe, flow_recipe
+from epir.maps.mapset import save_maps
+from epir.maps.prepare import prepare_clip
+from epir.models.backend import OnnxBackend
+from epir.models.epir import Epir
+from epir.models.network import Network
+from epir.models.registry import create_model, model_settings
+from epir.models.settings import preset
+from epir.synthetic.clip import draw_frame
+from epir.synthetic.corpus import CorpusSettings, plan_corpus, portrait_of
+from epir.synthetic.identity import draw_identity
+from epir.synthetic.moving import MovingFace
+from epir.training.recipe import TrainingSettings
+
+SIDE = 2048  # of the matrices whose product sets the limit
+BATCH = 64
+VIEWS = 10  # of one map: five places and the mirror image of each
+WIDTH, HEIGHT = 640, 480  # px
+CLIPS_PER_SECOND = 25  # at least, on one core
+CLIPS = 4  # of each person
+FOLDS = 4  # people that are held out
+CLASSES = ("negative", "positive", "surprise")
+
+
+def measure_model(*, quick: bool = False) -> list[Ratio]:
+    """The paper's model against the machine's rate of matrix multiplication, HTNet and a plain Vision Transformer."""
+    torch.set_num_threads(1)
+    rounds = 3 if quick else 12
+    return [*near_the_limit(rounds), *one_answer(rounds), *many_tokens(rounds)]
+
+
+def near_the_limit(rounds: int) -> list[Ratio]:
+    """Training step and forward pass of the paper's model at batch 64, against matrix multiplication."""
+    model, trained, maps = Epir().eval(), Epir(), torch.randn(BATCH, 3, 28, 28)
+    multiply_adds = count_multiply_adds(model, maps[:1]) * BATCH
+    a, b = torch.randn(SIDE, SIDE), torch.randn(SIDE, SIDE)
+    seconds = seconds_each(
+        {"matrix": lambda: a @ b, "forward": predicting(model, maps), "step": training_step(trained, maps)},
+        rounds=rounds,
+    )
+    rate = SIDE**3 / seconds["matrix"]
+    step = 3 * multiply_adds / seconds["step"] / rate  # the backward pass multiplies twice as much
+    forward = multiply_adds / seconds["forward"] / rate
+    return [
+        Ratio(
+            "training step",
+            step,
+            0.55,
+            f"share of the matrix rate of {rate / 1e9:.0f} G multiply-adds/s, batch {BATCH}",
+        ),
+        Ratio("forward", forward, None, f"share of the matrix rate, batch {BATCH}"),
+    ]
+
+
+def one_answer(rounds: int) -> list[Ratio]:
+    """The ten views of one map, over which an answer is the mean."""
+    maps = torch.randn(VIEWS, 3, 28, 28)
+    seconds = seconds_each({name: predicting(create_model(name), maps) for name in ("epir", "htnet")}, rounds=rounds)
+    detail = f"{1000 * seconds['epir']:.0f} ms against {1000 * seconds['htnet']:.0f} ms"
+    return [Ratio(f"htnet / epir, one answer of {VIEWS} views", seconds["htnet"] / seconds["epir"], 5.0, detail)]
+
+
+def many_tokens(rounds: int) -> list[Ratio]:
+    """A 112 x 112 map has 256 tokens: here merging must pay."""
+    sizes = {"map_size": 112, "integration": 0.3}
+    models = {"epir": Epir(preset("epir", **sizes)), "vit": Epir(preset("vit", map_size=112))}
+    maps = torch.randn(4, 3, 112, 112)
+    forward = seconds_each({name: predicting(m, maps) for name, m in models.items()}, rounds=rounds)
+    step = seconds_each({name: training_step(m, maps) for name, m in models.items()}, rounds=max(2, rounds // 2))
+    detail = "112 px map, integration 30 %"
+    return [
+        Ratio("vit / epir, 256 tokens, forward", forward["vit"] / forward["epir"], 1.15, detail),
+        Ratio("vit / epir, 256 tokens, training", step["vit"] / step["epir"], 1.15, detail),
+    ]
+
+
+def count_multiply_adds(model: nn.Module, maps: Tensor) -> float:
+    """Multiply-accumulates of one forward pass by torch's own counter, which counts two operations for each."""
+    was_training = model.training
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        model.eval()(maps)
+    model.train(was_training)
+    return counter.get_total_flops() / 2
+
+
+def predicting(model: nn.Module, maps: Tensor) -> Callable[[], None]:
+    """A forward pass in eager mode, ready to be timed."""
+    model.eval()
+
+    def run() -> None:
+        with torch.inference_mode():
+            model(maps)
+
+    return run
+
+
+def training_step(model: Network, maps: Tensor) -> Callable[[], None]:
+    """A whole training step as `epir.training.fit` does it: forward, backward, AdamW."""
+    labels = torch.arange(len(maps)) % 3
+    optimiser = torch.optim.AdamW(model.parameters(), fused=True)
+
+    model.train()
+
+    def run() -> None:
+        loss = model.loss(maps, labels)
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        optimiser.step()
+
+    return run
+
+
+def measure_onnx(*, quick: bool = False) -> list[Ratio]:
+    """How many times faster the exported model is, with its own weights and with eight bits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with TemporaryDirectory(prefix="epir-bench-") as folder:
+            return _exported_answer(Path(folder), rounds=8 if quick else 40)
+    finally:
+        torch.set_num_threads(before)
+
+
+def _exported_answer(folder: Path, *, rounds: int) -> list[Ratio]:
+    model = Epir().eval()
+    model.save_pretrained(folder / "model")
+    views = torch.randn(VIEWS, 3, 28, 28)
+    work: dict[str, Callable[[], object]] = {"eager": predicting(model, views)}
+    for name, int8 in (("onnx", False), ("onnx int8", True)):
+        exported = export(folder / "model", folder / f"{name}.onnx", int8=int8)
+        work[name] = partial(OnnxBackend(exported.path).run, np.ascontiguousarray(views.numpy()))
+    seconds = seconds_each(work, rounds=rounds, calls=3)
+    eager = seconds.pop("eager")
+    return [
+        Ratio(
+            f"eager / {name}, one answer of {VIEWS} views",
+            eager / each,
+            2.0 if "int8" in name else None,
+            f"{1000 * each:.1f} ms against {1000 * eager:.1f} ms",
+        )
+        for name, each in seconds.items()
+    ]
+
+
+def measure_preparation(*, quick: bool = False) -> list[Ratio]:
+    """Clips per second of one core, for each flow recipe that can be computed here."""
+    rounds = 5 if quick else 15
+    with tempfile.TemporaryDirectory() as folder, one_thread():
+        clip = draw_clip(Path(folder))
+        work = {name: preparing(clip, recipe) for name, recipe in FLOW_RECIPES.items() if is_installed(recipe)}
+        seconds = seconds_each(work, rounds=rounds)
+    return [
+        Ratio(
+            f"clips per second and core, {name}",
+            1.0 / spent,
+            CLIPS_PER_SECOND if name == flow_recipe().name else None,
+            f"{WIDTH} x {HEIGHT} px, two key frames, {1000 * spent:.1f} ms per clip",
+        )
+        for name, spent in seconds.items()
+    ]
+
+
+def is_installed(recipe: FlowRecipe) -> bool:
+    """Whether the flow method is there: `tvl1` is an extra."""
+    return recipe.flow.method != "tvl1" or find_spec("skimage") is not None
+
+
+def preparing(clip: Clip, recipe: FlowRecipe) -> Callable[[], object]:
+    """The work of one clip: read two pictures, find the face, compute the map."""
+    return lambda: prepare_clip(clip, recipe)
+
+
+def draw_clip(folder: Path) -> Clip:
+    """A clip of a synthetic face in `folder`: onset and apex as jpg pictures of 640 x 480 px."""
+    settings = CorpusSettings(people=1, clips=1, idle=0, size=HEIGHT)
+    (plan,) = plan_corpus(settings)
+    assert plan.course is not None
+    portrait = portrait_of(settings.seed, plan.subject, settings.size)
+    face = MovingFace(portrait, draw_identity(settings.seed, plan.subject).geometry, plan.movement)
+    side = (WIDTH - HEIGHT) // 2
+    for number in (plan.course.onset, plan.course.apex):
+        frame = cv2.copyMakeBorder(draw_frame(plan, face, number), 0, 0, side, side, cv2.BORDER_REPLICATE)
+        cv2.imwrite(str(folder / f"img{number}.jpg"), cv2.cvtColor(np.ascontiguousarray(frame), cv2.COLOR_RGB2BGR))
+    return Clip("synthetic", plan.subject, plan.name, plan.emotion, plan.course.onset, plan.course.apex, frames=folder)
+
+
+def measure_folds(*, quick: bool = False) -> list[Ratio]:
+    """Two workers against one on the paper's model, and the share of a fold that is training."""
+    people, epochs, rounds = (10, 1, 1) if quick else (40, 4, 3)
+    with TemporaryDirectory(prefix="epir-bench-") as folder:
+        jobs, inputs = _jobs(Path(folder) / "maps", people, epochs)
+        _timed(*_jobs(Path(folder) / "few", 4, 1), workers=2)  # warm-up: starts the processes
+        one, two = float("inf"), float("inf")
+        records: list[FoldRecord] = []
+        for _ in range(rounds):
+            seconds, records = _timed(jobs, inputs, workers=1)
+            one = min(one, seconds)
+            two = min(two, _timed(jobs, inputs, workers=2)[0])
+        few, other = _jobs(Path(folder) / "theirs", people, 1, model="htnet")
+        theirs = _timed(few[:1], other, workers=1)[1]
+    training = sum(record.training_seconds for record in records)
+    share = training / sum(record.seconds for record in records)
+    clips = (people - 1) * CLIPS
+    detail = f"{FOLDS} folds of {clips} training clips, {epochs} epochs: {one:.1f} s and {two:.1f} s"
+    each = 1000 * training / (FOLDS * epochs * clips)
+    htnet = 1000 * theirs[0].training_seconds / clips
+    return [
+        Ratio("one worker / two workers", one / two, 1.85 if cores() >= 2 else None, detail),
+        Ratio("training / fold", share, 0.95, f"{each:.1f} ms per training clip and epoch"),
+        Ratio("htnet / epir, training of a fold", htnet / each, 5.0, f"{htnet:.1f} ms per training clip and epoch"),
+    ]
+
+
+def _timed(jobs: Sequence[FoldJob], inputs: FoldInputs, *, workers: int) -> tuple[float, list[FoldRecord]]:
+    began = time.perf_counter()
+    records = list(Engine(workers=workers).run(run_job, jobs, inputs))
+    return time.perf_counter() - began, records
+
+
+def _jobs(folder: Path, people: int, epochs: int, *, model: str = "epir") -> tuple[list[FoldJob], FoldInputs]:
+    random = np.random.default_rng(0)
+    clips = [
+        Clip("synthetic", f"{person:02d}", f"clip{number}", CLASSES[number % 3])
+        for person in range(people)
+        for number in range(CLIPS)
+    ]
+    maps = random.normal(size=(len(clips), 3, 28, 28)).astype(np.float32)
+    found = gather([save_maps(folder, maps, clips, recipe={"name": "noise"})], "sde")
+    experiment = Experiment("sde", CLASSES, model_settings(model), TrainingSettings(epochs=epochs))
+    return fold_jobs(found, experiment)[:FOLDS], FoldInputs(experiment, found.samples)

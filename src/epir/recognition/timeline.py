@@ -1,0 +1,155 @@
+"""The timeline of a video as a figure: the motion of everybody's face, the movements, and what was rejected.
+
+Axes: n frames
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from textwrap import fill, shorten
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from epir.recognition.answer import Answer
+from epir.reports.overlays import INK, PALE, SOFT, new_figure
+from epir.spotting.timeline import FaceMovement, Timeline
+from epir.spotting.visibility import visibility_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH, HEIGHT, HEAD = 10.5, 2.5, 0.9  # inches: of the figure, of each person, of title and labels
+MOST_PEOPLE = 5  # that have a row of their own: those who were judged longest
+LETTERS = 120  # of a line of the title
+ROWS = 3  # of labels above a curve
+LETTER = 0.0072  # of the width of the curve, for each letter of a label
+USUAL = 0.995  # share of the frames that the height is chosen for: a spike of the tracking is cut off
+FACE, EYES, MOVEMENT, GAP = "#0a5c9e", "#8a3f7d", "#00735a", "#8a939d"
+OTHERS = {"blink": EYES, "head": "#8a6d00"}
+REJECTED = "#5a6673"  # for any other reason
+
+
+def draw_timeline(answer: Answer) -> "Figure":
+    """The motion of every face over the whole video, with every movement and what was rejected."""
+    people = answer.timelines
+    if not people:
+        figure = new_figure(WIDTH, HEIGHT)
+        axes = figure.subplots()
+        axes.text(0.5, 0.5, "onset and apex were given: nothing was spotted", ha="center", color=SOFT)
+        axes.set_axis_off()
+        return figure
+    longest = sorted(people, key=lambda track: -len(people[track].numbers))[:MOST_PEOPLE]
+    figure = new_figure(WIDTH, HEAD + HEIGHT * len(longest))
+    places: Sequence[Axes] = np.atleast_1d(figure.subplots(len(longest), sharex=True)).tolist()
+    span = timeline_span(answer)
+    for axes, track in zip(places, sorted(longest), strict=True):
+        _draw_person(axes, answer, track, span)
+        if len(people) > 1:
+            axes.set_ylabel(f"person {track}\nmotion, % of the face", fontsize=9, color=SOFT)
+    places[-1].set_xlabel("seconds", fontsize=9, color=SOFT)
+    lines = [timeline_title(answer), *([answer.visible.text] if answer.people else [])]
+    figure.suptitle("\n".join(fill(line, LETTERS) for line in lines), fontsize=10.5, color=INK, x=0.012, ha="left")
+    figure.set_label(". ".join(lines))
+    return figure
+
+
+def timeline_title(answer: Answer) -> str:
+    """What was found in how many seconds, and who was followed for how long where that is not the same."""
+    count = sum(len(each.movements) for each in answer.timelines.values())
+    words = {0: "no micro-expression found", 1: "1 movement"}.get(count, f"{count} movements")
+    first, last = timeline_span(answer)
+    name = shorten(Path(answer.input).name or answer.input, 50, placeholder="...")
+    followed = f"; {answer.followed}" if answer.followed else ""
+    seen, length = answer.visible, f"{last - first:.1f} s"
+    if not count and answer.people and not seen.judged:
+        return f"{name}: nothing could be judged in {length}{followed}"
+    if not count and answer.people and seen.hidden:
+        return f"{name}: {words} in the {seen.judged:.1f} of {length} that could be judged{followed}"
+    return f"{name}: {words} in {length}{followed}"
+
+
+def timeline_span(answer: Answer) -> tuple[float, float]:
+    """The seconds that the figure shows: all in which faces were looked for."""
+    if answer.people:
+        return answer.span
+    stamps = [seconds_of(each.numbers[[0, -1]], each) for each in answer.timelines.values()]
+    return float(min(each[0] for each in stamps)), float(max(each[1] for each in stamps))
+
+
+def seconds_of(numbers: np.ndarray, timeline: Timeline) -> np.ndarray:
+    """The seconds of frames (n,) by their numbers, as the file has them."""
+    if timeline.stamps is None:
+        return np.asarray(numbers) / timeline.fps
+    return np.interp(numbers, timeline.numbers, timeline.stamps)
+
+
+def place_labels(labels: Sequence[tuple[float, str]], span: tuple[float, float]) -> list[int | None]:
+    """The row of each label (seconds, word) in which it covers no other, the first ones first; None without room."""
+    length = max(span[1] - span[0], 1e-3)
+    taken: list[list[tuple[float, float]]] = [[] for _ in range(ROWS)]
+    rows: list[int | None] = []
+    for seconds, word in labels:
+        half = LETTER * length * (len(word) + 2) / 2
+        left, right = seconds - half, seconds + half
+        free = (row for row in range(ROWS) if all(right < low or left > high for low, high in taken[row]))
+        row = next(free, None)
+        rows.append(row)
+        if row is not None:
+            taken[row].append((left, right))
+    return rows
+
+
+def _draw_person(axes: "Axes", answer: Answer, track: int, span: tuple[float, float]) -> None:
+    timeline = answer.timelines[track]
+    seconds = seconds_of(timeline.numbers, timeline)
+    eyes = 100 * timeline.motion[:, timeline.regions.index("eyes")]
+    face = 100 * timeline.face
+    least = 100 * timeline.level
+    strongest = max((100 * each.strength for each in timeline.movements), default=0.0)
+    top = 1.15 * max(float(np.quantile(np.maximum(face, eyes), USUAL)), 1.3 * strongest, 2.2 * least)
+    broken = np.flatnonzero(np.diff(seconds, prepend=seconds[0]) > 0.5)  # no line across a time without the face
+    for values, colour, width, name in ((eyes, EYES, 0.9, "eyes"), (face, FACE, 1.4, "face without the eyes")):
+        axes.plot(np.insert(seconds, broken, np.nan), np.insert(values, broken, np.nan), color=colour, lw=width,
+                  alpha=0.55 if name == "eyes" else 1.0, label=name)  # fmt: skip
+    axes.axhline(least, color=SOFT, lw=0.8, ls=":", label="least amplitude of a movement")
+    for number, hidden in enumerate(visibility_of([timeline], span).hidden):
+        axes.axvspan(hidden.start, hidden.stop, facecolor=GAP, alpha=0.13, lw=0, zorder=0,
+                     label="could not be judged" if number == 0 else None)  # fmt: skip
+    highest = float(np.maximum(face, eyes).max(initial=0.0))
+    if highest > top:
+        at = float(seconds[int(np.maximum(face, eyes).argmax())])
+        side = "right" if at > sum(span) / 2 else "left"
+        axes.text(at, 0.97 * top, f"up to {highest:.1f} %", ha=side, va="top", fontsize=7.5, color=SOFT)
+    axes.set_ylim(0, top)
+    axes.set_xlim(span[0], max(span[1], span[0] + 1e-3))
+    _draw_marks(axes, answer, track, timeline, span)
+    axes.set_ylabel("motion, % of the face", fontsize=9, color=SOFT)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(PALE)
+    axes.tick_params(colors=SOFT, labelsize=8.5)
+    axes.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), labelcolor=INK)
+
+
+def _draw_marks(axes: "Axes", answer: Answer, track: int, timeline: Timeline, span: tuple[float, float]) -> None:
+    """The movements and then the rejected ones, each with its label above the curve where there is room."""
+    labels = {each.onset: each.label for each in answer.all if (each.track or 0) == track}
+    marks = [(each, labels.get(each.onset, "movement"), MOVEMENT) for each in timeline.movements]
+    others = sorted(timeline.others, key=lambda each: -each.strength)
+    marks += [(each, each.kind, OTHERS.get(each.kind, REJECTED)) for each in others]
+    rows = place_labels([(_key_seconds(each, timeline)[1], word) for each, word, _ in marks], span)
+    for (movement, word, colour), row in zip(marks, rows, strict=True):
+        onset, apex, offset = _key_seconds(movement, timeline)
+        is_found = colour == MOVEMENT
+        axes.axvspan(onset, offset, color=colour, alpha=0.18 if is_found else 0.08, lw=0)
+        if is_found:
+            axes.axvline(apex, color=colour, lw=1.2)
+        if row is not None:
+            axes.text(apex, 1.02 + 0.075 * row, word, transform=axes.get_xaxis_transform(), ha="center", color=colour,
+                      fontsize=8.5 if is_found else 7.5, weight="bold" if is_found else "normal")  # fmt: skip
+
+
+def _key_seconds(movement: FaceMovement, timeline: Timeline) -> list[float]:
+    if any(movement.seconds):
+        return list(movement.seconds)
+    return seconds_of(np.array((movement.onset, movement.apex, movement.offset)), timeline).tolist()

@@ -1,0 +1,1 @@
+"""The MEGC protocol: spotted intervals in a folder, their scores, tables and submission files."""

@@ -1,0 +1,252 @@
+"""Spotted intervals against annotated ones, as the organisers of MEGC count them, and one-to-one beside it.
+
+Intervals are inclusive, and two are the same movement from an overlap (intersection over union in frames) of 0.5 on.
+Micro- and macro-expressions are counted apart. By the organisers' rule every label that at least one prediction
+overlaps is a hit: a prediction may find two labels, and a second prediction for a label found already costs only as one
+prediction more. Counts are summed over all videos, also those without labels, before any score is taken; `all` sums
+both kinds, `pooled` all corpora. One-to-one is the greatest number of disjoint pairs.
+
+STRS (spot, then recognise) is the F1 of spotting micro-expressions times an F1 of the classes of those found, without
+those whose true class is `others`: precision and recall are means over three fixed classes (0 where undefined), and F1
+is the harmonic mean of these two.
+
+Axes: P people, K kinds, M counts (labels, predictions, hits, pairs), C classes, R resamplings
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from epir.core.bootstrap import interval, resample_people
+from epir.datasets.intervals import KINDS, Interval, Kind
+from epir.datasets.protocols import THREE
+from epir.datasets.spelling import synonyms
+
+OTHERS = "others"
+NEGATIVE = frozenset({"anger", "contempt", "disgust", "fear", "sadness", "sad"})
+POSITIVE = frozenset({"happiness", "happy"})
+POOLED, ALL = "pooled", "all"
+
+
+@dataclass(frozen=True, slots=True)
+class SpottedVideo:
+    """One video: its annotation, and what was spotted in it."""
+
+    corpus: str
+    subject: str
+    name: str
+    labels: tuple[Interval, ...]
+    predictions: tuple[Interval, ...]
+
+    @property
+    def person(self) -> str:
+        """Corpus and subject, as in `Clip.person`."""
+        return f"{self.corpus}/{self.subject}"
+
+
+@dataclass(frozen=True, slots=True)
+class SpottingCounts:
+    """How many labels and predictions there are, and how many of them meet."""
+
+    labels: int = 0
+    predictions: int = 0
+    hits: int = 0  # labels that at least one prediction overlaps: the organisers' true positives
+    pairs: int = 0  # one-to-one
+
+    @property
+    def precision(self) -> float:
+        """Hits by predictions, as the organisers count; above 1 where predictions find two labels each."""
+        return self.hits / self.predictions if self.predictions else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the labels that was found."""
+        return self.hits / self.labels if self.labels else 0.0
+
+    @property
+    def f1(self) -> float:
+        """2 TP / (n + m) with the organisers' hits."""
+        return _f1(self.hits, self.labels, self.predictions)
+
+    @property
+    def f1_one_to_one(self) -> float:
+        """The same with disjoint pairs."""
+        return _f1(self.pairs, self.labels, self.predictions)
+
+
+def overlap(one: Interval, other: Interval) -> tuple[int, int]:
+    """Frames that both intervals share, and frames from the first to the last of both.
+
+    >>> overlap(Interval("v", "s", "micro", 1, None, 10), Interval("v", "s", "micro", 6, None, 15))
+    (5, 15)
+    """
+    shared = min(one.offset, other.offset) - max(one.onset, other.onset) + 1
+    return max(shared, 0), max(one.offset, other.offset) - min(one.onset, other.onset) + 1
+
+
+def matches(one: Interval, other: Interval) -> bool:
+    """Whether two intervals are of one kind and overlap by half; whole numbers, so that a half is exact."""
+    shared, union = overlap(one, other)
+    return one.kind == other.kind and shared > 0 and 2 * shared >= union
+
+
+def best_matches(labels: Sequence[Interval], predictions: Sequence[Interval]) -> list[Interval | None]:
+    """For every label the prediction that overlaps it most (of equals the first), `None` where none does by half."""
+
+    def how_well(label: Interval, each: Interval) -> float:
+        shared, union = overlap(label, each)
+        return shared / union
+
+    ordered = sorted(predictions, key=lambda each: (each.onset, each.offset))
+    near = [[each for each in ordered if matches(label, each)] for label in labels]
+    return [
+        max(candidates, key=lambda each, label=label: how_well(label, each), default=None)  # type: ignore[misc]
+        for label, candidates in zip(labels, near, strict=True)
+    ]
+
+
+def count_pairs(labels: Sequence[Interval], predictions: Sequence[Interval]) -> int:
+    """The greatest number of labels that can each have a prediction of their own."""
+    near = [[place for place, each in enumerate(predictions) if matches(label, each)] for label in labels]
+    taken: dict[int, int] = {}  # prediction: label
+
+    def find_place(label: int, tried: set[int]) -> bool:
+        for place in near[label]:
+            if place not in tried:
+                tried.add(place)
+                if place not in taken or find_place(taken[place], tried):
+                    taken[place] = label
+                    return True
+        return False
+
+    return sum(find_place(label, set()) for label in range(len(labels)))
+
+
+def count(labels: Iterable[Interval], predictions: Iterable[Interval], kind: Kind) -> SpottingCounts:
+    """The counts of one kind in one video."""
+    wanted = [each for each in labels if each.kind == kind]
+    spotted = [each for each in predictions if each.kind == kind]
+    hits = sum(match is not None for match in best_matches(wanted, spotted))
+    return SpottingCounts(len(wanted), len(spotted), hits, count_pairs(wanted, spotted))
+
+
+def three_class(emotion: str) -> str:
+    """Negative, positive or surprise, or others: whatever the corpus calls it.
+
+    >>> [three_class(word) for word in ("Disgust", "happy", "surprise", "negative", "repression", "")]
+    ['negative', 'positive', 'surprise', 'negative', 'others', 'others']
+    """
+    words = synonyms(emotion)
+    for name in THREE:
+        if name in words:
+            return name
+    return "negative" if words & NEGATIVE else "positive" if words & POSITIVE else OTHERS
+
+
+def classes_found(videos: Iterable[SpottedVideo]) -> list[tuple[str, str]]:
+    """True and predicted class of every micro-expression that was found and whose true class is not others."""
+    pairs = []
+    for video in videos:
+        labels = [each for each in video.labels if each.kind == "micro"]
+        for label, match in zip(labels, best_matches(labels, video.predictions), strict=True):
+            if match is not None and three_class(label.emotion) != OTHERS:
+                pairs.append((three_class(label.emotion), three_class(match.emotion)))
+    return pairs
+
+
+def class_counts(pairs: Iterable[tuple[str, str]]) -> np.ndarray:
+    """Counts (C, C + 1) by true class (rows) and prediction; the last column is what was predicted as others."""
+    columns = (*THREE, OTHERS)
+    counts = np.zeros((len(THREE), len(columns)), np.int64)
+    for truth, guess in pairs:
+        counts[THREE.index(truth), columns.index(guess)] += 1
+    return counts
+
+
+def analysis(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Macro precision, macro recall and the F1 of the two, for counts (..., C, C + 1)."""
+    right = np.diagonal(counts[..., : len(THREE)], axis1=-2, axis2=-1)
+    precision = _ratio(right, counts[..., : len(THREE)].sum(-2)).mean(-1)
+    recall = _ratio(right, counts.sum(-1)).mean(-1)
+    return precision, recall, _ratio(2 * precision * recall, precision + recall)
+
+
+def score_spotting(videos: Sequence[SpottedVideo]) -> dict[str, Any]:
+    """Counts and scores of every corpus and of all of them pooled, with intervals over people, as plain values."""
+    corpora = sorted({video.corpus for video in videos})
+    parts = {corpus: [video for video in videos if video.corpus == corpus] for corpus in corpora}
+    return {
+        "videos": len(videos),
+        "people": len({video.person for video in videos}),
+        "corpora": {corpus: _score(part) for corpus, part in parts.items()},
+        POOLED: _score(videos),
+    }
+
+
+def _score(videos: Sequence[SpottedVideo]) -> dict[str, Any]:
+    people: defaultdict[str, list[SpottedVideo]] = defaultdict(list)
+    for video in videos:
+        people[video.person].append(video)
+    by_person = [people[name] for name in sorted(people)]
+    counts = np.array([[_counts(each, kind) for kind in KINDS] for each in by_person])  # (P, K, M)
+    classes = np.array([class_counts(classes_found(each)) for each in by_person])  # (P, C, C + 1)
+    scores: dict[str, Any] = {"videos": len(videos), "people": len(by_person)}
+    for place, name in enumerate((*KINDS, ALL)):
+        part = counts[:, place] if place < len(KINDS) else counts.sum(1)  # (P, M)
+        scores[name] = _with_scores(part)
+    scores["strs"] = _strs(counts[:, KINDS.index("micro")], classes)
+    return scores
+
+
+def _counts(videos: Iterable[SpottedVideo], kind: Kind) -> list[int]:
+    each = [count(video.labels, video.predictions, kind) for video in videos]
+    return [sum(getattr(one, name) for one in each) for name in ("labels", "predictions", "hits", "pairs")]
+
+
+def _with_scores(counts: np.ndarray) -> dict[str, Any]:
+    total = SpottingCounts(*(int(value) for value in counts.sum(0)))
+    return {
+        **asdict(total),
+        **{name: round(getattr(total, name), 6) for name in ("precision", "recall", "f1", "f1_one_to_one")},
+        "f1_interval": _interval(_f1_of(resample_people(len(counts)) @ counts)),
+    }
+
+
+def _strs(counts: np.ndarray, classes: np.ndarray) -> dict[str, Any]:
+    """The parts of STRS for counts (P, M) of micro-expressions and classes (P, C, C + 1)."""
+    precision, recall, f1 = analysis(classes.sum(0))
+    spotting = _f1_of(counts.sum(0))
+    people = resample_people(len(counts))  # (R, P)
+    resampled = _f1_of(people @ counts) * analysis(np.einsum("rp,pij->rij", people, classes))[2]
+    return {
+        "f1_spotting": round(float(spotting), 6),
+        "clips": int(classes.sum()),
+        "right": int(np.trace(classes.sum(0)[:, : len(THREE)])),
+        "macro_precision": round(float(precision), 6),
+        "macro_recall": round(float(recall), 6),
+        "f1_analysis": round(float(f1), 6),
+        "strs": round(float(spotting * f1), 6),
+        "strs_interval": _interval(resampled),
+        "confusion": classes.sum(0).tolist(),
+    }
+
+
+def _interval(resampled: np.ndarray) -> list[float]:
+    return [round(bound, 6) for bound in interval(resampled)]
+
+
+def _f1(hits: int, labels: int, predictions: int) -> float:
+    return 2 * hits / (labels + predictions) if labels + predictions else 0.0
+
+
+def _f1_of(counts: np.ndarray) -> np.ndarray:
+    """The organisers' F1 of counts (..., M)."""
+    return _ratio(2 * counts[..., 2], counts[..., 0] + counts[..., 1])
+
+
+def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    """The quotient, and 0 where the denominator is 0."""
+    return np.divide(above, below, out=np.zeros(np.shape(above)), where=np.asarray(below) > 0)

@@ -1,0 +1,224 @@
+"""What could have been seen in each second of a video: the smallest movement that spotting finds in half of all cases.
+
+How often known movements are found depends on what else happens. `visibility.csv` lists the recall of movements of
+several sizes, warped into real videos and stills, under each condition (`epir bench --only spotting`, see its header).
+Where several conditions hold at once, the worst of them counts.
+
+Axes: n frames that show the face
+"""
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from epir.faces.settings import RELIABLE_FACE
+from epir.spotting.regions import GROUPS, MOUTH
+from epir.spotting.timeline import Timeline
+
+TABLE = "visibility.csv"
+STILL, MOVING, SLOW, SMALL = "still", "speech or head motion", "low frame rate", "small face"
+CONDITIONS = (STILL, MOVING, SLOW, SMALL)
+NO_FACE = "no face"
+ENOUGH = 0.5  # recall from which a movement counts as visible
+SLOW_RATE = 20.0  # frames a second: below, onset and apex are a frame or two apart
+SPEAKING = 0.003  # of the face's width: the mouth is farther from its usual place for a third of the time
+HEAD_MOVES = 0.006  # of the face's width: the same for the head
+AROUND = 1.0  # seconds before and after that say whether someone talks or moves
+MOST = 0.7  # of the time: a micro-expression takes less than the rest of it
+SEEN = 0.5  # of the frames of a second that must show the face
+
+Recalls = Mapping[str, Mapping[float, float]]  # condition -> size of the movement -> recall
+
+
+@dataclass(frozen=True)
+class VisibleSecond:
+    """One second of a video: what would have been found in it, and why no less."""
+
+    start: float  # seconds
+    stop: float
+    smallest: float | None  # share of the face's width; None: not even the largest movement that was measured
+    conditions: tuple[str, ...] = ()  # of `CONDITIONS`; none where there is no face
+    reasons: tuple[str, ...] = ()  # of the worst condition, in words; none for a face that keeps still
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a micro-expression of any measured size would have been found more often than not."""
+        return self.smallest is not None
+
+
+@cache
+def measured_recalls() -> dict[str, dict[float, float]]:
+    """The recall of known movements by condition and size, as it was measured."""
+    lines = files("epir.spotting").joinpath(TABLE).read_text(encoding="utf-8").splitlines()
+    recalls: dict[str, dict[float, float]] = {name: {} for name in CONDITIONS}
+    for row in csv.DictReader(line for line in lines if not line.startswith("#")):
+        recalls[row["condition"]][float(row["size"])] = float(row["recall"])
+    return recalls
+
+
+def smallest_visible(condition: str, recalls: Recalls | None = None) -> float | None:
+    """The smallest size from which on every measured size is found in half of all cases.
+
+    >>> smallest_visible("still", {"still": {0.005: 0.4, 0.01: 0.8, 0.02: 0.9}})
+    0.01
+    """
+    known = (measured_recalls() if recalls is None else recalls)[condition]
+    visible = None
+    for size in sorted(known, reverse=True):
+        if known[size] < ENOUGH:
+            break
+        visible = size
+    return visible
+
+
+@dataclass(frozen=True)
+class Visibility:
+    """How much of a video could be judged, and what size of movement would have been found there."""
+
+    seconds: tuple[VisibleSecond, ...]
+
+    @property
+    def total(self) -> float:
+        """Seconds of the video."""
+        return sum(each.stop - each.start for each in self.seconds)
+
+    @property
+    def judged(self) -> float:
+        """Seconds in which some movement would have been found."""
+        return sum(each.stop - each.start for each in self.seconds if each.is_judged)
+
+    @property
+    def smallest(self) -> float | None:
+        """The size that would have been found in every second that could be judged; None where there is none."""
+        return max((each.smallest for each in self.seconds if each.smallest is not None), default=None)
+
+    @property
+    def spans(self) -> tuple[VisibleSecond, ...]:
+        """Seconds that follow each other under the same conditions, as one."""
+        runs = [list(run) for _, run in groupby(self.seconds, lambda each: (each.smallest, each.reasons))]
+        return tuple(
+            VisibleSecond(run[0].start, run[-1].stop, run[0].smallest, run[0].conditions, run[0].reasons)
+            for run in runs
+        )
+
+    @property
+    def hidden(self) -> tuple[VisibleSecond, ...]:
+        """The spans in which nothing could be judged."""
+        return tuple(each for each in self.spans if not each.is_judged)
+
+    @property
+    def text(self) -> str:
+        """What could be seen and what could not, in a sentence; empty without a video."""
+        if not self.seconds:
+            return ""
+        reasons = ", ".join(dict.fromkeys(word for each in self.hidden for word in each.reasons))
+        if self.smallest is None:
+            largest = max(size for sizes in measured_recalls().values() for size in sizes)
+            return (
+                f"In none of the {_whole(self.total)} s can a micro-expression be ruled out ({reasons}): "
+                f"most movements of up to {100 * largest:g} % of the face would have been missed."
+            )
+        seen = f"a movement of {100 * self.smallest:g} % of the face would most likely have been seen"
+        if not self.hidden:
+            return f"In all {_whole(self.total)} s {seen}."
+        judged = min(max(round(self.judged), 1), max(round(self.total) - 1, 1))  # neither none nor all of it
+        total = max(round(self.total), 1)
+        return f"In {judged} of {total} s {seen}; in {max(total - judged, 1)} s ({reasons}) not."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; sizes are shares of the face's width."""
+        spans = [
+            {
+                "start": round(each.start, 4),
+                "stop": round(each.stop, 4),
+                "judged": each.is_judged,
+                "smallest": each.smallest,
+                "reasons": list(each.reasons),
+            }
+            for each in self.spans
+        ]
+        return {
+            "seconds": round(self.total, 2),
+            "judged_s": round(self.judged, 2),
+            "smallest": self.smallest,
+            "text": self.text,
+            "spans": spans,
+        }
+
+
+def _whole(seconds: float) -> str:
+    """Whole seconds; of a very short clip tenths."""
+    return f"{seconds:.0f}" if seconds >= 2 else f"{seconds:.1f}"
+
+
+def visibility_of(timelines: Sequence[Timeline], span: tuple[float, float] | None = None) -> Visibility:
+    """What could be seen of everybody in a video: in each second, the worst case of those whose face it shows."""
+    people = [visible_seconds(each, span=span) for each in timelines]
+    return Visibility(tuple(_worst(each) for each in zip(*people, strict=True)))
+
+
+def _worst(people: tuple[VisibleSecond, ...]) -> VisibleSecond:
+    shown = [each for each in people if each.conditions]
+    return max(shown or people, key=lambda each: math.inf if each.smallest is None else each.smallest)
+
+
+def visible_seconds(
+    timeline: Timeline, recalls: Recalls | None = None, span: tuple[float, float] | None = None
+) -> tuple[VisibleSecond, ...]:
+    """Every second of a video, or of a span of it, with what could be found in it; the last one may be shorter."""
+    stamps = timeline.stamps if timeline.stamps is not None else timeline.numbers / timeline.fps
+    length = max(timeline.seconds, float(stamps[-1]) + 1 / timeline.fps if len(stamps) else 0.0)
+    first, last = span or (0.0, length)
+    seconds = []
+    for number in range(math.ceil(round(last - first, 6))):
+        start = first + number
+        stop = min(start + 1.0, last)
+        inside = _between(stamps, start, stop)
+        if inside.stop - inside.start < SEEN * (stop - start) * timeline.fps:
+            seconds.append(VisibleSecond(start, stop, None, (), (NO_FACE,)))
+            continue
+        reasons = _reasons(timeline, stamps, inside, start)
+        conditions = tuple(name for name in CONDITIONS if name in reasons) or (STILL,)
+        sizes = {name: smallest_visible(name, recalls) for name in conditions}
+        smallest = None if None in sizes.values() else max(size for size in sizes.values() if size is not None)
+        worst = [name for name, size in sizes.items() if size == smallest]
+        words = tuple(word for name in worst for word in reasons.get(name, ()))
+        seconds.append(VisibleSecond(start, stop, smallest, conditions, words))
+    return tuple(seconds)
+
+
+def _reasons(timeline: Timeline, stamps: np.ndarray, inside: slice, start: float) -> dict[str, list[str]]:
+    """Words for each condition that makes a second hard to judge."""
+    near = _between(stamps, start - AROUND, start + 1 + AROUND)
+    moving = []
+    mouth = timeline.motion[near][:, [GROUPS.index(name) for name in MOUTH]].max(axis=1)
+    if _usual_distance(mouth) > SPEAKING:
+        moving.append("speech")
+    if _usual_distance(timeline.head[near]) > HEAD_MOVES:
+        moving.append("head motion")
+    if any(each.seconds[0] < start + 1 and each.seconds[2] > start for each in timeline.macros):
+        moving.append("a longer expression")
+    reasons = {MOVING: moving} if moving else {}
+    if timeline.fps < SLOW_RATE:
+        reasons[SLOW] = [f"{timeline.fps:.0f} frames a second"]
+    sides = [crop.side for crop in timeline.squares[inside]]
+    if sides and float(np.median(sides)) < RELIABLE_FACE:
+        reasons[SMALL] = [f"a face about {round(float(np.median(sides)), -1):.0f} px wide"]
+    return reasons
+
+
+def _between(stamps: np.ndarray, start: float, stop: float) -> slice:
+    """The places of the rising times (n,) from `start` to before `stop`."""
+    return slice(*np.searchsorted(stamps, (start, stop)).tolist())
+
+
+def _usual_distance(values: np.ndarray) -> float:
+    """The distance (n,) from the median within which the values stay for `MOST` of the time."""
+    return float(np.quantile(np.abs(values - np.median(values)), MOST)) if len(values) else 0.0
