@@ -1,252 +1,360 @@
-"""Figures in files, drawn with matplotlib (without pyplot, so that no global state changes)."""
+"""Every figure of a report, drawn once with matplotlib: SVG inside the page, PNG and SVG in files.
 
-from collections.abc import Sequence
+pyplot is not used, so no global state changes. Inside the page the colours in `THEME` become the variables of
+`style.css`, so that a figure follows the reader's light or dark setting.
+"""
+
+import base64
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from epir.core.files import whole_file
-from epir.core.output import check_file, real
-from epir.evaluation.store import Run
-from epir.evaluation.table import COLUMN_NAMES, corpus_title, kind_of
-from epir.reports.pictures import Sources, flow_picture, integrated_picture, map_pictures, motion_picture
-from epir.reports.results import Chart, Confusion, Example, Line, PersonScore, clips_text
-from epir.reports.series import rate_tokens
-from epir.reports.tokens import (
-    Mark,
+from epir.core.files import atomic_write
+from epir.core.output import check_file, resolved
+from epir.core.table import MISSING
+from epir.evaluation.table import COLUMN_NAMES, LEVEL, corpus_title, kind_of
+from epir.models.tokens import Tokens
+from epir.reports.markup import Markup
+from epir.reports.overlays import (
+    INK,
+    PALE,
+    SMALLEST_FACE,
+    SOFT,
     Overlay,
-    borders,
+    draw_overlay,
+    draw_picture,
     head_overlays,
+    heat_overlay,
     heat_range,
     merged_overlay,
+    new_figure,
     outline_overlay,
+    selected_overlay,
 )
+from epir.reports.pictures import (
+    Sources,
+    flow_picture,
+    grey_picture,
+    integrated_picture,
+    jpeg,
+    map_pictures,
+    motion_picture,
+)
+from epir.reports.results import Chart, Confusion, Example, Line, PersonScore, Strip, clips_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK, SOFT, PALE = "#1a2028", "#5a6673", "#dbe1e7"
+PAPER = "#fefefe"  # unlike white, it turns dark on a dark page
 COLOURS = {"strict": "#0a5c9e", "best_epoch": "#a8480b", "published": SOFT}
 OTHERS = (INK, "#00735a", "#8a3f7d", SOFT)
-DARK_FROM = 0.6  # share from which white letters are easier to read
-DOTS_PER_INCH = 200
-SMALLEST_FACE = 60  # pixels: pictures up to this size are maps, every pixel of which is shown
-PRINT = {"lines": 0.65, "words": 6.5, "captions": 7.5}  # for small pictures
+THEME = {INK: "--ink", SOFT: "--soft", PALE: "--line", PAPER: "--paper", OTHERS[1]: "--third", OTHERS[2]: "--fourth"}
+THEME |= {COLOURS["strict"]: "--strict", COLOURS["best_epoch"]: "--leaks"}
+AROUND_PICTURES = (SOFT, PALE)  # captions and frames: colours inside a picture stay what they are
+LIGHT_LETTERS_FROM = 0.6  # share of a matrix's row
+DOTS_PER_INCH, PAGE_DOTS_PER_INCH = 200, 144
+RIM = "rim"  # the class of white letters with a dark rim
+TILE_GAP, CAPTION = 0.07, 0.2  # of a tile's side
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A picture with overlays and a caption."""
+
+    picture: np.ndarray  # (H, W, 3) uint8
+    caption: str
+    overlays: tuple[Overlay, ...] = ()
 
 
 def draw_confusions(confusions: Sequence[Confusion]) -> "Figure":
-    """The matrices of one column side by side, each row as shares, with the number of clips below."""
-    classes = confusions[0].classes
-    side = 0.72 * len(classes) + 1.0
-    figure = new_figure(side * len(confusions), side + 0.35)
-    shades = _shades(COLOURS[kind_of(confusions[0].column)])
-    for axes, confusion in zip(np.atleast_1d(figure.subplots(1, len(confusions))), confusions, strict=True):
-        axes.imshow(np.nan_to_num(confusion.rates), vmin=0, vmax=1, cmap=shades)
-        for (row, column), rate in np.ndenumerate(confusion.rates):
-            text = "–" if np.isnan(rate) else f"{rate:.2f}\n{clips_text(float(confusion.counts[row, column]))}"
-            colour = "white" if rate > DARK_FROM else INK
-            axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=8, linespacing=1.35)
-        axes.set_xticks(range(len(classes)), classes, rotation=30 if len(classes) > 3 else 0)
-        axes.set_yticks(range(len(classes)), classes)
-        axes.tick_params(length=0, labelsize=8, colors=INK)
+    """The matrices of one column side by side: rows are the truth, shares of the row bold, clips below."""
+    classes, column = confusions[0].classes, confusions[0].column
+    size, left, top, bottom = len(classes), 0.075 * max(map(len, classes)) + 0.25, 0.62, 0.08
+    width, height = left + 0.64 * size + 0.15, top + 0.5 * size + bottom
+    figure = new_figure(width * len(confusions), height, fitted=False)
+    for number, confusion in enumerate(confusions):
+        axes = _axes(figure, width * number + left, bottom, 0.64 * size, 0.5 * size)
+        axes.set_xlim(-0.5, size - 0.5)
+        axes.set_ylim(size - 0.5, -0.5)
+        for (row, answer), rate in np.ndenumerate(confusion.rates):
+            _draw_cell(axes, row, answer, float(rate), float(confusion.counts[row, answer]), COLOURS[kind_of(column)])
+        axes.xaxis.tick_top()
+        axes.set_xticks(range(size), map(_plain, classes), rotation=20 if size > 3 else 0)
+        axes.set_yticks(range(size), map(_plain, classes))
+        axes.tick_params(length=0, labelsize=7.5, pad=2, colors=INK)
         axes.spines[:].set_visible(False)
-        axes.set_title(corpus_title(confusion.part), fontsize=9.5, color=INK, loc="left")
-        axes.set_xlabel("answer", fontsize=8, color=SOFT)
-    figure.axes[0].set_ylabel("truth", fontsize=8, color=SOFT)
-    figure.suptitle(
-        COLUMN_NAMES[confusions[0].column], fontsize=10, color=COLOURS[kind_of(confusions[0].column)], x=0.01, ha="left"
-    )
+        place = (number + 0.02) / len(confusions)
+        figure.text(place, 1 - 0.05 / height, corpus_title(confusion.part), va="top", weight="bold", color=INK, size=9)
+        name = f"{COLUMN_NAMES[column]}; rows: truth, columns: answer"
+        figure.text(place, 1 - 0.22 / height, name, va="top", color=COLOURS[kind_of(column)], size=7.5)
+    figure.set_label(" ".join(map(_confusion_words, confusions)))
     return figure
 
 
 def draw_chart(chart: Chart) -> "Figure":
-    """Lines with their bands over one axis."""
-    figure = new_figure(4.2, 2.9)
-    axes = figure.subplots()
+    """Lines with their bands over one axis, the legend below."""
+    legend = 0.18 * len(chart.lines) + 0.2
+    figure = new_figure(4.4, 2.75 + legend, fitted=False)
+    axes = _axes(figure, 0.55, 0.45 + legend, 3.7, 2.0)
     for number, line in enumerate(chart.lines):
         _draw_line(axes, line, COLOURS.get(line.kind, OTHERS[number % len(OTHERS)]))
     across, up = chart.bounds()
     axes.set_xlim(*across)
     axes.set_ylim(*up)
-    _plain(axes)
-    axes.set_title(chart.title, fontsize=9.5, color=INK, loc="left")
+    _simplify(axes)
+    axes.set_title(chart.title, fontsize=9.5, color=INK, loc="left", x=-0.13, weight="bold")
     axes.set_xlabel(chart.x_title, fontsize=8.5, color=SOFT)
     axes.set_ylabel(chart.y_title, fontsize=8.5, color=SOFT)
-    axes.legend(fontsize=7.5, frameon=False, labelcolor=INK)
+    look: dict[str, Any] = {"fontsize": 8, "frameon": False, "labelcolor": SOFT, "labelspacing": 0.3}
+    axes.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.19), borderaxespad=0, **look)
+    figure.set_label(f"{chart.title}: {chart.y_title} against {chart.x_title}")
     return figure
 
 
-def draw_people(scores: Sequence[PersonScore]) -> "Figure":
+def draw_people(scores: Sequence[PersonScore], main: str = COLUMN_NAMES["strict"]) -> "Figure":
     """One bar of strict accuracy per person, the best recognised on top; best epoch as a tick."""
-    figure = new_figure(5.0, 0.17 * len(scores) + 0.9)
-    axes = figure.subplots()
+    names = [score.person if len(score.person) < 20 else f"{score.person[:18]}…" for score in scores]
+    rows, left = 0.19 * len(scores), 0.066 * max(map(len, names)) + 0.1
+    figure = new_figure(left + 2.7, rows + 0.5, fitted=False)
+    axes = _axes(figure, left, 0.45, 1.75, rows)
     places = np.arange(len(scores))
-    axes.barh(
-        places, [score.strict for score in scores], color=COLOURS["strict"], height=0.6, label=COLUMN_NAMES["strict"]
+    axes.barh(places, [score.strict for score in scores], color=COLOURS["strict"], height=0.62, clip_on=False)
+    ticks = [(score.best_epoch, place) for place, score in enumerate(scores) if score.best_epoch is not None]
+    for best, place in ticks:
+        axes.plot((best, best), (place - 0.45, place + 0.45), "--", color=COLOURS["best_epoch"], lw=1.3, clip_on=False)
+    for place, score in enumerate(scores):
+        clips = f"{score.clips} clip{'' if score.clips == 1 else 's'}"
+        axes.text(1.06, place, f"{score.strict:.2f}", va="center", size=7.5, color=INK)
+        axes.text(1.52, place, clips, va="center", ha="right", size=7.5, color=SOFT)
+    axes.set_yticks(places, map(_plain, names))
+    axes.set_ylim(len(scores) - 0.5, -0.5)
+    axes.set_xlim(0, 1)
+    _simplify(axes)
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(axis="y", labelsize=7.5, colors=INK)
+    axes.set_xticks([0, 0.5, 1])
+    tick = f"; dashes: {COLUMN_NAMES['best_epoch']}" if ticks else ""
+    axes.set_xlabel(f"accuracy, {main}{tick}", fontsize=7.5, color=SOFT)
+    figure.set_label("Accuracy by person: " + ", ".join(f"{score.person} {score.strict:.2f}" for score in scores))
+    return figure
+
+
+def draw_strips(strips: Sequence[Strip], *, title: str, chance: float) -> "Figure":
+    """Scores as dots on a common scale from 0 to 1, intervals as bars behind them."""
+    from matplotlib.lines import Line2D
+
+    rows, left = 0.27 * len(strips), min(0.072 * max(len(strip.title) for strip in strips) + 0.2, 2.4)
+    figure = new_figure(left + 4.3, rows + 0.95, fitted=False)
+    axes = _axes(figure, left, 0.25, 4.15, rows)
+    handles: dict[str, Any] = {}
+    interval: dict[str, Any] = {}
+    for place, strip in enumerate(strips):
+        axes.axhline(place, color=PALE, lw=0.8)
+        for dot in strip.dots:
+            if dot.bounds:
+                look: dict[str, Any] = {"color": COLOURS[dot.kind], "alpha": 0.3, "lw": 4.5, "solid_capstyle": "round"}
+                axes.plot(dot.bounds, (place, place), **look)
+                interval[f"{LEVEL} interval"] = Line2D([], [], **look)
+        for dot in strip.dots:
+            hollow = dot.kind == "best_epoch"
+            look = {
+                "marker": "D" if dot.kind == "published" else "o",
+                "ls": "",
+                "ms": 4.5 if dot.kind == "published" else 6,
+            }
+            look |= {
+                "color": COLOURS[dot.kind],
+                "mfc": PAPER if hollow else COLOURS[dot.kind],
+                "mew": 1.4 if hollow else 0,
+            }
+            (handles[dot.label],) = axes.plot(dot.value, place, clip_on=False, zorder=5, **look)
+    handles |= interval
+    handles[f"chance: {chance:.2f}"] = axes.axvline(chance, color=SOFT, lw=1, ls=":")
+    axes.set_xlim(0, 1)
+    axes.set_ylim(len(strips) - 0.5, -0.5)
+    _simplify(axes)
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    axes.set_yticks(range(len(strips)), [_plain(strip.title) for strip in strips])
+    axes.tick_params(axis="y", labelsize=8.5, colors=INK)
+    height = rows + 0.95
+    figure.text(0.01, 1 - 0.06 / height, title, va="top", weight="bold", color=INK, size=9.5)
+    figure.legend(
+        handles.values(),
+        handles.keys(),
+        loc="upper left",
+        bbox_to_anchor=(0.0, 1 - 0.24 / height),
+        ncols=3,
+        fontsize=8,
+        frameon=False,
+        labelcolor=SOFT,
+        borderaxespad=0,
+        columnspacing=1.4,
+        handletextpad=0.5,
+        labelspacing=0.3,
     )
-    best = [score.best_epoch for score in scores if score.best_epoch is not None]
-    if best:
-        look: dict[str, Any] = {"color": COLOURS["best_epoch"], "ms": 7, "mew": 1.6}
-        axes.plot(best, places, "|", label=COLUMN_NAMES["best_epoch"], **look)
-    axes.set_yticks(places, [f"{score.person} ({score.clips})" for score in scores])
-    axes.set_ylim(len(scores) - 0.4, -0.6)
-    axes.set_xlim(0, 1.01)
-    _plain(axes)
-    axes.tick_params(axis="y", labelsize=6.5)
-    axes.set_xlabel("accuracy on the person's clips (their number in brackets)", fontsize=8.5, color=SOFT)
-    axes.legend(fontsize=7.5, frameon=False, labelcolor=INK, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
+    figure.set_label(f"{title}: " + "; ".join(f"{strip.title} {_dot_words(strip)}" for strip in strips))
     return figure
 
 
-def draw_examples(examples: Sequence[Example], sources: Sources) -> "Figure | None":
-    """One row per clip: flow, u, v, strain, the merged tokens, and each head; nothing without maps and tokens."""
-    shown = [(each, flow_map) for each in examples if (flow_map := sources.map_of(each.prediction.key)) is not None]
-    heads = max((len(each.tokens.rollout) for each, _ in shown if each.tokens), default=0)
-    if not heads:
-        return None
-    figure, grid = _picture_grid(len(shown), 5 + heads, left=0.4)
-    for (example, flow_map), line in zip(shown, grid, strict=True):
-        places, tokens = iter(line), example.tokens
-        for caption, picture in map_pictures(flow_map).items():
-            show_picture(next(places), picture, caption, **PRINT)
+def example_tiles(example: Example, flow_map: np.ndarray | None, face: np.ndarray | None = None) -> list[Tile]:
+    """The flow, u, v and strain; the merged tokens and each head over them; then the same over the face."""
+    tokens = example.tokens
+    tiles = (
+        [Tile(picture, caption) for caption, picture in map_pictures(flow_map).items()] if flow_map is not None else []
+    )
+    if tokens is not None:
+        ground = grey_picture(np.ones((1, 1))) if flow_map is None else motion_picture(flow_map)
+        caption = f"merged to {len(tokens.groups)}" if tokens.merged else f"{len(tokens.groups)} tokens"
+        tiles.append(Tile(ground, caption, (merged_overlay(tokens),)))
+        for head, weights in enumerate(tokens.rollout):
+            tiles.append(Tile(ground, f"head {head + 1}, {heat_range(weights)}", head_overlays(tokens, head)))
+    if face is not None:
+        tiles.append(Tile(face, "apex"))
         if tokens is not None:
-            ground = motion_picture(flow_map)
-            caption = f"merged to {len(tokens.groups)}"
-            show_picture(next(places), ground, caption, merged_overlay(tokens), **PRINT)
-            for head, (weights, axes) in enumerate(zip(tokens.rollout, places, strict=False)):
-                caption = f"head {head + 1}, {heat_range(weights)}"
-                show_picture(axes, ground, caption, *head_overlays(tokens, head), **PRINT)
-        prediction = example.prediction
-        title = f"{prediction.truth} → {prediction.strict}\n({COLUMN_NAMES['strict']})"
-        line[0].text(
-            -0.08, 0.5, title, transform=line[0].transAxes, rotation=90, ha="right", va="center", fontsize=7, color=INK
-        )
-    return figure
+            tiles.append(Tile(face, "merged" if tokens.merged else "tokens", (merged_overlay(tokens),)))
+            heat = heat_overlay(tokens.attention, tokens.grid)
+            tiles.append(Tile(face, f"all, {heat_range(tokens.attention)}", (heat,)))
+            tiles += [Tile(face, "selected", (selected_overlay(tokens),))] if tokens.selected else []
+    return tiles
 
 
-def draw_integration(runs: Sequence[Run], sources: Sources, *, faces: bool = True, clips: int = 2) -> "Figure | None":
-    """The same clips at every rate of a sweep, on the face and on the map; nothing without maps and tokens."""
+def integration_tiles(
+    clips: Sequence[tuple[str, Sequence[Tokens]]], sources: Sources, *, faces: bool
+) -> list[list[Tile]]:
+    """The same clips at every rate of a sweep, a row each: each token as the mean of its patches, face and map."""
     rows = []
-    for key, tokens in rate_tokens(runs, clips=clips):
-        flow_map = sources.map_of(key)
-        grounds = (sources.face_of(key) if faces else None, None if flow_map is None else flow_picture(flow_map))
-        rows += [(ground, tokens) for ground in grounds if ground is not None]
-    if not rows:
-        return None
-    figure, grid = _picture_grid(len(rows), len(runs), left=0.05)
-    for (ground, tokens), line in zip(rows, grid, strict=True):
-        for each, axes in zip(tokens, line, strict=True):
-            picture = integrated_picture(ground, each.groups, each.grid)
-            show_picture(axes, picture, f"{100 * each.rate:.0f} %", outline_overlay(each), **PRINT)
+    for key, tokens in clips:
+        face, flow_map = sources.face_of(key) if faces else None, sources.map_of(key)
+        for ground in (face, None if flow_map is None else flow_picture(flow_map)):
+            if ground is not None:
+                pictures = (integrated_picture(ground, each.groups, each.grid) for each in tokens)
+                rows.append(
+                    [
+                        Tile(picture, f"{100 * each.rate:.0f} %", (outline_overlay(each),))
+                        for picture, each in zip(pictures, tokens, strict=True)
+                    ]
+                )
+    return rows
+
+
+def draw_tiles(rows: Sequence[Sequence[Tile]], *, titles: Sequence[str] = (), side: float = 1.0) -> "Figure":
+    """Rows of square pictures of `side` inches under their captions; `titles` stand before the rows."""
+    from matplotlib.patches import Rectangle
+
+    step, line = 1 + TILE_GAP, 1 + TILE_GAP + CAPTION
+    columns, left = max(map(len, rows)), 0.3 if titles else 0.02
+    figure = new_figure(side * (columns * step + left), side * line * len(rows), fitted=False)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_xlim(-left, columns * step)
+    axes.set_ylim(len(rows) * line - CAPTION, -CAPTION)
+    axes.set_axis_off()
+    for number, row in enumerate(rows):
+        for place, tile in enumerate(row):
+            at = (place * step, number * line)
+            draw_picture(axes, tile.picture, at)
+            axes.add_artist(Rectangle(at, 1, 1, fill=False, edgecolor=PALE, linewidth=0.8))
+            for overlay in tile.overlays:
+                draw_overlay(axes, overlay, at=at, lines=0.6 * side, words=6.5 * side)
+            axes.text(at[0] + 0.5, at[1] - 0.04, tile.caption, ha="center", va="bottom", size=7, color=SOFT)
+        if titles:
+            look: dict[str, Any] = {"rotation": 90, "ha": "right", "va": "center", "size": 7, "color": INK}
+            axes.text(-0.03, number * line + 0.5, _plain(titles[number]), **look)
+    figure.set_label("Pictures: " + ", ".join(dict.fromkeys(tile.caption for row in rows for tile in row)))
     return figure
 
 
-def show_picture(
-    axes: "Axes",
-    picture: np.ndarray,
-    caption: str,
-    *overlays: Overlay,
-    lines: float = 0.85,
-    words: float = 9,
-    captions: float = 9.5,
-) -> None:
-    """A picture under its caption, with overlays; `lines` scales their widths to points, the others are font sizes."""
-    grid = overlays[0].grid if overlays else 1
-    smooth = "antialiased" if picture.shape[0] > SMALLEST_FACE else "nearest"
-    axes.imshow(picture, extent=(0, grid, grid, 0), interpolation=smooth)
-    for overlay in overlays:
-        draw_overlay(axes, overlay, lines=lines, words=words)
-    axes.set_title(caption, fontsize=captions, color=SOFT, pad=3)
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.spines[:].set_color(PALE)
+def svg(figure: "Figure", *, pictures: bool = False) -> Markup:
+    """The figure as SVG for the page, with its label as alt text; in dark mode, `pictures` keep their colours."""
+    for word in [word for axes in figure.axes for word in axes.texts]:
+        if word.get_path_effects():  # matplotlib would write its letters as outlines; style.css draws the rim
+            word.set_path_effects([])
+            word.set_gid(RIM)
+    text = io.StringIO()
+    _save(figure, text, "svg", dpi=PAGE_DOTS_PER_INCH, facecolor="none")
+    drawing = text.getvalue()
+    drawing = re.sub(r"<[^!?][^>]*>", _shorter, drawing[drawing.index("<svg ") :])
+    drawing = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<g/>|(?<=>)\s+(?=<)", "", drawing, flags=re.DOTALL)
+    drawing = re.sub(r"data:image/png;base64,([^\"]*)", _photograph, drawing)
+    for colour in AROUND_PICTURES if pictures else THEME:
+        drawing = drawing.replace(colour, f"var({THEME[colour]})")
+    return Markup(drawing.replace("<svg ", f'<svg role="img" aria-label="{escape(str(figure.get_label()))}" ', 1))
 
 
-def draw_overlay(axes: "Axes", overlay: Overlay, *, lines: float, words: float) -> None:
-    """Draw tints, lattice, outlines and words over a picture whose axes count patches."""
-    from matplotlib.collections import LineCollection
-    from matplotlib.colors import to_rgb
-    from matplotlib.patheffects import withStroke
+def with_unique_ids(page: str) -> Markup:
+    """The page with the names inside its SVG numbered by figure, since each figure begins anew."""
+    numbers = count(1)
 
-    grid = overlay.grid
-    layer = np.zeros((grid * grid, 4))  # RGBA of each patch
-    for mark in overlay.marks:
-        layer[list(mark.patches)] = (*to_rgb(mark.colour), mark.tint)
-    axes.imshow(layer.reshape(grid, grid, 4), interpolation="nearest", extent=(0, grid, grid, 0))
-    if overlay.lattice:
-        for place in range(1, grid):
-            axes.axhline(place, color="white", lw=0.6, alpha=0.8)
-            axes.axvline(place, color="white", lw=0.6, alpha=0.8)
-    for mark in overlay.marks:
-        sides = borders(mark.patches, grid) if mark.line else []
-        layers = [("white", mark.line + 2.5), (mark.colour, mark.line)] if mark.halo else [(mark.colour, mark.line)]
-        for colour, width in layers if sides else ():
-            axes.add_collection(LineCollection(sides, colors=colour, linewidths=lines * width, capstyle="projecting"))
-    rim = [withStroke(linewidth=0.25 * words, foreground=INK)]
-    for mark in overlay.marks:
-        for x, y in _word_places(mark, grid) if mark.word else ():
-            across, up = ("left", "top") if mark.in_corner else ("center", "center")
-            look: dict[str, Any] = {"fontsize": words, "color": "white", "weight": "bold", "path_effects": rim}
-            axes.text(x, y, mark.word, ha=across, va=up, **look)
+    def each(match: re.Match[str]) -> str:
+        number = next(numbers)
+        return re.sub(r"( id=\"|url\(#|href=\"#)", rf"\1f{number}-", match[0])
+
+    return Markup(re.sub(r"<svg .*?</svg>", each, page, flags=re.DOTALL))
 
 
-def save_figures(figures: dict[str, "Figure"], folder: Path, *, force: bool = False) -> list[Path]:
+def save_figures(figures: Mapping[str, "Figure"], folder: Path, *, force: bool = False) -> list[Path]:
     """Write each figure as `name.png` and `name.svg`, the same bytes for the same figure."""
-    import matplotlib
-
     written = []
     for name, figure in figures.items():
-        for kind, extra in (("png", {"Software": None}), ("svg", {"Date": None, "Creator": None})):
+        for kind in ("png", "svg"):
             path = folder / f"{name}.{kind}"
-            check_file(real(path), force=force)
-            with whole_file(path) as temporary, matplotlib.rc_context({"svg.hashsalt": "epir", "svg.fonttype": "none"}):
-                figure.savefig(temporary, format=kind, dpi=DOTS_PER_INCH, metadata=extra)
+            check_file(resolved(path), force=force)
+            with atomic_write(path) as temporary:
+                _save(figure, temporary, kind, dpi=DOTS_PER_INCH)
             written.append(path)
     return written
 
 
-def new_figure(width: float, height: float, *, fitted: bool = True) -> "Figure":
-    """An empty figure of so many inches, known to no pyplot; `fitted` makes room for labels by itself."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def _save(figure: "Figure", where: Any, kind: str, **options: Any) -> None:
+    import matplotlib
 
-    figure = Figure(figsize=(width, height), layout="constrained" if fitted else None, facecolor="white")
-    FigureCanvasAgg(figure)
-    return figure
+    extra = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}[kind]
+    with matplotlib.rc_context({"svg.hashsalt": "epir", "svg.fonttype": "none"}):
+        figure.savefig(where, format=kind, metadata=extra, **options)
 
 
-def _picture_grid(rows: int, columns: int, *, left: float) -> "tuple[Figure, np.ndarray]":
-    """Axes for square pictures of 1.25 inches with a line of words above each, and `left` inches before the first."""
-    side, gap, words = 1.25, 0.08, 0.24
-    width, height = left + columns * (side + gap), rows * (side + words) + 0.04
-    figure = new_figure(width, height, fitted=False)
-    room = {"left": left / width, "right": 1 - gap / width, "top": 1 - words / height, "bottom": 0.04 / height}
-    grid = figure.subplots(
-        rows, columns, squeeze=False, gridspec_kw={**room, "wspace": gap / side, "hspace": words / side}
-    )
-    return figure, grid
+def _axes(figure: "Figure", left: float, bottom: float, width: float, height: float) -> "Axes":
+    """Axes at a place in inches."""
+    across, up = figure.get_figwidth(), figure.get_figheight()
+    axes = figure.add_axes((left / across, bottom / up, width / across, height / up))
+    axes.patch.set_visible(False)
+    return axes
 
 
-def _word_places(mark: Mark, grid: int) -> list[tuple[float, float]]:
-    if mark.in_corner:
-        first = min(mark.patches)
-        return [(first % grid + 0.09, first // grid + 0.08)]
-    return [(patch % grid + 0.5, patch // grid + 0.5) for patch in mark.patches]
+def _draw_cell(axes: "Axes", row: int, answer: int, rate: float, clips: float, colour: str) -> None:
+    from matplotlib.patches import Rectangle
+
+    is_empty = bool(np.isnan(rate))
+    look: dict[str, Any] = {"facecolor": PALE if is_empty else colour, "alpha": 0.4 if is_empty else rate, "lw": 0}
+    axes.add_artist(Rectangle((answer - 0.48, row - 0.47), 0.96, 0.94, **look))
+    letters = PAPER if rate >= LIGHT_LETTERS_FROM else INK
+    if is_empty:
+        axes.text(answer, row, MISSING, ha="center", va="center", color=SOFT, size=8)
+        return
+    axes.text(answer, row - 0.02, f"{100 * rate:.0f} %", ha="center", va="bottom", color=letters, size=8, weight="bold")
+    axes.text(answer, row + 0.06, clips_text(clips), ha="center", va="top", color=letters, size=7)
 
 
 def _draw_line(axes: "Axes", line: Line, colour: str) -> None:
     look: dict[str, Any] = {
         "linestyle": "--" if line.kind == "best_epoch" else "-",
-        "marker": "o" if line.marked else None,
+        "marker": "o" if line.marked or len(line.x) == 1 else None,
     }
     axes.plot(line.x, line.y, color=colour, linewidth=1.6, markersize=4, label=line.name, clip_on=False, **look)
     if line.low:
         axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
 
 
-def _plain(axes: "Axes") -> None:
+def _simplify(axes: "Axes") -> None:
     """Only the marks that help to read a value."""
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.spines["bottom"].set_color(PALE)
@@ -255,7 +363,42 @@ def _plain(axes: "Axes") -> None:
     axes.tick_params(length=0, labelsize=8, colors=SOFT)
 
 
-def _shades(colour: str) -> Any:
-    from matplotlib.colors import LinearSegmentedColormap
+def _plain(name: str) -> str:
+    """A name in which no dollar sign begins a formula."""
+    return name.replace("$", r"\$")
 
-    return LinearSegmentedColormap.from_list("share", ["#ffffff", colour])
+
+def _shorter(match: re.Match[str]) -> str:
+    """A tag of matplotlib's SVG without what a page does not need; names stay only where something refers to them."""
+    tag = re.sub(r" xmlns(:xlink)?=\"[^\"]*\"| version=\"1.1\"| transform=\"rotate\(-0 [^\"]*\"", "", match[0])
+    tag = re.sub(r"\s+", " ", tag).replace(f' id="{RIM}"', f' class="{RIM}"').replace("xlink:href", "href")
+    tag = re.sub(r"^(<g|<image .*?) id=\"[^\"]*\"", r"\1", tag)
+    tag = re.sub(r" ?font-family: [^;\"]*;?", "", tag)
+    if "data:" not in tag:
+        tag = re.sub(r"(?<=\d\.\d\d)\d+", "", tag)
+    return re.sub(r"(?<= d=\")[^\"]*", lambda path: re.sub(r" *([A-Za-z]) *", r"\1", path[0]), tag)
+
+
+def _photograph(match: re.Match[str]) -> str:
+    """A picture of a face as JPEG, a fifth of the size; smaller pictures as they are."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(base64.b64decode(match[1]))) as picture:
+        if picture.width <= SMALLEST_FACE:
+            return match[0]
+        return f"data:image/jpeg;base64,{base64.b64encode(jpeg(np.asarray(picture.convert('RGB')))).decode()}"
+
+
+def _confusion_words(confusion: Confusion) -> str:
+    rows = (
+        f"{truth}: "
+        + ", ".join(
+            f"{clips_text(float(clips))} as {name}" for name, clips in zip(confusion.classes, counts, strict=True)
+        )
+        for truth, counts in zip(confusion.classes, confusion.counts, strict=True)
+    )
+    return f"Confusion matrix, {corpus_title(confusion.part)}, {COLUMN_NAMES[confusion.column]}. {'; '.join(rows)}."
+
+
+def _dot_words(strip: Strip) -> str:
+    return ", ".join(f"{dot.label} {dot.value:.4f}" for dot in strip.dots)

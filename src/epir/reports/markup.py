@@ -62,6 +62,4 @@ def _attribute(key: str, value: str | int | float | bool | None) -> str:
     if value is None or value is False:
         return ""
     name = key.rstrip("_").replace("_", "-")
-    if name == "viewbox":  # SVG spells it in two cases
-        name = "viewBox"
     return f" {name}" if value is True else f' {name}="{escape(str(value))}"'

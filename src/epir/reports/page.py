@@ -10,23 +10,31 @@ from typing import TYPE_CHECKING
 from epir import __version__
 from epir.core.errors import OutputError, RunError
 from epir.core.files import write_text
-from epir.core.output import check_place, claimed_file, real
+from epir.core.output import check_place, claimed_file, resolved
 from epir.core.progress import Progress, Silent
 from epir.core.table import latex_tables, markdown_tables
-from epir.evaluation.comparison import refuse_different, score_columns
+from epir.evaluation.comparison import check_comparable, score_columns
 from epir.evaluation.scores import Column
 from epir.evaluation.store import CONFIG, Run, open_run, runs_in
-from epir.evaluation.table import COLUMN_NAMES, score_text, units_table
+from epir.evaluation.table import COLUMN_NAMES, score_text
 from epir.reports import sections
-from epir.reports.charts import chart_figure
-from epir.reports.figures import draw_chart, draw_confusions, draw_examples, draw_integration, draw_people, save_figures
-from epir.reports.gallery import integration_gallery
+from epir.reports.figures import (
+    draw_chart,
+    draw_confusions,
+    draw_people,
+    draw_strips,
+    draw_tiles,
+    example_tiles,
+    integration_tiles,
+    save_figures,
+    with_unique_ids,
+)
 from epir.reports.markup import Markup, element, html_table, join
 from epir.reports.pictures import Sources, find_sources
 from epir.reports.provenance import provenance_part
 from epir.reports.results import choose_examples, confusions, epoch_chart, loss_chart, people
-from epir.reports.series import in_order, run_titles, series_title, sweep_charts, sweep_of
-from epir.reports.tables import all_tables, cost_table
+from epir.reports.series import in_order, rate_tokens, run_titles, series_title, sweep_charts, sweep_of
+from epir.reports.tables import TABLE_SECTIONS, all_tables, cost_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,6 +45,7 @@ FIGURE_NAMES: dict[Column, str] = {
     "strict": "strict",
     "best_epoch": "best-epoch-leaks",
     "seen_in_training": "seen-in-training-leaks",
+    "not_checked": "not-checked",
 }
 MOST_PICTURED = 3  # runs whose token pictures are shown: those of one run take a third of a megabyte
 
@@ -64,11 +73,11 @@ def report(
     """
     given = [runs] if isinstance(runs, str | Path | Run) else list(runs)
     found = [run for each in given for run in ([each] if isinstance(each, Run) else open_runs(Path(each)))]
-    opened = in_order(list({real(run.folder): run for run in found}.values()))
+    opened = in_order(list({resolved(run.folder): run for run in found}.values()))
     if not opened:
         raise RunError("there is no run to report", fix="name one or more folders, as epir evaluate writes them")
     for run in opened[1:]:
-        refuse_different(opened[0], run)
+        check_comparable(opened[0], run)
     path = page_path(out, given, opened)
     extra = {path.with_suffix(".tex"): latex_tables} if latex else {}
     extra |= {path.with_suffix(".md"): markdown_tables} if markdown else {}
@@ -77,7 +86,7 @@ def report(
         for file in (path, *extra):
             claims.enter_context(claimed_file(file, force=force, inputs=inputs))
         if figures is not None:
-            check_place(real(Path(figures) / "figure.png"))
+            check_place(resolved(Path(figures) / "figure.png"))
         _write(opened, path, extra, maps=maps, faces=faces, figures=figures, force=force, progress=progress)
     return path
 
@@ -123,18 +132,25 @@ def all_figures(runs: Sequence[Run], sources: Sources, *, faces: bool = True) ->
     """Every figure by its file name: those of the first run, and of the sweep if the runs are one."""
     first = runs[0]
     classes = first.experiment.classes
-    drawn: dict[str, Figure | None] = {
+    main = COLUMN_NAMES[first.experiment.columns[0]]
+    drawn: dict[str, Figure] = {
         f"confusion-{FIGURE_NAMES[column]}": draw_confusions(confusions(first.predictions, classes, column))
         for column in score_columns(first)
     }
-    drawn["people"] = draw_people(people(first.predictions, score_columns(first)))
-    drawn["tokens"] = draw_examples(choose_examples(first, right=3, wrong=3), sources)
+    drawn["people"] = draw_people(people(first.predictions, score_columns(first)), sections.main_name([first]))
+    drawn["scores"] = draw_strips(sections.score_strips(runs), **sections.scale(runs))
+    examples = choose_examples(first, right=3, wrong=3)
+    shown = [each for each in examples if each.tokens and sources.map_of(each.prediction.key) is not None]
+    if shown:
+        rows = [example_tiles(each, sources.map_of(each.prediction.key)) for each in shown]
+        titles = [f"{each.prediction.truth} → {each.prediction.strict}\n({main})" for each in shown]
+        drawn["tokens"] = draw_tiles(rows, titles=titles, side=1.25)
     charts = [loss_chart(first.folds), epoch_chart(first.folds, classes, first.experiment.columns[0])]
     if len(runs) > 1 and sweep_of(runs):
         charts += sweep_charts(runs)
-        drawn["integration"] = draw_integration(runs, sources, faces=faces)
-    drawn |= {chart.name: draw_chart(chart) for chart in charts if chart}
-    return {name: figure for name, figure in drawn.items() if figure is not None}
+        rows = integration_tiles(rate_tokens(runs, clips=2), sources, faces=faces)
+        drawn |= {"integration": draw_tiles(rows, side=1.25)} if rows else {}
+    return drawn | {chart.name: draw_chart(chart) for chart in charts if chart}
 
 
 def page(runs: Sequence[Run], *, maps: Sequence[str | Path], faces: bool, progress: Progress) -> str:
@@ -148,10 +164,10 @@ def page(runs: Sequence[Run], *, maps: Sequence[str | Path], faces: bool, progre
     body = [section(*part) for part in parts]
     alone = len(runs) == 1
     for number, (run, title, source) in enumerate(zip(runs, titles, sources, strict=True), start=1):
-        own = run_parts(run, source, faces=faces, number=number)
-        own += [] if alone else [("provenance" + ending(number), "Provenance", provenance_part(run))]
-        body += [section(*part) for part in own] if alone else [run_block(run, title, own, number)]
-        links += [(ident, name) for ident, name, _ in own] if alone else [(f"run-{number}", title)]
+        inner = run_parts(run, source, faces=faces, number=number)
+        inner += [] if alone else [("provenance" + ending(number), "Provenance", provenance_part(run))]
+        body += [section(*part) for part in inner] if alone else [run_block(run, title, inner, number)]
+        links += [(ident, name) for ident, name, _ in inner] if alone else [(f"run-{number}", title)]
         progress.advance(note=title)
     progress.finish()
     last: list[Part] = [("cost", "Cost", html_table(cost_table(runs)))]
@@ -160,13 +176,19 @@ def page(runs: Sequence[Run], *, maps: Sequence[str | Path], faces: bool, progre
     body += [section(*part) for part in last]
     links += [(ident, title) for ident, title, _ in last]
     contents = element("nav", *(element("a", title, href=f"#{ident}") for ident, title in links), aria_label="Contents")
+    title = f"{series_title(runs)} on {runs[0].experiment.protocol}"
+    return whole_page(title, join(sections.headline(runs), contents, *body))
+
+
+def whole_page(title: str, body: Markup) -> str:
+    """The page around a body, with its style inside."""
     here = files("epir.reports")
     return Template((here / "page.html").read_text(encoding="utf-8")).substitute(
         version=__version__,
         paper=PAPER,
-        title=join(f"{series_title(runs)} on {runs[0].experiment.protocol}: EPIR report"),
+        title=join(f"{title}: EPIR report"),
         style=(here / "style.css").read_text(encoding="utf-8"),
-        body=join(sections.headline(runs), contents, *body),
+        body=with_unique_ids(body),
     )
 
 
@@ -180,9 +202,9 @@ def sweep_parts(runs: Sequence[Run], sources: Sources, *, faces: bool) -> list[P
     parts: list[Part] = []
     charts = sweep_charts(runs) if len(runs) > 1 else []
     if charts:
-        parts.append(("sweep", "Sweep", element("div", *map(chart_figure, charts), class_="charts")))
+        parts.append(("sweep", "Sweep", sections.chart_figures(charts)))
     if charts and sweep_of(runs) == "integration":
-        pictures = integration_gallery(runs, sources, faces=faces)
+        pictures = sections.integration_part(runs, sources, faces=faces)
         if pictures:
             lead = "Each token is drawn as the mean of its patches: the detail that is left at each integration rate."
             parts.append(("rates", "Token integration", join(element("p", lead, class_="lead"), pictures)))
@@ -198,10 +220,12 @@ def run_parts(run: Run, sources: Sources, *, faces: bool, number: int) -> list[P
         (f"learning{end}", "Learning", sections.learning_part(run)),
         (f"hardest{end}", "Hardest clips", sections.hardest_part(run)),
     ]
-    units = units_table(run)
-    parts += [(f"units{end}", "Action units", html_table(units))] if units else []
+    tables = [(ident, title, make(run)) for ident, title, make in TABLE_SECTIONS]
+    parts += [(f"{ident}{end}", title, html_table(table)) for ident, title, table in tables if table is not None]
+    if sections.is_about_units(run):
+        parts.sort(key=lambda part: part[1] != "Action units")  # what was evaluated comes first
     if number <= MOST_PICTURED:
-        pictures = sections.tokens_part(run, sources, faces=faces, prefix=f"r{number}p")
+        pictures = sections.tokens_part(run, sources, faces=faces)
     else:
         note = f"Pictures of {MOST_PICTURED} runs are shown; epir report {run.folder.name} shows those of this one."
         pictures = element("p", note, class_="note")

@@ -27,11 +27,11 @@ class Sources:
     note: str = ""
 
     def map_of(self, key: str) -> np.ndarray | None:
-        """The (3, S, S) map of a clip, if it is available; of several views the first."""
+        """The (3, S, S) map of a clip, if it is available."""
         if key not in self.places:
             return None
         mapset, row = self.places[key]
-        return np.asarray(mapset.maps[row] if mapset.views == 1 else mapset.maps[row, 0])
+        return np.asarray(mapset.maps[row])
 
     def face_of(self, key: str) -> np.ndarray | None:
         """The face at the apex, (168, 168, 3) uint8, if the frames are available."""

@@ -8,10 +8,10 @@ import tomli_w
 
 from epir.core.config import to_dict
 from epir.core.table import Column, Row, Table
-from epir.evaluation.comparison import recipe_name, training_of
+from epir.evaluation.comparison import training_of
 from epir.evaluation.experiment import FIXED, default_recipe
 from epir.evaluation.store import Run
-from epir.models.registry import model_settings
+from epir.models.registry import find_method, is_estimator, model_settings
 from epir.reports.markup import Markup, element, html_table, join
 from epir.training.recipe import RECIPES, TrainingSettings
 
@@ -37,15 +37,22 @@ def command(run: Run) -> str:
         "--protocol",
         experiment.protocol,
     ]
+    if experiment.is_imported:
+        words = ["epir", "import-predictions", str(run.environment.get("imported", {}).get("table", "TABLE"))]
+        words += ["--protocol", experiment.protocol, "--name", experiment.model.name, "--out", run.folder.name]
+        return " ".join(map(quote, words))
     if experiment.is_zero_shot:
         weights = [] if training_of(experiment).first_weights == "shipped" else ["--weights", "MODEL"]
         return " ".join(map(quote, [*words, "--zero-shot", *weights, "--out", run.folder.name]))
-    words += ["--model", experiment.model.name]
+    source = experiment.source
+    words += ["--model", source.reference if source else experiment.model.name]
     words += ["--folds", experiment.folds] if experiment.folds != "loso" else []
     words += ["--seeds", str(experiment.seeds)] if experiment.seeds > 1 else []
-    recipe = recipe_name(experiment.training)
-    words += ["--training", recipe] if recipe != default_recipe(experiment.model) else []
-    words += _changes("model", model_settings(experiment.model.name), experiment.model, leave_out=tuple(FIXED))
+    recipe = experiment.training.name
+    usual = None if source else model_settings(experiment.model.name)
+    if source or recipe != default_recipe(find_method(experiment.model.name), experiment.model):
+        words += ["--training", recipe] if not is_estimator(experiment.model, source) else []
+    words += _changes("model", usual, experiment.model, leave_out=tuple(FIXED))
     words += _changes("training", RECIPES.get(recipe, TrainingSettings()), experiment.training, leave_out=("name",))
     return " ".join(map(quote, [*words, "--out", run.folder.name]))
 
@@ -69,7 +76,7 @@ def _map_entries(run: Run) -> list[Mapping[str, Any]]:
 
 def _changes(section: str, default: object, actual: object, leave_out: tuple[str, ...] = ()) -> list[str]:
     """`--set` for every setting that is not the default."""
-    before, after = to_dict(default), to_dict(actual)
+    before, after = to_dict(default) if default else {}, to_dict(actual)
     changed = [name for name in after if name not in leave_out and after[name] != before.get(name)]
     return [word for name in changed for word in ("--set", f"{section}.{name}={after[name]}")]
 

@@ -3,12 +3,9 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import Any
 
-from epir import __version__
 from epir.core.files import write_text
 from epir.core.table import MISSING, Column, Row, Table, markdown_tables
 from epir.evaluation.comparison import Comparison, scores_with_training, training_of
@@ -27,10 +24,8 @@ from epir.evaluation.table import (
     score_text,
 )
 from epir.reports import sections
-from epir.reports.charts import chart_figure
-from epir.reports.gallery import integration_gallery
 from epir.reports.markup import element, html_table, join
-from epir.reports.page import PAPER, section
+from epir.reports.page import section, whole_page
 from epir.reports.pictures import find_sources
 from epir.reports.provenance import provenance_part
 from epir.reports.series import sweep_charts
@@ -162,20 +157,13 @@ def page(found: Reproduction, *, faces: bool) -> str:
         parts = [element("h3", "Confusion matrices"), sections.confusion_part(part.epir)]
         for sweep, runs in part.sweeps.items():
             parts.append(element("h3", FIGURE_OF[sweep].capitalize()))
-            parts.append(element("div", *map(chart_figure, sweep_charts(runs)), class_="charts"))
+            parts.append(sections.chart_figures(sweep_charts(runs)))
             if sweep == "integration":
-                parts.append(integration_gallery(runs, find_sources(runs[0]), faces=faces))
+                parts.append(sections.integration_part(runs, find_sources(runs[0]), faces=faces))
         body.append(section(f"figures-{part.protocol}", f"Figures, {part.protocol}", join(*parts)))
     body.append(section("provenance", "Provenance", provenance_part(found.parts[0].epir)))
     body.append(section("glossary", "Glossary", sections.glossary_part()))
-    here = files("epir.reports")
-    return Template((here / "page.html").read_text(encoding="utf-8")).substitute(
-        version=__version__,
-        paper=PAPER,
-        title="The paper's tables and figures: EPIR report",
-        style=(here / "style.css").read_text(encoding="utf-8"),
-        body=join(header, *body),
-    )
+    return whole_page("The paper's tables and figures", join(header, *body))
 
 
 def _columns(parts: Sequence[str]) -> tuple[Column, ...]:
@@ -187,7 +175,7 @@ def _columns(parts: Sequence[str]) -> tuple[Column, ...]:
 
 def _run_rows(name: str, run: Run, parts: Sequence[str]) -> list[Row]:
     """One row per column of a run."""
-    cost = model_cost(run.experiment.model)
+    cost = model_cost(run.experiment.model, run.experiment.source)
     size = (f"{cost.parameters / 1e6:.2f}", f"{cost.multiply_accumulates / 1e6:.2f}") if cost else (MISSING,) * 2
     rows = []
     for column in run.experiment.columns:
@@ -227,6 +215,6 @@ def _parts(run: Run) -> list[str]:
 
 
 def _numbers(run: Run) -> dict[str, Any]:
-    cost = model_cost(run.experiment.model)
+    cost = model_cost(run.experiment.model, run.experiment.source)
     size = {"parameters": cost.parameters, "multiply_accumulates": cost.multiply_accumulates} if cost else {}
     return {**scores_with_training(run), **size}

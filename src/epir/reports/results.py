@@ -1,6 +1,6 @@
 """What the folds of a run say beyond its scores: confusions, people, curves, hardest clips, examples.
 
-`charts.py` draws these on the page, `figures.py` in files.
+`figures.py` draws it, `tables.py` tabulates it.
 
 Axes: C classes (rows of a confusion matrix are the truth), E epochs, F folds and seeds
 """
@@ -18,7 +18,7 @@ from epir.evaluation.record import FoldRecord
 from epir.evaluation.scores import COLUMNS, Column, counts_by_person
 from epir.evaluation.store import Run
 from epir.evaluation.table import COLUMN_NAMES, kind_of
-from epir.reports.tokens import Tokens, read_tokens
+from epir.models.tokens import Tokens, read_tokens
 
 SPREAD = (10, 90)  # percentiles of the band around a learning curve
 
@@ -99,6 +99,24 @@ class Chart:
         ys = [y for line in self.lines for y in (*line.y, *line.low, *line.high) if math.isfinite(y)]
         across = (min(xs, default=0.0), max(xs, default=1.0))
         return _opened(across), self.y_range or _opened((min([0.0, *ys]), max(ys, default=1.0) * 1.05))
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One score on a scale from 0 to 1; `bounds` is its interval, if it has one."""
+
+    label: str
+    value: float
+    kind: Kind
+    bounds: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Strip:
+    """One line of a scale: a title and the dots on it."""
+
+    title: str
+    dots: tuple[Dot, ...]
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,15 @@
 """The sections of the page: headline, scores, confusions, people, learning, hardest clips, tokens, glossary."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
-from epir.core.config import differences
+import numpy as np
+
+from epir.datasets.protocols import get_protocol
 from epir.datasets.survey import expected_composite
-from epir.evaluation.comparison import main_column, score_columns, training_of
+from epir.evaluation.comparison import main_column, score_columns, setting_differences, training_of
 from epir.evaluation.published import PublishedScores
-from epir.evaluation.store import SEEN, Run
+from epir.evaluation.store import NOT_CHECKED, SEEN, Run
 from epir.evaluation.table import (
     COLUMN_NAMES,
     FOLDS,
@@ -18,12 +20,31 @@ from epir.evaluation.table import (
     kind_of,
     score_text,
 )
-from epir.reports.charts import Dot, Strip, chart_figure, matrix, person_bars, strips
-from epir.reports.gallery import gallery
+from epir.models.seen import UNKNOWN
+from epir.reports.figures import (
+    draw_chart,
+    draw_confusions,
+    draw_people,
+    draw_strips,
+    draw_tiles,
+    example_tiles,
+    integration_tiles,
+    svg,
+)
 from epir.reports.markup import Markup, count, data_url, element, html_table, join, tag
 from epir.reports.pictures import Sources, png, wheel_picture
-from epir.reports.results import choose_examples, confusions, epoch_chart, loss_chart, people
-from epir.reports.series import run_titles, series_title
+from epir.reports.results import (
+    Chart,
+    Dot,
+    Example,
+    Strip,
+    choose_examples,
+    confusions,
+    epoch_chart,
+    loss_chart,
+    people,
+)
+from epir.reports.series import rate_tokens, run_titles, series_title
 from epir.reports.tables import (
     class_table,
     data_table,
@@ -36,25 +57,9 @@ from epir.reports.tables import (
 
 STRICT, LEAKS = COLUMN_NAMES["strict"], COLUMN_NAMES["best_epoch"]
 MOST_CARDS = 2  # more runs than this are easier to read on one scale, which comes next
+TILES_IN_LINE = 4
+PEOPLE_IN_COLUMN = 12  # fewer stay in one column, more are spread over three
 
-PROTOCOLS: Final = {
-    "cde": "composite of CASME II, SAMM and SMIC",
-    "sde-casme2": "CASME II alone",
-    "sde-samm": "SAMM alone",
-    "sde-smic": "SMIC alone",
-    "sde-casme3": "CAS(ME)³ alone, 3 classes",
-    "sde-casme3-4": "CAS(ME)³ alone, 4 classes",
-    "sde-casme3-7": "CAS(ME)³ alone, 7 classes",
-    "sde-mmew": "MMEW alone, 3 classes",
-    "sde-mmew-4": "MMEW alone, 4 classes",
-    "sde-mmew-6": "MMEW alone, 6 classes",
-    "sde-dfme": "DFME alone, 7 classes, its own split",
-    "sde-4dme": "4DME alone, clips of one class",
-    "sde-casme": "CASME alone, 4 classes",
-    "cde-all": "three classes of every corpus given",
-    "cd6me": "six corpora, one left out at a time",
-    "sde": "the classes of the map set",
-}
 GLOSSARY: Final = (
     (
         STRICT,
@@ -71,6 +76,11 @@ GLOSSARY: Final = (
         SEEN,
         "In place of strict where --allow-seen was given: people or clips of the evaluation, or copies of them, were "
         "among those that the weights were trained on. Such a score says nothing about other people.",
+    ),
+    (
+        NOT_CHECKED,
+        "In place of strict for predictions that other software made: how the epoch was chosen, and on whom the method "
+        "was trained, is not known here.",
     ),
     (
         "published",
@@ -118,24 +128,24 @@ TOKENS_LEAD = (
 
 def headline(runs: Sequence[Run]) -> Markup:
     """The scores, and what they are of: strict large, best epoch smaller and marked as leaking."""
-    protocol = runs[0].experiment.protocol
-    about = PROTOCOLS.get(protocol, "")
-    cards = [
-        _score_card(each, name, is_alone=len(runs) == 1) for each, name in zip(runs, run_titles(runs), strict=True)
-    ]
+    titles = run_titles(runs)
+    units = [_units_card(run) for run in runs if is_about_units(run)]
+    cards = [_score_card(run, name, is_alone=len(runs) == 1) for run, name in zip(runs, titles, strict=True)]
+    what = "Action units of micro-expressions" if units else "Micro-expression recognition"
+    corpora = _corpora(runs[0].experiment.protocol)
     return element(
         "header",
         element("p", "EPIR report", class_="eyebrow"),
-        element("h1", f"{series_title(runs)} on {protocol}"),
-        element(
-            "p",
-            f"Micro-expression recognition; {about}. " if about else "Micro-expression recognition. ",
-            _facts(runs),
-            class_="lead",
-        ),
+        element("h1", f"{series_title(runs)} on {runs[0].experiment.protocol}"),
+        element("p", f"{what}; {corpora}. " if corpora else f"{what}. ", _facts(runs), class_="lead"),
         *warnings(runs),
-        element("div", *cards, class_="headline") if len(runs) <= MOST_CARDS else Markup(),
+        element("div", *units, *cards, class_="headline") if len(runs) <= MOST_CARDS else Markup(),
     )
+
+
+def is_about_units(run: Run) -> bool:
+    """Whether the run was evaluated with `--target units`."""
+    return "clips_without_units" in run.environment and bool(run.scores.get("units"))
 
 
 def warnings(runs: Sequence[Run]) -> list[str]:
@@ -155,7 +165,12 @@ def warnings(runs: Sequence[Run]) -> list[str]:
         if run.experiment.seen_in_training:
             told = "; ".join(map(str, run.environment.get("seen_in_training", ())))
             texts.append(f"{run.name}: {SEEN}. People or clips of this evaluation were on both sides: {told}.")
-    without = [run.name for run in runs if not run.experiment.is_zero_shot and not any(fold.loss for fold in run.folds)]
+        if run.experiment.unknown_weights:
+            texts.append(f"{run.name}: {UNKNOWN}, so that {main_name([run])} holds only if they are other people.")
+    for run in runs:
+        if run.experiment.is_imported:
+            texts.append(f"{run.name}: {NOT_CHECKED}. How its epoch was chosen, and on whom, is not known.")
+    without = [run.name for run in runs if "best_epoch" in score_columns(run) and not any(f.loss for f in run.folds)]
     if without:
         texts.append(
             f"{', '.join(without)}: trained without epochs, so {main_name(runs)} and {LEAKS} are the same answers."
@@ -171,33 +186,37 @@ def main_name(runs: Sequence[Run]) -> str:
 
 
 def _lead(runs: Sequence[Run]) -> str:
-    return (
-        f"{STRICT.capitalize()} is the result" if main_column(runs) == "strict" else f"{SEEN.capitalize()}: no result"
-    )
+    name = main_name(runs).capitalize()
+    return f"{name} is the result" if main_column(runs) == "strict" else f"{name}: no result"
 
 
 def scores_part(runs: Sequence[Run]) -> Markup:
     """The table of scores, the same numbers on one scale, and the data they come from."""
-    lines = _part_strips(runs[0]) if len(runs) == 1 else _run_strips(runs)
     lead = f"All scores come from one confusion matrix pooled over all folds. {_lead(runs)}"
     lead += f"; {LEAKS} uses the answers." if any("best_epoch" in score_columns(run) for run in runs) else "."
     return join(
         element("p", lead, class_="lead"),
-        strips(lines, title="UF1", chance=1 / len(runs[0].experiment.classes)),
+        element("figure", svg(draw_strips(score_strips(runs), **scale(runs))), class_="strips"),
         _comparison(runs) if len(runs) > 1 else Markup(),
         html_table(scores_table(runs)),
         html_table(data_table(runs[0])),
     )
 
 
+def scale(runs: Sequence[Run]) -> dict[str, Any]:
+    """What the scores on one scale are called, and where chance is."""
+    return {"title": "UF1", "chance": 1 / len(runs[0].experiment.classes)}
+
+
 def confusion_part(run: Run) -> Markup:
     """The confusion matrices, pooled and per corpus."""
     classes = run.experiment.classes
-    width = f"--least:{86 + 58 * len(classes)}px"
-    lines = [list(map(matrix, confusions(run.predictions, classes, column))) for column in score_columns(run)]
+    lines = [confusions(run.predictions, classes, column) for column in score_columns(run)]
     if all(len(line) == 1 for line in lines):  # one corpus: both columns fit side by side
         lines = [[each for line in lines for each in line]]
-    rows = [element("div", *line, class_="matrices", style=width) for line in lines]
+    rows = [
+        element("div", *(_figure(svg(draw_confusions([each]))) for each in line), class_="matrices") for line in lines
+    ]
     lead = (
         "Each row is one true class: the share of its clips that got the answer above the column, and below it the "
         "number of clips (mean over seeds)."
@@ -207,12 +226,20 @@ def confusion_part(run: Run) -> Markup:
 
 def people_part(run: Run) -> Markup:
     """The accuracy on each person, the best recognised first."""
-    columns = score_columns(run)
-    keys = [element("span", element("i", class_="swatch bar strict"), f"accuracy, {main_name([run])}")]
-    keys += [element("span", element("i", class_="tick"), f"accuracy, {LEAKS}")] if "best_epoch" in columns else []
+    scores = people(run.predictions, score_columns(run))
+    columns = np.array_split(np.arange(len(scores)), 3 if len(scores) > PEOPLE_IN_COLUMN else 1)
+    drawn = (svg(draw_people([scores[n] for n in column], main_name([run]))) for column in columns)
     lead = "Accuracy, since UF1 is not defined for a person who does not show every class."
-    bars = person_bars(people(run.predictions, columns))
-    return join(element("p", lead, class_="lead"), element("p", *keys, class_="legend"), bars)
+    return join(element("p", lead, class_="lead"), element("div", *map(_figure, drawn), class_="people"))
+
+
+def chart_figures(charts: Sequence[Chart]) -> Markup:
+    """Charts side by side, each with its note."""
+    figures = (
+        element("figure", svg(draw_chart(chart)), element("p", chart.note, class_="note") if chart.note else Markup())
+        for chart in charts
+    )
+    return element("div", *figures, class_="charts")
 
 
 def learning_part(run: Run) -> Markup:
@@ -222,21 +249,20 @@ def learning_part(run: Run) -> Markup:
         for chart in (loss_chart(run.folds), epoch_chart(run.folds, run.experiment.classes, run.experiment.columns[0]))
         if chart
     ]
-    curves = element("div", *map(chart_figure, charts), class_="charts")
-    without = element("p", "Nothing was trained over epochs, so there are no curves.", class_="note")
+    without = _note("Nothing was trained over epochs, so there are no curves.")
     seeds = seed_table(run)
-    return join(curves if charts else without, html_table(seeds) if seeds else Markup())
+    return join(chart_figures(charts) if charts else without, html_table(seeds) if seeds else Markup())
 
 
 def hardest_part(run: Run) -> Markup:
     """The wrong clips whose true class got the lowest score."""
     table = hardest_table(run)
     if table is None:
-        return element("p", f"Every clip was answered right by every seed ({main_name([run])}).", class_="note")
+        return _note(f"Every clip was answered right by every seed ({main_name([run])}).")
     return html_table(table)
 
 
-def tokens_part(run: Run, sources: Sources, *, faces: bool, prefix: str) -> Markup:
+def tokens_part(run: Run, sources: Sources, *, faces: bool) -> Markup:
     """Pictures of right and wrong examples, as far as maps, tokens and frames are available."""
     examples = choose_examples(run)
     has_tokens = any(example.tokens for example in examples)
@@ -244,26 +270,92 @@ def tokens_part(run: Run, sources: Sources, *, faces: bool, prefix: str) -> Mark
     if sources.places:
         wheel = element("img", src=data_url(png(wheel_picture()), "image/png"), alt="", width=56, height=56)
         parts.append(element("figure", wheel, element("figcaption", "Direction of flow"), class_="wheel"))
-    if has_tokens:
-        parts.append(element("p", TOKENS_LEAD, class_="lead"))
-    else:
-        parts.append(element("p", "This model records no tokens.", class_="note"))
+    parts.append(element("p", TOKENS_LEAD, class_="lead") if has_tokens else _note("This model records no tokens."))
     if sources.note:
-        parts.append(element("p", sources.note, class_="note"))
+        parts.append(_note(sources.note))
     if not has_tokens and not sources.places:
         return join(*parts)
     keys = [example.prediction.key for example in examples] if faces else []
-    found = {key: face for key in keys if (face := sources.face_of(key)) is not None}
-    if found and any(each.corpus != "synthetic" for each in run.predictions):
-        parts.append(element("p", FACES_NOTE, class_="note"))
-    classes, column = run.experiment.classes, score_columns(run)[0]
-    return join(*parts, gallery(examples, sources, classes, faces=found, prefix=prefix, column=column))
+    by_clip = {key: face for key in keys if (face := sources.face_of(key)) is not None}
+    if by_clip and any(each.corpus != "synthetic" for each in run.predictions):
+        parts.append(_note(FACES_NOTE))
+    column = tag(main_name([run]), kind_of(score_columns(run)[0]))
+    for title, is_right in (("Right answers", True), ("Wrong answers", False)):
+        shown = [each for each in examples if each.is_right == is_right]
+        cards = [_card(each, run, sources, by_clip.get(each.prediction.key)) for each in shown]
+        parts += [element("h3", title, " ", column), element("div", *cards, class_="cards")] if cards else []
+    return join(*parts)
+
+
+def integration_part(runs: Sequence[Run], sources: Sources, *, faces: bool) -> Markup:
+    """The same clips at every rate of a sweep; nothing without maps or tokens."""
+    rows = integration_tiles(rate_tokens(runs, clips=2), sources, faces=faces)
+    return element("figure", svg(draw_tiles(rows), pictures=True), class_="rates") if rows else Markup()
+
+
+def moved_words(flow_map: np.ndarray | None) -> str:
+    """What moved in a map (3, S, S), in a sentence; nothing for maps that were stretched to 0..1: they have no sign."""
+    if flow_map is None or flow_map[:2].min() >= 0:
+        return ""
+    from epir.spotting.words import describe, moving_regions
+
+    return describe(moving_regions(np.moveaxis(flow_map[:2], 0, -1)), None)
 
 
 def glossary_part() -> Markup:
     """The meaning of the words."""
     entries = [join(element("dt", word), element("dd", meaning)) for word, meaning in GLOSSARY]
     return element("dl", *entries, class_="glossary")
+
+
+def score_strips(runs: Sequence[Run]) -> list[Strip]:
+    """UF1 on one scale: of one run all clips and each corpus, of several runs all clips of each."""
+    return _part_strips(runs[0]) if len(runs) == 1 else _run_strips(runs)
+
+
+def _card(example: Example, run: Run, sources: Sources, face: np.ndarray | None) -> Markup:
+    """One clip: its name, the truth, the answer, and the pictures that are available."""
+    prediction, flow_map = example.prediction, sources.map_of(example.prediction.key)
+    score = prediction.scores[run.experiment.classes.index(prediction.strict)]
+    answer = element(
+        "p",
+        *("truth ", element("b", prediction.truth)),
+        *("; answer ", element("b", prediction.strict, class_="right" if example.is_right else "wrong")),
+        *(f", score {score:.2f} ", tag(main_name([run]), kind_of(score_columns(run)[0]))),
+        class_="answer",
+    )
+    moved = moved_words(flow_map)
+    tiles = example_tiles(example, flow_map, face)
+    rows = [tiles[start : start + TILES_IN_LINE] for start in range(0, len(tiles), TILES_IN_LINE)]
+    parts = [element("p", moved, class_="answer")] if moved else []
+    parts += [_figure(svg(draw_tiles(rows), pictures=True))] if rows else []
+    return element("article", element("h4", prediction.key), answer, *parts, class_="card")
+
+
+def _figure(drawing: Markup) -> Markup:
+    return element("figure", drawing)
+
+
+def _note(text: str) -> Markup:
+    return element("p", text, class_="note")
+
+
+def _corpora(protocol: str) -> str:
+    """The corpora of a protocol as their authors write them; the protocol `sde` takes any."""
+    return "" if protocol == "sde" else ", ".join(map(corpus_title, get_protocol(protocol).maps))
+
+
+def _units_card(run: Run) -> Markup:
+    """The mean F1 of the action units, in front of the classes."""
+    means = run.scores["units"]["mean"]
+    measures = []
+    for name, title in (("all", "mean F1, all units"), ("cd6me", "mean F1, units of CD6ME")):
+        bounds = element("small", f"{LEVEL}: {interval_text(means[name]['interval'])}; {means[name]['units']} units")
+        shown = element("dd", score_text(means[name]["f1"]), bounds)
+        measures.append(element("div", element("dt", title), shown, class_="main" if name == "all" else None))
+    label = tag(f"action units, {STRICT}", "strict")
+    column = element("div", label, element("dl", *measures), class_="column strict")
+    return element("div", column, class_="result")
 
 
 def _facts(runs: Sequence[Run]) -> str:
@@ -350,10 +442,12 @@ def _with_published(line: Strip, published: PublishedScores | None) -> Strip:
 
 def _comparison(runs: Sequence[Run]) -> Markup:
     """The paired tests, and the settings that differ."""
-    changed = dict.fromkeys(line for run in runs[1:] for line in differences(runs[0].experiment, run.experiment))
+    changed = dict.fromkeys(
+        line for run in runs[1:] for line in setting_differences(runs[0].experiment, run.experiment)
+    )
     lines = element(
         "details",
-        element("summary", f"What differs from {run_titles(runs)[0]}: {count(len(changed), 'setting')}"),
+        element("summary", f"Settings that differ from {run_titles(runs)[0]}"),
         element("pre", "\n".join(changed)),
     )
     return join(html_table(paired_table(runs)), lines if changed else Markup())

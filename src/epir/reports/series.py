@@ -11,8 +11,8 @@ from epir.evaluation.comparison import score_columns
 from epir.evaluation.published import RUNGS
 from epir.evaluation.store import Run
 from epir.evaluation.table import COLUMN_NAMES, LEVEL, kind_of
+from epir.models.tokens import Tokens
 from epir.reports.results import Chart, Line, choose_examples, clip_tokens
-from epir.reports.tokens import Tokens
 
 Sweep = Literal["blocks", "integration"]
 SWEEPS: tuple[Sweep, ...] = ("blocks", "integration")

@@ -1,12 +1,14 @@
 """The tables of a report beside those of `evaluation/table.py`: classes, seeds, data, hardest clips, cost."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from epir.core.table import MISSING, Column, Row, Table
 from epir.evaluation.comparison import compare, score_columns, training_of
+from epir.evaluation.conventions import convention_table
+from epir.evaluation.experiment import ForeignModel
 from epir.evaluation.published import PublishedScores, comparisons, ladder
 from epir.evaluation.store import Run
 from epir.evaluation.table import (
@@ -14,6 +16,7 @@ from epir.evaluation.table import (
     EVALUATION,
     OWN_METHOD,
     TRAINING_COLUMNS,
+    choices_text,
     comparison_table,
     corpus_title,
     score_row,
@@ -21,6 +24,7 @@ from epir.evaluation.table import (
     score_text,
     units_table,
 )
+from epir.models.registry import Source
 from epir.reports.results import class_counts, confusions, hardest
 from epir.reports.series import is_ladder, run_titles, sweep_of
 
@@ -52,7 +56,7 @@ def all_tables(runs: Sequence[Run]) -> list[Table]:
     tables += [paired_table(runs)] if len(runs) > 1 else []
     tables.append(data_table(runs[0]))
     tables += [class_table(runs[0]), seed_table(runs[0]), hardest_table(runs[0])] if len(runs) == 1 else []
-    tables += [units_table(run) for run in runs]
+    tables += [make(run) for _, _, make in TABLE_SECTIONS for run in runs]
     tables.append(cost_table(runs))
     return [table for table in tables if table is not None]
 
@@ -138,12 +142,45 @@ def hardest_table(run: Run) -> Table | None:
     return Table("hardest", caption, columns, rows) if rows else None
 
 
+def choices_table(run: Run) -> Table | None:
+    """What each fold of a nested evaluation chose on its training people, and the inner UF1 of every choice."""
+    folds = [fold for fold in run.folds if fold.chosen]
+    if not folds:
+        return None
+    choices = run.experiment.choices
+    columns = (
+        Column("fold"),
+        Column("seed"),
+        Column("chosen"),
+        *(Column(name, "inner UF1", numeric=True) for name in choices),
+    )
+    rows = [
+        Row((fold.fold, str(fold.seed), fold.chosen, *(score_text(fold.inner.get(name)) for name in choices)))
+        for fold in folds
+    ]
+    note = "UF1 over inner folds of the training people of each fold; the held-out people have no part in it."
+    return Table("choices", f"What each fold chose: {choices_text(run)}", columns, tuple(rows), (note,))
+
+
+def _conventions(run: Run) -> Table | None:
+    """The scores of a run by the habits of published code; a run without folds or epochs allows only one."""
+    table = convention_table(run)
+    return table if len(table.rows) > 1 else None
+
+
+TABLE_SECTIONS: Final[tuple[tuple[str, str, Callable[[Run], Table | None]], ...]] = (
+    ("conventions", "As others would print it", _conventions),
+    ("choices", "Nested choices", choices_table),
+    ("units", "Action units", units_table),
+)  # sections that are one table of one run: a line here adds one to the page, to LaTeX and to Markdown
+
+
 def cost_table(runs: Sequence[Run]) -> Table:
     """Size, work and time of each run."""
     titles = ("parameters (M)", "multiply-accumulates (M)", "folds × seeds", "training a fold", "all folds in sequence")
     rows = []
     for title, run in zip(run_titles(runs), runs, strict=True):
-        cost = model_cost(run.experiment.model)
+        cost = model_cost(run.experiment.model, run.experiment.source)
         size = (f"{cost.parameters / 1e6:.2f}", f"{cost.multiply_accumulates / 1e6:.2f}") if cost else (MISSING,) * 2
         trained = [fold.training_seconds for fold in run.folds]
         mean = duration(sum(trained) / len(trained)) if trained else MISSING
@@ -157,8 +194,8 @@ def cost_table(runs: Sequence[Run]) -> Table:
 
 
 @cache
-def model_cost(settings: Any) -> Cost | None:
-    """The cost of the network with these settings, counted on one clip; nothing for a pipeline without a network.
+def model_cost(settings: Any, source: Source | None = None) -> Cost | None:
+    """The cost of the network with these settings, counted on one clip; None for estimators and code not at hand.
 
     Norms, softmax and other elementwise work are left out.
     """
@@ -166,16 +203,18 @@ def model_cost(settings: Any) -> Cost | None:
     from torch.utils.flop_counter import FlopCounterMode
 
     from epir.models.network import Network
-    from epir.models.registry import build, is_pipeline
+    from epir.models.registry import build, is_estimator, named_method
 
-    if is_pipeline(settings.name):
+    method = None if source is None else named_method(source)
+    is_absent = isinstance(settings, ForeignModel) or (source is not None and method is None)
+    if is_absent or is_estimator(settings, source):
         return None
-    network = build(settings)
+    network = build(settings, method)
     assert isinstance(network, Network)
     network.eval()
     counter = FlopCounterMode(display=False)
     with torch.no_grad(), counter:
-        network(torch.zeros(1, *network.map_shape))
+        network(torch.zeros(1, 3, settings.map_size, settings.map_size))
     weights = sum(weight.numel() for weight in network.parameters())
     return Cost(weights, counter.get_total_flops() // 2)
 

@@ -7,48 +7,51 @@ import socket
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import uvicorn
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 
 from epir import __version__
 from epir.core.errors import EpirError
-from epir.web.deadlines import PunctualProtocol
-from epir.web.jobs import Job
-from epir.web.live_routes import add_live
 from epir.web.problems import CLIENT_ERROR, Problem, RequestError
-from epir.web.requests import predict_task, receive_upload
 from epir.web.schema import (
+    FRAMES_FORM,
+    FRAMES_PROBLEMS,
     PREDICT_FORM,
     UPLOAD_PROBLEMS,
     ExampleClip,
     Health,
+    LiveCounts,
+    LiveTicket,
     PredictAnswer,
     Status,
     Ticket,
     problems,
 )
-from epir.web.security import Asgi, Guard
+from epir.web.security import Asgi, Guard, PunctualProtocol, limited_address
 from epir.web.service import Service
-from epir.web.settings import ServeSettings
+from epir.web.settings import DISCONNECT_S, KEEP_ALIVE_S, SHUTDOWN_S, ServeSettings
+from epir.web.uploads import predict_task, receive_frames, receive_upload
 
 PAGE = Path(__file__).parent / "page"
 FILE = re.compile(
-    r"(why|timeline)\.png|clip\.jpg|events\.csv|(onset|apex|replay|rejected)-\d{1,4}\.jpg"
+    r"(why|timeline)\.png|events\.csv|(clip|onset|apex|replay|rejected)-\d{1,4}\.jpg"
     r"|(why|flow|tokens|rollout)-\d{1,4}\.png|replay-\d{1,4}\.json"
 )
 MEDIA_TYPES = {"jpg": "image/jpeg", "png": "image/png", "json": "application/json", "csv": "text/csv; charset=utf-8"}
 BINARY = {"type": "string", "format": "binary"}
-DISCONNECT_S = 0.5  # between two checks whether a waiting client is still connected
+EVENTS = """Server-sent events: `status` (coverage, frame rate, whether there is a face), `motion` (the timeline in
+parts), `movement` (each as `epir predict --json` gives it; times are those of the frames) and `end`. A client that
+comes back sends Last-Event-ID, as browsers do, and misses nothing."""
 SIGTERM_EXIT = 143  # as shells report it
 HTTP_PROBLEMS = {
     404: ("there is no such page", "GET / is the page, GET /docs lists the REST calls"),
@@ -65,9 +68,7 @@ def serve(
     """Serve until interrupted; `ready` gets its addresses once it listens, that of this machine first."""
     settings = settings or ServeSettings()
     if threading.current_thread() is threading.main_thread():
-        signal.signal(
-            signal.SIGTERM, lambda *_: sys.exit(SIGTERM_EXIT)
-        )  # so that files are removed, also while loading
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(SIGTERM_EXIT))  # files are removed, even while loading
     listening = listen(settings.host, settings.port)
     try:
         service = Service(settings, model)
@@ -93,8 +94,8 @@ def make_server(service: Service) -> uvicorn.Server:
         log_level="warning",
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=15,
-        timeout_graceful_shutdown=3,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=SHUTDOWN_S,
         ws="none",
         lifespan="on",
     )
@@ -122,21 +123,21 @@ def address_of(listening: socket.socket) -> str:
 
 def addresses_of(listening: socket.socket) -> list[str]:
     """The addresses to open in a browser: that of this machine, and those under which other machines reach it."""
-    own, (host, port) = address_of(listening), listening.getsockname()[:2]
+    local, (host, port) = address_of(listening), listening.getsockname()[:2]
     if host not in ("0.0.0.0", "::"):
-        return [own]
-    return [own, *(f"http://{each}:{port}/" for each in network_addresses())]
+        return [local]
+    return [local, *(f"http://{each}:{port}/" for each in network_addresses())]
 
 
 def network_addresses() -> list[str]:
-    """The IPv4 addresses of this machine in its networks; none where it cannot tell."""
-    found = []
+    """The IPv4 addresses of this machine in its networks; none if unknown."""
+    addresses = []
     with suppress(OSError):
-        found = [str(each[4][0]) for each in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)]
-    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-        asking.connect(("192.0.2.1", 9))  # sends nothing: only chooses the network that leads outside
-        found.append(asking.getsockname()[0])
-    return sorted({each for each in found if not each.startswith("127.")})
+        addresses = [str(each[4][0]) for each in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)]
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))  # sends nothing: only chooses the network that leads outside
+        addresses.append(probe.getsockname()[0])
+    return sorted({each for each in addresses if not each.startswith("127.")})
 
 
 def create_app(service: Service) -> Asgi:
@@ -203,7 +204,6 @@ def add_page(app: FastAPI) -> None:
 
 def add_uploads(app: FastAPI, service: Service) -> None:
     """The route that takes a clip."""
-    settings = service.settings
 
     @app.post(
         "/api/predict",
@@ -218,15 +218,16 @@ def add_uploads(app: FastAPI, service: Service) -> None:
     )
     async def predict(request: Request, wait: bool = True) -> JSONResponse:
         fields = ("example", "name", "onset", "apex", "fps", "threshold", "sensitivity", "faces")
-        limits = {"max_files": settings.max_pictures, "max_bytes": settings.max_bytes}
-        async with receive_upload(request, service, file_field="files", fields=fields, **limits) as upload:
+        async with receive_upload(request, service, fields=fields) as upload:
             task = predict_task(upload, [each["name"] for each in service.examples])
             job = service.submit(task, upload.folder, upload.address)
-            upload.keep()
+            upload.kept = True
         url = f"/api/results/{job.id}"
         if not wait:
             return JSONResponse({"id": job.id, "url": url}, status_code=202, headers={"Location": url})
-        await finished(job, request, service)
+        await settled(job.outcome, request, on_disconnect=lambda: service.cancel(job))
+        if job.problem is not None:
+            raise job.problem.error()
         return JSONResponse({"id": job.id, "url": url, **(job.result or {})})
 
 
@@ -316,19 +317,80 @@ def add_results(app: FastAPI, service: Service) -> None:
         return Response(status_code=204)
 
 
-async def finished(job: Job, request: Request, service: Service) -> None:
-    """Wait for a job; raises the problem it failed with. If the client disconnects, its job is cancelled."""
-    outcome = asyncio.wrap_future(job.outcome)
+def add_live(app: FastAPI, service: Service) -> None:
+    """Add the routes of a camera."""
+    settings = service.settings
+
+    @app.post(
+        "/api/live",
+        summary="Begin a camera session",
+        status_code=201,
+        responses={201: {"model": LiveTicket, "description": "it has begun"}, **problems(403, 422, 429, 500, 503)},
+        response_model=None,
+    )
+    async def begin(
+        request: Request,
+        sensitivity: Literal["low", "normal", "high"] = "normal",
+        faces: Literal["largest", "all"] = "largest",
+        threshold: Annotated[float | None, Query(ge=0, le=1)] = None,
+    ) -> JSONResponse:
+        task = {"sensitivity": sensitivity, "faces": faces, "threshold": threshold}
+        session = service.live.open(task, limited_address(request))
+        await settled(session.ready, request, on_disconnect=session.end)  # frames sent before that would be dropped
+        if session.job.problem is not None:
+            raise session.job.problem.error()
+        url = f"/api/live/{session.id}"
+        body = {"id": session.id, "frames": f"{url}/frames", "events": f"{url}/events", "seconds": settings.live_s}
+        return JSONResponse(body, status_code=HTTPStatus.CREATED, headers={"Location": url})
+
+    @app.post(
+        "/api/live/{id}/frames",
+        summary="Send the next frames of a camera",
+        openapi_extra=FRAMES_FORM,
+        responses={200: {"model": LiveCounts, "description": "they wait to be looked at"}, **FRAMES_PROBLEMS},
+        response_model=None,
+    )
+    async def frames(id: str, request: Request) -> JSONResponse:
+        session = service.live.get(id)
+        times, sent = await receive_frames(request, settings)
+        return JSONResponse(session.push(times, sent))
+
+    @app.get(
+        "/api/live/{id}/events",
+        summary="The movements in the frames of a camera, as they are found",
+        description=EVENTS,
+        response_class=StreamingResponse,
+        responses={
+            200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "until the end"},
+            **problems(404, 422),
+        },
+    )
+    async def events(id: str, request: Request) -> StreamingResponse:
+        latest = request.headers.get("last-event-id", "")
+        after = int(latest) if latest.isascii() and latest.isdigit() and len(latest) < 10 else 0
+        headers = {"X-Accel-Buffering": "no"}  # nginx passes each event on at once
+        messages = service.live.get(id).messages(after)
+        return StreamingResponse(messages, media_type="text/event-stream", headers=headers)
+
+    @app.delete(
+        "/api/live/{id}",
+        summary="End a camera session; its last movements still come as events",
+        status_code=204,
+        responses=problems(403, 404, 422),
+    )
+    async def end(id: str) -> Response:
+        service.live.get(id).end()
+        return Response(status_code=204)
+
+
+async def settled(outcome: Future[None], request: Request, on_disconnect: Callable[[], None]) -> None:
+    """Wait for an outcome; a client that disconnects, or the end of the server, calls `on_disconnect`."""
+    waiting = asyncio.wrap_future(outcome)
     try:
-        while not outcome.done():
-            await asyncio.wait({outcome}, timeout=DISCONNECT_S)
-            if not outcome.done() and await request.is_disconnected():
-                raise ClientDisconnect
-    except asyncio.CancelledError:  # the server is shutting down
-        service.cancel(job)
+        while not waiting.done():
+            await asyncio.wait({waiting}, timeout=DISCONNECT_S)
+            if not waiting.done() and await request.is_disconnected():
+                raise RequestError("the client disconnected", fix="send it again", status=HTTPStatus.BAD_REQUEST)
+    except BaseException:
+        on_disconnect()
         raise
-    except ClientDisconnect:
-        service.cancel(job)
-        raise RequestError("the client disconnected", fix="send it again", status=HTTPStatus.BAD_REQUEST) from None
-    if job.problem is not None:
-        raise job.problem.error()

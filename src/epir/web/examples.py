@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from epir.core.config import refuse_unknown
+from epir.core.config import check_known
 from epir.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def example_video(name: str, folder: Path, progress: Progress) -> Path:
     """The video of an example in `folder`, rendered if it is not there yet."""
     from epir.frames.film import write_film
 
-    refuse_unknown(name, BY_NAME, what="example")
+    check_known(name, BY_NAME, what="example")
     path = folder / f"{name}.webm"
     return path if path.exists() else write_film(path, render_frames(BY_NAME[name], progress), FPS)
 

@@ -1,21 +1,21 @@
-"""A streaming multipart/form-data parser: small fields are kept in memory, files go to a sink.
+"""The body of a request: a streaming multipart/form-data parser, and the time limits of a body.
 
-Bytes are counted as they arrive; Content-Length is not trusted.
+Small fields are kept in memory, files go to a sink. Bytes are counted as they arrive; Content-Length is not trusted.
 """
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Protocol
 
 from python_multipart.exceptions import FormParserError, MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import ClientDisconnect, Request
 
 from epir.web.problems import RequestError
-
-MAX_FIELD = 8192  # bytes
-MAX_BOUNDARY = 256
-MAX_NAME = 120  # characters of a client's file name
+from epir.web.settings import DRAIN_BYTES, DRAIN_S, MAX_BOUNDARY, MAX_FIELD, MAX_NAME, RATE_GRACE_S
 
 
 class Sink(Protocol):
@@ -154,16 +154,77 @@ class FormReader:
 
 
 def display_name(name: str) -> str:
-    """A client's file name for display: its last part, without control characters."""
+    """A client's file name for display: its last part, without control characters.
+
+    A long name keeps its beginning and its end, which holds the frame number and the extension.
+    """
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     shown = "".join(each if each.isprintable() else " " for each in last).strip()
-    return shown[:MAX_NAME] or "the file"
+    if len(shown) > MAX_NAME:
+        shown = f"{shown[: MAX_NAME // 2 - 1]}…{shown[-MAX_NAME // 2 :]}"
+    return shown or "the file"
+
+
+async def with_deadlines(
+    body: AsyncIterator[bytes], *, seconds: float, stall: float, rate: float = 0.0
+) -> AsyncIterator[bytes]:
+    """The pieces of a body that arrives within `seconds`, pauses for `stall` at most, and keeps up `rate` bytes/s."""
+    loop = asyncio.get_running_loop()
+    began, received = loop.time(), 0
+    while True:
+        now = loop.time()
+        limits = {
+            began + seconds: f"the upload took more than {seconds:g} seconds",
+            now + stall: f"no byte came for {stall:g} seconds",
+        }
+        if rate:
+            enough = began + RATE_GRACE_S + received / rate  # until then, what has arrived is fast enough
+            limits.setdefault(enough, f"the upload is slower than {rate / 1024:g} KiB per second")
+        until = min(limits)
+        try:
+            async with asyncio.timeout_at(until):
+                piece = await anext(body, None)
+        except TimeoutError:
+            raise RequestError(
+                limits[until],
+                fix="send a smaller file, or use a faster connection",
+                status=HTTPStatus.REQUEST_TIMEOUT,
+                headers={"Connection": "close"},
+            ) from None
+        if piece is None:
+            return
+        received += len(piece)
+        yield piece
+
+
+@asynccontextmanager
+async def request_body(request: Request) -> AsyncIterator[AsyncIterator[bytes]]:
+    """The body of a request. A refused one is read on, within limits: a client that still sends reads no response."""
+    body = request.stream()
+    try:
+        yield body
+    except ClientDisconnect:
+        raise RequestError("the request was cut short", fix="send it again", status=HTTPStatus.BAD_REQUEST) from None
+    except RequestError:
+        if "expect" not in request.headers:  # or else the client waits for 100 Continue and gets the response instead
+            await _drain(body)
+        raise
+
+
+async def _drain(body: AsyncIterator[bytes]) -> None:
+    left = DRAIN_BYTES
+    with suppress(TimeoutError, ClientDisconnect):
+        async with asyncio.timeout(DRAIN_S):
+            async for piece in body:
+                left -= len(piece)
+                if left < 0:
+                    return
 
 
 def _too_large(max_bytes: int) -> RequestError:
     return RequestError(
         f"the request is larger than {max_bytes / (1 << 20):g} MiB",
-        fix="cut the video around the movement, or save it smaller",
+        fix=f"cut the video, analyse it with `epir predict`, or start `epir serve --set max_bytes={2 * max_bytes}`",
         status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     )
 

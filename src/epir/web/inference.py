@@ -1,46 +1,49 @@
-"""The tasks of the worker process: answers for uploads and live frames, as JSON and pictures, and example videos."""
+"""The tasks of a worker process: answers for uploads and for the frames of a camera, and the example videos.
+
+Pictures are measured before they are decoded, videos frame by frame while they are read.
+"""
 
 import io
 import time
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, Literal, Protocol
 
 from epir.core.errors import FaceNotFound
+from epir.core.processes import one_thread
 from epir.core.progress import Progress
+from epir.faces.settings import RELIABLE_FACE
 from epir.faces.tracking import NO_FACE, TOO_SMALL
-from epir.flow.colour import flow_peak
-from epir.flow.head_motion import without_head_motion
-from epir.frames.reader import ASSUMED_RATE
+from epir.final.real_people import NOTES as REAL_PEOPLE
+from epir.final.real_people import quotable
+from epir.frames.picture import announced_size, decode_jpeg
+from epir.frames.reader import ASSUMED_RATE, Frame
 from epir.frames.video import VideoFrames
 from epir.recognition.answer import Answer
-from epir.recognition.events import events_table
-from epir.recognition.real_people import NOTES as REAL_PEOPLE
-from epir.recognition.real_people import quotable
+from epir.recognition.live import LiveAnswer, LiveStream
 from epir.recognition.recognizer import Recognizer
-from epir.reports.pictures import jpeg
-from epir.reports.why import (
-    DOTS_PER_INCH,
-    draw_attention,
-    draw_attribution,
-    draw_flow,
-    draw_timeline,
-    draw_tokens,
-    draw_why,
-)
 from epir.spotting.settings import LONGEST
-from epir.spotting.timeline import Movement
-from epir.web.cost import READING, CostLimit, check_pictures, open_clip
+from epir.spotting.timeline import Timeline
 from epir.web.examples import example_video
-from epir.web.films import Album, make_films
-from epir.web.stream import infer_live
+from epir.web.outputs import Album, Output, add_films, answer_output, curve_points
+from epir.web.problems import RequestError
+from epir.web.settings import ESTIMATE_AFTER_S, LIVE_STATUS_S
 
-MAX_POINTS = 1500  # of the curve, about one per pixel of a screen
+LEAST_BYTES = 16  # of a frame, in any codec
+SLACK = 1.1  # containers announce the number of frames this exactly
+READING = "reading"  # the stage before a video is spotted
+PICTURE_COST = 16  # decoding a picture takes as long as this many frames of a video, pixel by pixel
+SHORTER, SMALLER = "cut it around the movement", "scale it down, such as to 1280 x 720"
+CANDIDATES = 20.0  # a minute that are listed
+OMITTED = ("tokens", "attribution", "input", "frames", "gaps")  # of a camera's answers: too long, or empty
 
-Output = tuple[dict[str, Any], dict[str, bytes]]  # the result, and its pictures by name
+
+class Exchange(Progress, Protocol):
+    """Progress that can also ask the server for more."""
+
+    def exchange(self, report: Mapping[str, Any]) -> Output:
+        """Send a report; returns the next message and its blobs."""
 
 
 def infer_clip(
@@ -62,23 +65,16 @@ def infer_clip(
     options: dict[str, Any] = {name: task.get(name) for name in ("onset", "apex", "fps")}
     recognizer = recognizer.with_options(threshold=task.get("threshold"), sensitivity=task.get("sensitivity", "normal"))
     album = Album()
-    options |= {"faces": task.get("faces", "largest"), "name": task["name"]}
+    options |= {"faces": task.get("faces", "largest"), "name": task["name"], "candidates": CANDIDATES}
     answer = recognizer.predict(clip, **options, progress=limited, watch=album.add)
-    _require_face(answer)
+    _check_face(answer)
     limited.start("drawing", 1)
     url = f"/api/results/{id}/"
     result, pictures = answer_output(answer, url, movements=config["movements"], labels=recognizer.labels)
-    shown = [number for number, each in enumerate(result["movements"]) if each["pictures"]]
-    rejected = strongest([each["strength"] for each in result["rejected"]], config["rejected"])
-    films, files = make_films(
-        album, answer, recognizer.recipe, url, movements=shown, rejected=rejected, progress=limited
-    )
-    for kind, found in (("movements", films.movements), ("rejected", films.rejected)):
-        for number, each in enumerate(result[kind]):
-            each["replay"] = found.get(number)
-    result["film"] = films.clip
+    rejected = {"rejected": config["rejected"], "progress": limited}
+    files = add_films(result, album, answer, recognizer.recipe, url, **rejected)
     result["model"] = str(recognizer.backend.config.settings.get("name", "epir"))
-    result["judged_on"] = calibrated_on(recognizer.backend.config.notes)
+    result["calibrated_on"] = calibrated_on(recognizer.backend.config.notes)
     result["reliability"] = quotable(recognizer.backend.config.notes)
     result["elapsed_s"] = round(time.monotonic() - began, 3)
     return result, pictures | files
@@ -100,6 +96,24 @@ def render_example(
     return {"bytes": path.stat().st_size}, {}
 
 
+def infer_live(
+    recognizer: Recognizer, config: Mapping[str, Any], id: str, task: Mapping[str, Any], progress: Exchange
+) -> Output:
+    """Spot the frames of a camera until the server ends it; the result is the last report."""
+    options = {name: task[name] for name in ("threshold", "sensitivity") if task.get(name) is not None}
+    camera = Camera(recognizer.with_options(**options), task.get("faces", "largest"), config["live_side"])
+    report: dict[str, Any] = {}
+    with one_thread():
+        while True:
+            message, blobs = progress.exchange(report)
+            camera.span = message["span"]
+            if message["type"] == "end":
+                return camera.close(), {}
+            for number, seconds in message["frames"]:
+                camera.push(int(number), float(seconds), blobs[str(number)])
+            report = camera.report()
+
+
 TASKS: dict[str, Callable[..., Output]] = {"predict": infer_clip, "live": infer_live, "example": render_example}
 
 
@@ -109,120 +123,209 @@ def calibrated_on(notes: Mapping[str, Any]) -> str:
     return "synthetic faces" if set(corpora) == {"synthetic"} and REAL_PEOPLE not in notes else "people"
 
 
-def answer_output(answer: Answer, url: str, *, movements: int, labels: Sequence[str] = ()) -> Output:
-    """The answer as `epir predict --json` gives it, and pictures.
-
-    At most `movements` of a video get pictures, the strongest.
-    """
-    pictures: dict[str, bytes] = {}
-    if answer.found:
-        pictures["why.png"] = _png(draw_why(answer))
-    if answer.timeline is not None:
-        pictures["timeline.png"] = _png(draw_timeline(answer))
-    of_clip = list(pictures)
-    drawn = _strongest(answer, movements)
-    listed = []
-    for number, each in enumerate(answer.all):
-        own = _movement_pictures(each, number) if number in drawn else {}
-        pictures |= own
-        addresses = {name.split("-")[0]: url + name for name in own}
-        listed.append({**each.to_dict(), "pictures": addresses, "scales": _scales(each) if own else {}})
-    pictures["events.csv"] = events_table(answer, labels).to_csv(index=False).encode()
-    frames, fps = answer.frame_count, answer.fps
-    whole = answer.to_dict_of_all()
-    for each, other in zip(whole["rejected"], answer.timeline.others if answer.timeline else (), strict=True):
-        each["probability"] = round(other.probability, 4)
-    return {
-        **whole,
-        "movements": listed,
-        "pictures": {name.split(".")[0]: url + name for name in of_clip},
-        "table": f"{url}events.csv",
-        "seconds": round(frames / fps, 4) if fps and frames else None,
-        "curve": motion_curve(answer),
-    }, pictures
-
-
-def motion_curve(answer: Answer) -> dict[str, Any]:
-    """The motion over time: times in seconds, motion in per cent of the face's width."""
-    timeline = answer.timeline
-    if timeline is None:
-        return {"time": [], "frames": [], "energy": [], "level": None, "events": [], "others": []}
-    places = _thinned(timeline.face)
-    times = timeline.numbers / timeline.fps if timeline.stamps is None else timeline.stamps
-    labels = {each.onset: each.label for each in answer.all}
-    return {
-        "time": [round(float(each), 4) for each in times[places]],
-        "frames": timeline.numbers[places].tolist(),
-        "energy": [round(100 * float(each), 4) for each in timeline.face[places]],
-        "level": round(100 * timeline.level, 4),
-        "events": [_event(each, labels.get(each.onset, "movement")) for each in timeline.movements],
-        "others": [_event(each, each.kind) for each in timeline.others],
-    }
-
-
-def _event(movement: Movement, label: str) -> dict[str, Any]:
-    numbers = (movement.onset, movement.apex, movement.offset)
-    times = (round(each, 4) for each in movement.seconds)
-    return {**dict(zip(("onset", "apex", "offset"), times, strict=True)), "frames": list(numbers), "label": label}
-
-
-def _thinned(values: np.ndarray) -> np.ndarray:
-    """The indices of at most `MAX_POINTS` values, the largest of each stretch, so that no peak is lost."""
-    edges = np.linspace(0, len(values), min(len(values), MAX_POINTS) + 1).astype(int)
-    return np.array([low + int(values[low:high].argmax()) for low, high in pairwise(edges)], int)
-
-
-def _strongest(answer: Answer, count: int) -> set[int]:
-    """The indices of the movements that get pictures: the strongest of those whose pixels were kept."""
-    kept = [number for number, each in enumerate(answer.all) if each.evidence is not None]
-    return {kept[place] for place in strongest([answer.all[number].strength or 0.0 for number in kept], count)}
-
-
-def strongest(strengths: Sequence[float], count: int) -> list[int]:
-    """The indices of the `count` largest values, rising."""
-    return sorted(sorted(range(len(strengths)), key=lambda place: -strengths[place])[:count])
-
-
-def _scales(answer: Answer) -> dict[str, float]:
-    """What full colour stands for in each picture of a movement, in per cent."""
-    assert answer.evidence is not None, "an answer with scores has evidence"
-    flow = without_head_motion(answer.evidence.flow, "similarity")
-    scales = {"flow": 100 * flow_peak(flow) / flow.shape[0]}  # of the face's width
-    if answer.attribution is not None:
-        scales["why"] = 100 * float(np.abs(answer.attribution.patches).max())  # of the score
-    if answer.tokens is not None:
-        weights = answer.tokens.attention
-        scales["rollout"] = 100 * max(*weights, 4 / len(weights)) / sum(weights)  # of all attention
-    return {name: round(value, 3) for name, value in scales.items()}
-
-
-def _movement_pictures(answer: Answer, number: int) -> dict[str, bytes]:
-    evidence = answer.evidence
-    assert evidence is not None, "an answer with scores has evidence"
-    pictures = {
-        f"onset-{number}.jpg": jpeg(evidence.onset, quality=90),
-        f"apex-{number}.jpg": jpeg(evidence.apex, quality=90),
-        f"flow-{number}.png": _png(draw_flow(evidence.onset, evidence.flow)),
-    }
-    if answer.attribution is not None:
-        pictures[f"why-{number}.png"] = _png(draw_attribution(evidence.onset, answer.attribution))
-    if answer.tokens is not None:
-        pictures[f"tokens-{number}.png"] = _png(draw_tokens(evidence.onset, answer.tokens))
-        pictures[f"rollout-{number}.png"] = _png(draw_attention(evidence.onset, answer.tokens))
-    return pictures
-
-
-def _png(figure: Any) -> bytes:
-    out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=DOTS_PER_INCH, pil_kwargs={"compress_level": 4})
-    return out.getvalue()
-
-
-def _require_face(answer: Answer) -> None:
+def _check_face(answer: Answer) -> None:
     """Refuse an input without a face that could be used, in words for someone at a camera."""
     if answer.label in (NO_FACE, TOO_SMALL):
         details = [word for word in answer.warnings if word.startswith(TOO_SMALL)]
         raise FaceNotFound(
             details[0] if details else "no face was found",
-            fix="film the face from the front, well lit, and so close that it is at least 100 px wide",
+            fix=f"film the face from the front, well lit, and so close that it is {RELIABLE_FACE:.0f} px wide or more",
         )
+
+
+def open_clip(
+    path: Path, fps: float | None, config: Mapping[str, Any], on_frame: Callable[[], None]
+) -> VideoFrames | Path:
+    """A checked video, or a folder whose pictures are within the limits."""
+    if not path.is_dir():
+        return open_checked(path, fps, config, on_frame)
+    check_pictures([str(each) for each in sorted(path.iterdir())], config)
+    return path
+
+
+def open_checked(
+    path: Path, fps: float | None, config: Mapping[str, Any], on_frame: Callable[[], None] = lambda: None
+) -> VideoFrames:
+    """A video that ends with 413 at the first frame beyond a limit; `on_frame` is called for every one decoded."""
+
+    def check_frame(number: int, seconds: float, width: int, height: int) -> None:
+        check(number, seconds, width, height)
+        on_frame()
+
+    def check(number: int, seconds: float, width: int, height: int) -> None:
+        if width * height > config["max_pixels"]:
+            raise too_large(f"the frames have {width} x {height} px", SMALLER, "max_pixels", config)
+        if number >= config["max_frames"]:
+            raise too_large(f"the video has more than {config['max_frames']} frames", SHORTER, "max_frames", config)
+        if seconds > config["max_seconds"]:
+            problem = f"the video lasts more than {config['max_seconds']:g} seconds"
+            raise too_large(problem, SHORTER, "max_seconds", config)
+        if (number + 1) * width * height > 1e6 * config["max_megapixels"]:
+            problem = f"the video has {width} x {height} px and more than {number} frames: that is too much work"
+            raise too_large(problem, SMALLER, "max_megapixels", config)
+
+    video = VideoFrames(path, fps, check_frame)
+    announced, (width, height) = video.announced or 0, video.size
+    if announced * LEAST_BYTES < path.stat().st_size:  # or else the container lies, and the frames will tell
+        last = int(announced / SLACK) - 1
+        check(last, last / (video.fps or ASSUMED_RATE), width, height)
+    return video
+
+
+def check_pictures(paths: Sequence[str], config: Mapping[str, Any]) -> None:
+    """Refuse pictures that are too large, or too much work together, by their heads."""
+    sizes = [size for size in map(announced_size, paths) if size is not None]
+    for width, height in sizes:
+        if width * height > config["max_pixels"]:
+            fix = "scale the pictures down, all by the same factor"
+            raise too_large(f"a picture has {width} x {height} px", fix, "max_pixels", config)
+    if PICTURE_COST * sum(width * height for width, height in sizes) > 1e6 * config["max_megapixels"]:
+        problem = f"{len(paths)} pictures of up to {max(sizes)[0]} x {max(sizes)[1]} px are too much work"
+        raise too_large(problem, "send fewer or smaller ones", "max_megapixels", config)
+
+
+class CostLimit:
+    """Progress that ends a job early when it is clear that its time will not do; all of its stages count."""
+
+    def __init__(self, progress: Progress, seconds: float) -> None:
+        self._progress, self._seconds = progress, seconds
+        self._first = self._began = time.monotonic()  # of the job, and of its stage
+        self._done = self._total = 0
+        self._stage, self._latest, self._longest = "", self._first, 0.0
+
+    def decoded(self) -> None:
+        """Count a frame of a video, unless the stage counts: at the beginning, and up to the key frames of the user."""
+        if self._stage == READING:
+            self.advance()
+
+    def start(self, task: str, total: int) -> None:
+        """Begin a stage of `total` steps; 0 if unknown."""
+        self._stage, self._done, self._total = task, 0, total
+        self._began = self._latest = time.monotonic()
+        self._longest = 0.0
+        self._progress.start(task, total)
+
+    def advance(self, steps: int = 1, note: str = "") -> None:
+        """Count steps; `RequestError` (413) if the rest would take too long."""
+        now = time.monotonic()
+        self._longest, self._latest = max(self._longest, now - self._latest), now
+        self._done += steps
+        passed = now - self._began
+        usual = (passed - self._longest) / max(self._done, 1)  # one step may last: the search for a turned face
+        expected = self._began - self._first + self._longest + usual * self._total
+        if passed > ESTIMATE_AFTER_S and expected > self._seconds:
+            share = 0.8 * self._seconds / expected
+            problem = f"this would take about {expected:.0f} seconds here; the limit is {self._seconds:g}"
+            fix = f"cut it to {100 * share:.0f} % of its length or less, or {SMALLER}"
+            raise too_large(problem, fix, "timeout_s", {"timeout_s": self._seconds})
+        self._progress.advance(steps, note)
+
+    def finish(self) -> None:
+        """End the stage."""
+        self._progress.finish()
+
+
+def too_large(problem: str, fix: str, setting: str, config: Mapping[str, Any]) -> RequestError:
+    """The refusal of what is too long or too large; it says which setting limits it, and what has no limit."""
+    more = f"`epir predict` has no such limit, and `epir serve --set {setting}={2 * config[setting]:.0f}` raises it"
+    return RequestError(problem, fix=f"{fix}; {more}", status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+
+
+class Camera:
+    """The stream of one camera and what there is to report; a new size of the frames begins another stream."""
+
+    def __init__(
+        self,
+        recognizer: Recognizer,
+        faces: Literal["largest", "all"],
+        side: int,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._new_stream = lambda: LiveStream(recognizer, faces)
+        self._stream = self._new_stream()
+        self._side, self._clock = side, clock
+        self._shape: tuple[int, ...] | None = None
+        self._answers: list[LiveAnswer] = []
+        self._motion: list[dict[str, Any]] = []
+        self._before = {"frames": 0, "covered": 0.0}  # of streams that ended
+        self._fps: float | None = None
+        self._latest = 0.0
+        self.span: tuple[float | None, float | None] = (None, None)  # of all frames that were sent, dropped ones too
+        self._status_at = -LIVE_STATUS_S
+        self.damaged = 0  # frames that could not be used
+
+    def push(self, number: int, seconds: float, jpeg: bytes) -> None:
+        """Take the next frame; one that is no JPEG or too large is counted, and passed over."""
+        self._latest = seconds
+        size = announced_size(io.BytesIO(jpeg))
+        pixels = decode_jpeg(jpeg) if size is not None and max(size) <= self._side else None
+        if pixels is None:
+            self.damaged += 1
+            return
+        if self._shape is not None and pixels.shape != self._shape:
+            self._end_stream()
+        self._shape = pixels.shape
+        self._answers += self._stream.push(Frame(number, seconds, pixels))
+
+    def report(self) -> dict[str, Any]:
+        """What is new: movements, motion, and twice a second the state."""
+        self._motion += [live_motion(*each) for each in self._stream.new_motion()]
+        report: dict[str, Any] = {"movements": [live_answer(each) for each in self._answers], "motion": self._motion}
+        self._answers, self._motion = [], []
+        if self._clock() - self._status_at >= LIVE_STATUS_S:
+            self._status_at = self._clock()
+            report["status"] = self.status()
+        return report
+
+    def close(self) -> dict[str, Any]:
+        """The last report."""
+        self._end_stream()
+        self._latest = self._latest if self.span[1] is None else self.span[1]
+        self._status_at = -LIVE_STATUS_S
+        return self.report()
+
+    def status(self) -> dict[str, Any]:
+        """How much of the time was looked at, how fast, up to when, and whether there is a face."""
+        stream, elapsed = self._stream, self._latest - (self.span[0] or 0.0)
+        self._fps = stream.fps or self._fps
+        covered = self._before["covered"] + stream.coverage.covered
+        return {
+            "until_s": round(self._latest, 4),
+            "elapsed_s": round(elapsed, 4),
+            "covered_s": round(covered, 4),
+            "coverage": round(covered / elapsed, 4) if elapsed > 0 and self._fps is not None else None,
+            "rate": None if stream.coverage.rate is None else round(stream.coverage.rate, 2),
+            "fps": None if self._fps is None else round(self._fps, 2),
+            "looked_at": self._before["frames"] + stream.coverage.frames,
+            "damaged": self.damaged,
+            "face": stream.face,
+        }
+
+    def _end_stream(self) -> None:
+        stream = self._stream
+        self._answers += stream.close()
+        self._motion += [live_motion(*each) for each in stream.new_motion()]
+        self._fps = stream.fps or self._fps
+        self._before["frames"] += stream.coverage.frames
+        self._before["covered"] += stream.coverage.covered
+        self._stream = self._new_stream()
+
+
+def live_answer(movement: LiveAnswer) -> dict[str, Any]:
+    """One movement as `epir predict --json` gives it, without what only a file has, and where the face was."""
+    crop = movement.crop
+    face = {"x": round(crop.x, 1), "y": round(crop.y, 1), "side": round(crop.side, 1)}  # centre and side, px
+    answer = {name: value for name, value in movement.answer.to_dict().items() if name not in OMITTED}
+    return {**answer, "face": face}
+
+
+def live_motion(track: int, timeline: Timeline, first: int) -> dict[str, Any]:
+    """The motion of one person from entry `first` on, and what was rejected in that time."""
+    points = curve_points(timeline, slice(first, None))
+    names = ("onset_s", "apex_s", "offset_s")
+    rejected = [
+        {**{name: round(at, 4) for name, at in zip(names, each.seconds, strict=True)}, "reason": each.kind}
+        for each in timeline.others
+        if each.seconds[1] >= points["time"][0]
+    ]
+    return {"track": track, **points, "rejected": rejected}

@@ -1,6 +1,7 @@
 """Jobs, the bounded queue they wait in, and the store of their results; safe to use from several threads."""
 
 import secrets
+import shutil
 import threading
 import time
 from collections import Counter, deque
@@ -14,12 +15,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from epir.web.problems import CANCELLED, SHUTTING_DOWN, Problem, RequestError, busy, too_many
-from epir.web.uploads import remove
+from epir.web.settings import FIRST_JOB_S
 
 Exchange = Callable[[Mapping[str, Any]], tuple[dict[str, Any], dict[str, bytes]]]
 State = Literal["queued", "running", "done", "failed"]
 FULL = "the server is busy: its queue is full"
-FIRST_ESTIMATE = 5.0  # seconds per job, before any has run
+
+
+def remove(folder: Path | None) -> None:
+    """Remove a folder, if there is one."""
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass
@@ -30,7 +36,7 @@ class Job:
     seconds: float  # time limit
     folder: Path | None = None  # its upload, removed when the job ends
     background: bool = False  # the server's own work: runs after everything else and takes no place in the queue
-    address: str | None = None  # of the client, where its share is limited
+    address: str | None = None  # of the client, if its share is limited
     id: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     state: State = "queued"
     stage: str = ""
@@ -91,16 +97,21 @@ class JobQueue:
         self._running: list[Job] = []
         self._closed = False
         self.ready = 0  # workers with a process that wait for a job
-        self._seconds_per_job = FIRST_ESTIMATE
+        self._seconds_per_job = FIRST_JOB_S
         self._changed = threading.Condition()
 
     @contextmanager
     def receiving(self, address: str | None = None) -> Iterator[None]:
-        """While an upload arrives; refused where it could not be queued, or where too many arrive."""
+        """While an upload arrives; refused if it could not be queued, or if too many arrive, of one client or in all.
+
+        One client gets half of the places at most, also this machine itself (address None): others find one free.
+        """
         with self._changed:
             self._check(address)
             if self._receiving.total() >= self.most_receiving:
                 raise busy(self._retry_after(), "the server is busy: too many uploads arrive at once")
+            if self._receiving[address] >= max(1, self.most_receiving // 2):
+                raise too_many(self._receiving[address], self._what, self._retry_after())
             self._receiving[address] += 1
         try:
             yield
@@ -191,23 +202,23 @@ class JobQueue:
         return [job for job in self._running if job.ended is None]
 
     def _check(self, address: str | None, *, arrived: int = 0) -> None:
-        """Refuse when the queue is full or closed, or an address has its share; `arrived` uploads are counted twice."""
+        """Refuse if the queue is full or closed, or an address has its share; `arrived` uploads are counted twice."""
         if self._closed:
             raise SHUTTING_DOWN.error()
         jobs = [*self._waiting, *(job for job in self._running_jobs() if not job.background)]
         if len(jobs) >= self.places + self.workers:
             raise busy(self._retry_after(), self._full)
         if address is not None:
-            own = max(0, self._receiving[address] - arrived) + sum(job.address == address for job in jobs)
-            if own >= self.per_address:
-                raise too_many(own, self._what, self._retry_after())
+            uploads = max(0, self._receiving[address] - arrived) + sum(job.address == address for job in jobs)
+            if uploads >= self.per_address:
+                raise too_many(uploads, self._what, self._retry_after())
 
     def _retry_after(self) -> int:
         return max(1, min(120, round(self._seconds_per_job * (len(self._waiting) + 1) / self.workers)))
 
 
 class ResultStore:
-    """Jobs by id, in memory only; ended jobs expire, the oldest first where there are too many."""
+    """Jobs by id, in memory only; ended jobs expire, the oldest first if there are too many."""
 
     def __init__(self, *, max_results: int, max_bytes: int, seconds: float) -> None:
         self._max_results, self._max_bytes, self._seconds = max_results, max_bytes, seconds

@@ -16,14 +16,17 @@ from typing import Any, NamedTuple
 
 from epir.web.jobs import Job, JobQueue
 from epir.web.problems import RequestError
-from epir.web.settings import ServeSettings
+from epir.web.settings import (
+    LIVE_BATCH,
+    LIVE_BUFFER_BYTES,
+    LIVE_BUFFER_FRAMES,
+    LIVE_GRACE_S,
+    LIVE_HEARTBEAT_S,
+    LIVE_MESSAGES,
+    LIVE_SPARSEST_S,
+    ServeSettings,
+)
 
-BATCH = 8  # frames that the process gets at once
-MOST_MESSAGES = 2000  # that a client who reconnects can still get
-MOST_BYTES, MOST_FRAMES = 48 << 20, 600  # of what waits
-THINNEST_S = 0.12  # between two frames after thinning out; farther apart, the spotter would lose the face
-STILL_S = 10.0  # without a message, after which a sign of life is sent
-GRACE_S = 10.0  # a session that has ended can still be read so long
 FULL = "all places for cameras are taken"
 
 
@@ -54,7 +57,7 @@ class LiveSession:
         self.job, self.id, self._settings = job, job.id, settings
         self._changed = threading.Condition()
         self._waiting: deque[LiveFrame] = deque()
-        self._messages: deque[Message] = deque(maxlen=MOST_MESSAGES)
+        self._messages: deque[Message] = deque(maxlen=LIVE_MESSAGES)
         self._sent = 0
         self._listeners: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self._began = self._heard = time.monotonic()
@@ -68,7 +71,7 @@ class LiveSession:
         job.outcome.add_done_callback(lambda _: self._finish())
 
     def push(self, times: Sequence[float], frames: Sequence[bytes]) -> dict[str, Any]:
-        """Take the next frames of the camera; gives how many came, were dropped, and wait."""
+        """Take the next frames of the camera; returns how many came and were dropped, and how long the rest waits."""
         with self._changed:
             if self.ended is not None or self._ending:
                 raise _no_session()
@@ -80,7 +83,7 @@ class LiveSession:
             self._heard = time.monotonic()
             self._first = times[0] if self._first is None else self._first
             before = times[0] - 1 / 30 if self._latest is None else self._latest
-            sparsest = max(1, int(THINNEST_S * len(times) / (times[-1] - before)))
+            sparsest = max(1, int(LIVE_SPARSEST_S * len(times) / (times[-1] - before)))
             for seconds, jpeg in zip(times, frames, strict=True):
                 if self.received % self._stride(sparsest):
                     self.dropped += 1
@@ -111,7 +114,7 @@ class LiveSession:
                 self._ending = "no frames came"
             if now - self._began >= self._settings.live_s:
                 self._ending = self._ending or "it lasted as long as a session may"
-            batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+            batch = [self._waiting.popleft() for _ in range(min(LIVE_BATCH, len(self._waiting)))]
             span = [self._first, self._latest]  # of all frames, also of those that were dropped
         listed = [[each.number, each.seconds] for each in batch]
         kind = "end" if self._ending and not batch else "frames"
@@ -130,7 +133,7 @@ class LiveSession:
                     if message.event == "end":
                         return
                 try:
-                    async with asyncio.timeout(STILL_S):
+                    async with asyncio.timeout(LIVE_HEARTBEAT_S):
                         await bell[1].wait()
                 except TimeoutError:
                     yield ": still here\n\n"
@@ -149,7 +152,7 @@ class LiveSession:
         frames, most = self._waiting, self._settings.live_backlog_s
         if self._waiting_s() > most:
             self._drop_until(frames[-1].seconds - most / 2)
-        while sum(len(each.jpeg) for each in frames) > MOST_BYTES or len(frames) > MOST_FRAMES:
+        while sum(len(each.jpeg) for each in frames) > LIVE_BUFFER_BYTES or len(frames) > LIVE_BUFFER_FRAMES:
             self._drop_until(frames[len(frames) // 2].seconds)
 
     def _drop_until(self, seconds: float) -> None:
@@ -166,8 +169,8 @@ class LiveSession:
     def _publish_report(self, report: Mapping[str, Any]) -> None:
         for each in report.get("movements", ()):
             self._publish("movement", each)
-        if report.get("motion"):
-            self._publish("motion", report["motion"])
+        for each in report.get("motion", ()):
+            self._publish("motion", each)
         if report.get("status"):
             with self._changed:
                 counts = self._counts()
@@ -193,7 +196,7 @@ class LiveSession:
 
 
 class LiveSessions:
-    """The sessions by id; their jobs run in workers of their own, so that uploads do not wait for cameras."""
+    """The sessions by id; they have their own workers, so that uploads do not wait for cameras."""
 
     def __init__(self, settings: ServeSettings) -> None:
         self._settings = settings
@@ -234,7 +237,9 @@ class LiveSessions:
 
     def _forget(self) -> None:
         now = time.monotonic()
-        over = [each.id for each in self._sessions.values() if each.ended is not None and now - each.ended > GRACE_S]
+        over = [
+            each.id for each in self._sessions.values() if each.ended is not None and now - each.ended > LIVE_GRACE_S
+        ]
         for id in over:
             del self._sessions[id]
 

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from epir.core.errors import EpirError
 
-CLIENT_ERROR = HTTPStatus.UNPROCESSABLE_ENTITY  # where nothing more precise fits
+CLIENT_ERROR = HTTPStatus.UNPROCESSABLE_ENTITY  # if nothing more precise fits
 
 
 class RequestError(EpirError):
@@ -63,7 +63,7 @@ def timed_out(seconds: float) -> Problem:
     """A job that exceeded its time limit."""
     return Problem(
         f"this took more than {seconds:g} seconds and was stopped",
-        "send a shorter or smaller video: cut it around the movement",
+        f"cut the video around the movement, use `epir predict`, or `epir serve --set timeout_s={2 * seconds:.0f}`",
         HTTPStatus.GATEWAY_TIMEOUT,
     )
 

@@ -10,7 +10,13 @@ Side = Literal["both", "left", "right"]
 class Strict(BaseModel):
     """A JSON object that has these fields, and no others."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+class Open(BaseModel):
+    """A JSON object that has at least these fields; docs/video.md describes all of `epir predict --json`."""
+
+    model_config = ConfigDict(extra="allow", protected_namespaces=())
 
 
 class ProblemBody(Strict):
@@ -33,54 +39,17 @@ class ActionUnit(Strict):
     number: int = Field(description="FACS number, e.g. 12")
     side: Side = Field(description="of the person, not of the picture")
     probability: float = Field(ge=0, le=1, description="calibrated")
+    visible: bool | None = Field(description="whether motion stands out where the unit shows")
 
 
-class RegionMotion(Strict):
-    """A region of the face that moved; lengths are shares of the width of the face."""
-
-    region: str
-    side: str = Field(description="of the person: left, right or middle")
-    direction: str = Field(description="in words, such as `up and out`")
-    out: float
-    up: float
-    peak: float
-
-
-class Gap(Strict):
-    """Frames without a face that could be used."""
-
-    first: int
-    last: int
-    first_s: float
-    last_s: float
-    reason: str
-    width: float | None = Field(description="px between the temples, of a face that is too small")
-
-
-class Tokens(Strict):
-    """What became of the tokens of the map."""
-
-    groups: list[list[int]] = Field(description="the patches that each merged token holds")
-    selected: list[int]
-    rollout: list[list[float]] = Field(description="attention on each patch, per head")
-
-
-class Attribution(Strict):
-    """How much each part of the map contributes to a class."""
-
-    label: str
-    patches: list[list[float]]
-    regions: dict[str, float]
-
-
-class Movement(Strict):
+class Movement(Open):
     """One movement and its class; key frames are frame numbers."""
 
     input: str = Field(description="the name of the file")
     label: str = Field(description="a class, `uncertain` or `no micro-expression found`")
     text: str = Field(description="what moved, in a sentence; left and right are the person's")
     confidence: float | None = Field(description="the highest score")
-    scores: dict[str, float] = Field(description="by class, calibrated; they sum to 1; empty where nothing was found")
+    scores: dict[str, float] = Field(description="by class, calibrated; they sum to 1; empty without a movement")
     onset: int | None
     apex: int | None
     offset: int | None
@@ -89,15 +58,20 @@ class Movement(Strict):
     offset_s: float | None
     fps: float | None = Field(description="frames per second")
     frames: int | None = Field(description="frames that were read")
-    track: int | None = Field(description="the person, where faces were followed")
-    probability: float | None = Field(description="of being a micro-expression at all, where it was spotted")
+    track: int | None = Field(description="the person, if faces were followed")
+    probability: float | None = Field(description="of being a micro-expression at all, if it was spotted")
     strength: float | None = Field(description="displacement at the apex, as a share of the width of the face")
-    moved: list[RegionMotion] = Field(description="the strongest first")
+    region: str = Field(description="where a spotted movement stands out most")
+    side: str = Field(description="of the person, not of the picture")
+    head: float | None = Field(
+        description="how far the head comes and goes with it, as a share of the width of the face"
+    )
+    moved: list[dict[str, Any]] = Field(description="regions of the face and their direction, the strongest first")
     units: list[ActionUnit] = Field(description="the most probable first")
     warnings: list[str]
-    gaps: list[Gap]
-    tokens: Tokens | None
-    attribution: Attribution | None
+    gaps: list[dict[str, Any]] = Field(description="frames without a face that could be used, and why")
+    tokens: dict[str, Any] | None = Field(description="what became of the tokens of the map")
+    attribution: dict[str, Any] | None = Field(description="how far the score falls without each part of the map")
 
 
 class Film(Strict):
@@ -114,12 +88,12 @@ class Film(Strict):
 class DrawnMovement(Movement):
     """A movement with the addresses of its pictures."""
 
-    pictures: dict[str, str] = Field(description="onset, apex, flow, why, tokens, rollout; empty where none were drawn")
+    pictures: dict[str, str] = Field(description="onset, apex, flow, why, tokens, rollout; empty if none were drawn")
     scales: dict[str, float] = Field(description="what full colour stands for in flow, why and rollout, in per cent")
     replay: Film | None = Field(description="from before the onset to after the offset")
 
 
-class Rejected(Strict):
+class Rejected(Open):
     """A movement that is no micro-expression."""
 
     reason: str
@@ -133,7 +107,7 @@ class Rejected(Strict):
     apex_s: float
     offset_s: float
     track: int
-    probability: float = Field(description="of being a micro-expression; 0 where a rule speaks against it")
+    probability: float | None = Field(description="of being a micro-expression, also if a rule rejected it")
     replay: Film | None
 
 
@@ -147,42 +121,44 @@ class CurveEvent(Strict):
     label: str = Field(description="the class, or why it was rejected")
 
 
-class Curve(Strict):
-    """The timeline: the motion of the face over time."""
+class Hidden(Strict):
+    """A part of the video in which nothing could be judged; in seconds."""
 
+    start: float
+    stop: float
+    reasons: list[str]
+
+
+class Curve(Strict):
+    """The timeline of one person: the motion of the face over time."""
+
+    track: int = Field(description="the person")
     time: list[float] = Field(description="seconds")
     frames: list[int] = Field(description="frame numbers")
     energy: list[float] = Field(description="motion in per cent of the width of the face")
     level: float | None = Field(description="the motion from which movements are looked at, in the same unit")
     events: list[CurveEvent] = Field(description="classified")
     others: list[CurveEvent] = Field(description="rejected")
-
-
-class Reliability(Strict):
-    """How many answers with a score in a range were right, on real people the model had not seen."""
-
-    low: float
-    high: float
-    clips: int
-    right: float
-    model_config = ConfigDict(extra="allow")
+    hidden: list[Hidden]
+    film: Film | None = Field(description="the face in the whole clip; of a long one every second frame, or fewer")
 
 
 class Answer(Movement):
     """The JSON of `epir predict --json`, with pictures, the timeline and what the scores are worth."""
 
     movements: list[DrawnMovement] = Field(description="all of them, in the order of time")
+    visible: dict[str, Any] | None = Field(description="how much could be judged, and which size would be seen")
+    people: list[dict[str, Any]] = Field(description="who was followed for how many seconds, and what could be seen")
+    candidates: list[dict[str, Any]] = Field([], description="the most probable of what was rejected, as movements")
     rejected: list[Rejected]
     pictures: dict[str, str] = Field(description="why, timeline: addresses")
     table: str = Field(description="address of events.csv")
-    film: Film | None = Field(description="the face in the whole clip; of a long one every second frame, or fewer")
     seconds: float | None = Field(description="the length of the video")
-    curve: Curve
+    curves: list[Curve] = Field(description="one for each person")
     model: str
-    judged_on: str = Field(description="whose scores the model was calibrated on: people, or synthetic faces")
-    reliability: list[Reliability]
+    calibrated_on: str = Field(description="whose scores the model was calibrated on: people, or synthetic faces")
+    reliability: list[dict[str, Any]] = Field(description="how often such scores were right, on real people")
     elapsed_s: float
-    model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
 
 class PredictAnswer(Answer, Ticket):
@@ -204,23 +180,6 @@ class Status(Strict):
     expires: str | None = Field(json_schema_extra={"format": "date-time"})
 
 
-class ModelInfo(Strict):
-    """The model of the server."""
-
-    name: str
-    classes: list[str]
-    map_size: int
-
-
-class QueueCounts(Strict):
-    """How busy the server is."""
-
-    running: int
-    waiting: int = Field(description="uploads that are complete and wait for a worker")
-    receiving: int = Field(description="uploads that are still arriving; they take no place yet")
-    capacity: int
-
-
 class LiveTicket(Strict):
     """A camera session that has begun."""
 
@@ -238,23 +197,15 @@ class LiveCounts(Strict):
     waiting_s: float = Field(description="seconds of frames that wait")
 
 
-class CameraCounts(Strict):
-    """How many cameras are connected."""
-
-    running: int
-    capacity: int
-
-
 class Health(Strict):
     """Version, model, queue and limits."""
 
     status: Literal["ok"]
     version: str
-    model: ModelInfo
-    queue: QueueCounts
-    cameras: CameraCounts
+    model: dict[str, Any] = Field(description="name, classes, map_size")
+    queue: dict[str, int] = Field(description="running, waiting, receiving (uploads that still arrive), capacity")
+    cameras: dict[str, int] = Field(description="running, capacity")
     limits: dict[str, float]
-    model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
 
 class ExampleClip(Strict):
@@ -292,7 +243,7 @@ PREDICT_FORM = _form(
             "type": "number",
             "minimum": 0,
             "maximum": 1,
-            "description": "answers below this score are `uncertain`; the model's own without it",
+            "description": "answers below this score are `uncertain`; default: the threshold of the model",
         },
         "sensitivity": {"enum": ["low", "normal", "high"], "default": "normal", "description": "high finds more"},
         "faces": {"enum": ["largest", "all"], "default": "largest", "description": "all: movements of each person"},

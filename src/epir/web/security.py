@@ -1,16 +1,20 @@
-"""Security of every request: checks of Host, Origin and token, and the headers of every response."""
+"""Security of every request: its time limit, checks of Host, Origin and token, and the headers of every response."""
 
+import asyncio
 import hmac
 import ipaddress
+import json
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import h11
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from epir.web.problems import Problem
 
@@ -96,8 +100,8 @@ class Guard:
             return response
         return FileResponse(SIGN_IN, status_code=HTTPStatus.UNAUTHORIZED, media_type="text/html")
 
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self._token.encode())
+    def _is_token(self, text: str) -> bool:
+        return hmac.compare_digest(text.encode(), self._token.encode())
 
     def _check(self, method: str, headers: Headers) -> Problem | None:
         host = headers.get("host", "")
@@ -115,7 +119,7 @@ class Guard:
 
 
 def limited_address(request: HTTPConnection) -> str | None:
-    """The client's address, where its share is limited: everyone but this machine itself.
+    """The address of a client whose share is limited: everyone but this machine itself.
 
     A reverse proxy on this machine names its client last in X-Forwarded-For. From elsewhere it is not believed.
     """
@@ -162,3 +166,65 @@ def origin_host(origin: str) -> str:
         return urlsplit(origin).netloc.lower()
     except ValueError:
         return ""
+
+
+class PunctualProtocol(H11Protocol):
+    """uvicorn's HTTP with a time limit for the head of every request: 408 if a part of it came.
+
+    uvicorn itself waits for ever: a client that sends one byte and then nothing would hold its connection.
+    """
+
+    head_s = 15.0
+
+    @classmethod
+    def within(cls, seconds: float) -> type["PunctualProtocol"]:
+        """The protocol with this time limit."""
+        return type("PunctualProtocol", (cls,), {"head_s": seconds})
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._begun = False  # a part of a head has come
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first head."""
+        super().connection_made(transport)
+        self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; the timer runs from the first byte of a head to its last."""
+        super().data_received(data)
+        if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+            self._begun = True
+            if self._head_timer is None:
+                self._await_head()
+        else:
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing to wait for."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _await_head(self) -> None:
+        self._head_timer = self.loop.call_later(self.head_s, self._too_late)
+
+    def _stop_waiting(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+        self._head_timer, self._begun = None, False
+
+    def _too_late(self) -> None:
+        self._head_timer = None
+        if self.transport.is_closing():
+            return
+        if self._begun and self.conn.our_state is h11.IDLE:
+            body = json.dumps({"problem": "the head of the request took too long", "fix": "send it again"}).encode()
+            headers = [
+                ("content-type", "application/json"),
+                ("content-length", str(len(body))),
+                ("connection", "close"),
+            ]
+            for event in (h11.Response(status_code=408, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
+                self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()

@@ -1,4 +1,4 @@
-"""The settings of the server: its address and its limits."""
+"""Every limit of the server: what `--set` changes, and the constants that nobody needs to change."""
 
 from dataclasses import dataclass
 
@@ -6,6 +6,45 @@ from epir.core.errors import ConfigError
 
 MIB = 1 << 20
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+# Requests
+MAX_FIELD = 8192  # bytes of a text field
+MAX_BOUNDARY = 256
+MAX_NAME = 120  # characters of a file name
+MAX_DIGITS = 15  # of a frame number in a file name
+DRAIN_S, DRAIN_BYTES = 5.0, 256 * MIB  # how far a refused body is still read
+RATE_GRACE_S = 10.0  # before a body must arrive at `min_rate`
+DISCONNECT_S = 0.5  # between two checks whether a waiting client is still connected
+KEEP_ALIVE_S, SHUTDOWN_S = 15, 3
+
+# Worker processes
+START_S = 180.0  # to load the model
+RENDER_S = 300.0  # to render one example
+CANCEL_S = 3.0  # to react to a cancelled job
+PROGRESS_S = 0.1  # between two progress messages
+MAX_MESSAGE = 256 * MIB  # one message or blob of a worker
+MAX_BLOBS = 1000  # of one message
+ESTIMATE_AFTER_S = 8.0  # of work, after which the remaining time can be estimated
+FIRST_JOB_S = 5.0  # estimate for a job before any has run
+
+# Cameras
+LIVE_WORKER_IDLE_S = 120.0  # after which a camera's worker process ends
+LIVE_BATCH = 8  # frames per message to the worker
+LIVE_MESSAGES = 2000  # that a client who reconnects can still get
+LIVE_BUFFER_BYTES, LIVE_BUFFER_FRAMES = 48 * MIB, 600  # waiting frames
+LIVE_SPARSEST_S = 0.12  # between two frames after thinning: farther apart, the spotter would lose the face
+LIVE_HEARTBEAT_S = 10.0  # between two events, even if nothing happens
+LIVE_GRACE_S = 10.0  # for which an ended session can still be read
+LIVE_STATUS_S = 0.5  # between two status events
+
+# Results
+CURVE_POINTS = 1500  # of a timeline, about one per pixel of a screen
+FILM_FRAMES, CLIP_FRAMES = 48, 240  # of one movement, and of the whole clip
+
+WORKER_SETTINGS = (
+    *("max_seconds", "max_frames", "max_pixels", "max_megapixels", "max_memory", "timeout_s"),
+    *("live_side", "movements", "rejected"),
+)
 
 
 @dataclass(frozen=True)
@@ -18,33 +57,34 @@ class ServeSettings:
     token: str = ""  # that every request must carry; empty: none
     workers: int = 1  # processes; each holds the model
     queue: int = 8  # uploads that may wait
-    receiving: int = 32  # uploads that may arrive at once; they take no place in the queue yet
-    per_address: int = 4  # uploads of one address that may arrive, wait or run; this machine itself is not limited
-    max_bytes: int = 64 * MIB  # of one request
-    max_seconds: float = 60.0  # of a video
+    receiving: int = 32  # uploads that may arrive at once, half of them from one client; they are not queued yet
+    per_address: int = 4  # uploads of one address that arrive, wait or run; this machine itself is not limited
+    max_bytes: int = 256 * MIB  # of one request
+    max_seconds: float = 300.0  # of a video
     max_frames: int = 12000
     max_pixels: int = 4096 * 4096  # of one frame or picture
-    max_megapixels: float = 16_000.0  # of all frames of a video together
+    max_megapixels: float = 40_000.0  # of all frames together; a pixel of a picture counts 16 times
+    max_pictures: int = 300  # in one clip
     max_memory: int = 4096 * MIB  # of a worker process, on Linux
     header_s: float = 15.0  # to receive the head of a request
-    receive_s: float = 120.0  # to receive one request
+    receive_s: float = 600.0  # to receive one request
     stall_s: float = 20.0  # without a byte of it
-    timeout_s: float = 120.0  # to process one upload
-    live_sessions: int = 2  # cameras at once; each has a process of its own, which holds the model
+    min_rate: float = 16 * 1024.0  # bytes per second of a body, on average, after its first seconds
+    timeout_s: float = 300.0  # to process one upload
+    live_sessions: int = 2  # cameras at once; each has its own worker process
     live_s: float = 3600.0  # of one session
     live_idle_s: float = 15.0  # without a frame, after which a session ends
-    live_backlog_s: float = 3.0  # of frames that may wait; beyond, they are thinned out and dropped
+    live_backlog_s: float = 3.0  # of frames that may wait; beyond that they are thinned, then dropped
     live_frames: int = 60  # of one request
     live_side: int = 1280  # px
     live_bytes: int = 8 * MIB  # of one request
-    live_timeout_s: float = 20.0  # to look at a few frames
+    live_timeout_s: float = 20.0  # to analyse a few frames
     keep_results: int = 50
-    keep_bytes: int = 256 * MIB  # of the pictures of all results
+    keep_bytes: int = 256 * MIB  # pictures of all results
     keep_s: float = 1800.0
     examples_ahead: bool = True  # render the examples at the start, not on first use
     movements: int = 12  # of one video that get pictures, the strongest first
     rejected: int = 24  # rejected movements of one video that get a replay, the strongest first
-    max_pictures: int = 300  # that are one clip
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
@@ -69,19 +109,8 @@ class ServeSettings:
 
     def limits(self) -> dict[str, float]:
         """The limits that clients need to know."""
-        return {
-            "bytes": self.max_bytes,
-            "seconds": self.max_seconds,
-            "frames": self.max_frames,
-            "pixels": self.max_pixels,
-            "megapixels": self.max_megapixels,
-            "pictures": self.max_pictures,
-            "time_s": self.timeout_s,
-            "live_frames": self.live_frames,
-            "live_side": self.live_side,
-            "live_bytes": self.live_bytes,
-            "live_sessions": self.live_sessions,
-            "live_s": self.live_s,
-            "results": self.keep_results,
-            "results_s": self.keep_s,
-        }
+        renamed = {"results": "keep_results", "results_s": "keep_s", "time_s": "timeout_s"}
+        same = ("live_frames", "live_side", "live_bytes", "live_sessions", "live_s")
+        most = ("bytes", "seconds", "frames", "pixels", "megapixels", "pictures")
+        names = {**{each: f"max_{each}" for each in most}, **{each: each for each in same}, **renamed}
+        return {name: getattr(self, setting) for name, setting in names.items()}

@@ -1,20 +1,29 @@
-"""Uploaded files: streamed into a private folder under generated names, typed by content, removed after use."""
+"""From the body of a request to a task for a worker process.
 
-import asyncio
+Files are streamed into a private folder under generated names, typed by content, and removed after use. The frames of a
+camera stay in memory.
+"""
+
+import math
 import os
-import secrets
-import shutil
-import tempfile
-import weakref
-from collections.abc import AsyncIterator
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
+from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
-from epir.web.form import FormReader
+from starlette.requests import Request
+
+from epir.frames.folder import LAST_INTEGER
+from epir.spotting.settings import THRESHOLDS
+from epir.web.form import FormReader, display_name, request_body, with_deadlines
+from epir.web.jobs import remove
 from epir.web.problems import RequestError
+from epir.web.security import limited_address
+from epir.web.service import Service
+from epir.web.settings import MAX_DIGITS, ServeSettings
 
 ACCEPTED = "a video (mp4, mov, mkv, webm, avi, wmv, mpg, gif) or pictures (jpg, png, bmp, webp, avif, heic)"
 SNIFF_BYTES = 200  # enough to recognise every file type: a transport stream repeats its mark after 188
@@ -72,34 +81,6 @@ def sniff(start: bytes) -> FileType | None:
     return known
 
 
-class PrivateFolder:
-    """A temporary folder that only its owner can open; it is removed with the server."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix=f"epir-serve-{os.getpid()}-"))  # mode 0700
-        self._remove = weakref.finalize(self, remove, self.path)  # also if a signal ends the process while it loads
-        self.uploads = self.path / "uploads"
-        self.examples = self.path / "examples"
-        for folder in (self.uploads, self.examples):
-            folder.mkdir(mode=0o700)
-
-    def new(self) -> Path:
-        """A new empty folder for one upload."""
-        folder = self.uploads / secrets.token_hex(8)
-        folder.mkdir(mode=0o700)
-        return folder
-
-    def close(self) -> None:
-        """Remove everything."""
-        self._remove()
-
-
-def remove(folder: Path | None) -> None:
-    """Remove a folder, if there is one."""
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 @dataclass(frozen=True)
 class UploadedFile:
     """One uploaded file: where it is stored, its type, and the client's name for it."""
@@ -116,10 +97,12 @@ class Upload:
     folder: Path
     fields: dict[str, str] = field(default_factory=dict)
     files: list[UploadedFile] = field(default_factory=list)
+    address: str | None = None  # of the client, if its share is limited
+    kept: bool = False  # by a job, which removes the folder when it ends
 
 
 class FileSink:
-    """Writes one file to disk, once its first bytes have given its type."""
+    """Writes one file to disk, once its type is known from the first bytes."""
 
     def __init__(self, upload: Upload, name: str) -> None:
         self._upload, self._name = upload, name
@@ -160,60 +143,223 @@ class FileSink:
         self._file.write(self._start)
 
 
-async def read_upload(
-    body: AsyncIterator[bytes],
-    content_type: str,
-    folder: Path,
-    *,
-    file_field: str,
-    fields: tuple[str, ...],
-    max_files: int,
-    max_bytes: int,
-    seconds: float,
-    stall: float,
-) -> Upload:
-    """Read one request into `folder`, which the caller removes, also after an error."""
-    upload = Upload(folder)
+@asynccontextmanager
+async def receive_upload(request: Request, service: Service, *, fields: tuple[str, ...]) -> AsyncIterator[Upload]:
+    """Read the fields and files of a request; they are removed afterwards unless a job has set `kept`.
 
+    The place in the queue is taken afterwards, by the job.
+    """
+    settings, address = service.settings, limited_address(request)
+    folder: Path | None = None
+    upload: Upload | None = None
+    try:
+        async with request_body(request) as body:
+            with service.queue.receiving(address):
+                folder = service.private.new()
+                upload = Upload(folder, address=address)
+                pieces = with_deadlines(
+                    body, seconds=settings.receive_s, stall=settings.stall_s, rate=settings.min_rate
+                )
+                await _read_files(upload, pieces, request.headers.get("content-type", ""), fields, settings)
+                yield upload
+    finally:
+        if upload is None or not upload.kept:
+            remove(folder)
+
+
+async def _read_files(
+    upload: Upload, body: AsyncIterator[bytes], content_type: str, fields: tuple[str, ...], settings: ServeSettings
+) -> None:
     def open_sink(name: str, filename: str) -> FileSink:
-        if name != file_field:
-            raise RequestError(f"there is no file field {name[:40]!r}", fix=f"send files as {file_field}")
-        if len(upload.files) >= max_files:
+        if name != "files":
+            raise RequestError(f"there is no file field {name[:40]!r}", fix="send files as files")
+        if len(upload.files) >= settings.max_pictures:
             raise RequestError(
-                f"there are more than {max_files} files",
-                fix=f"send at most {max_files}",
+                f"there are more than {settings.max_pictures} files",
+                fix=f"send at most {settings.max_pictures}, or make a video of them",
                 status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
             )
         return FileSink(upload, filename)
 
-    reader = FormReader(content_type, fields=fields, open_sink=open_sink, max_bytes=max_bytes)
+    reader = FormReader(content_type, fields=fields, open_sink=open_sink, max_bytes=settings.max_bytes)
     try:
-        async for piece in with_deadlines(body, seconds=seconds, stall=stall):
+        async for piece in body:
             reader.feed(piece)
     finally:
         with suppress(RequestError):  # the type of a half-read file matters no more
             reader.close()
     upload.fields = reader.finish()
-    return upload
 
 
-async def with_deadlines(body: AsyncIterator[bytes], *, seconds: float, stall: float) -> AsyncIterator[bytes]:
-    """The pieces of a body, which has so many seconds as a whole, and may pause for `stall` at most."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
-    while True:
-        until = min(end, loop.time() + stall)
-        try:
-            async with asyncio.timeout_at(until):
-                piece = await anext(body, None)
-        except TimeoutError:
-            late = until == end
+def predict_task(upload: Upload, examples: list[str]) -> dict[str, Any]:
+    """The task for one video, two pictures, up to `max_pictures` numbered ones, or an example."""
+    fields, files = upload.fields, upload.files
+    options: dict[str, Any] = {
+        "onset": _frame_number(fields, "onset"),
+        "apex": _frame_number(fields, "apex"),
+        "fps": _frame_rate(fields.get("fps", "")),
+        "threshold": _threshold(fields.get("threshold", "")),
+        "sensitivity": _choice(fields, "sensitivity", tuple(THRESHOLDS), default="normal"),
+        "faces": _choice(fields, "faces", ("largest", "all"), default="largest"),
+    }
+    example = fields.get("example", "")
+    if example and files:
+        raise RequestError("both an example and a file were sent", fix="send one of them")
+    if example:
+        if example not in examples:
+            raise RequestError(f"there is no example {example[:40]!r}", fix=f"use one of: {', '.join(examples)}")
+        return {"type": "predict", "example": example, "name": f"example: {example}", **options}
+    if not files:
+        raise RequestError("no file was sent", fix=f"send {ACCEPTED} as files, or the name of an example")
+    name = display_name(fields["name"]) if fields.get("name") else _clip_name([each.name for each in files])
+    return {
+        "type": "predict",
+        "files": [str(path) for path in _one_clip(upload)],
+        "folder": str(upload.folder),
+        "names": {str(each.path): each.name for each in files},
+        "name": name,
+        **options,
+    }
+
+
+def _one_clip(upload: Upload) -> list[Path]:
+    """The paths of one clip: a video, two pictures, or the folder of numbered pictures that more of them become."""
+    videos = [each for each in upload.files if each.type.kind == "video"]
+    pictures = [each for each in upload.files if each.type.kind == "picture"]
+    if len(videos) > 1:
+        raise RequestError(f"these are {len(videos)} videos", fix="send one request for each")
+    if videos and pictures:
+        raise RequestError(
+            f"a video and {len(pictures)} picture{'' if len(pictures) == 1 else 's'} were sent",
+            fix="send the video and the pictures in separate requests",
+        )
+    if len(pictures) == 1:
+        raise RequestError(
+            f"{pictures[0].name} is one picture, which shows no movement",
+            fix="send two pictures, onset and apex, or a video",
+        )
+    if len(upload.files) <= 2:
+        return [each.path for each in upload.files]
+    upload.files = number_frames(upload)
+    return [upload.files[0].path.parent]
+
+
+def number_frames(upload: Upload) -> list[UploadedFile]:
+    """The pictures in a new folder, named by the last integer of the client's names: their frame number."""
+    frames: dict[int, UploadedFile] = {}
+    for each in upload.files:
+        number = LAST_INTEGER.search(Path(each.name).stem)
+        if number is None or len(number[1]) > MAX_DIGITS:
             raise RequestError(
-                f"the upload took more than {seconds:g} seconds" if late else f"no byte came for {stall:g} seconds",
-                fix="send a smaller file, or over a faster connection" if late else "send it again",
-                status=HTTPStatus.REQUEST_TIMEOUT,
-                headers={"Connection": "close"},
-            ) from None
-        if piece is None:
-            return
-        yield piece
+                f"{each.name} has no frame number in its name", fix="name the pictures img1.jpg, img2.jpg, ..."
+            )
+        other = frames.setdefault(int(number[1]), each)
+        if other is not each:
+            raise RequestError(
+                f"{other.name} and {each.name} are both frame {int(number[1])}", fix="send the pictures of one clip"
+            )
+    folder = upload.folder / "frames"
+    folder.mkdir(mode=0o700)
+    moved = [(each, folder / f"{number}{each.type.suffix}") for number, each in sorted(frames.items())]
+    return [replace(each, path=each.path.rename(path)) for each, path in moved]
+
+
+def _clip_name(names: Sequence[str]) -> str:
+    return " ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _frame_number(fields: dict[str, str], name: str) -> int | None:
+    text = fields.get(name, "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 9):
+        raise RequestError(f"{name} cannot be {text[:40]!r}", fix="give the number of a frame, such as 12")
+    return int(text)
+
+
+def _frame_rate(text: str) -> float | None:
+    if not text:
+        return None
+    rate = _number(text)
+    if not 1 <= rate <= 100_000:
+        raise RequestError(f"fps cannot be {text[:40]!r}", fix="give the frames per second of the camera, such as 200")
+    return rate
+
+
+def _threshold(text: str) -> float | None:
+    if not text:
+        return None
+    score = _number(text)
+    if not 0 <= score <= 1:
+        raise RequestError(f"threshold cannot be {text[:40]!r}", fix="give a score from 0 to 1, such as 0.6")
+    return score
+
+
+def _number(text: str) -> float:
+    """A text as a number; nan if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _choice(fields: dict[str, str], name: str, choices: tuple[str, ...], *, default: str) -> str:
+    choice = fields.get(name) or default
+    if choice not in choices:
+        raise RequestError(f"{name} cannot be {choice[:40]!r}", fix=f"use one of: {', '.join(choices)}")
+    return choice
+
+
+class MemorySink:
+    """A file that is kept in memory."""
+
+    def __init__(self) -> None:
+        self.content = bytearray()
+
+    def write(self, piece: bytes) -> None:
+        """Take the next bytes."""
+        self.content += piece
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+async def receive_frames(request: Request, settings: ServeSettings) -> tuple[list[float], list[bytes]]:
+    """The times in seconds and the JPEGs of one request of a camera."""
+    sinks: list[MemorySink] = []
+
+    def open_sink(name: str, filename: str) -> MemorySink:
+        if name != "frames":
+            raise RequestError(f"there is no file field {name[:40]!r}", fix="send files as frames")
+        if len(sinks) >= settings.live_frames:
+            raise RequestError(
+                f"there are more than {settings.live_frames} frames",
+                fix="send them more often, a few at a time",
+                status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            )
+        sinks.append(MemorySink())
+        return sinks[-1]
+
+    async with request_body(request) as body:
+        content_type = request.headers.get("content-type", "")
+        reader = FormReader(content_type, fields=("times",), open_sink=open_sink, max_bytes=settings.live_bytes)
+        async for piece in with_deadlines(body, seconds=settings.live_timeout_s, stall=settings.stall_s):
+            reader.feed(piece)
+        times = read_times(reader.finish().get("times", ""), len(sinks))
+    return times, [bytes(each.content) for each in sinks]
+
+
+def read_times(text: str, count: int) -> list[float]:
+    """Rising times in seconds, one for each of `count` frames, from milliseconds: `0,33,67`."""
+    try:
+        times: list[Any] = [float(each) / 1000 for each in text.split(",")]
+    except ValueError:
+        times = []
+    if not count or len(times) != count or not all(math.isfinite(each) and 0 <= each < 1e6 for each in times):
+        raise RequestError(
+            "the times do not match the frames",
+            fix="send frames, and times=0,33,67,...: one number of milliseconds for each frame",
+        )
+    if not all(a < b for a, b in pairwise(times)):
+        raise RequestError("the times do not rise", fix="send the frames in order, each once")
+    return times

@@ -1,28 +1,39 @@
-"""The worker process: it holds the recognizer and runs one job after the other, as the server sends them.
+"""A worker, from both sides: the thread of the server that gives it jobs, and the process that runs them.
 
-A damaged file can only crash this process; the server then starts another one.
+The process holds the recognizer. A damaged file can only crash this process; the server then starts another one.
 """
 
 import json
+import multiprocessing
 import os
 import shutil
 import signal
 import sys
+import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http import HTTPStatus
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from typing import TYPE_CHECKING, Any
 
 from epir.core.errors import EpirError
-from epir.web.problems import CANCELLED, INTERNAL, OUT_OF_MEMORY, Problem
+from epir.web.jobs import Job, JobQueue
+from epir.web.problems import (
+    CANCELLED,
+    CRASHED,
+    INTERNAL,
+    OUT_OF_MEMORY,
+    SHUTTING_DOWN,
+    Problem,
+    timed_out,
+)
+from epir.web.settings import CANCEL_S, MAX_BLOBS, MAX_MESSAGE, PROGRESS_S, START_S
 
 if TYPE_CHECKING:
     from epir.recognition.recognizer import Recognizer
-
-REPORT_S = 0.1  # between two progress messages
-MAX_MESSAGE = 256 << 20  # bytes of one message or blob
-MAX_BLOBS = 1000  # of one message
 
 
 def send(pipe: Connection, message: Mapping[str, Any], blobs: Mapping[str, bytes] | None = None) -> None:
@@ -87,7 +98,7 @@ def _load(config: Mapping[str, Any]) -> tuple["Recognizer", dict[str, Any]]:
 
     recognizer = Recognizer.from_pretrained(config["model"])
     name = str(recognizer.backend.config.settings.get("name", "epir"))
-    model = {"name": name, "classes": list(recognizer.labels), "map_size": recognizer.backend.map_size}
+    model = {"name": name, "classes": list(recognizer.labels), "map_size": recognizer.backend.config.map_size}
     return recognizer, {"model": model, "examples": list_examples()}
 
 
@@ -143,7 +154,7 @@ class PipeProgress:
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Report the count, unless that was done just now."""
         self._done += steps
-        if time.monotonic() - self._reported >= REPORT_S:
+        if time.monotonic() - self._reported >= PROGRESS_S:
             self._report()
 
     def finish(self) -> None:
@@ -167,3 +178,195 @@ class PipeProgress:
             message, _ = receive(self._pipe)
             if message["type"] == "cancel" and message["id"] == self._id:
                 raise Cancelled
+
+
+class Worker:
+    """A worker process and the thread that gives it jobs, enforces their time limits and restarts it after a crash."""
+
+    def __init__(self, queue: JobQueue, config: Mapping[str, Any], *, idle_s: float | None = None) -> None:
+        self._queue, self._config, self._idle_s = queue, dict(config), idle_s
+        self._process: SpawnProcess | None = None
+        self._pipe: Connection | None = None
+        self._job: Job | None = None
+        self._timed_out = self._closing = False
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="epir-worker", daemon=True)
+        self.info: dict[str, Any] = {}  # the model and the examples, as the process reports them
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the worker process."""
+        return self._process.pid if self._process is not None else None
+
+    def start(self) -> dict[str, Any]:
+        """Start the process and wait until it has loaded the model."""
+        self._start_process()
+        self._thread.start()
+        return self.info
+
+    def start_later(self) -> None:
+        """Start the process with the first job."""
+        self._thread.start()
+
+    def cancel(self, job: Job) -> None:
+        """Stop a job if it runs here."""
+        with self._lock:
+            if self._job is job and self._pipe is not None:
+                with suppress(OSError):
+                    send(self._pipe, {"type": "cancel", "id": job.id})
+                _start_timer(CANCEL_S, self._kill, job)
+
+    def close(self) -> None:
+        """End the process; the queue must be closed already."""
+        with self._lock:
+            self._closing = True
+            if self._process is not None:
+                self._process.kill()  # closes the pipe, which wakes the thread
+        if self._thread.is_alive():
+            self._thread.join(timeout=CANCEL_S)
+        self._end_process()
+
+    def _run(self) -> None:
+        while not self._queue.closed:
+            job = self._queue.take(self._idle_s, ready=self._process is not None)
+            if job is None:
+                if not self._queue.closed:
+                    self._end_process()  # nothing to do for a while: give its memory back
+                continue
+            began = time.monotonic()
+            try:
+                self._run_job(job)
+            except Exception as error:  # the thread must survive any job
+                sys.stderr.write(f"a job failed unexpectedly: {error!r}\n")
+                job.fail(CRASHED)
+            finally:
+                self._queue.ended(job, time.monotonic() - began)
+
+    def _run_job(self, job: Job) -> None:
+        """Run one job to its end; if the process died before it began the job, try once more."""
+        for _ in range(2):
+            if job.cancelled:
+                return job.fail(CANCELLED)
+            try:
+                if self._process is None or not self._process.is_alive():
+                    self._start_process()
+            except EpirError as error:
+                return job.fail(Problem(error.problem, error.fix, HTTPStatus.INTERNAL_SERVER_ERROR))
+            self._try_job(job)
+            if job.outcome.done():
+                break
+        else:
+            job.fail(CRASHED)
+        if self._process is None and not self._closing:
+            with suppress(EpirError):  # the next job reports it
+                self._start_process()
+
+    def _try_job(self, job: Job) -> None:
+        """Send a job to the process; it has ended when this returns, unless the process died before beginning it."""
+        pipe = self._pipe
+        assert pipe is not None
+        self._timed_out = False
+        timer = None
+        try:
+            with self._lock:
+                self._job = job
+                send(pipe, {"type": "run", "id": job.id, "task": job.task})
+            ended = False
+            while not ended:
+                timer = timer or _start_timer(job.seconds, self._time_out, job)
+                message, blobs = receive(pipe)
+                if message["type"] == "next" and job.exchange is not None:  # the time limit is for what it does now
+                    timer.cancel()
+                    timer = None
+                    self._answer(pipe, job, message)
+                else:
+                    ended = self._handle_message(message, blobs, job)
+        except (EOFError, OSError):
+            self._end_process()
+            if self._closing:
+                job.fail(SHUTTING_DOWN)
+            elif job.cancelled:
+                job.fail(CANCELLED)
+            elif self._timed_out:
+                job.fail(timed_out(job.seconds))
+            elif job.stage:
+                job.fail(CRASHED)
+        finally:
+            if timer is not None:
+                timer.cancel()
+            with self._lock:
+                self._job = None
+
+    def _answer(self, pipe: Connection, job: Job, message: Mapping[str, Any]) -> None:
+        """Give a job that lasts what it gets next."""
+        assert job.exchange is not None
+        reply, blobs = job.exchange(message["report"])
+        with self._lock:
+            send(pipe, {"id": job.id, **reply}, blobs)
+
+    def _handle_message(self, message: Mapping[str, Any], blobs: dict[str, bytes], job: Job) -> bool:
+        """Take one message; True if it ended the job."""
+        if message.get("id") != job.id:
+            return False
+        if message["type"] == "progress":
+            job.stage, job.done, job.total = str(message["stage"]), int(message["done"]), int(message["total"])
+            return False
+        if message["type"] == "done":
+            job.finish(message["result"], blobs)
+        else:
+            job.fail(Problem(str(message["problem"]), str(message["fix"]), int(message["status"])))
+        return True
+
+    def _start_process(self) -> None:
+        """Start the process; `EpirError` if it cannot load the model."""
+        self._end_process()
+        context = multiprocessing.get_context("spawn")
+        pipe, remote = context.Pipe()
+        process = context.Process(target=run_worker, args=(remote, self._config), name="epir-worker", daemon=True)
+        with self._lock:
+            if self._closing:
+                raise SHUTTING_DOWN.error()
+            process.start()
+            self._process, self._pipe = process, pipe
+        remote.close()  # so that the pipe ends with the process
+        try:
+            if not pipe.poll(START_S):
+                raise EOFError
+            message, _ = receive(pipe)
+        except (EOFError, OSError):
+            self._end_process()
+            raise EpirError(
+                "the worker process stopped while loading the model",
+                fix="see what it printed; it needs about 1 GiB of memory",
+            ) from None
+        if message.get("type") != "ready":
+            self._end_process()
+            raise EpirError(str(message.get("problem")), fix=str(message.get("fix")))
+        self.info = message["info"]
+
+    def _end_process(self) -> None:
+        with self._lock:
+            process, pipe, self._process, self._pipe = self._process, self._pipe, None, None
+        if process is not None:
+            process.kill()
+            process.join()
+            process.close()
+        if pipe is not None:
+            pipe.close()
+
+    def _time_out(self, job: Job) -> None:
+        self._timed_out = True
+        self._kill(job)
+
+    def _kill(self, job: Job) -> None:
+        """Kill the process if it still runs this job; that closes the pipe, which wakes the thread."""
+        with self._lock:
+            if self._job is job and self._process is not None:
+                self._process.kill()
+
+
+def _start_timer(seconds: float, function: Callable[[Job], None], job: Job) -> threading.Timer:
+    timer = threading.Timer(seconds, function, [job])
+    timer.daemon = True
+    timer.start()
+    return timer

@@ -1,12 +1,12 @@
 // One result: the answer first, then when it moved, what moved, what was rejected, marks by hand, and the downloads.
 
 import { element } from "./dom.js";
-import { at, certainty, clock, counted, inPageWords, labelClass, NOT_FOUND, percent, rangeOf, score, seconds, sentence, title, topClass, unitName } from "./format.js";
-import { keyFrames } from "./keyframes.js";
+import { at, certainty, clock, counted, inPageWords, labelClass, NOT_FOUND, percent, rangeOf, rejectedText, score, seconds, sentence, title, topClass, unitName } from "./format.js";
+import { keyFrames, overlay } from "./keyframes.js";
 import { markPanel } from "./mark.js";
-import { definitions, rejectedList } from "./rejected.js";
+import { candidateList, definitions, rejectedList } from "./rejected.js";
 import { replay } from "./replay.js";
-import { timeline } from "./timeline.js";
+import { lanesOf, timeline } from "./timeline.js";
 
 /**
  * Fill `section` with a result. `truth` is known for examples; `clip` is what was sent, if this page still has it;
@@ -15,17 +15,19 @@ import { timeline } from "./timeline.js";
 export function showResult(section, id, result, { truth = null, clip = null, expires = null, onMark, onDelete }) {
   const { movements, rejected = [] } = result;
   const found = result.label !== NOT_FOUND;
-  const events = result.curve?.events ?? [];
-  const eventOf = (movement) => events.find((event) => event.frames?.[0] === movement?.onset) ?? null;
+  const curves = (result.curves ?? []).filter((each) => each.time.length);
+  const eventOf = (movement) => curveOf(curves, movement)?.events.find((event) => event.frames[0] === movement.onset) ?? null;
   const strongest = Math.max(0, movements.findIndex((each) => each.onset === result.onset && each.apex === result.apex));
   const head = element("div", { class: "answer" });
   const spoken = element("p", { class: "visually-hidden", role: "status" }); // what changes, for screen readers
   const faces = element("div");
-  const spotted = Boolean(result.curve?.time?.length);
+  const spotted = curves.length > 0;
   const others = rejectedList(rejected);
-  const curve = spotted ? timeline(result.curve, chooseEvent, { onReject: (event) => others?.open(event), film: result.film }) : null;
+  const likely = candidateList(result.candidates ?? []);
+  const span = [0, result.seconds ?? 0];
+  const curve = spotted ? timeline(curves, chooseEvent, { onReject: (event, track) => others?.open(event, track), span }) : null;
   const choices = movements.length > 1 ? movementChooser(movements, choose) : null;
-  const marks = spotted && result.curve.frames ? markPanel(result, curve, clip, onMark) : null;
+  const marks = spotted ? markPanel(result, curve, clip, onMark) : null;
 
   function choose(number) {
     const movement = movements[number] ?? result;
@@ -34,7 +36,7 @@ export function showResult(section, id, result, { truth = null, clip = null, exp
     head.replaceChildren(...answerHead(movement, which, truth, result));
     head.classList.toggle("alone", head.childElementCount < 2);
     spoken.textContent = [which, title(movement.label), found && movement.text].filter(Boolean).join(". ");
-    faces.replaceChildren(...(movements.length ? [player(movement, result), ...keyFrames(movement)].filter(Boolean) : []));
+    faces.replaceChildren(...(movements.length ? [evidence(movement, result)] : []));
     curve?.choose(eventOf(movement));
     choices?.querySelectorAll("input").forEach((radio, place) => (radio.checked = place === number));
   }
@@ -45,7 +47,7 @@ export function showResult(section, id, result, { truth = null, clip = null, exp
 
   section.replaceChildren(
     ...[
-      element("p", { class: "eyebrow" }, clipFacts(result, spotted)),
+      element("p", { class: "eyebrow" }, clipFacts(result, lanesOf(curves).length)),
       head,
       spoken,
       curve && element("h2", {}, found ? "When it moved" : "Motion over time"),
@@ -54,6 +56,7 @@ export function showResult(section, id, result, { truth = null, clip = null, exp
       !found && marks,
       found && element("h2", {}, "What moved"),
       faces,
+      likely,
       others,
       found && marks,
       actions(id, result, found, onDelete),
@@ -63,7 +66,14 @@ export function showResult(section, id, result, { truth = null, clip = null, exp
   choose(strongest);
 }
 
-function answerHead(movement, which, truth, { judged_on: calibratedOn, reliability = [], film }) {
+/** The curve of the person who moved. */
+const curveOf = (curves, movement) => curves.find((each) => each.track === (movement?.track ?? 0)) ?? curves[0];
+
+/** The film of the person who is seen longest. */
+const longestFilm = (curves = []) => curves.reduce((a, b) => (b.time.length > (a?.time.length ?? 0) ? b : a), null)?.film ?? null;
+
+function answerHead(movement, which, truth, { calibrated_on: calibratedOn, reliability = [], curves, rejected = [], visible = null }) {
+  const film = longestFilm(curves);
   const found = movement.label !== NOT_FOUND;
   const shown = truth === "none" ? "no micro-expression" : truth;
   const text = element(
@@ -73,6 +83,8 @@ function answerHead(movement, which, truth, { judged_on: calibratedOn, reliabili
     element("h1", { class: `label ${labelClass(movement.label)}`, id: "result-title", tabindex: "-1" }, title(movement.label)),
     found && movement.text && element("p", { class: "moved" }, movement.text),
     element("p", { class: "certainty" }, certainty(movement, calibratedOn, reliability)),
+    visible?.text && element("p", { class: "visible" }, visible.text),
+    !found && rejected.length > 0 && element("p", { class: "truth" }, rejectedText(rejected)),
     truth && element("p", { class: "truth" }, `Truth: this synthetic face shows ${shown}.`),
     warnings(movement.warnings ?? []),
   );
@@ -119,13 +131,12 @@ function onRealPeople(movement, reliability) {
     "details",
     { class: "reliability" },
     element("summary", {}, "How often is it right?"),
-    element("table", {}, element("caption", {}, "On real people the model had not seen"), element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows)),
+    element("table", {}, element("caption", {}, `On real people the model had not seen, in clips that people had annotated${movement.probability === null ? "" : ", not in movements that were spotted"}`), element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows)),
   );
 }
 
-/** The replay of a movement, and its facts. */
-function player(movement, result) {
-  if (!movement.replay) return null;
+/** The replay of a movement beside what lies over the face, and below both its key frames and facts. */
+function evidence(movement, result) {
   const { onset, apex, offset } = movement;
   const names = new Map([[offset, "offset"], [apex, "apex"], [onset, "onset"]]);
   const lasted = movement.offset_s !== null ? movement.offset_s - movement.onset_s : null;
@@ -136,10 +147,13 @@ function player(movement, result) {
     ["Apex", at(apex, movement.apex_s)],
     offset !== null && ["Offset", at(offset, movement.offset_s)],
     lasted !== null && ["Length", seconds(lasted)],
-    movement.strength !== null && ["How far", `${percent(100 * movement.strength)} of the face’s width, mean of the region`],
+    movement.moved?.length && ["How far", `${percent(100 * Math.max(...movement.moved.map(({ peak }) => peak)))} of the face’s width`],
     movement.probability !== null && ["Probability", `${score(movement.probability)} that it is a micro-expression`],
   ].filter(Boolean);
-  return element("div", { class: "movement" }, replay(movement.replay, { names, label: movement.text, begin: onset }), definitions(facts));
+  const player = movement.replay && replay(movement.replay, { names, label: movement.text, begin: onset });
+  const stills = keyFrames(movement);
+  if (!stills) return element("div", { class: "movement" }, player, definitions(facts), element("p", { class: "note" }, "Only the strongest movements of a clip have pictures."));
+  return element("div", { class: "movement" }, player, overlay(movement), stills, definitions(facts));
 }
 
 /** A list with one bar per class, in the model's order, the highest highlighted. */
@@ -165,11 +179,11 @@ export function warnings(list) {
   return element("ul", { class: "warnings" }, list.map((each) => element("li", {}, sentence(inPageWords(each)))));
 }
 
-function clipFacts(result, spotted) {
+function clipFacts(result, people) {
   const parts = [result.input];
-  if (spotted) {
+  if (people) {
     parts.push(counted(result.frames, "frame"), result.seconds && seconds(result.seconds));
-    parts.push(`${Number(result.fps.toPrecision(4))} frames per second`);
+    parts.push(`${Number(result.fps.toPrecision(4))} frames per second`, people > 1 && `${people} people`);
   }
   return parts.filter(Boolean).join(" · ");
 }

@@ -46,8 +46,11 @@ function route({ focus = true } = {}) {
     document.title = "EPIR: camera";
     show("camera", { focus });
   } else if (location.hash === "#batch") {
+    if (!batch.restore()) {
+      history.replaceState(null, "", "/"); // nothing to show
+      return route({ focus });
+    }
     document.title = "EPIR: several clips";
-    batch.restore();
     show("batch", { focus });
   } else if (id) {
     awaitResult(id);
@@ -227,5 +230,5 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 });
 listenForFiles(takeEntries);
 route({ focus: false });
-fetchJson("/api/health").then((body) => ((health = body), showLimits()), () => {});
+fetchJson("/api/health").then((body) => ((health = body), showLimits(), batch.show()), () => {});
 showExamples((example) => submit({ name: example.title, example }));

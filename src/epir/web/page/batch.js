@@ -1,8 +1,8 @@
 // Several clips: one after the other to the server, and a table with a row for each.
 
 import { postForm } from "./api.js";
-import { byId, element } from "./dom.js";
-import { at, counted, NOT_FOUND, score, sentence, stage, title } from "./format.js";
+import { byId, element, save } from "./dom.js";
+import { at, counted, csvCell, NOT_FOUND, score, sentence, stage, title } from "./format.js";
 import { checkClip, clipForm } from "./input.js";
 import { waitForJob } from "./progress.js";
 
@@ -10,7 +10,7 @@ const AT_ONCE = 2; // clips that the server has at a time: the next is there whe
 const STORED = "epir-batch"; // session storage, so that the table is still there after a reload
 const BUSY = [429, 503];
 
-/** The batch of this page. `onSent(id, clip)` tells which clip a result is of. Returns {run, restore, stop}. */
+/** The batch of this page. `onSent(id, clip)` tells which clip a result is of. Returns {run, restore, show, stop}. */
 export function openBatch(getLimits, onSent) {
   let rows = [];
   let controller = new AbortController();
@@ -49,7 +49,8 @@ export function openBatch(getLimits, onSent) {
       show();
     });
     if (status.error) throw status.error;
-    Object.assign(row, { state: "done", answer: summary(status.result), table: await text(status.result.table, signal) });
+    const table = await text(status.result.table, signal);
+    Object.assign(row, { state: "done", ended: Date.now(), answer: summary(status.result), table });
   }
 
   function fail(row, error, signal) {
@@ -58,7 +59,7 @@ export function openBatch(getLimits, onSent) {
     if (!error.problem) console.error(error);
   }
 
-  /** The table as it was before a reload; clips that were not sent are lost with the page. */
+  /** Show the table as it was before a reload; false if there is none. Clips that were not sent are lost with the page. */
   function restore() {
     if (rows.length) return show();
     rows = JSON.parse(sessionStorage.getItem(STORED) ?? "[]");
@@ -68,7 +69,7 @@ export function openBatch(getLimits, onSent) {
       if (row.id) follow(row, signal).catch((error) => fail(row, error, signal)).then(show);
       else Object.assign(row, { state: "failed", text: "Not sent: the page was reloaded. Choose it again." });
     }
-    show();
+    return show();
   }
 
   function stop() {
@@ -76,9 +77,12 @@ export function openBatch(getLimits, onSent) {
   }
 
   function show() {
+    if (!rows.length) return false;
     const stored = rows.map(({ clip, ...row }) => row);
     sessionStorage.setItem(STORED, JSON.stringify(stored));
-    byId("batch-rows").replaceChildren(...rows.map(tableRow));
+    const kept = keptRows(rows, getLimits()?.results ?? Infinity);
+    byId("batch-rows").replaceChildren(...rows.map((row) => tableRow(row, kept.has(row))));
+    byId("batch-kept").hidden = rows.every((row) => row.state !== "done" || kept.has(row));
     const done = rows.filter((row) => row.state !== "waiting").length;
     byId("batch-title").textContent = done < rows.length ? `Analysing ${counted(rows.length, "clip")}` : counted(rows.length, "clip");
     const failed = rows.filter((row) => row.state === "failed").length;
@@ -88,10 +92,11 @@ export function openBatch(getLimits, onSent) {
     byId("batch-bar").hidden = done === rows.length;
     byId("batch-csv").disabled = !rows.some((row) => row.table);
     byId("batch-stop").hidden = done === rows.length;
+    return true;
   }
 
-  byId("batch-csv").addEventListener("click", () => download(joined(rows), "epir.csv"));
-  return { run, restore, stop };
+  byId("batch-csv").addEventListener("click", () => save("epir.csv", "text/csv", joined(rows)));
+  return { run, restore, show, stop };
 }
 
 /** Send a form; while the server is busy, try again when it says. */
@@ -115,8 +120,14 @@ function summary({ label, text, confidence, apex, apex_s, movements }) {
   return { label, text, confidence, apex, apex_s, count: movements.length };
 }
 
-function tableRow(row) {
-  const name = row.id && row.state === "done" ? element("a", { href: `/r/${row.id}`, "data-route": true }, row.name) : row.name;
+/** The answered rows whose result the server still has: the latest `most`. */
+export function keptRows(rows, most) {
+  const done = rows.filter((row) => row.state === "done").sort((a, b) => b.ended - a.ended);
+  return new Set(done.slice(0, most));
+}
+
+function tableRow(row, kept) {
+  const name = row.id && kept ? element("a", { href: `/r/${row.id}`, "data-route": true }, row.name) : row.name;
   const cells = row.state === "done" ? answerCells(row.answer) : [element("td", { colspan: 4, class: row.state }, row.text)];
   return element("tr", {}, element("th", { scope: "row" }, name), cells);
 }
@@ -136,16 +147,12 @@ function answerCells({ label, text, confidence, apex, apex_s, count }) {
 export function joined(rows) {
   const tables = rows.filter((row) => row.table).map((row) => row.table.trimEnd().split("\n"));
   const head = tables[0]?.[0] ?? "file";
-  const commas = ",".repeat(head.split(",").length);
+  const names = [...head.split(","), "error"];
   const lines = tables.flatMap(([, ...body]) => body.map((line) => `${line},`));
-  const failed = rows.filter((row) => row.state === "failed").map((row) => `${quoted(row.name)}${commas}${quoted(row.text)}`);
+  const failed = rows.filter((row) => row.state === "failed").map((row) => {
+    const cells = { status: "error", file: csvCell(row.name), error: csvCell(row.text) };
+    return names.map((name) => cells[name] ?? "").join(",");
+  });
   return `${[`${head},error`, ...lines, ...failed].join("\n")}\n`;
 }
 
-const quoted = (value) => `"${String(value).replaceAll('"', '""')}"`;
-
-function download(content, name) {
-  const address = URL.createObjectURL(new Blob([content], { type: "text/csv" }));
-  element("a", { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 10_000);
-}

@@ -3,15 +3,16 @@
 import { scoreBars, warnings } from "./answer.js";
 import { Problem } from "./api.js";
 import { Capture, filmOf, listDevices, openDevice } from "./capture.js";
-import { byId, element } from "./dom.js";
-import { History, save } from "./history.js";
-import { certainty, exactClock, labelClass, score, sentence, title, topClass, UNCERTAIN } from "./format.js";
+import { byId, element, save } from "./dom.js";
+import { History } from "./history.js";
+import { certainty, exactClock, labelClass, leftOut, score, sentence, title, topClass, UNCERTAIN } from "./format.js";
 import { beginSession } from "./live.js";
 import { timeline } from "./timeline.js";
 
 const LOW_RATE = 50; // frames per second below which a micro-expression may be missed
 const SHOWN = 20; // seconds of the curve
 const AROUND = 250; // ms of a replay before the onset and after the offset
+const SHOWN_PARTS = ["camera-answer", "camera-figures", "camera-curve", "camera-warnings"];
 const RESTARTS = 3; // sessions that may fail one after the other
 const UNAVAILABLE = new Problem("the browser does not allow this page to use a camera", "open it as localhost, or over https");
 const DISCONNECTED = new Problem("the camera was disconnected", "start it again");
@@ -25,12 +26,13 @@ export function openCamera() {
   const video = byId("camera-video");
   const history = new History();
   let running = null; // {controller, stream, capture, session, ...} while the camera is on
+  let shown = null; // the latest of them: what it shows stays until the camera is started again
 
   async function start() {
     stop();
     const controller = new AbortController();
-    const state = (running = { controller, failures: 0, covered: 0, began: null, lost: 0, curve: emptyCurve() });
-    byId("camera-problem").replaceChildren();
+    const state = (shown = running = { controller, failures: 0, covered: 0, began: null, lost: 0, curves: new Map() });
+    for (const id of ["camera-problem", ...SHOWN_PARTS]) byId(id).replaceChildren();
     byId("camera-hint").textContent = "Waiting for the camera.";
     try {
       if (!navigator.mediaDevices) throw UNAVAILABLE;
@@ -60,7 +62,7 @@ export function openCamera() {
     };
     const options = { sensitivity: byId("camera-sensitivity").value };
     state.session = await beginSession(options, on, state.controller.signal);
-    byId("camera-answer").replaceChildren(line("Looking"), element("p", { class: "certainty" }, "Nothing was found yet."));
+    byId("camera-answer").replaceChildren(line("Looking"), element("p", { class: "certainty" }, "No movement so far."));
   }
 
   function takeFrame(state, frame) {
@@ -82,7 +84,7 @@ export function openCamera() {
   }
 
   function showStatus(state, status) {
-    if (state.controller.signal.aborted) return;
+    if (state !== shown) return;
     state.latest = status;
     if (status.looked_at > 300) state.failures = 0;
     const now = state.session.timeOf(status.until_s);
@@ -94,7 +96,7 @@ export function openCamera() {
     showFigures({
       Coverage: seen,
       "Frames per second": status.rate === null ? "measuring" : String(Math.round(status.rate)),
-      Latency: `${Math.max(0, latency).toFixed(1)} s`,
+      ...(state.controller.signal.aborted ? {} : { Latency: `${Math.max(0, latency).toFixed(1)} s` }),
     });
     showNotes(state, status);
     history.facts = () => ({ coverage: state.coverage, rate: status.rate, fps: status.fps, seconds: elapsed });
@@ -102,50 +104,46 @@ export function openCamera() {
 
   function showNotes(state, status) {
     const notes = [];
-    if (FACES[status.face]) notes.push(FACES[status.face]);
+    if (FACES[status.face] && !state.controller.signal.aborted) notes.push(FACES[status.face]);
     const skipped = state.capture?.skipped ?? 0;
     const missed = status.dropped + state.lost + state.session.lost;
     const gaps = state.coverage !== null && state.coverage < 0.99;
     if (gaps) {
-      notes.push(`${Math.ceil(100 * (1 - state.coverage))} % of the time was not looked at`);
+      notes.push(`${Math.ceil(100 * (1 - state.coverage))} % of the time was not analysed`);
     }
-    const between = gaps ? "" : "; no gap";
-    if (missed) notes.push(`the server is too slow for this camera (frames left out: ${missed}${between})`);
-    if (skipped) notes.push(`this browser is too slow for this camera (frames left out: ${skipped}${between})`);
+    const total = status.received + state.lost + state.session.lost + skipped;
+    notes.push(leftOut("the server", missed, total, gaps), leftOut("this browser", skipped, total, gaps));
     if (status.rate !== null && status.rate < LOW_RATE) {
-      notes.push(`${Math.round(status.rate)} frames per second are looked at: below ${LOW_RATE}, a micro-expression may be missed`);
+      notes.push(`${Math.round(status.rate)} frames per second are analysed: below ${LOW_RATE}, a micro-expression may be missed`);
     }
-    byId("camera-warnings").replaceChildren(...(warnings(notes)?.children ?? []));
+    byId("camera-warnings").replaceChildren(...(warnings(notes.filter(Boolean))?.children ?? []));
   }
 
-  function showMotion(state, { time, frames, energy, level, rejected }) {
-    const { curve, session } = state;
-    if (state.controller.signal.aborted) return;
-    const shift = (session.origin - state.began) / 1000; // of this session, in seconds of the camera
+  /** Add to the curve of one person; only the last seconds are shown. */
+  function showMotion(state, { track, time, frames, energy, level, rejected }) {
+    if (state !== shown) return;
+    const shift = (state.session.origin - state.began) / 1000; // of this session, in seconds of the camera
+    const curve = curveOf(state, track);
     curve.time.push(...time.map((each) => each + shift));
     curve.energy.push(...energy);
     curve.frames.push(...frames);
     curve.level = level;
     const placed = rejected.map((each) => event(each, shift, each.reason));
     curve.others.push(...placed.filter((each) => !curve.others.some((other) => other.apex === each.apex)));
-    const first = curve.time.at(-1) - SHOWN;
-    const drop = curve.time.findIndex((each) => each >= first);
-    for (const name of ["time", "frames", "energy"]) curve[name].splice(0, drop);
-    for (const name of ["events", "others"]) curve[name] = curve[name].filter((each) => each.onset >= first);
-    showCurve(curve);
+    showCurves(state);
   }
 
   async function showMovement(state, movement) {
-    const { session, capture, curve } = state;
+    const { session, capture } = state;
     const [from, to] = [session.timeOf(movement.onset_s) - AROUND, session.timeOf(movement.offset_s) + AROUND];
     const clock = new Date(performance.timeOrigin + session.timeOf(movement.apex_s));
     const frames = capture?.between(from, to) ?? [];
     const seconds = (time) => (time - session.origin) / 1000;
     const film = frames.length > 2 ? await filmOf(frames, movement.face, seconds) : null;
     history.add(movement, clock, film);
-    if (state.controller.signal.aborted) return;
-    curve.events.push(event(movement, (session.origin - state.began) / 1000, movement.label));
-    if (curve.time.length) showCurve(curve);
+    if (state !== shown) return;
+    curveOf(state, movement.track).events.push(event(movement, (session.origin - state.began) / 1000, movement.label));
+    showCurves(state);
     byId("camera-answer").replaceChildren(
       element("p", { class: "which" }, `At ${exactClock(clock)}`),
       line(title(movement.label), labelClass(movement.label)),
@@ -205,13 +203,13 @@ export function openCamera() {
 
 function setRunning(on) {
   byId("camera-start").hidden = on;
-  for (const id of ["camera-stop", "camera-record", "camera-figures"]) byId(id).hidden = !on;
+  byId("camera-stop").hidden = !on;
   byId("camera-record").hidden = !on || !("MediaRecorder" in window);
   byId("camera-hint").hidden = on;
   byId("camera-hint").textContent = "The camera is off.";
-  byId("camera-tips").hidden = on;
+  byId("camera-tips").hidden = on || byId("camera-answer").childElementCount > 0;
+  byId("camera-figures").hidden = false;
   if (on) return;
-  for (const id of ["camera-answer", "camera-figures", "camera-curve", "camera-warnings"]) byId(id).replaceChildren();
   byId("camera-status").textContent = "";
 }
 
@@ -234,9 +232,26 @@ function showFigures(figures) {
   byId("camera-figures").replaceChildren(...shown);
 }
 
-const showCurve = (curve) => byId("camera-curve").replaceChildren(timeline(structuredClone(curve)));
+/** The curve of one person, empty at first. */
+function curveOf(state, track) {
+  const key = track ?? 0;
+  if (!state.curves.has(key)) state.curves.set(key, { track: key, time: [], frames: [], energy: [], level: null, events: [], others: [] });
+  return state.curves.get(key);
+}
+
+/** Draw the last seconds of every person. */
+function showCurves({ curves }) {
+  const latest = Math.max(...[...curves.values()].map(({ time }) => time.at(-1) ?? -Infinity));
+  for (const [track, curve] of curves) {
+    const drop = curve.time.findIndex((each) => each >= latest - SHOWN);
+    for (const name of ["time", "frames", "energy"]) curve[name].splice(0, drop < 0 ? Infinity : drop);
+    for (const name of ["events", "others"]) curve[name] = curve[name].filter((each) => each.onset >= latest - SHOWN);
+    if (drop < 0 && !curve.events.length) curves.delete(track);
+  }
+  const drawn = [...curves.values()].filter(({ time }) => time.length);
+  if (drawn.length) byId("camera-curve").replaceChildren(timeline(structuredClone(drawn)));
+}
 const line = (text, kind = "none") => element("p", { class: `label ${kind}` }, text);
-const emptyCurve = () => ({ time: [], frames: [], energy: [], level: null, events: [], others: [] });
 
 function event({ onset_s, apex_s, offset_s }, shift, label) {
   const [onset, apex, offset] = [onset_s, apex_s, offset_s].map((each) => each + shift);

@@ -25,3 +25,10 @@ function fill(node, attributes, children) {
 }
 
 export const prefersReducedMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/** Offer text or a blob as a file. */
+export function save(name, type, content) {
+  const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  element("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60000);
+}

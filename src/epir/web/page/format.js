@@ -3,6 +3,7 @@
 export const UNCERTAIN = "uncertain";
 export const NOT_FOUND = "no micro-expression found";
 export const MACRO = "macro"; // an expression that lasts longer
+const SLOW = 0.02; // share of frames left out, from which the server or the browser is called too slow
 const LONGEST = 0.5; // seconds from onset to offset: what is called a micro-expression
 
 const STAGES = {
@@ -18,12 +19,14 @@ const KINDS = { [MACRO]: "long expression", head: "head movement", unclear: "not
 const REASONS = {
   blink: () => "The eyes shut, or the skin around them went along with a blink.",
   head: () => "The head moved too far. Once its motion is removed, too little is certain about the face.",
+  light: () => "The light on the face changed, which looks like motion.",
   occlusion: () => "Something covered part of the face.",
   "too large": () => "It went further than a micro-expression goes.",
   "too long": (length) => `It lasted ${seconds(length)}. A micro-expression takes at most ${LONGEST} s.`,
   "too short": (length) => `It lasted ${seconds(length)}, which is too short to tell from noise.`,
   speech: () => "The mouth went on moving before or after it, as in speaking or chewing.",
   gaze: () => "The lids only followed the eyes as they looked elsewhere.",
+  "inside a macro-expression": () => "It is a part of an expression that lasts longer.",
   "return of an expression": () => "The face did not come back to where it was: an expression began or ended.",
   [MACRO]: (length) => `It lasted ${seconds(length)}: an expression, but longer than the ${LONGEST} s of a micro-expression.`,
 };
@@ -62,6 +65,19 @@ export const seconds = (value) => `${value.toFixed(2)} s`;
 export const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 export const percent = (value) => `${Number(value.toPrecision(2))} %`;
 
+/** A value as a cell of CSV; text that a spreadsheet would run as a formula gets an apostrophe in front. */
+export function csvCell(value) {
+  const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? "");
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** What to say about frames of a camera that were left out by `who`, null if there are none; some always get lost. */
+export function leftOut(who, count, total, gaps) {
+  if (!count) return null;
+  const frames = `${counted(count, "frame")} of ${total} left out${gaps ? "" : "; no gap"}`;
+  return count > SLOW * total ? `${who} is too slow for this camera (${frames})` : frames;
+}
+
 /** A place in a clip: its frame, and its time where that is known. */
 export const at = (frame, time) => (time === null || time === undefined ? `frame ${frame}` : `frame ${frame} · ${seconds(time)}`);
 
@@ -93,19 +109,22 @@ export function rangeOf(value, reliability) {
   return reliability.find(({ low, high }) => low <= value && (value < high || high === 1));
 }
 
-/** One sentence on how certain an answer is: on real people where that is known. */
+/** How certain an answer is: what was right on real people before the score, where both count clips with given key frames. */
 export function certainty(answer, calibratedOn = "people", reliability = []) {
   const name = topClass(answer.scores);
-  if (!name) return "No movement was both short and clear enough.";
+  if (!name) return "No movement was both short and clear enough to be reported.";
   const value = score(answer.scores[name]);
-  const known = rangeOf(answer.scores[name], reliability);
-  const real = known && `On real people the model had not seen, ${Math.round(100 * known.right)} of 100 answers with such a score were right.`;
-  if (answer.label === UNCERTAIN) {
-    const improbable = answer.probability !== null && answer.probability < 0.5;
-    const doubt = improbable ? "but this may be no micro-expression at all" : `but its score is only ${value}`;
-    return [`Most likely ${name}, ${doubt}.`, real].filter(Boolean).join(" ");
+  const spotted = answer.probability !== null && answer.probability !== undefined;
+  if (spotted) {
+    const chance = `A micro-expression with a probability of ${score(answer.probability)}`;
+    if (answer.label !== UNCERTAIN) return `${chance}; if it is one, ${name} with a score of ${value}.`;
+    const doubt = answer.probability < 0.5 ? "" : `, but its score is only ${value}`;
+    return `${chance}; if it is one, most likely ${name}${doubt}.`;
   }
-  if (real) return `Score ${value}. ${real}`;
+  const known = rangeOf(answer.scores[name], reliability);
+  const real = known && `On real people the model had not seen, ${Math.round(100 * known.right)} of 100 annotated clips with such a score were classified right.`;
+  if (answer.label === UNCERTAIN) return [real, `Most likely ${name}, but its score is only ${value}.`].filter(Boolean).join(" ");
+  if (real) return `${real} Score ${value}.`;
   const share = Math.round(100 * answer.scores[name]);
   const right = share > 98 ? "nearly all" : `about ${share} of 100`;
   const people = calibratedOn === "people";
@@ -122,6 +141,14 @@ export function why(rejected) {
   if (REASONS[rejected.reason]) return REASONS[rejected.reason](length);
   const likely = rejected.probability > 0 ? ` It is a micro-expression with a probability of ${score(rejected.probability)}.` : "";
   return `It stood out too little from what this face does otherwise.${likely}`;
+}
+
+/** How many movements were rejected, and as what. */
+export function rejectedText(rejected) {
+  const counts = new Map();
+  for (const { reason } of rejected) counts.set(kind(reason), (counts.get(kind(reason)) ?? 0) + 1);
+  const kinds = [...counts].map(([name, count]) => (count > 1 ? `${name} (${count})` : name));
+  return `${counted(rejected.length, "movement")} ${rejected.length === 1 ? "was" : "were"} rejected: ${kinds.join(", ")}.`;
 }
 
 /** Where a movement was: its region with the side of the person. */

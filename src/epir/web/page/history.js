@@ -1,7 +1,7 @@
 // What the camera has shown: a list with replays, and tables to keep. All of it stays in this browser.
 
-import { byId, element } from "./dom.js";
-import { exactClock, labelClass, score, title, topClass } from "./format.js";
+import { byId, element, save } from "./dom.js";
+import { csvCell, exactClock, labelClass, score, title, topClass } from "./format.js";
 import { replay } from "./replay.js";
 
 const WITH_FILM = 40; // movements whose frames are kept, the latest
@@ -94,7 +94,7 @@ export function csv(entries) {
       warnings: movement.warnings.join("; "),
       clock: clock.toISOString(),
     };
-    return heads.map((name) => quoted(values[name])).join(",");
+    return heads.map((name) => csvCell(values[name])).join(",");
   });
   return `${[heads.join(","), ...rows].join("\n")}\n`;
 }
@@ -105,11 +105,3 @@ function unitsText(units) {
   return active.map((each) => `${letters[each.side]}${each.number}`).join("+");
 }
 
-const quoted = (value) => (/[",\n]/.test(String(value ?? "")) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ""));
-
-/** Offer text or a blob as a file. */
-export function save(name, type, content) {
-  const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
-  element("a", { href: address, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(address), 60000);
-}

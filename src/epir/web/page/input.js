@@ -90,7 +90,7 @@ export function checkClip({ name, files }, limits) {
   }
   const size = files.reduce((sum, file) => sum + file.size, 0);
   if (limits?.bytes && size > limits.bytes) {
-    const fix = "cut the clip around the movement, or start the server with a higher max_bytes";
+    const fix = `cut the clip around the movement, analyse it with epir predict, or start epir serve --set max_bytes=${2 * limits.bytes}`;
     throw new Problem(`${name}: this is ${bytes(size)}; the limit is ${bytes(limits.bytes)}`, fix);
   }
 }

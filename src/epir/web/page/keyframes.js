@@ -10,13 +10,13 @@ const OVERLAYS = [
   ["rollout", "Attention", "The paper’s method: the share of attention that each patch gets through all layers, mean of the heads."],
 ];
 
-/** The pictures of one movement. */
+/** Onset and apex of one movement; null if it has no pictures. */
 export function keyFrames(movement) {
   const { pictures } = movement;
-  if (!pictures?.onset) return [element("p", { class: "note" }, "Only the strongest movements of a clip have pictures.")];
+  if (!pictures?.onset) return null;
   const onset = still(pictures.onset, "Onset", at(movement.onset, movement.onset_s), "The face before it moves");
   const apex = still(pictures.apex, "Apex", at(movement.apex, movement.apex_s), "The face at its strongest");
-  return [element("div", { class: "keyframes" }, onset, apex, overlay(movement))];
+  return element("div", { class: "keyframes" }, onset, apex);
 }
 
 function still(source, name, place, alt) {
@@ -29,8 +29,17 @@ function still(source, name, place, alt) {
   );
 }
 
+/** What the Why map shows, in words: the regions without which the score falls most. */
+export function whyText({ label, regions }) {
+  const falls = Object.entries(regions).filter(([, fall]) => fall > 0).sort((a, b) => b[1] - a[1]);
+  if (!falls.length) return `without any one region, the score of ${label} does not fall`;
+  const [[first, most], ...others] = falls.slice(0, 3).map(([name, fall]) => [name, percent(100 * fall)]);
+  const then = others.length ? `, then ${others.map(([name, fall]) => `${name} (${fall})`).join(" and ")}` : "";
+  return `the score of ${label} falls most without the ${first} (by ${most})${then}`;
+}
+
 /** One picture with a choice of overlays. */
-function overlay({ pictures, scales = {}, text: moved }) {
+export function overlay({ pictures, scales = {}, text: moved, attribution = null }) {
   const choices = OVERLAYS.filter(([key]) => pictures[key]);
   if (!choices.length) return null;
   const image = element("img", { width: 320, height: 320 });
@@ -38,7 +47,7 @@ function overlay({ pictures, scales = {}, text: moved }) {
   const note = element("p", { class: "note" });
   const choose = ([key, name, text]) => {
     image.src = pictures[key];
-    image.alt = [`${name} on the face`, moved].filter(Boolean).join(": ");
+    image.alt = [`${name} on the face`, key === "why" && attribution ? whyText(attribution) : moved].filter(Boolean).join(": ");
     scale.replaceChildren(...scaleOf(key, scales[key]));
     note.textContent = text;
   };

@@ -3,7 +3,7 @@
 import { element } from "./dom.js";
 import { filmCanvas, nearest } from "./film.js";
 import { at, counted, seconds } from "./format.js";
-import { timeOf } from "./timeline.js";
+import { joinCurves, timeOf } from "./timeline.js";
 
 const RISE = 0.12; // seconds from onset to apex, to begin with
 const LONGEST = 0.5; // seconds
@@ -13,14 +13,15 @@ const LONGEST = 0.5; // seconds
  * `onMark(marks, files)` asks for the answer.
  */
 export function markPanel(result, curve, clip, onMark) {
-  const { frames, energy } = result.curve;
+  const whole = joinCurves(result.curves);
+  const { frames, energy } = whole;
   const [first, last] = [frames[0], frames.at(-1)];
   const peak = frames[energy.indexOf(Math.max(...energy))];
   const rise = Math.max(1, Math.round(RISE * (result.fps || 100)));
   const apex = Math.min(Math.max(peak, first + 1), last);
   const marks = { onset: Math.max(first, apex - rise), apex };
   const note = element("p", { class: "note", role: "status" });
-  const parts = ["onset", "apex"].map((name) => part(name, result, first, last, move));
+  const parts = ["onset", "apex"].map((name) => part(name, whole, result.curves, move));
 
   function move(name, frame) {
     const other = name === "onset" ? "apex" : "onset";
@@ -30,7 +31,7 @@ export function markPanel(result, curve, clip, onMark) {
   }
   function show() {
     for (const each of parts) each.show(marks[each.name]);
-    const length = timeOf(result.curve, marks.apex) - timeOf(result.curve, marks.onset);
+    const length = timeOf(whole, marks.apex) - timeOf(whole, marks.onset);
     const long = length > LONGEST ? " That is longer than a whole micro-expression." : "";
     note.textContent = `${seconds(length)}, ${counted(marks.apex - marks.onset, "frame")} from onset to apex.${long}`;
     curve.mark(marks, move);
@@ -48,8 +49,11 @@ export function markPanel(result, curve, clip, onMark) {
   return panel;
 }
 
-function part(name, result, first, last, move) {
-  const face = result.film ? filmCanvas(result.film, { label: `The face at the ${name}` }) : null;
+function part(name, whole, curves, move) {
+  const [first, last] = [whole.frames[0], whole.frames.at(-1)];
+  const films = curves.map(({ film }) => film).filter(Boolean);
+  const faces = new Map(films.map((film) => [film, filmCanvas(film, { label: `The face at the ${name}` })]));
+  const face = element("div", { class: "face" });
   const place = element("span");
   const slider = element("input", { type: "range", min: first, max: last, class: "frames", "aria-label": `${name === "onset" ? "Onset" : "Apex"} (frame)` });
   slider.addEventListener("input", () => move(name, Number(slider.value)));
@@ -63,11 +67,15 @@ function part(name, result, first, last, move) {
   return Object.assign(figure, {
     name,
     show(frame) {
-      const text = at(frame, timeOf(result.curve, frame));
+      const text = at(frame, timeOf(whole, frame));
       slider.value = frame;
       slider.setAttribute("aria-valuetext", text);
       place.textContent = text;
-      face?.show(nearest(result.film, frame));
+      const away = (film) => Math.abs(film.frames[nearest(film, frame)] - frame);
+      const film = films.reduce((a, b) => (a && away(a) <= away(b) ? a : b), null);
+      if (!film) return;
+      face.replaceChildren(faces.get(film));
+      faces.get(film).show(nearest(film, frame));
     },
   });
 }
@@ -79,7 +87,7 @@ function analyse(result, clip, onFiles) {
   picker.addEventListener("change", () => picker.files.length && onFiles([...picker.files]));
   return [
     picker,
-    element("label", { class: "button primary", for: "mark-files" }, "Choose the clip again, and analyse this span"),
-    element("span", { class: "note" }, `The server has deleted ${result.input}.`),
+    element("label", { class: "button primary", for: "mark-files" }, "Choose the clip again"),
+    element("span", { class: "note" }, `The server has deleted ${result.input}: choose it again, and this span is analysed.`),
   ];
 }

@@ -1,7 +1,7 @@
 // Movements that were rejected: a list in which each can be opened, with its replay and the reason.
 
 import { element } from "./dom.js";
-import { at, counted, kind, percent, title, where, why } from "./format.js";
+import { at, counted, kind, percent, score, title, where, why } from "./format.js";
 import { replay } from "./replay.js";
 
 const FIRST = 8; // that are listed at once
@@ -9,7 +9,8 @@ const FIRST = 8; // that are listed at once
 /** A section with the rejected movements, null if there are none; its method `open(event)` opens one. */
 export function rejectedList(rejected) {
   if (!rejected.length) return null;
-  const items = rejected.map(entry);
+  const several = new Set(rejected.map((each) => each.track)).size > 1;
+  const items = rejected.map((each) => entry(each, several));
   const more = element("button", { type: "button", class: "button quiet" }, `Show all ${rejected.length}`);
   const showAll = () => {
     for (const item of items) item.hidden = false;
@@ -25,8 +26,9 @@ export function rejectedList(rejected) {
     element("div", {}, items),
     items.length > FIRST ? more : null,
   );
-  section.open = (event) => {
-    const item = items[rejected.findIndex((each) => each.onset === event.frames[0] && each.apex === event.frames[1])];
+  section.open = (event, track) => {
+    const isIt = (each) => each.track === track && each.onset === event.frames[0] && each.apex === event.frames[1];
+    const item = items[rejected.findIndex(isIt)];
     if (!item) return;
     if (item.hidden) showAll();
     item.open = true;
@@ -36,13 +38,31 @@ export function rejectedList(rejected) {
   return section;
 }
 
-function entry(movement) {
+/** A section with the candidates, the most probable first, null if there are none. */
+export function candidateList(candidates) {
+  if (!candidates.length) return null;
+  const ranked = [...candidates].sort((a, b) => b.probability - a.probability);
+  const rows = ranked.map((each) => {
+    const units = each.units.filter((unit) => unit.probability >= 0.5).map((unit) => unit.number);
+    const cells = [score(each.probability), kind(each.rule), at(each.apex, each.apex_s), each.class, units.join(", "), where(each), percent(100 * each.strength), percent(100 * each.head), each.text];
+    return element("tr", {}, cells.map((cell) => element("td", {}, cell)));
+  });
+  const head = ["Probability", "Rule", "Apex", "Class", "AU", "Where", "Region mean", "Head", "What moved"].map((name) => element("th", { scope: "col" }, name));
+  return element(
+    "details",
+    { class: "candidates" },
+    element("summary", {}, `Worth a look: the ${counted(ranked.length, "most probable movement")} that ${ranked.length === 1 ? "was" : "were"} not reported`),
+    element("div", { class: "table-frame", tabindex: "0", role: "region", "aria-label": "Candidates" }, element("table", {}, element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows))),
+  );
+}
+
+function entry(movement, several) {
   const { onset, apex, offset, onset_s, apex_s, offset_s } = movement;
   const body = element("div", { class: "why" });
   const item = element(
     "details",
     { class: "entry" },
-    element("summary", {}, element("strong", {}, title(kind(movement.reason))), element("span", {}, at(apex, apex_s)), element("span", {}, where(movement))),
+    element("summary", {}, element("strong", {}, title(kind(movement.reason))), element("span", {}, at(apex, apex_s)), element("span", {}, where(movement)), element("span", {}, chance(movement))),
     body,
   );
   item.addEventListener("toggle", () => {
@@ -54,7 +74,9 @@ function entry(movement) {
       ["Offset", at(offset, offset_s)],
       ["Where", title(where(movement))],
       ["How far", `${percent(100 * movement.strength)} of the face’s width`],
-    ];
+      hasProbability(movement) && ["Probability", `${score(movement.probability)} that it is a micro-expression`],
+      several && ["Person", String(movement.track + 1)],
+    ].filter(Boolean);
     body.append(
       movement.replay
         ? replay(movement.replay, { names, begin: apex, label: `The face during this movement: ${kind(movement.reason)}` })
@@ -64,6 +86,9 @@ function entry(movement) {
   });
   return item;
 }
+
+const hasProbability = ({ probability }) => probability !== null && probability !== undefined;
+const chance = (movement) => (hasProbability(movement) ? `probability ${score(movement.probability)}` : "");
 
 /** Names and values, side by side. */
 export function definitions(pairs) {

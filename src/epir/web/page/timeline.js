@@ -1,4 +1,4 @@
-// The motion of the face over the clip: its movements, what was rejected, the threshold, and marks that are set by hand.
+// The motion of every face over the clip: movements, what was rejected, the threshold, and marks that are set by hand.
 
 import { element, svgElement } from "./dom.js";
 import { filmCanvas, nearest } from "./film.js";
@@ -9,20 +9,31 @@ const EDGE = { left: 58, right: 12, top: 34, bottom: 50 };
 const LETTER = 7.4; // px: the width of one letter, at most
 const GAP = 10; // px between two labels
 const FACE = 88; // px: the picture at the pointer
+const LOST = 0.25; // seconds without a face, from which the line is broken
 const NEAR = 1; // seconds before and after an instant, in which the face's rest is its usual motion
 
 /**
- * A figure of `curve` ({time, frames, energy, level, events, others}): seconds, and motion in per cent of the face's width.
- * A click on an event calls `onChoose`, on a rejected one `onReject`. `film` shows the face at the pointer.
+ * A figure of `curves`, one for each person ({track, time, frames, energy, level, events, others, film}): seconds, and motion
+ * in per cent of the face's width. People who are seen at the same time get a chart each; all charts show the same `span`
+ * [from, to] of seconds. A click on an event calls `onChoose`, on a rejected one `onReject(event, track)`.
  * Methods: `choose(event)` highlights one; `mark(marks, onMove)` shows marks {onset, apex} (frames) that can be dragged.
  */
-export function timeline(curve, onChoose = null, { onReject = null, film = null } = {}) {
+export function timeline(curves, onChoose = null, { onReject = null, span = null } = {}) {
   const figure = element("figure", { class: "timeline" });
-  const peek = film ? peekAt(film) : null;
+  const lanes = lanesOf(curves);
+  const [from, to] = [Math.min(...curves.map(({ time }) => time[0])), Math.max(...curves.map(({ time }) => time.at(-1)))];
+  const range = span ? [Math.min(span[0], from), Math.max(span[1], to)] : [from, to];
+  const peek = peekBox();
   const state = { chosen: null, marks: null, onMove: null };
   const redraw = () => {
     const width = Math.floor(figure.clientWidth);
-    if (width > 0) figure.replaceChildren(...[chart(curve, width, state, { onChoose, onReject, peek }), peek, legend(curve)].filter(Boolean));
+    if (width <= 0) return;
+    const charts = lanes.map((lane, number) => {
+      const name = lanes.length > 1 ? element("p", { class: "lane-name" }, `Person ${lane.map(({ track }) => track + 1).join(", ")}`) : null;
+      const options = { onChoose, onReject, peek, range, marked: number === 0 };
+      return element("div", { class: "lane" }, name, chart(lane, width, state, options));
+    });
+    figure.replaceChildren(...charts, legend(curves));
   };
   new ResizeObserver(redraw).observe(figure);
   figure.choose = (event) => {
@@ -36,10 +47,48 @@ export function timeline(curve, onChoose = null, { onReject = null, film = null 
   return figure;
 }
 
+/** Curves in as few charts as possible: two that overlap in time are not in the same one. */
+export function lanesOf(curves) {
+  const lanes = [];
+  for (const curve of curves) {
+    const apart = (other) => other.time.at(-1) < curve.time[0] || curve.time.at(-1) < other.time[0];
+    const lane = lanes.find((each) => each.every(apart));
+    if (lane) lane.push(curve);
+    else lanes.push([curve]);
+  }
+  return lanes;
+}
+
+/** All curves as one, in the order of their frames: of two people in one frame, the one who moves more. */
+export function joinCurves(curves) {
+  const points = new Map();
+  for (const { time, frames, energy } of curves) {
+    frames.forEach((frame, place) => {
+      if (!(energy[place] <= points.get(frame)?.energy)) points.set(frame, { time: time[place], energy: energy[place] });
+    });
+  }
+  const frames = [...points.keys()].sort((a, b) => a - b);
+  return { frames, time: frames.map((each) => points.get(each).time), energy: frames.map((each) => points.get(each).energy) };
+}
+
+/** The places of a curve where a stretch without a face ends. */
+export function breaks({ time }) {
+  const steps = time.slice(1).map((each, place) => each - time[place]);
+  const usual = [...steps].sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
+  return steps.flatMap((step, place) => (step > Math.max(LOST, 5 * usual) ? [place + 1] : []));
+}
+
 /** The number and time of the frame of a curve that is nearest to a time. */
 export function frameAt(curve, time) {
   const index = curve.time.reduce((best, each, number) => (Math.abs(each - time) < Math.abs(curve.time[best] - time) ? number : best), 0);
   return { frame: curve.frames[index], time: curve.time[index], energy: curve.energy[index] };
+}
+
+/** The number of the frame at any time, also where no face was seen. */
+function frameNumber(curve, time) {
+  const near = frameAt(curve, time);
+  const rate = (curve.frames.at(-1) - curve.frames[0]) / (curve.time.at(-1) - curve.time[0] || 1);
+  return Math.max(0, near.frame + Math.round((time - near.time) * rate));
 }
 
 /** The time of a frame of a curve, between the points that are known. */
@@ -51,12 +100,14 @@ export function timeOf(curve, frame) {
   return time[next - 1] + share * (time[next] - time[next - 1]);
 }
 
-function chart(curve, width, state, { onChoose, onReject, peek }) {
-  const { time, energy, events, others = [] } = curve;
-  const first = time[0];
-  const length = Math.max(time.at(-1) - first, 1e-3);
-  const least = curve.level ? threshold(curve) : [];
-  const top = 1.12 * Math.max(...energy, ...least, 2 * (curve.level ?? 0), 0.02);
+function chart(curves, width, state, { onChoose, onReject, peek, range, marked }) {
+  const curve = joinCurves(curves);
+  const events = curves.flatMap((each) => each.events);
+  const others = curves.flatMap((each) => each.others ?? []);
+  const [first, last] = range;
+  const length = Math.max(last - first, 1e-3);
+  const least = curves.map((each) => (each.level ? threshold(each) : []));
+  const top = 1.12 * Math.max(...curve.energy, ...least.flat(), ...curves.map((each) => 2 * (each.level ?? 0)), 0.02);
   const [left, right, floor] = [EDGE.left, width - EDGE.right, HEIGHT - EDGE.bottom];
   const x = (value) => left + ((value - first) / length) * (right - left);
   const y = (value) => floor - (value / top) * (floor - EDGE.top);
@@ -66,8 +117,12 @@ function chart(curve, width, state, { onChoose, onReject, peek }) {
   };
   const horizontal = (value, name) => svgElement("line", { class: name, x1: left, x2: right, y1: y(value), y2: y(value) });
   const vertical = (value, name) => svgElement("line", { class: name, x1: x(value), x2: x(value), y1: EDGE.top - 6, y2: floor });
-  const root = svgElement("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": description(curve, length) });
+  const root = svgElement("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": description(curve, events, others, length) });
 
+  for (const each of curves.flatMap(({ hidden = [] }) => hidden)) {
+    const [from, to] = [Math.max(each.start, first), Math.min(each.stop, last)];
+    root.append(svgElement("rect", { class: "hidden-span", x: x(from), width: Math.max(x(to) - x(from), 0), y: EDGE.top - 6, height: floor - EDGE.top + 6 }));
+  }
   for (const tick of ticks(top, 3)) {
     root.append(horizontal(tick, "grid"), label("tick", left - 8, y(tick) + 4, "end", short(tick)));
   }
@@ -75,17 +130,25 @@ function chart(curve, width, state, { onChoose, onReject, peek }) {
   for (const tick of ticks(length, Math.max(2, Math.floor(width / 130)), first)) {
     const anchor = x(tick) < left + 20 ? "start" : x(tick) > right - 30 ? "end" : "middle";
     root.append(label("tick", x(tick), floor + 18, anchor, `${short(tick)} s`));
-    if (curve.frames) root.append(label("tick frame", x(tick), floor + 34, anchor, `frame ${frameAt(curve, tick).frame}`));
+    root.append(label("tick frame", x(tick), floor + 34, anchor, `frame ${frameNumber(curve, tick)}`));
   }
-  for (const other of others) {
-    root.append(svgElement("rect", { ...span(onReject ? "other open" : "other", other, x, floor), ...(onReject && { click: () => onReject(other) }) }));
+  for (const { track, others: rejected = [] } of curves) {
+    for (const other of rejected) {
+      root.append(svgElement("rect", { ...span(onReject ? "other open" : "other", other, x, floor), ...(onReject && { click: () => onReject(other, track) }) }));
+    }
   }
   for (const event of events) {
     const name = event === state.chosen ? "event chosen" : onChoose ? "event" : "event plain";
     root.append(svgElement("rect", { ...span(name, event, x, floor), ...(onChoose && { click: () => onChoose(event) }) }));
   }
-  const line = (name, values) => svgElement("polyline", { class: name, points: values.map((each, number) => `${x(time[number]).toFixed(1)},${y(each).toFixed(1)}`).join(" ") });
-  root.append(line("level", least), line("curve", energy));
+  const line = (name, time, values) => svgElement("polyline", { class: name, points: values.map((each, number) => `${x(time[number]).toFixed(1)},${y(each).toFixed(1)}`).join(" ") });
+  curves.forEach(({ time, energy }, number) => {
+    const cuts = [0, ...breaks({ time }), time.length];
+    cuts.slice(1).forEach((end, place) => {
+      const part = (values) => values.slice(cuts[place], end);
+      root.append(line("level", part(time), part(least[number])), line("curve", part(time), part(energy)));
+    });
+  });
   for (const event of events) root.append(vertical(event.apex, "apex"));
   root.append(...labels(events, others, state.chosen, x, width));
 
@@ -97,13 +160,13 @@ function chart(curve, width, state, { onChoose, onReject, peek }) {
     cursor.setAttribute("x1", x(place.time));
     cursor.setAttribute("x2", x(place.time));
     cursor.setAttribute("visibility", "visible");
-    peek?.at(place, x(place.time), width);
+    peek.at(root.parentElement, curves.find(({ frames }) => frames.includes(place.frame))?.film, place, x(place.time), width);
   });
   root.addEventListener("pointerleave", () => {
     cursor.setAttribute("visibility", "hidden");
-    if (peek) peek.hidden = true;
+    peek.hidden = true;
   });
-  if (state.marks) drawMarks(root, curve, state, { x, floor, timeAt });
+  if (state.marks && marked) drawMarks(root, curve, state, { x, floor, timeAt });
   return root;
 }
 
@@ -114,7 +177,8 @@ function drawMarks(root, curve, { marks, onMove }, { x, floor, timeAt }) {
   root.append(svgElement("rect", { class: "marked", x: x(low), width: Math.max(x(high) - x(low), 1), y: EDGE.top - 6, height: floor - EDGE.top + 6 }));
   for (const [name, time] of [["onset", low], ["apex", high]]) {
     root.append(svgElement("line", { class: "mark", x1: x(time), x2: x(time), y1: EDGE.top - 6, y2: floor }));
-    root.append(label("mark-name", x(time) + (name === "onset" ? -5 : 5), floor - 6, name === "onset" ? "end" : "start", name));
+    const before = name === "onset" && x(time) > EDGE.left + 50; // left of the line, if there is room
+    root.append(label("mark-name", x(time) + (before ? -5 : 5), floor - (name === "onset" ? 22 : 6), before ? "end" : "start", name));
   }
   root.classList.add("marking");
   root.onpointerdown = (event) => {
@@ -133,27 +197,36 @@ function drawMarks(root, curve, { marks, onMove }, { x, floor, timeAt }) {
 }
 
 /** The face and the numbers at the pointer; hidden from screen readers, which have the lists. */
-function peekAt(film) {
-  const canvas = filmCanvas(film, { side: 2 * FACE });
+function peekBox() {
+  const canvases = new Map(); // by film
   const text = element("span");
-  const box = element("div", { class: "peek", hidden: true, "aria-hidden": "true" }, canvas, text);
-  box.at = (place, x, width) => {
-    box.hidden = false;
+  const box = element("div", { class: "peek", hidden: true, "aria-hidden": "true" });
+  box.at = (lane, film, place, x, width) => {
+    box.hidden = !film;
+    if (!film) return;
+    if (!canvases.has(film)) canvases.set(film, filmCanvas(film, { side: 2 * FACE }));
+    const canvas = canvases.get(film);
+    if (canvas.parentElement !== box) box.replaceChildren(canvas, text);
+    if (box.parentElement !== lane) lane.append(box);
     canvas.show(nearest(film, place.frame));
-    text.textContent = `${at(place.frame, place.time)} · ${percent(place.energy)}`;
+    text.textContent = `${at(place.frame, place.time)}\n${percent(place.energy)}`;
     box.style.insetInlineStart = `${Math.min(Math.max(x, FACE), width - FACE)}px`;
   };
   return box;
 }
 
 /** What the colours and lines stand for. */
-function legend({ events, others = [], level }) {
+function legend(curves) {
+  const events = curves.flatMap((each) => each.events);
+  const others = curves.flatMap((each) => each.others ?? []);
+  const level = Math.max(...curves.map((each) => each.level ?? 0));
   const key = (name, text) => element("span", { class: "key" }, element("i", { class: name, "aria-hidden": "true" }), text);
   return element(
     "figcaption",
     {},
     events.length ? key("key-event", "Classified; the line is the apex") : null,
     others.length ? key("key-other", "Rejected") : null,
+    curves.some(({ hidden = [] }) => hidden.length) ? key("key-hidden", "Could not be judged") : null,
     level ? key("key-level", `Threshold: a movement rises by ${percent(level)} of the face or more from where the face rests`) : null,
   );
 }
@@ -169,9 +242,9 @@ export function threshold({ time, energy, level }) {
   });
 }
 
-function description({ events, others = [], energy }, length) {
-  const found = counted(events.length, "movement");
-  return `Motion of the face over ${seconds(length)}, at most ${percent(Math.max(...energy))} of its width, with ${found} and ${others.length} rejected`;
+function description({ energy }, events, others, length) {
+  const movements = counted(events.length, "movement");
+  return `Motion of the face over ${seconds(length)}, at most ${percent(Math.max(...energy))} of its width, with ${movements} and ${others.length} rejected`;
 }
 
 /** The labels above the chart, as many as fit: the chosen movement first, then the others, then what was rejected. */

@@ -1,15 +1,24 @@
-"""Tokens of a map, and what is drawn over it: merged tokens, attention, selected tokens.
+"""What is drawn over a map or a face: merged tokens, attention, selected tokens, attributions.
 
-An `Overlay` says what to draw once; `gallery.py` draws it as SVG on the page, `figures.py` with matplotlib.
-Patches are numbered row by row.
+An `Overlay` says what to draw, `draw_overlay` draws it, for reports and for the pictures of an answer. Patches are
+numbered row by row.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from epir.core.errors import RunError
+import numpy as np
+
+from epir.models.tokens import Tokens
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, SOFT, PALE = "#1a2028", "#5a6673", "#dbe1e7"
+SMALLEST_FACE = 60  # pixels: smaller pictures are maps, every pixel of which is shown
 
 GROUPS = ("#0072b2", "#d55e00", "#009e73", "#b0568d", "#8a6d00", "#3d4cc2", "#6b3e1d", "#4d4d4d")
 HEADS = ("#0a5c9e", "#a8480b", "#00735a", "#8a3f7d", "#5a6673", "#8a6d00")
@@ -17,40 +26,6 @@ HEAT, COLD, DARK = "#c2410c", "#0a5c9e", "#111111"
 LEAST_FALL = 1e-4  # of a class probability: below, no part decides
 NAMED_FALL = 0.5  # of the largest: such patches get their number
 WORDS_UP_TO = 8  # patches per side; smaller patches have no room for words
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """What a model did with the tokens of one map."""
-
-    groups: tuple[tuple[int, ...], ...]  # the patches that each token holds
-    selected: tuple[int, ...]  # per head: an index into `groups`
-    rollout: tuple[tuple[float, ...], ...]  # per head: attention on each patch
-
-    @property
-    def patches(self) -> int:
-        """The number of patches of the map."""
-        return sum(map(len, self.groups))
-
-    @property
-    def grid(self) -> int:
-        """Patches per side."""
-        return round(self.patches**0.5)
-
-    @property
-    def merged(self) -> tuple[tuple[int, ...], ...]:
-        """The tokens that hold more than one patch."""
-        return tuple(group for group in self.groups if len(group) > 1)
-
-    @property
-    def rate(self) -> float:
-        """The share of the patch tokens that integration removed."""
-        return 1 - len(self.groups) / self.patches
-
-    @property
-    def attention(self) -> tuple[float, ...]:
-        """Attention on each patch, mean of the heads."""
-        return tuple(sum(weights) / len(weights) for weights in zip(*self.rollout, strict=True))
 
 
 @dataclass(frozen=True)
@@ -74,22 +49,6 @@ class Overlay:
     grid: int
     marks: tuple[Mark, ...]
     lattice: bool = False
-
-
-def read_tokens(record: Any, where: str) -> Tokens:
-    """The tokens of one clip from a fold's file."""
-    try:
-        tokens = Tokens(
-            groups=tuple(tuple(map(int, group)) for group in record["groups"]),
-            selected=tuple(map(int, record["selected"])),
-            rollout=tuple(tuple(map(float, head)) for head in record["rollout"]),
-        )
-        whole = sorted(patch for group in tokens.groups for patch in group) == list(range(tokens.grid**2))
-        if whole and all(0 <= token < len(tokens.groups) for token in tokens.selected):
-            return tokens
-    except (KeyError, TypeError, ValueError):
-        pass  # reported below, with the place
-    raise RunError(f"{where} has damaged token records", fix="remove that file and run the same epir evaluate again")
 
 
 def merged_overlay(tokens: Tokens) -> Overlay:
@@ -203,6 +162,85 @@ def borders(patches: Iterable[int], grid: int) -> list[tuple[tuple[int, int], tu
         if column == grid - 1 or patch + 1 not in held:
             sides.append(((column + 1, row), (column + 1, row + 1)))
     return sides
+
+
+def new_figure(width: float, height: float, *, fitted: bool = True) -> "Figure":
+    """An empty figure of so many inches, known to no pyplot; `fitted` makes room for labels by itself."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained" if fitted else None, facecolor="white")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def show_picture(
+    axes: "Axes", picture: np.ndarray, caption: str, *overlays: Overlay, lines: float = 0.85, words: float = 9
+) -> None:
+    """A picture that fills its axes, under its caption; `lines` scales the overlays' widths to points."""
+    draw_picture(axes, picture, (0, 0))
+    axes.set_xlim(0, 1)
+    axes.set_ylim(1, 0)
+    axes.set_aspect("equal")
+    for overlay in overlays:
+        draw_overlay(axes, overlay, lines=lines, words=words)
+    axes.set_title(caption, fontsize=9.5, color=SOFT, pad=3)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines[:].set_color(PALE)
+
+
+def draw_overlay(
+    axes: "Axes", overlay: Overlay, *, lines: float, words: float, at: tuple[float, float] = (0.0, 0.0)
+) -> None:
+    """Draw tints, lattice, outlines and words over the picture that fills the unit square at `at`."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Outline
+    from matplotlib.patheffects import withStroke
+
+    grid = overlay.grid
+
+    def draw(lines: Sequence[Sequence[tuple[float, float]]], **look: Any) -> None:
+        path = Outline.make_compound_path(*(Outline(np.asarray(line, dtype=float) / grid + at) for line in lines))
+        axes.add_artist(PathPatch(path, clip_on=False, **look))
+
+    for mark in overlay.marks:
+        if mark.tint >= 0.005:
+            squares = [_square(patch, grid) for patch in mark.patches]
+            draw(squares, facecolor=mark.colour, alpha=mark.tint, linewidth=0, antialiased=False)
+    if overlay.lattice:
+        inner = [line for n in range(1, grid) for line in (((n, 0), (n, grid)), ((0, n), (grid, n)))]
+        draw(inner, fill=False, edgecolor="white", linewidth=0.6, alpha=0.8)
+    for mark in overlay.marks:
+        layers = [("white", mark.line + 2.5)] if mark.halo else []
+        for colour, width in [*layers, (mark.colour, mark.line)] if mark.line else ():
+            sides = borders(mark.patches, grid)
+            draw(sides, fill=False, edgecolor=colour, linewidth=lines * width, capstyle="projecting")
+    rim = [withStroke(linewidth=0.25 * words, foreground=DARK)]
+    for mark in overlay.marks:
+        for x, y in np.array(_word_places(mark, grid)) / grid + at if mark.word else ():
+            across, up = ("left", "top") if mark.in_corner else ("center", "center")
+            look: dict[str, Any] = {"fontsize": words, "color": "white", "weight": "bold", "path_effects": rim}
+            axes.text(x, y, mark.word, ha=across, va=up, **look)
+
+
+def draw_picture(axes: "Axes", picture: np.ndarray, at: tuple[float, float]) -> None:
+    """Draw a picture into the unit square at `at`."""
+    x, y = at
+    smooth = "antialiased" if picture.shape[0] > SMALLEST_FACE else "none"
+    axes.imshow(picture, extent=(x, x + 1, y + 1, y), interpolation=smooth, aspect="auto").set_clip_on(False)
+
+
+def _square(patch: int, grid: int) -> list[tuple[int, int]]:
+    row, column = divmod(patch, grid)
+    return [(column, row), (column + 1, row), (column + 1, row + 1), (column, row + 1)]
+
+
+def _word_places(mark: Mark, grid: int) -> list[tuple[float, float]]:
+    if mark.in_corner:
+        first = min(mark.patches)
+        return [(first % grid + 0.09, first // grid + 0.08)]
+    return [(patch % grid + 0.5, patch // grid + 0.5) for patch in mark.patches]
 
 
 def _word(word: str, grid: int) -> str:

@@ -1,0 +1,169 @@
+"""The benchmark as one HTML page and one CSV: every method, chance, and how others would print the same runs."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from epir.core.engines import Engine
+from epir.core.files import write_text
+from epir.core.progress import Progress
+from epir.core.table import MISSING, Column, Row, Table, interval_text, score_text
+from epir.evaluation.benchmark import Standing, default_models, evaluate_all
+from epir.evaluation.comparison import main_column, training_of
+from epir.evaluation.conventions import WHO, convention_rows
+from epir.evaluation.run import Maps
+from epir.evaluation.store import Run
+from epir.evaluation.table import COLUMN_NAMES
+from epir.models.registry import AnyModel
+from epir.reports.markup import count, element, html_table, join
+from epir.reports.page import section, whole_page
+from epir.reports.tables import duration, model_cost
+
+PAGE, TABLE = "benchmark.html", "benchmark.csv"
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A finished benchmark: the rows, the best method first, their table, and where page and CSV are."""
+
+    standings: tuple[Standing, ...]
+    table: Table
+    page: Path
+    csv: Path
+
+
+def benchmark(
+    maps: Sequence[Maps],
+    *,
+    protocol: str,
+    models: Sequence[AnyModel] = (),
+    heavy: bool = False,
+    out: str | Path | None = None,
+    folds: str = "loso",
+    seeds: int = 1,
+    training: str | None = None,
+    changes: Iterable[str] = (),
+    allow_seen: bool = False,
+    engine: Engine | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Benchmark:
+    """Evaluate methods under one protocol, and write OUT/benchmark.html and OUT/benchmark.csv.
+
+    Without `models` it takes `epir` and every built-in method that needs maps only, the `heavy` ones on request. The
+    same call resumes an unfinished benchmark, and a further method trains that method alone.
+    """
+    series, rows, folder = evaluate_all(
+        maps,
+        protocol=protocol,
+        models=models or default_models(heavy=heavy),
+        out=out,
+        folds=folds,
+        seeds=seeds,
+        training=training,
+        changes=changes,
+        allow_seen=allow_seen,
+        engine=engine,
+        force=force,
+        progress=progress,
+    )
+    table = standings_table(rows)
+    write_text(folder / TABLE, standings_csv(rows))
+    write_text(folder / PAGE, _page(rows, series.runs, table))
+    return Benchmark(rows, table, folder / PAGE, folder / TABLE)
+
+
+def standings_table(rows: Sequence[Standing]) -> Table:
+    """All rows, chance last."""
+    runs = [row.run for row in rows if row.run is not None]
+    main = COLUMN_NAMES[main_column(runs)]
+    columns = (
+        *(Column("method"), Column("training")),
+        *(Column(title, main, numeric=True) for title in ("UF1", "95 % interval", "UAR", "accuracy")),
+        Column("UF1", COLUMN_NAMES["best_epoch"], numeric=True),
+        Column("p against the best", numeric=True),
+        *(Column(title, "mean rank over", numeric=True) for title in ("people", "corpora")),
+        *(Column(title, numeric=True) for title in ("parameters", "multiply-accumulates", "a fold takes")),
+    )
+    notes = (
+        "p: paired permutation test of UF1 over people against the best row. It is not corrected for the number of "
+        "methods, nor for the choice of the best.",
+        "Ranks: 1 is best; over people by accuracy, over corpora by UF1; equal ones share the mean of their ranks. "
+        "Chance is computed from the classes of each fold's training clips, not trained, and has no rank.",
+        "best epoch (leaks): the epoch of each person is chosen on the labels that it is scored with.",
+    )
+    first = runs[0]
+    caption = (
+        f"{first.experiment.protocol}: {count(first.scores['clips'], 'clip')} of "
+        f"{count(first.scores['people'], 'person', 'people')}, {count(first.scores['folds'], 'fold')}, "
+        f"{count(first.experiment.seeds, 'seed')}"
+    )
+    return Table("benchmark", caption, columns, tuple(_row(row, strong=row is rows[0]) for row in rows), notes)
+
+
+def _row(row: Standing, *, strong: bool) -> Row:
+    cost = None if row.run is None else model_cost(row.run.experiment.model, row.run.experiment.source)
+    recipe = MISSING if row.run is None else training_of(row.run.experiment).cells[0]
+    cells = (
+        *(row.name, recipe, score_text(row.uf1), interval_text(row.interval), score_text(row.uar)),
+        *(score_text(row.accuracy), score_text(row.best_epoch)),
+        MISSING if row.p is None else f"{row.p:.3f}" if row.p >= 0.001 else "< 0.001",
+        *(MISSING if rank is None else f"{rank:.2f}" for rank in (row.rank_of_people, row.rank_of_corpora)),
+        f"{cost.parameters:,}" if cost else MISSING,
+        f"{cost.multiply_accumulates / 1e6:.2f} M" if cost else MISSING,
+        MISSING if row.seconds is None else duration(row.seconds) if row.seconds >= 10 else f"{row.seconds:.1f} s",
+    )
+    return Row(cells, kind="strict" if row.run is not None else "", strong=strong)
+
+
+def standings_csv(rows: Sequence[Standing]) -> str:
+    """The same numbers unrounded, for a program."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+        [
+            *("method", "code", "evaluation", "uf1", "uf1_low", "uf1_high", "uar", "accuracy", "best_epoch_uf1", "p"),
+            *("rank_people", "rank_corpora", "parameters", "multiply_accumulates", "seconds_per_fold"),
+        ]
+    )
+    for row in rows:
+        experiment = None if row.run is None else row.run.experiment
+        cost = None if experiment is None else model_cost(experiment.model, experiment.source)
+        code = experiment.source.reference if experiment and experiment.source else ""
+        kind = experiment.columns[0] if experiment else "chance"
+        numbers = [row.uf1, *row.interval, row.uar, row.accuracy, row.best_epoch, row.p]
+        numbers += [row.rank_of_people, row.rank_of_corpora]
+        size = [cost.parameters, cost.multiply_accumulates] if cost else ["", ""]
+        seconds = "" if row.seconds is None else f"{row.seconds:.3f}"
+        words = ["" if number is None else f"{number:.6f}" for number in numbers]
+        writer.writerow([row.name, code, kind, *words, *size, seconds])
+    return out.getvalue()
+
+
+def conventions_table(rows: Sequence[Standing]) -> Table:
+    """The UF1 of every run as other authors would print it."""
+    columns = (Column("method"), *(Column(name, "as others would print it, UF1", numeric=True) for name in WHO))
+    cells = []
+    for row in rows:
+        if row.run is not None:
+            scores = {each.name: each.uf1 for each in convention_rows(row.run)}
+            cells.append(Row((row.name, *(score_text(scores.get(name)) for name in WHO))))
+    notes = tuple(f"{name}: {who}" for name, who in WHO.items())
+    return Table("conventions", "The same predictions by every convention", columns, tuple(cells), notes)
+
+
+def _page(rows: Sequence[Standing], runs: Sequence[Run], table: Table) -> str:
+    best, protocol = rows[0], runs[0].experiment.protocol
+    alike = [row.name for row in rows[1:] if row.run is not None and row.p is not None and row.p >= 0.05]
+    lead = f"{best.name} has the highest UF1, {score_text(best.uf1)} ({interval_text(best.interval)})."
+    if alike:
+        lead += f" Not significantly lower (p of 0.05 or more): {', '.join(alike)}."
+    body = join(
+        element("h1", f"{count(len(runs), 'method')} on {protocol}"),
+        element("p", lead, class_="lead"),
+        section("scores", "Scores", html_table(table)),
+        section("conventions", "Conventions", html_table(conventions_table(rows))),
+    )
+    return whole_page(f"Benchmark on {protocol}", body)

@@ -1,0 +1,296 @@
+"""Results as data: one JSON file per published row in `results/`, from which the tables of the documentation follow.
+
+    epir evaluate maps --protocol cde --model ststnet --record results     # writes results/cde-ststnet.json
+    make results                                                           # fills the marked blocks of the pages
+
+A block stands between `<!-- results: VIEW PROTOCOL [NAME...] -->` and `<!-- /results -->`. The views are `scores`,
+`short`, `conventions`, `ladder`, `units` and `commands`; names restrict it to some rows. Only recorded rows are shown.
+"""
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from json import dumps
+from pathlib import Path
+from typing import Any
+
+from epir.core.config import to_dict
+from epir.core.errors import EpirError, OutputError, RunError
+from epir.core.files import write_text
+from epir.core.reading import read_json, read_text
+from epir.core.store import entry_name
+from epir.core.table import MISSING, Column, Row, Table
+from epir.evaluation.comparison import training_of
+from epir.evaluation.conventions import convention_rows, epoch_rows
+from epir.evaluation.published import RUNGS, ladder
+from epir.evaluation.store import Run
+from epir.evaluation.table import COLUMN_NAMES, INTERVAL_NOTE, corpus_title, interval_text, score_text
+
+FORMAT = "epir-result/1"
+MOST_ANSWERS = 20_000  # clips x seeds up to which predictions are part of a result
+BLOCK = re.compile(r"(<!-- results: (?P<words>[^>]*?) -->\n)(?P<body>.*?)(<!-- /results -->)", re.DOTALL)
+NOTHING = "Nothing is recorded yet.\n"
+HIDDEN = ("--out", "--record", "--workers", "--engine", "--address", "--gpus")  # they decide nothing about the scores
+
+Result = Mapping[str, Any]
+
+
+# ------------------------------------------------------------------------------------------------------- writing
+
+
+def record_result(run: Run, folder: str | Path, command: str) -> Path:
+    """Write the result of a finished run into a folder of results, and return the file.
+
+    It names no host and no path: of paths in the command only the last part is kept. A result of the same name is
+    replaced.
+    """
+    path = Path(folder) / f"{entry_name(run.folder.name)}.json"
+    if path.exists() and read_json(path, error=OutputError, fix="choose another --record").get("format") != FORMAT:
+        raise OutputError(f"{path} is not a result of epir", fix="choose another folder for --record")
+    write_text(path, dumps(result_of(run, command), indent=1, ensure_ascii=False) + "\n")
+    return path
+
+
+def result_of(run: Run, command: str) -> dict[str, Any]:
+    """What is published of a run."""
+    scores, environment = run.scores, run.environment
+    training = training_of(run.experiment)
+    versions = dict(environment.get("versions", {}))
+    maps = [{key: value for key, value in each.items() if key != "folder"} for each in environment.get("maps", [])]
+    return {
+        "format": FORMAT,
+        "name": run.folder.name,
+        "method": run.name,
+        "command": clean_command(command),
+        "training": training.recipe,
+        "first_weights": training.first_weights,
+        **{key: scores[key] for key in ("protocol", "classes", "clips", "people", "folds", "seeds")},
+        "evaluation": run.experiment.folds,
+        "target": "units" if "clips_without_units" in environment else "classes",
+        "main": run.experiment.columns[0],
+        "scores": {column: scores[column] for column in run.experiment.columns},
+        "uf1_by_seed": [each[run.experiment.columns[0]]["uf1"] for each in scores["by_seed"].values()],
+        **({"units": scores["units"]} if "units" in scores else {}),
+        "conventions": [asdict(row) for row in convention_rows(run)],
+        "epochs": [[row.epoch, row.strict, row.best_so_far] for row in epoch_rows(run)],
+        "predictions_digest": scores["predictions"],
+        "predictions": _compact(run),
+        "seconds": scores["seconds"],
+        "settings": to_dict(run.experiment),
+        "maps": maps,
+        "versions": versions,
+        "machine": environment.get("machine", {}),
+        "device": environment.get("device", ""),
+    }
+
+
+def clean_command(command: str) -> str:
+    """The command without what decides nothing about the scores, and paths by their last part.
+
+    >>> clean_command("epir evaluate /data/maps --protocol cde --workers 2 --set training.start=/my/model")
+    'epir evaluate maps --protocol cde --set training.start=model'
+    """
+    words, kept, skip = shlex.split(command), [], False
+    for word in words:
+        if skip or word.split("=")[0] in HIDDEN or word in ("--force", "--json", "--check-alignment"):
+            skip = not skip and word in HIDDEN
+            continue
+        name, equals, value = word.rpartition("=")
+        kept.append(f"{name}{equals}{Path(value).name if '/' in value else value}")
+    return shlex.join(kept)
+
+
+def _compact(run: Run) -> dict[str, Any] | None:
+    """The clips, and one digit per clip for the truth and for the strict answer of every seed."""
+    classes = run.experiment.classes
+    if len(run.predictions) > MOST_ANSWERS or len(classes) > 10:
+        return None
+    digit = {name: str(number) for number, name in enumerate(classes)}
+    seeds = [[each for each in run.predictions if each.seed == seed] for seed in range(run.experiment.seeds)]
+    return {
+        "clips": [each.key for each in seeds[0]],
+        "truth": "".join(digit[each.truth] for each in seeds[0]),
+        "answers": ["".join(digit[each.strict] for each in seed) for seed in seeds],
+    }
+
+
+# ------------------------------------------------------------------------------------------------------- reading
+
+
+def read_results(folder: str | Path) -> list[Result]:
+    """Every result of a folder, by name."""
+    results: list[Result] = []
+    for path in sorted(Path(folder).glob("*.json")):
+        fix = "record it again with epir evaluate --record, or remove it"
+        result = read_json(path, error=RunError, fix=fix)
+        if result.get("format") != FORMAT:
+            raise RunError(f"{path} is not a result of epir", fix=fix)
+        results.append(result)
+    return results
+
+
+def fill_blocks(text: str, results: Sequence[Result]) -> str:
+    """A page with every marked block filled from the results."""
+    if text.count("<!-- results: ") != len(BLOCK.findall(text)):
+        raise EpirError("a block of results does not end", fix="end it with a line <!-- /results -->")
+    return BLOCK.sub(lambda block: f"{block[1]}\n{_block(block['words'].split(), results)}\n{block[4]}", text)
+
+
+def fill_pages(root: Path) -> list[Path]:
+    """Fill README.md and docs/*.md of a project from its folder `results`; the pages that changed."""
+    results, changed = read_results(root / "results"), []
+    for page in (root / "README.md", *sorted((root / "docs").glob("*.md"))):
+        text = read_text(page, error=RunError, fix="restore the page")
+        filled = fill_blocks(text, results)
+        if filled != text:
+            write_text(page, filled)
+            changed.append(page)
+    return changed
+
+
+def _block(words: Sequence[str], results: Sequence[Result]) -> str:
+    if len(words) < 2 or words[0] not in VIEWS:
+        raise EpirError(
+            f"there is no table {' '.join(words)!r} of results", fix=f"write VIEW PROTOCOL; views: {', '.join(VIEWS)}"
+        )
+    view, protocol, *names = words
+    rows = [each for each in results if each["protocol"] == protocol and (not names or each["name"] in names)]
+    if view != "commands":
+        rows = [each for each in rows if (each["target"] == "units") == (view == "units")]
+    table = VIEWS[view](sorted(rows, key=lambda each: -each["scores"][each["main"]]["uf1"])) if rows else None
+    return table.markdown() if table is not None and table.rows else NOTHING
+
+
+# ------------------------------------------------------------------------------------------------------- tables
+
+
+def _scores_table(results: Sequence[Result]) -> Table:
+    parts = sorted({part for each in results for part in each["scores"][each["main"]]["parts"]})
+    columns = [Column("run"), Column("method"), Column("training"), Column("first weights"), Column("folds, seeds")]
+    columns += [Column("people", numeric=True), Column("evaluation", tag=True)]
+    columns += [Column(title, numeric=True) for title in ("UF1", "95 % interval", "UAR", "accuracy")]
+    columns += [Column("UF1", corpus_title(part), numeric=True) for part in parts if len(parts) > 1]
+    columns.append(Column(f"UF1, {COLUMN_NAMES['best_epoch']}", numeric=True))
+    rows = []
+    for each in results:
+        own = each["scores"][each["main"]]
+        best = each["scores"].get("best_epoch") if each["epochs"] else None
+        cells = [each["name"], each["method"], each["training"] or MISSING, each["first_weights"] or MISSING]
+        cells += [_folds(each), str(each["people"]), COLUMN_NAMES[each["main"]], score_text(own["uf1"])]
+        cells += [interval_text(own["uf1_interval"]), score_text(own["uar"]), score_text(own["accuracy"])]
+        cells += [score_text(own["parts"].get(part, {}).get("uf1")) for part in parts if len(parts) > 1]
+        rows.append(Row((*cells, score_text(best["uf1"] if best else None)), kind="strict"))
+    return Table("results", _caption(results), tuple(columns), tuple(rows), (INTERVAL_NOTE,))
+
+
+def _short_table(results: Sequence[Result]) -> Table:
+    """For a first page: the result, what leaks, and the command."""
+    columns = [Column("method"), Column("training"), Column("folds, seeds"), Column("UF1, strict", numeric=True)]
+    columns += [Column("95 % interval", numeric=True), Column(f"UF1, {COLUMN_NAMES['best_epoch']}", numeric=True)]
+    columns.append(Column("rerun it"))
+    rows = []
+    for each in results:
+        own = each["scores"][each["main"]]
+        best = each["scores"].get("best_epoch") if each["epochs"] else None
+        cells = (score_text(own["uf1"]), interval_text(own["uf1_interval"]), score_text(best["uf1"] if best else None))
+        training = each["training"] or MISSING
+        rows.append(Row((each["method"], training, _folds(each), *cells, each["command"])))
+    people = max(each["people"] for each in results)
+    return Table("short", f"{_caption(results)} of {people} people", tuple(columns), tuple(rows), (INTERVAL_NOTE,))
+
+
+def _conventions_table(results: Sequence[Result]) -> Table:
+    with_epochs = [each for each in results if each["epochs"]]
+    names = list(dict.fromkeys(row["name"] for each in with_epochs for row in each["conventions"]))
+    leaks = {row["name"] for each in with_epochs for row in each["conventions"] if row["leaks"]}
+    columns = [Column("run")]
+    columns += [Column(f"{name}{' (leaks)' if name in leaks else ''}", numeric=True) for name in names]
+    rows = []
+    for each in with_epochs:
+        own = {row["name"]: row["uf1"] for row in each["conventions"]}
+        rows.append(Row((each["name"], *(score_text(own.get(name)) for name in names))))
+    notes = dict.fromkeys(f"{row['name']}: {row['who']}" for each in with_epochs for row in each["conventions"])
+    return Table("conventions", "UF1 of one run by every convention", tuple(columns), tuple(rows), tuple(notes))
+
+
+def _ladder_table(results: Sequence[Result]) -> Table:
+    """The rungs of the ablation in the paper's order, beside what it prints."""
+    by_model = {each["settings"]["model"]["name"]: each for each in results if each["settings"]["folds"] != "zero-shot"}
+    printed = {each.method: each for each in ladder(results[0]["protocol"]) if each.part == "full"}
+    columns = (
+        *(Column("model"), Column("run"), Column("UF1, strict", numeric=True), Column("95 % interval", numeric=True)),
+        *(Column(f"UF1, {COLUMN_NAMES['best_epoch']}", numeric=True), Column("UF1, printed", numeric=True)),
+    )
+    rows = []
+    for model, rung in RUNGS.items():
+        if (each := by_model.get(model)) is None:
+            continue
+        own, best = each["scores"][each["main"]], each["scores"].get("best_epoch", {})
+        paper = printed[rung].uf1_text if rung in printed else MISSING
+        cells = (score_text(own["uf1"]), interval_text(own["uf1_interval"]), score_text(best.get("uf1")), paper)
+        rows.append(Row((f"{model} ({rung})", each["name"], *cells)))
+    return Table("ladder", "The ladder of the ablation", columns, tuple(rows), (INTERVAL_NOTE,))
+
+
+def _units_table(results: Sequence[Result]) -> Table:
+    columns = [Column("run"), Column("clips", numeric=True)]
+    columns += [Column(title, "mean F1", numeric=True) for title in ("all that occur", "95 % interval", "always yes")]
+    columns += [Column(title, "mean F1", numeric=True) for title in ("of CD6ME", "CD6ME always yes")]
+    rows = []
+    for each in results:
+        units = each["units"]
+        whole, cd6me, always = units["mean"]["all"], units["mean"]["cd6me"], units["always_positive"]
+        cells = (score_text(whole["f1"]), interval_text(whole["interval"]), score_text(always["all"]))
+        row = (each["name"], str(units["clips"]), *cells, score_text(cd6me["f1"]), score_text(always["cd6me"]))
+        rows.append(Row(row))
+    return Table("units", "Action units, strict", tuple(columns), tuple(rows))
+
+
+def _commands_table(results: Sequence[Result]) -> Table:
+    titles = ("run", "command", "epir", "commit", "seconds", "machine")
+    columns = tuple(Column(title, numeric=title == "seconds") for title in titles)
+    rows = []
+    for each in results:
+        versions, machine = each["versions"], each["machine"]
+        words = f"{machine.get('processor', MISSING)}, {machine.get('cores', MISSING)} cores, {each['device']}"
+        commit = versions.get("commit", MISSING)[:12]
+        cells = (each["command"], versions.get("epir", MISSING), commit, f"{each['seconds']:.0f}", words)
+        rows.append(Row((each["name"], *cells)))
+    return Table("commands", "How each row was measured", columns, tuple(rows))
+
+
+VIEWS: Mapping[str, Callable[[Sequence[Result]], Table]] = {
+    "scores": _scores_table,
+    "short": _short_table,
+    "conventions": _conventions_table,
+    "ladder": _ladder_table,
+    "units": _units_table,
+    "commands": _commands_table,
+}
+
+
+def _folds(result: Result) -> str:
+    if result["evaluation"] == "zero-shot":
+        return "zero-shot"
+    how = "LOSO" if result["evaluation"] == "loso" else f"{result['folds']} folds"
+    return f"{how}, {result['seeds']} seed{'s' if result['seeds'] > 1 else ''}"
+
+
+def _caption(results: Sequence[Result]) -> str:
+    clips = sorted({each["clips"] for each in results})
+    return f"{results[0]['protocol']}: {' or '.join(map(str, clips))} clips"
+
+
+def main(words: Iterable[str]) -> None:
+    """Fill the pages of the project in the current folder, or in the one that is named."""
+    import sys
+
+    for page in fill_pages(Path(next(iter(words), "."))):
+        sys.stdout.write(f"filled: {page}\n")
+
+
+if __name__ == "__main__":
+    import sys
+
+    main(sys.argv[1:])
