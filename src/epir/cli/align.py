@@ -5,11 +5,14 @@ from typing import Annotated
 
 import typer
 
+from epir.cli.evaluate import Code
+
 
 def align(
     maps: Annotated[Path, typer.Argument(help="A map set that was made elsewhere.", show_default=False)],
     out: Annotated[Path, typer.Option(help="The map set to write.", show_default=False)],
     weights: Annotated[Path | None, typer.Option(help="A model folder.", show_default="the shipped weights")] = None,
+    code: Code = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -20,8 +23,8 @@ def align(
     Example: epir align maps/theirs --out maps/aligned
     """
     from epir.cli.console import emit_json, showing_progress, stdout
-    from epir.recognition.alignment import align as align_maps
-    from epir.recognition.alignment import step_words
+    from epir.final.alignment import align as align_maps
+    from epir.final.alignment import step_words
 
     with showing_progress(quiet=json) as progress:
         found = align_maps(maps, out, weights=weights, force=force, progress=progress)

@@ -15,8 +15,7 @@ def bench(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="One area: model, peers, onnx, preparation, folds; "
-            "video, spotting, rejector, flow, synthetic, explanation, robustness, damage, web. May be repeated.",
+            help="One area: model, onnx, preparation, folds; video, flow, spotting, robustness. May be repeated.",
             show_default="all areas of speed",
         ),
     ] = None,
@@ -26,9 +25,9 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds, less precise.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Measure the speed of this machine as ratios within one run.
+    """Measure the speed of this machine as ratios within one run, or the accuracy of a part of epir.
 
-    The areas video, spotting, rejector, flow, synthetic, explanation, robustness, damage and web run only when named.
+    The areas video, flow, spotting and robustness run only when named.
 
     Example: epir bench --only model
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from epir.cli.evaluate import Protocol
+from epir.cli.evaluate import Code, Protocol
 
 
 def calibrate(
@@ -16,6 +16,7 @@ def calibrate(
         typer.Argument(help="A model folder, as epir train writes it.", show_default="that which comes with epir"),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Measure only: change nothing in the folder.")] = False,
+    code: Code = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Fit the one temperature of a model's scores on map sets of real people, and write it into the model folder.
@@ -27,13 +28,14 @@ def calibrate(
     from dataclasses import asdict
 
     from epir.cli.console import emit_json, stdout
-    from epir.recognition.real_people import calibrate_on_real_people
+    from epir.core.words import counted, people
+    from epir.final.real_people import calibrate_on_real_people
 
     found = calibrate_on_real_people(model, on, protocol=protocol, write=not dry_run)
     if json:
         emit_json(asdict(found))
         return
-    stdout.print(f"{found.clips} clips of {found.people} people, protocol {found.protocol}", markup=False)
+    stdout.print(f"{counted(found.clips, 'clip')} of {people(found.people)}, protocol {found.protocol}", markup=False)
     stdout.print(f"temperature {found.temperature_before:.3g} -> {found.temperature:.3g}", markup=False)
     stdout.print(
         f"expected calibration error {found.error_before:.3f} -> {found.error_after:.3f} "

@@ -20,7 +20,7 @@ CorpusName = Annotated[
     str,
     typer.Argument(
         help="casme, casme2, casme3, samm, smic, mmew, dfme, 4dme, synthetic, manifest; long videos: casme-sq, "
-        "samm-lv, casme3-lv, smic-e.",
+        "samm-lv, casme3-lv, smic-e; or code of your own: my_corpus.py:load.",
         autocompletion=completion.corpora,
     ),
 ]

@@ -25,14 +25,14 @@ def compare(
     if len(runs) < 2:
         raise RunError("one run cannot be compared", fix="name two run folders or more")
     opened = [open_run(folder) for folder in runs]
-    found = compare_all(opened)
+    comparisons = compare_all(opened)
     names = [str(folder) for folder in runs]
     if json:
         scores = {name: scores_with_training(run) for name, run in zip(names, opened, strict=True)}
-        emit_json({"runs": scores, "comparisons": [asdict(each) for each in found]})
+        emit_json({"runs": scores, "comparisons": [asdict(each) for each in comparisons]})
         return
     stdout.print(score_table(opened, names=names).text(), markup=False)
-    stdout.print(comparison_table(found).text(), markup=False)
-    for each in found:
+    stdout.print(comparison_table(comparisons).text(), markup=False)
+    for each in comparisons:
         for line in each.settings if each.column != "best_epoch" else ():
-            stdout.print(f"{each.second} differs in {line}", markup=False)
+            stdout.print(f"{each.second}: {line}", markup=False)

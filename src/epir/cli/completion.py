@@ -1,16 +1,12 @@
-"""The values that options take, for their help and for the completion of the shell: names only, nothing is imported."""
+"""The values that options take, for their help and for the completion of the shell; nothing heavy is imported."""
 
+from epir.datasets.protocols import list_protocols
 from epir.training.recipe import RECIPES
-
-PROTOCOLS = (
-    *("cde", "sde-casme2", "sde-samm", "sde-smic", "sde-casme3", "sde-casme3-4", "sde-casme3-7", "sde-mmew"),
-    *("sde-mmew-4", "sde-mmew-6", "sde-dfme", "sde-4dme", "sde-casme", "cde-all", "cd6me", "sde"),
-)
 
 
 def protocols(typed: str) -> list[str]:
     """The protocols that begin with what was typed."""
-    return _beginning(typed, PROTOCOLS)
+    return _beginning(typed, list_protocols())
 
 
 def models(typed: str) -> list[str]:

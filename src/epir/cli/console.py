@@ -3,22 +3,19 @@
 import json
 import sys
 import time
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.console import Console
 
-from epir.core.errors import EpirWarning
 from epir.core.progress import Progress
 
 stdout = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 120)
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
 
 SECONDS_BETWEEN_LINES, MOST_SECONDS = 5.0, 60.0  # of a log: more between two lines the longer the work takes
-T = TypeVar("T")
 
 
 def emit_json(value: Mapping[str, Any]) -> None:
@@ -128,11 +125,3 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def renamed(value: T | None, old_value: T | None, *, old: str, new: str) -> T | None:
-    """The value of an option, or of its old name with a note: old names go on working for one release."""
-    if old_value is None:
-        return value
-    warnings.warn(f"{old} is now called {new}", EpirWarning, stacklevel=2)
-    return old_value

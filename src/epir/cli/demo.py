@@ -1,5 +1,8 @@
 """`epir demo`: the whole pipeline on synthetic faces, from rendered frames to a report."""
 
+import shutil
+import sys
+from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +13,10 @@ if TYPE_CHECKING:
     from epir.synthetic.corpus import CorpusSettings
 
 PEOPLE, CLIPS, SIZE, FPS, SEED = 10, 6, 320, 100.0, 0  # small enough for three minutes on two cores
+UNUSED_CUDA = (
+    "torch came with CUDA, which takes gigabytes and is not used: this machine shows no NVIDIA GPU.\n"
+    "  fix: install again with the constraints of the project: pip install -c constraints.txt --force-reinstall torch"
+)
 CHANCE = 1 / 3  # the UF1 of random answers with three equally frequent classes
 
 
@@ -80,8 +87,15 @@ def demo(
     low, high = strict["uf1_interval"]
     stdout.print(f"UF1 {strict['uf1']:.2f} strict (95 % interval {low:.2f} to {high:.2f}); chance: {CHANCE:.2f}.")
     stdout.print(f"\nOpen {page} in a browser.\n", markup=False)
+    stdout.print("To use `epir` in this shell:")
+    stdout.print(f"  {activation()}\n", markup=False)
     stdout.print("Then try:")
     for command, purpose in (
+        (
+            f"epir predict {corpus / '001' / '001_01'} --fps {FPS:g} --out {out / 'why'}",
+            "one clip: what moved, and why",
+        ),
+        ("epir serve", "the same as a page in your browser, for your own videos"),
         (
             f"epir evaluate {maps} --protocol sde --model vit,ststnet --out {out / 'others'}",
             "other methods, same folds",
@@ -90,6 +104,28 @@ def demo(
         ("epir check casme2 /data/CASME2", "a corpus of your own; see docs/datasets.md"),
     ):
         stdout.print(f"  {command}\n      {purpose}", markup=False)
+    if has_unused_cuda():
+        stderr.print(f"\nnote: {UNUSED_CUDA}", markup=False)
+
+
+def activation() -> str:
+    """The command that puts `epir` on the PATH of the user's shell."""
+    if sys.prefix == sys.base_prefix:
+        return f"{Path(sys.executable).name} -m epir ..., wherever `epir` is not found"
+    folder = Path(sys.prefix)
+    folder = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+    return f"source {folder}/bin/activate"
+
+
+def has_unused_cuda() -> bool:
+    """Whether torch came with CUDA although this machine shows no NVIDIA GPU; nothing is imported."""
+    try:
+        build = version("torch")
+    except PackageNotFoundError:
+        return False
+    names = (each.metadata["Name"] or "" for each in distributions())
+    with_cuda = "+cu" in build or any(name.casefold().startswith("nvidia-cu") for name in names)
+    return with_cuda and not Path("/dev/nvidia0").exists() and shutil.which("nvidia-smi") is None
 
 
 def _draw(corpus: Path, settings: "CorpusSettings", *, workers: int, force: bool, progress: "Progress") -> None:

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from epir.cli.evaluate import Code
+
 MOST_MAPS = 512  # of a map set that are compared
 
 
@@ -24,6 +26,7 @@ def export(
     logits: Annotated[
         bool, typer.Option("--logits", help="Raw logits of one view only, without views and temperature in the graph.")
     ] = False,
+    code: Code = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -32,9 +35,9 @@ def export(
     Example: epir export models/mine --out models/mine/model.onnx
     """
     from epir.cli.console import emit_json, stdout
+    from epir.final.export import export as export_model
     from epir.maps.mapset import load_maps
     from epir.models.folder import find_folder, read_config
-    from epir.recognition.export import export as export_model
     from epir.synthetic.maps import synthetic_maps
 
     folder = find_folder(model)
@@ -42,10 +45,7 @@ def export(
         compared = load_maps(maps).maps[:MOST_MAPS]
     else:
         settings = read_config(folder).settings
-        size, views = int(settings.get("map_size", 28)), int(settings.get("views", 1))
-        rise, fall = -(-views // 2), views // 2
-        of_each = f"rise{rise}+return{fall}" if views > 1 else "apex"
-        compared = synthetic_maps(24, "direct", size=size, views=of_each).maps
+        compared = synthetic_maps(24, "direct", size=int(settings.get("map_size", 28))).maps
     done = export_model(folder, out, maps=compared, int8=int8, logits=logits, force=force)
     if json:
         emit_json(

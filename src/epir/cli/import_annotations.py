@@ -34,7 +34,8 @@ def import_annotations(
     from epir.cli.console import emit_json, stdout
     from epir.core.errors import FrameError
     from epir.core.files import write_text
-    from epir.core.output import claimed_file, real
+    from epir.core.output import claimed_file, resolved
+    from epir.core.words import counted, people
     from epir.datasets.annotations import Clock, TierNames, import_rows, manifest_text
     from epir.frames.reader import open_frames
 
@@ -46,13 +47,18 @@ def import_annotations(
 
     names = TierNames(tier, apex_tier, units_tier)
     with claimed_file(out, force=force, inputs=files):
-        rows = import_rows(files, clock_of, names=names, subject=subject, video=video)
-        write_text(out, manifest_text(rows, real(out).parent))
-    people = len({row["subject"] for row in rows})
+        found = import_rows(files, clock_of, names=names, subject=subject, video=video)
+        rows = found.rows
+        write_text(out, manifest_text(rows, resolved(out).parent))
+    subjects = len({row["subject"] for row in rows})
     if as_json:
-        emit_json({"manifest": str(out), "clips": len(rows), "people": people})
+        emit_json(
+            {"manifest": str(out), "clips": len(rows), "people": subjects, "without_movements": found.without_movements}
+        )
         return
-    stdout.print(f"{out}: {len(rows)} clips of {people} people", markup=False)
+    stdout.print(f"{out}: {counted(len(rows), 'clip')} of {people(subjects)}", markup=False)
+    for path, words in found.without_movements.items():
+        stdout.print(f"note: {path}: {words}", markup=False)
     if subject is None and len({row["subject"] for row in rows if row["subject"] == Path(row["frames"]).stem}) > 1:
         stdout.print("note: each video counts as a person of its own; correct the column subject where it is not")
     stdout.print(f"next: epir prepare manifest {out} --out maps", markup=False)

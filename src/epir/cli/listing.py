@@ -16,14 +16,22 @@ What = Literal["models", "protocols", "recipes", "corpora", "settings"]
 
 def list_(
     what: Annotated[What, typer.Argument(help=f"{', '.join(get_args(What))}.")],
+    show: Annotated[
+        str | None, typer.Option(help="Print the file of this protocol, to copy from.", show_default=False)
+    ] = None,
     json: Json = False,
 ) -> None:
     """List what can be named: models, protocols, training recipes, corpora, or settings for --set.
 
     Example: epir list models
+
+    Example: epir list protocols --show cde > mine.toml
     """
     from epir.cli.console import emit_json, stdout
 
+    if show is not None:
+        _show(what, show, as_json=json)
+        return
     found = _LISTS[what]()
     if json:
         emit_json({what: [{"name": name, "about": about} for name, about in found.items()]})
@@ -31,6 +39,20 @@ def list_(
     widest = max(map(len, found))
     for name, about in found.items():
         stdout.print(f"{name:{widest}}  {about}", markup=False)
+
+
+def _show(what: What, name: str, *, as_json: bool) -> None:
+    from epir.cli.console import emit_json, stdout
+    from epir.core.errors import ConfigError
+    from epir.datasets.protocols import protocol_text
+
+    if what != "protocols":
+        raise ConfigError(f"--show prints protocols, not {what}", fix=f"epir list protocols --show {name}")
+    text = protocol_text(name)
+    if as_json:
+        emit_json({"protocol": name, "text": text})
+    else:
+        stdout.print(text, end="", markup=False, highlight=False, soft_wrap=True)
 
 
 def _models() -> dict[str, str]:

@@ -16,17 +16,27 @@ from typing import Any
 from epir.core.errors import EpirError, EpirWarning, machine_fault
 
 INTERRUPTED, TERMINATED = 130, 143
-RESUMING = ("demo", "prepare", "evaluate", "ablate", "reproduce", "train", "spot")  # they resume after an interruption
+RESUMING = (
+    "demo",
+    "prepare",
+    "evaluate",
+    "benchmark",
+    "ablate",
+    "reproduce",
+    "train",
+    "spot",
+)  # they resume after an interruption
 SECONDS_TO_LEAVE = 0.1  # a destructor in which a signal was lost
 
 
 def main() -> None:
     """Run the command line; errors that the user can correct take two lines, bugs show their traceback."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names of files that are not UTF-8 are printed as they are
             stream.reconfigure(errors="surrogateescape")
     before, unraisable = signal.signal(signal.SIGTERM, terminate), sys.unraisablehook
-    sys.unraisablehook = _stopping_all_the_same(unraisable)
+    sys.unraisablehook = _resend_lost_signals(unraisable)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", EpirWarning)
@@ -34,8 +44,19 @@ def main() -> None:
             _run()
     finally:
         sys.unraisablehook = unraisable
-        if signal.getsignal(signal.SIGTERM) is not heeded:
+        if signal.getsignal(signal.SIGTERM) is not ignore_signal:
             signal.signal(signal.SIGTERM, before)
+
+
+def _open_closed_streams() -> None:
+    """Give stdout and stderr a place to write to where the shell has closed them (`>&-`), and no file their numbers."""
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_WRONLY)
+            if handle != number:
+                os.dup2(handle, number)
+                os.close(handle)
+            setattr(sys, name, open(number, "w", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def terminate(number: int, frame: FrameType | None) -> None:
@@ -44,7 +65,7 @@ def terminate(number: int, frame: FrameType | None) -> None:
     sys.exit(TERMINATED)
 
 
-def heeded(number: int, frame: FrameType | None) -> None:
+def ignore_signal(number: int, frame: FrameType | None) -> None:
     """What a second signal does, while the program is ending already: nothing."""
 
 
@@ -74,7 +95,7 @@ def _run() -> None:
 
 def _tell_of_stop(code: int | str | None) -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, heeded)
+        signal.signal(each, ignore_signal)
     word = "Interrupted" if code == INTERRUPTED else "Terminated"
     verb = next((name for name in sys.argv[1:] if not name.startswith("-")), "")
     resumes = verb in RESUMING or (verb == "predict" and "--table" in sys.argv)
@@ -93,7 +114,7 @@ def _leave_quietly() -> None:
     warnings.simplefilter("ignore")
 
 
-def _stopping_all_the_same(show_others: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _resend_lost_signals(show_others: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """A `sys.unraisablehook` for signals that arrive in a destructor or a callback: Python drops what they raise there.
 
     They are sent again when it has been left. The locks of imports alone have such a callback for every module.

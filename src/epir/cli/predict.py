@@ -1,12 +1,13 @@
 """The verb `predict`."""
 
+from glob import has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from epir.cli import completion
-from epir.cli.evaluate import Address
+from epir.cli.evaluate import Address, Code
 
 if TYPE_CHECKING:
     from epir.core.engines import Engine
@@ -22,6 +23,7 @@ def predict(
     model: Annotated[
         Path | None, typer.Option(help="A model folder, or an ONNX file.", show_default="the shipped weights")
     ] = None,
+    code: Code = None,
     onset: Annotated[int | None, typer.Option(help="Number of the onset frame.", show_default="spotted")] = None,
     apex: Annotated[int | None, typer.Option(help="Number of the apex frame.", show_default="spotted")] = None,
     fps: Annotated[
@@ -38,6 +40,10 @@ def predict(
     sensitivity: Annotated[
         str, typer.Option(help="low, normal or high: high finds more movements, and more that are none.")
     ] = "normal",
+    candidates: Annotated[
+        float, typer.Option(help="List the most probable movements, so many a minute, also those that are rejected.")
+    ] = 0.0,
+    every: Annotated[bool, typer.Option("--all", help="Tables also hold every rejected movement and why.")] = False,
     out: Annotated[
         Path | None, typer.Option(help="A folder for pictures of why, timelines, annotated videos, tables and tiers.")
     ] = None,
@@ -74,29 +80,32 @@ def predict(
 
     Example: epir predict recordings --table events.csv --workers 4
     """
-    from epir.cli.console import emit_json, renamed, showing_progress, stderr, stdout
+    from epir.cli.console import emit_json, showing_progress, stderr, stdout
     from epir.core.engines import Engine
     from epir.core.errors import ConfigError
-    from epir.recognition.batch import answer_all
-    from epir.recognition.recognizer import Recognizer
-    from epir.recognition.table import answer_lines
 
-    old = engine if engine in ("torch", "onnx") else None  # what version 0.1 called --engine
-    chosen = renamed(backend, old, old=f"--engine {old}", new=f"--backend {old}")
-    where = Engine("local" if old else engine, workers, address)
+    _check_options(model, (fps, start, end), faces=faces, sensitivity=sensitivity, detector=detector)
+    if len(inputs) == 1 and not json and not has_magic(inputs[0]) and not Path(inputs[0]).exists():
+        stderr.print(f"there is no folder or video {inputs[0]}\nfix: check the path", markup=False)
+        raise typer.Exit(2)
+    from epir.recognition.batch import answer_all
+    from epir.recognition.events import answer_lines
+    from epir.recognition.recognizer import Recognizer
+
+    where = Engine(engine, workers, address)
     if table is None and where.is_cluster:
         raise ConfigError("--engine ray needs --table", fix="add --table FILE.csv, or leave out --engine")
     if table is None and workers is not None:
         raise ConfigError("--workers needs --table", fix="add --table FILE.csv, or leave out --workers")
     if table is not None:
-        _refuse_beside_table(out=out, onset=onset, apex=apex)
+        _check_not_with_table(out=out, onset=onset, apex=apex)
         own = None if model is None else str(model)
-        options = (own, chosen, threshold, detector, sensitivity, fps, start, end, faces)
+        options = (own, backend, threshold, detector, sensitivity, fps, start, end, faces, every, candidates)
         _collect(inputs, table, options, engine=where, force=force, json=json)
         return
     recognizer = Recognizer.from_pretrained(
         model,
-        backend=chosen,  # type: ignore[arg-type]
+        backend=backend,  # type: ignore[arg-type]
         threshold=threshold,
         detector=detector,  # type: ignore[arg-type]
         sensitivity=sensitivity,  # type: ignore[arg-type]
@@ -111,6 +120,8 @@ def predict(
             start=start,
             end=end,
             faces=faces,  # type: ignore[arg-type]
+            candidates=candidates,
+            every=every,
             out=out,
             force=force,
             progress=progress,
@@ -129,6 +140,24 @@ def predict(
         raise batch.stopped
     if batch.errors:
         raise typer.Exit(2)
+
+
+def _check_options(model: Path | None, times: tuple[float | None, float | None, float | None], **choices: Any) -> None:
+    """Raise for what cannot be, before torch is loaded."""
+    from epir.core.errors import CheckpointError
+    from epir.faces.settings import FaceSettings, TrackingSettings
+    from epir.spotting.settings import SpottingSettings
+
+    TrackingSettings(faces=choices["faces"])
+    SpottingSettings(sensitivity=choices["sensitivity"])
+    if choices["detector"] is not None:
+        FaceSettings(detector=choices["detector"])
+    if model is not None and not model.exists() and len(model.parts) != 2:  # owner/name is looked for on the hub
+        raise CheckpointError(f"there is no model folder {model}", fix="check the path, or make one with epir train")
+    if any(each is not None for each in times):
+        from epir.recognition.source import check_times
+
+        check_times(*times)
 
 
 def _collect(
@@ -153,7 +182,7 @@ def _collect(
         raise typer.Exit(2)
 
 
-def _refuse_beside_table(**options: Any) -> None:
+def _check_not_with_table(**options: Any) -> None:
     from epir.core.errors import ConfigError
 
     for name, value in options.items():

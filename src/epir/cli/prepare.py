@@ -25,13 +25,11 @@ def prepare(
     address: Address = "",
     recipe: Annotated[str, typer.Option(help="Flow recipe: epir, ststnet-like or htnet-like.")] = "epir",
     changes: Annotated[
-        list[str] | None, typer.Option("--set", help="Change the flow recipe: flow.size=224, strain=tensor.")
+        list[str] | None,
+        typer.Option("--set", help="Change the flow recipe: flow.size=224, flow.method=my_flow.py:raft."),
     ] = None,
     detector: Annotated[str | None, typer.Option(help="mtcnn, or none for frames that are cropped already.")] = None,
     apex: Annotated[str | None, typer.Option(help="Apex of clips without one: spotted or middle.")] = None,
-    views: Annotated[
-        str, typer.Option(help="Maps per clip: apex, neighbours, rise2+return2, or with flow methods apex+apex:dis.")
-    ] = "apex",
     sheet: Annotated[Path | None, typer.Option(help="The annotation sheet, if there are several.")] = None,
     tree: Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")] = None,
     part: Annotated[str | None, typer.Option(help="smic, smic-e: hs (default), vis, nir.")] = None,
@@ -65,7 +63,6 @@ def prepare(
             size=size,
             engine=Engine(engine, workers, address),
             recipe=chosen,
-            views=views,
             strict=strict,
             contact_sheet=contact_sheet,
             progress=progress,
@@ -96,7 +93,6 @@ def _summary(maps: "MapSet", out: Path, recipe: "FlowRecipe", *, contact_sheet: 
         "clips": len(maps),
         "people": len(people),
         "size": maps.size,
-        "views": list(maps.view_names),
         "recipe": {"name": recipe.name, "digest": recipe.digest, "changed": changed(recipe)},
         "apex": {source: sources.count(source) for source in sorted(set(sources))},
         "left_out": [{"clip": clip.key, "problem": clip.problem, "fix": clip.fix} for clip in read_left_out(out)],
@@ -109,12 +105,12 @@ def _summary(maps: "MapSet", out: Path, recipe: "FlowRecipe", *, contact_sheet: 
 
 def _print(summary: dict[str, Any]) -> None:
     from epir.cli.console import stdout
+    from epir.core.words import counted, people
     from epir.maps.copies import Copy
 
     size, recipe = summary["size"], summary["recipe"]
-    lines = [f"{summary['maps']}: {summary['clips']} maps of {summary['people']} people, {size} x {size} px"]
-    if len(summary["views"]) > 1:
-        lines.append(f"{len(summary['views'])} views of each: {', '.join(summary['views'])}")
+    what = f"{counted(summary['clips'], 'map')} of {people(summary['people'])}"
+    lines = [f"{summary['maps']}: {what}, {size} x {size} px"]
     lines.append(f"flow recipe: {'; '.join([recipe['name'], *recipe['changed']])}")
     lines.append(f"apex: {', '.join(f'{count} {source}' for source, count in summary['apex'].items())}")
     if summary["contact_sheets"]:

@@ -1,7 +1,8 @@
-"""`epir score`: spotted intervals against the annotation, and submission files."""
+"""`epir score`: spotted intervals against the annotation, submission files, and runs by every convention."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def score(
-    spotted: Annotated[list[Path], typer.Argument(help="Folders written by epir spot; several are pooled.")],
+    spotted: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Folders written by epir spot (several are pooled), or runs of epir evaluate."),
+    ] = None,
     annotation: Annotated[
         Path | None,
         typer.Option(help="Another list of intervals to compare with.", show_default="the corpus's own"),
@@ -25,24 +29,53 @@ def score(
             show_default="none",
         ),
     ] = None,
+    printed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--explain-printed",
+            help="The counts behind printed scores: '[PART] UF1 UAR', or TABLE:METHOD of the paper. May be repeated.",
+            show_default="none",
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None, typer.Option(help="Of --explain-printed.", show_default="half of the last printed digit")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace such files in --out.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Score spotted intervals: micro, macro and all, by the organisers' rule and one-to-one; STRS with its parts.
 
+    Of a run of epir evaluate: its scores as other authors would compute them from the same predictions.
+
     Example: epir score spotted/casme-sq spotted/samm-lv --out scores
 
     Example: epir score spotted/unseen --challenge 2025 --out submission
+
+    Example: epir score runs/cde-epir
+
+    Example: epir score --explain-printed 1:EPIR
     """
     from epir.cli.console import emit_json, stdout
     from epir.core.errors import ConfigError
-    from epir.evaluation.spotting import score_spotting
-    from epir.evaluation.spotting_table import spotting_tables
-    from epir.recognition.spotted import read_spotted, refuse_twice, to_submit, weights_of
+    from epir.evaluation.comparison import weights_name
+    from epir.spotting.megc.scores import score_spotting
+    from epir.spotting.megc.spotted import check_distinct, read_spotted, to_submit, weights_digest
+    from epir.spotting.megc.table import spotting_tables
 
-    refuse_twice(spotted)
+    if printed and spotted:
+        raise ConfigError("--explain-printed takes no folders", fix=f"leave out {spotted[0]}")
+    if not printed and not spotted:
+        raise ConfigError("there is nothing to score", fix="name folders of epir spot or epir evaluate")
+    spotted = spotted or []
+    if printed or _are_runs(spotted):
+        if annotation is not None or challenge is not None:
+            raise ConfigError("--annotation and --challenge are for spotted videos", fix="leave them out")
+        scores, tables = _explain_printed(printed, tolerance) if printed else _score_runs(spotted)
+        _show(scores, tables, out, force=force, as_json=as_json)
+        return
+    check_distinct(spotted)
     if challenge is not None:
-        from epir.spotting.submission import submission_files
+        from epir.spotting.megc.submission import submission_files
 
         if out is None:
             raise ConfigError("--challenge writes files and needs --out", fix="add --out submission")
@@ -57,7 +90,61 @@ def score(
     read = [read_spotted(folder, annotation) for folder in spotted]
     scores = score_spotting([video for videos, _ in read for video in videos])
     notes = [word for _, words in read for word in words]
-    tables = spotting_tables(scores, notes=notes, weights=[weights_of(folder) for folder in spotted])
+    weights = [weights_name(weights_digest(folder)) for folder in spotted]
+    tables = spotting_tables(scores, notes=notes, weights=weights)
+    _show(scores, tables, out, force=force, as_json=as_json)
+
+
+def _are_runs(folders: Sequence[Path]) -> bool:
+    """Whether these are run folders of `epir evaluate`; a mixture with others is an error."""
+    from epir.core.errors import ConfigError
+    from epir.core.output import RUN, kind_of
+
+    runs = [folder for folder in folders if kind_of(folder) == RUN]
+    if runs and len(runs) < len(folders):
+        other = next(folder for folder in folders if folder not in runs)
+        raise ConfigError(
+            f"{runs[0]} is a run and {other} is not", fix="score runs and spotted videos one after another"
+        )
+    return bool(runs)
+
+
+def _score_runs(folders: Sequence[Path]) -> "tuple[dict[str, Any], list[Table]]":
+    """Every run by every convention, as JSON values and as tables; the curves over epochs are among the values."""
+    from dataclasses import asdict, replace
+
+    from epir.evaluation.conventions import convention_rows, convention_table, epoch_rows
+    from epir.evaluation.store import open_run
+
+    values: dict[str, Any] = {}
+    tables: list[Table] = []
+    for folder in folders:
+        run = open_run(folder)
+        values[str(folder)] = {
+            "conventions": [asdict(row) for row in convention_rows(run)],
+            "epochs": [asdict(row) for row in epoch_rows(run)],
+        }
+        table = convention_table(run)
+        tables.append(table if len(folders) == 1 else replace(table, name=f"{table.name}-{len(tables) + 1}"))
+    return {"runs": values}, tables
+
+
+def _explain_printed(texts: Sequence[str], tolerance: float | None) -> "tuple[dict[str, Any], list[Table]]":
+    """The counts behind printed scores, as JSON values and as a table."""
+    from epir.evaluation.printed import explain, explanation_table, read_printed
+
+    explanation = explain(read_printed(texts, tolerance))
+    together = explanation.together
+    values = {
+        "alone": {part: [list(hits) for hits in sets] for part, sets in explanation.alone.items()},
+        "together": None if together is None else [{part: list(hits) for part, hits in s.items()} for s in together],
+    }
+    return values, [explanation_table(explanation)]
+
+
+def _show(scores: Mapping[str, Any], tables: "list[Table]", out: Path | None, *, force: bool, as_json: bool) -> None:
+    from epir.cli.console import emit_json, stdout
+
     written = _write(out, _table_files(scores, tables), force) if out is not None else []
     if as_json:
         emit_json(scores)
@@ -84,11 +171,11 @@ def _table_files(scores: object, tables: "list[Table]") -> dict[str, str]:
 def _write(out: Path, files: dict[str, str], force: bool) -> list[str]:
     """Write these files into a folder; none of them is replaced without `force`."""
     from epir.core.files import write_text
-    from epir.core.output import check_file, check_place, real
+    from epir.core.output import check_file, check_place, resolved
 
-    check_place(real(out))
+    check_place(resolved(out))
     for name in files:
-        check_file(real(out / name), force=force)
+        check_file(resolved(out / name), force=force)
     for name, text in files.items():
         write_text(out / name, text)
     return [str(out / name) for name in files]

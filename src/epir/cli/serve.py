@@ -5,11 +5,14 @@ from typing import Annotated
 
 import typer
 
+from epir.cli.evaluate import Code
+
 
 def serve(
     model: Annotated[
         Path | None, typer.Option(help="A model folder, or an ONNX file.", show_default="the shipped weights")
     ] = None,
+    code: Code = None,
     host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 is every network.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen on; 0 is any free one.")] = 7860,
     name: Annotated[
@@ -24,7 +27,7 @@ def serve(
         ),
     ] = None,
     change: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a limit, such as max_seconds=120 or queue=20.")
+        list[str] | None, typer.Option("--set", help="Change a limit, such as max_seconds=600 or queue=20.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the address as one JSON object.")] = False,
 ) -> None:
@@ -32,7 +35,7 @@ def serve(
 
     Example: epir serve
 
-    Example: epir serve --model models/mine --port 8000 --set max_seconds=120
+    Example: epir serve --model models/mine --port 8000 --set max_seconds=600
     """
     from epir.cli.console import stderr, stdout
     from epir.core.config import override

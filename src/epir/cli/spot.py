@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from epir.cli.evaluate import Address, EngineName
+from epir.cli.evaluate import Address, Code, EngineName
 
 
 def spot(
@@ -20,6 +20,7 @@ def spot(
     model: Annotated[
         Path | None, typer.Option(help="A model folder, or an ONNX file.", show_default="the shipped weights")
     ] = None,
+    code: Code = None,
     sensitivity: Annotated[
         str, typer.Option(help="low, normal or high: high finds more movements, and more that are none.")
     ] = "normal",
@@ -48,7 +49,7 @@ def spot(
     from epir.cli.console import emit_json, showing_progress, stderr, stdout
     from epir.core.engines import Engine
     from epir.recognition.spot import find_videos, spot_videos
-    from epir.recognition.spotted import INTERVALS, read_record, record_path
+    from epir.spotting.megc.spotted import INTERVALS, read_record, record_path
 
     given = {"sheet": sheet, "tree": tree, "part": part}
     videos = find_videos(inputs, fps, **{name: value for name, value in given.items() if value is not None})
@@ -64,8 +65,8 @@ def spot(
             force=force,
             progress=progress,
         )
-    done = [path for video in videos if (path := record_path(out, video.key)).exists()]
-    kinds = [each.kind for path in done for each in read_record(path).intervals]
+    done = [video.key for video in videos if record_path(out, video.key).exists()]
+    kinds = [each.kind for key in done for each in read_record(out, key).intervals]
     if as_json:
         emit_json(
             {

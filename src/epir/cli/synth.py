@@ -1,13 +1,38 @@
 """`epir synth`: a corpus of synthetic faces, maps made of them, or long videos for spotting."""
 
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from epir.core.progress import Progress
+
+@dataclass(frozen=True)
+class Request:
+    """The options of the verb, but for those of its output; `None` and empty where they were not given."""
+
+    people: int | None
+    clips: int
+    idle: int
+    classes: int
+    size: int | None
+    fps: float | None
+    seed: int
+    truth: bool
+    png: bool
+    quality: int
+    maps: int | None
+    recipe: tuple[str, ...]
+    shares: str | None
+    long: bool
+    videos: int | None
+    seconds: float | None
+    change: tuple[str, ...]
+
+    @property
+    def counts_clips(self) -> bool:
+        """Whether --clips or --idle say other than they do by default."""
+        return (self.clips, self.idle) != (9, 3)
 
 
 def synth(
@@ -36,10 +61,6 @@ def synth(
         str | None,
         typer.Option(help="With --maps: how often each emotion occurs, such as 250,109,83.", show_default="equally"),
     ] = None,
-    views: Annotated[
-        str | None,
-        typer.Option(help="With --maps: maps of each clip, such as rise2+return2.", show_default="apex"),
-    ] = None,
     long: Annotated[
         bool, typer.Option("--long", help="Write long videos with micro- and macro-expressions, for epir spot.")
     ] = False,
@@ -61,97 +82,117 @@ def synth(
     Example: epir synth corpora/long --long --people 4 --seconds 30 --workers 2
     """
     from epir.cli.console import emit_json, showing_progress, stdout
-    from epir.core.config import override
-    from epir.core.errors import ConfigError
 
-    if long:
-        if maps is not None or recipe or shares or views or truth or png or (clips, idle) != (9, 3):
-            raise ConfigError(
-                "--long writes videos: --maps, --recipe, --shares, --views, --truth, --png, --clips and --idle do not "
-                "apply",
-                fix="leave them out; --videos and --seconds say how much is filmed",
-            )
-        from epir.synthetic.long import LongSettings
-
-        given = {"people": people, "videos": videos, "seconds": seconds, "size": size, "fps": fps}
-        film = LongSettings(classes=classes, seed=seed)
-        film = replace(film, **{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
-        with showing_progress() as progress:
-            summary = _write_long(out, override(film, change or ()), workers, force, progress)
-        text = (
-            f"{summary['micro']} micro- and {summary['macro']} macro-expressions in {summary['videos']} videos of "
-            f"{summary['people']} people in {out}; next: epir spot synthetic {out} --out SPOTTED"
-        )
-    elif videos is not None or seconds is not None:
-        named = "--videos" if videos is not None else "--seconds"
-        raise ConfigError(f"{named} needs --long", fix="add --long, or leave it out")
-    elif maps is None:
-        if recipe or shares or views:
-            named = "--recipe" if recipe else "--shares" if shares else "--views"
-            raise ConfigError(f"{named} needs --maps", fix="add --maps N, or leave it out")
-        from epir.synthetic.corpus import CorpusSettings
-
-        corpus = CorpusSettings(
-            people=12 if people is None else people,
-            clips=clips,
-            idle=idle,
-            classes=classes,
-            size=480 if size is None else size,
-            fps=200.0 if fps is None else fps,
-            seed=seed,
-            picture="png" if png else "jpg",
-            quality=quality,
-            truth=truth,
-        )
-        with showing_progress() as progress:
-            summary = _write_corpus(out, override(corpus, change or ()), workers, force, progress)
-        text = f"{summary['clips']} clips of {summary['people']} people in {out}; next: epir check synthetic {out}"
-    else:
-        if truth:
-            raise ConfigError("--truth cannot be used with --maps: maps have no frames", fix="leave one of them out")
-        if people is not None or fps is not None or png or (clips, idle) != (9, 3):
-            raise ConfigError(
-                "--maps draws people of its own: --people, --clips, --idle, --fps and --png do not apply",
-                fix="leave them out; --maps says how many maps are made",
-            )
-        from epir.synthetic.maps import MapSettings, read_shares
-
-        recipes, parts = tuple(recipe or ("epir",)), read_shares(shares)
-        wanted = MapSettings(maps, recipes, 28 if size is None else size, classes, seed, parts, views=views or "apex")
-        with showing_progress() as progress:
-            summary = _write_maps(out, override(wanted, change or ()), workers, force, progress)
-        text = f"{summary['maps']} maps of {summary['people']} people in {out}; next: epir train {out} --protocol sde"
+    request = Request(
+        people, clips, idle, classes, size, fps, seed, truth, png, quality, maps, tuple(recipe or ()), shares,
+        long, videos, seconds, tuple(change or ()),
+    )  # fmt: skip
+    write = _write_long if long else _write_corpus if maps is None else _write_maps
+    with showing_progress() as progress:
+        summary, text = write(out, request, workers=workers, force=force, progress=progress)
     if as_json:
         emit_json(summary)
     else:
         stdout.print(text, markup=False)
 
 
-def _write_corpus(out: Path, settings: Any, workers: int, force: bool, progress: "Progress") -> dict[str, Any]:
-    from epir.synthetic.corpus import write_corpus
+def _write_corpus(out: Path, request: Request, **how: Any) -> tuple[dict[str, Any], str]:
+    """A corpus of frames: what the JSON object says, and the line for a reader."""
+    from epir.core.config import override
+    from epir.core.words import counted, people
+    from epir.synthetic.corpus import CorpusSettings, write_corpus
 
-    made = write_corpus(out, settings, workers=workers, force=force, progress=progress)
-    return {"folder": str(out), "people": made.people, "clips": made.clips, "frames": made.frames}
+    _check_not_long(request)
+    for name in ("recipe", "shares"):
+        if getattr(request, name):
+            raise _needs(name, "--maps", "--maps N")
+    settings = CorpusSettings(
+        people=_or(request.people, 12),
+        clips=request.clips,
+        idle=request.idle,
+        classes=request.classes,
+        size=_or(request.size, 480),
+        fps=_or(request.fps, 200.0),
+        seed=request.seed,
+        picture="png" if request.png else "jpg",
+        quality=request.quality,
+        truth=request.truth,
+    )
+    made = write_corpus(out, override(settings, request.change), **how)
+    text = f"{counted(made.clips, 'clip')} of {people(made.people)} in {out}; next: epir check synthetic {out}"
+    return {"folder": str(out), "people": made.people, "clips": made.clips, "frames": made.frames}, text
 
 
-def _write_maps(out: Path, settings: Any, workers: int, force: bool, progress: "Progress") -> dict[str, Any]:
-    from epir.synthetic.maps import write_maps
+def _write_maps(out: Path, request: Request, **how: Any) -> tuple[dict[str, Any], str]:
+    """A map set, without frames."""
+    from epir.core.config import override
+    from epir.core.errors import ConfigError
+    from epir.core.words import counted, people
+    from epir.synthetic.maps import MapSettings, read_shares, write_maps
 
-    made = write_maps(out, settings, workers=workers, force=force, progress=progress)
-    people = len({clip.person for clip in made.clips})
-    return {"folder": str(out), "maps": len(made), "views": made.views, "size": made.size, "people": people}
+    _check_not_long(request)
+    if request.truth:
+        raise ConfigError("--truth cannot be used with --maps: maps have no frames", fix="leave one of them out")
+    if request.people is not None or request.fps is not None or request.png or request.counts_clips:
+        raise ConfigError(
+            "--maps draws people of its own: --people, --clips, --idle, --fps and --png do not apply",
+            fix="leave them out; --maps says how many maps are made",
+        )
+    assert request.maps is not None
+    settings = MapSettings(
+        request.maps,
+        request.recipe or ("epir",),
+        _or(request.size, 28),
+        request.classes,
+        request.seed,
+        read_shares(request.shares),
+    )
+    made = write_maps(out, override(settings, request.change), **how)
+    count = len({clip.person for clip in made.clips})
+    text = f"{counted(len(made), 'map')} of {people(count)} in {out}; next: epir train {out} --protocol sde"
+    return {"folder": str(out), "maps": len(made), "size": made.size, "people": count}, text
 
 
-def _write_long(out: Path, settings: Any, workers: int, force: bool, progress: "Progress") -> dict[str, Any]:
-    from epir.synthetic.long import write_long_videos
+def _write_long(out: Path, request: Request, **how: Any) -> tuple[dict[str, Any], str]:
+    """Long videos, for spotting."""
+    from dataclasses import replace
 
-    made = write_long_videos(out, settings, workers=workers, force=force, progress=progress)
+    from epir.core.config import override
+    from epir.core.errors import ConfigError
+    from epir.core.words import counted, people
+    from epir.synthetic.long import LongSettings, write_long_videos
+
+    others = (request.recipe, request.shares, request.truth, request.png, request.counts_clips)
+    if request.maps is not None or any(others):
+        raise ConfigError(
+            "--long writes videos: --maps, --recipe, --shares, --truth, --png, --clips and --idle do not apply",
+            fix="leave them out; --videos and --seconds say how much is filmed",
+        )
+    given = {name: getattr(request, name) for name in ("people", "videos", "seconds", "size", "fps")}
+    settings = LongSettings(classes=request.classes, seed=request.seed)
+    settings = replace(settings, **{name: value for name, value in given.items() if value is not None})
+    made = write_long_videos(out, override(settings, request.change), **how)
     kinds = [each.kind for each in made.intervals]
-    return {
-        "folder": str(out),
-        "people": made.people,
-        "videos": made.videos,
-        "frames": made.frames,
-        "micro": kinds.count("micro"),
-        "macro": kinds.count("macro"),
-    }
+    micro, macro = kinds.count("micro"), kinds.count("macro")
+    text = (
+        f"{micro} micro- and {macro} macro-expressions in {counted(made.videos, 'video')} of {people(made.people)} in "
+        f"{out}; next: epir spot synthetic {out} --out SPOTTED"
+    )
+    summary = {"folder": str(out), "people": made.people, "videos": made.videos, "frames": made.frames}
+    return {**summary, "micro": micro, "macro": macro}, text
+
+
+def _check_not_long(request: Request) -> None:
+    for name in ("videos", "seconds"):
+        if getattr(request, name) is not None:
+            raise _needs(name, "--long", "--long")
+
+
+def _needs(name: str, other: str, fix: str) -> Exception:
+    from epir.core.errors import ConfigError
+
+    return ConfigError(f"--{name} needs {other}", fix=f"add {fix}, or leave it out")
+
+
+def _or(value: Any, default: Any) -> Any:
+    return default if value is None else value

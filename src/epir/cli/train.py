@@ -5,20 +5,24 @@ from typing import Annotated
 
 import typer
 
-from epir.cli.evaluate import AllowSeen, Protocol
+from epir.cli.evaluate import AllowSeen, Code, Protocol
 
 
 def train(
     maps: Annotated[list[Path], typer.Argument(help="Map sets of one size, as epir prepare writes them.")],
     protocol: Protocol,
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
-    model: Annotated[str, typer.Option(help="The model to train.")] = "epir",
+    model: Annotated[
+        str, typer.Option(help="The model to train: a name, FILE.py:Name or package.module:Name.")
+    ] = "epir",
     start: Annotated[
         Path | None, typer.Option(help="A model folder to start from, or shipped.", show_default="as the recipe has it")
     ] = None,
     training: Annotated[
         str | None,
-        typer.Option(help="The recipe: finetune, scratch, baseline or paper.", show_default="as epir evaluate"),
+        typer.Option(
+            help="The recipe: finetune, scratch, baseline, paper, or a TOML file.", show_default="as epir evaluate"
+        ),
     ] = None,
     changes: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: training.epochs=30.")] = None,
     folds: Annotated[int, typer.Option(help="Grouped folds that calibrate the scores.")] = 5,
@@ -29,19 +33,18 @@ def train(
         list[Path] | None,
         typer.Option(help="Map sets of other people that calibrate the scores, instead of folds.", show_default=False),
     ] = None,
-    apart: Annotated[list[Path] | None, typer.Option(hidden=True)] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(
             help="Save the state of training in this file; a second call resumes from it.", show_default=False
         ),
     ] = None,
-    resume: Annotated[Path | None, typer.Option(hidden=True)] = None,
     note: Annotated[
         Path | None, typer.Option(help="A text file to include in the model card.", show_default=False)
     ] = None,
     half: Annotated[bool, typer.Option("--half", help="Store the weights in half precision.")] = False,
     allow_seen: AllowSeen = False,
+    code: Code = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -51,11 +54,10 @@ def train(
     """
     from dataclasses import asdict
 
-    from epir.cli.console import emit_json, renamed, showing_progress, stdout
-    from epir.recognition.final import train as train_model
+    from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.core.words import counted, people
+    from epir.final.train import train as train_model
 
-    calibrate_on = renamed(calibrate_on or None, apart or None, old="--apart", new="--calibrate-on")
-    checkpoint = renamed(checkpoint, resume, old="--resume", new="--checkpoint")
     with showing_progress(quiet=json) as progress:
         made = train_model(
             maps,
@@ -91,14 +93,15 @@ def train(
         )
         return
     strict, fitted = made.strict, made.calibration
-    stdout.print(f"{made.clips} clips of {made.people} people, protocol {protocol}", markup=False)
+    stdout.print(f"{counted(made.clips, 'clip')} of {people(made.people)}, protocol {protocol}", markup=False)
     stdout.print(
         f"{made.evaluation}, {'other people' if calibrate_on else 'grouped folds'}: "
         f"UF1 {strict['uf1']:.4f}  UAR {strict['uar']:.4f}  accuracy {strict['accuracy']:.4f}"
     )
     errors = f"{fitted.error_before:.3f} -> {fitted.error_after:.3f}"
     stdout.print(f"temperature {fitted.temperature:.3g}: expected calibration error {errors}", markup=False)
-    stdout.print(f"the model is in {out}; next: epir predict VIDEO --model {out}", markup=False)
+    named = f" --code {model}" if ":" in model else ""
+    stdout.print(f"the model is in {out}; next: epir predict VIDEO --model {out}{named}", markup=False)
 
 
 def _read(note: Path | None) -> str:

@@ -13,21 +13,21 @@ from epir.cli.verbs import VERBS, Verb, command_name
 from epir.core.errors import ConfigError
 
 NUMBERS = {int: "a whole number", float: "a number"}
-UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # click's, or that of a typer which brings its own
+exceptions = sys.modules[typer.BadParameter.__module__]  # those of click, or of a typer that brings its own
 
 
 def call(app: typer.Typer) -> int:
     """Run the command line; its exit code, or `ConfigError` for words that it does not understand."""
-    _refuse_empty(sys.argv)
+    _check_filled(sys.argv)
     try:
         return app(standalone_mode=False) or 0
-    except UsageError as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # `epir` alone: the help was printed
+    except exceptions.UsageError as error:
+        if isinstance(error, getattr(exceptions, "NoArgsIsHelpError", ())):  # `epir` alone: the help was printed
             return 2
         raise in_two_lines(error, sys.argv[1:]) from None
 
 
-def _refuse_empty(words: list[str]) -> None:
+def _check_filled(words: list[str]) -> None:
     """An empty path would be the current folder: `--out "$OUT"` where OUT was never set."""
     for before, word in pairwise(words):
         name, is_option, value = word.partition("=") if word.startswith("--") else (before, "", word)
@@ -45,8 +45,7 @@ def in_two_lines(error: Any, words: list[str]) -> ConfigError:
     first = next((word for word in words if not word.startswith("-")), None)
     verb = verbs.get(first or "")
     name = "epir" if verb is None else f"epir {first}"
-    kind = type(error).__name__
-    if kind == "NoSuchOption":
+    if isinstance(error, exceptions.NoSuchOption):
         word = next((word for word in words if word.startswith(error.option_name)), "")
         if os.path.exists(word):
             return ConfigError(f"{name} takes {word} for an option", fix=f"write ./{word} for the file of that name")
@@ -56,9 +55,9 @@ def in_two_lines(error: Any, words: list[str]) -> ConfigError:
         return _unknown(f"{name} has no option {error.option_name}", error.option_name, known, name)
     if verb is None and first is not None:
         return _unknown(f"epir has no command {first!r}", first, list(verbs), name)
-    if verb is not None and kind == "MissingParameter":
+    if verb is not None and isinstance(error, exceptions.MissingParameter):
         return ConfigError(f"{name} needs {_name(error.param)}", fix=f"for example {_example(verb)}")
-    if verb is not None and kind == "BadParameter" and error.param is not None:
+    if verb is not None and isinstance(error, exceptions.BadParameter) and error.param is not None:
         return _wrong_value(error, verb, words[words.index(command_name(verb)) + 1 :])
     if extra := re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", error.format_message()):
         return ConfigError(f"{name} has no place for {extra[1]!r}", fix=_help(name))

@@ -12,6 +12,7 @@ from epir import __version__
 from epir.cli.ablate import ablate
 from epir.cli.align import align
 from epir.cli.bench import bench
+from epir.cli.benchmark import benchmark
 from epir.cli.calibrate import calibrate
 from epir.cli.check import check
 from epir.cli.compare import compare
@@ -19,8 +20,10 @@ from epir.cli.demo import demo
 from epir.cli.evaluate import evaluate
 from epir.cli.export import export
 from epir.cli.import_annotations import import_annotations
-from epir.cli.join import join
+from epir.cli.import_maps import import_maps
+from epir.cli.import_predictions import import_predictions
 from epir.cli.listing import list_
+from epir.cli.new import new
 from epir.cli.predict import predict
 from epir.cli.prepare import prepare
 from epir.cli.report import report
@@ -41,16 +44,18 @@ PANELS: Mapping[str, tuple[Verb, ...]] = {
         import_annotations,
         check,
         prepare,
-        join,
+        import_maps,
         align,
         evaluate,
+        benchmark,
         ablate,
         reproduce,
         train,
         calibrate,
         synth,
+        new,
     ),
-    "Your results": (report, score, compare, bench),
+    "Your results": (report, score, compare, import_predictions, bench),
 }
 VERBS: tuple[Verb, ...] = tuple(verb for verbs in PANELS.values() for verb in verbs)
 

@@ -1,0 +1,99 @@
+"""The verb `new`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+METHOD = '''"""{name}: a method for the benchmark of epir.
+
+    epir evaluate MAPS --protocol cde --model {file}:{name},ststnet
+    epir evaluate MAPS --protocol cde --model {file}:{name} --set model.width=64 --set training.epochs=30
+"""
+
+from torch import Tensor, nn
+
+
+class {name}(nn.Module):
+    """Two convolutions and a linear classifier. Axes: B clips, S map size, C classes.
+
+    The arguments are its settings. `classes` and `map_size` come from the protocol and the maps.
+    """
+
+    recipe = "baseline"  # the training recipe where --training names none
+
+    def __init__(self, classes: int, map_size: int = 28, width: int = 32, dropout: float = 0.5) -> None:
+        super().__init__()
+        self.body = nn.Sequential(
+            nn.Conv2d(3, width, 5, stride=2, padding=2),  # the channels are u, v and strain
+            nn.ReLU(),
+            nn.Conv2d(width, width, 3, padding=1),
+            nn.ReLU(),
+            nn.AdaptiveAvgPool2d(min(4, map_size)),
+            nn.Flatten(),
+            nn.Dropout(dropout),
+        )
+        self.head = nn.Linear(width * min(4, map_size) ** 2, classes)
+
+    def forward(self, maps: Tensor) -> Tensor:
+        """Logits (B, C) of maps (B, 3, S, S), each channel of each map with mean 0 and deviation 1."""
+        return self.head(self.body(maps))
+
+    # Optional: loss(self, maps, labels), where it is not the cross-entropy; explain(self, maps) -> (B, S, S), for
+    # pictures of why; forward_features(self, maps) and forward_head(self, features), for action units.
+'''
+TEST = '''"""{name} learns, and goes through the benchmark as every other method does."""
+
+from pathlib import Path
+
+import epir
+
+MODEL = f"{{Path(__file__).with_name('{file}')}}:{name}"
+
+
+def test_it_gives_one_logit_for_each_class():
+    import torch
+
+    model = epir.create_model(MODEL, classes=5, width=4).eval()
+    assert model(torch.zeros(2, 3, 28, 28)).shape == (2, 5)
+
+
+def test_it_learns_in_strict_folds(tmp_path):
+    maps = epir.synthetic_maps(48, "direct")  # synthetic people: 3 classes, chance is a UF1 of about 0.33
+    changes = ["training.epochs=15", "training.lr=3e-3"]
+    run = epir.evaluate(maps, protocol="sde", model=MODEL, folds=2, changes=changes, out=tmp_path / "run")
+    assert run.scores["strict"]["uf1"] > 0.4
+'''
+
+
+def new(
+    what: Annotated[str, typer.Argument(help="What to begin: method.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="The Python file to write, such as my_net.py.", show_default=False)],
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Write a working network to begin with, and beside it a test that runs as it is.
+
+    Example: epir new method my_net.py
+    """
+    from epir.cli.console import emit_json, stdout
+    from epir.core.config import check_known
+    from epir.core.errors import ConfigError, OutputError
+    from epir.core.files import write_text
+
+    check_known(what, ("method",), what="template")
+    if file.suffix != ".py" or not file.stem.isidentifier():
+        raise ConfigError(f"{file} is not the name of a Python file that can be imported", fix="use letters: my_net.py")
+    test = file.with_name(f"test_{file.name}")
+    for path in (file, test):
+        if path.exists() and not force:
+            raise OutputError(f"{path} exists already", fix="choose another name, or replace it with --force")
+    name = "".join(part[:1].upper() + part[1:] for part in file.stem.split("_"))
+    for path, template in ((file, METHOD), (test, TEST)):
+        write_text(path, template.format(name=name, file=file.name))
+    reference = f"{file}:{name}"
+    if json:
+        emit_json({"method": reference, "file": str(file), "test": str(test)})
+        return
+    stdout.print(f"{file}: the network {name}; its test: python -m pytest {test}", markup=False)
+    stdout.print(f"next: epir evaluate MAPS --protocol cde --model {reference},ststnet --folds 5", markup=False)
