@@ -9,16 +9,19 @@ ONE    := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 ,      := ,
 
-.PHONY: help demo test check docs bench weights units format clean
+.PHONY: help demo test slow check docs results bench weights units format clean
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
-demo: $(VENV)/.base  ## the whole way on the built-in synthetic corpus, from rendered frames to a report
+demo: $(VENV)/.demo  ## the whole way on the built-in synthetic corpus, from rendered frames to a report
 	$(ONE) $(BIN)/epir demo --out demo
 
-test: $(VENV)/.dev   ## the tests
-	$(ONE) $(BIN)/python -m pytest -n 2
+test: $(VENV)/.dev   ## the tests, but for the slow ones
+	$(ONE) $(BIN)/python -m pytest -n 2 -m 'not slow'
+
+slow: $(VENV)/.dev   ## the slow tests: browsers, clusters, examples, kills in the middle
+	$(ONE) $(BIN)/python -m pytest -n 2 -m slow
 
 check: $(VENV)/.dev  ## lint, types, and the rule that imports go one way
 	$(BIN)/ruff format --check .
@@ -28,6 +31,9 @@ check: $(VENV)/.dev  ## lint, types, and the rule that imports go one way
 
 docs: $(VENV)/.docs  ## the documentation as a site that works from disk: build/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+results: $(VENV)/.base ## fill the tables of README and docs from results/
+	$(BIN)/python -m epir.reports.leaderboard
 
 bench: $(VENV)/.base ## speed of this machine, as ratios
 	$(ONE) $(BIN)/epir bench
@@ -72,9 +78,13 @@ $(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -e .
 	@touch $@
 
+$(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) -e '.[web,annotate]'
+	@touch $@ $(VENV)/.base
+
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -e '.[dev,ray,onnx,web,annotate]'
-	@touch $@ $(VENV)/.base
+	@touch $@ $(VENV)/.base $(VENV)/.demo
 
 $(VENV)/.docs: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) -e '.[docs]'

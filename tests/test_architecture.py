@@ -16,31 +16,32 @@ MAY_IMPORT = {
     "datasets": "",
     "frames": "",
     "faces": "frames",
-    "flow": "datasets frames faces",
+    "flow": "frames faces",
     "maps": "datasets frames faces flow",
-    "synthetic": "datasets frames faces flow maps",
+    "synthetic": "datasets frames flow maps",
     "models": "frames faces",
-    "training": "synthetic maps models",
-    "evaluation": "datasets synthetic maps models training",
-    "spotting": "datasets frames faces flow maps",
+    "training": "models",
+    "evaluation": "datasets maps models training",
+    "spotting": "datasets frames faces flow synthetic",
     "reports": "datasets frames faces flow maps spotting models training evaluation",
-    "recognition": "datasets frames faces flow maps spotting models training evaluation reports",
-    "web": "datasets frames faces flow maps synthetic spotting models training evaluation reports recognition",
+    "final": "maps models training evaluation",
+    "recognition": "datasets frames faces flow maps spotting models reports",
+    "web": "frames faces flow synthetic spotting reports final recognition",
     "bench": "*",
     "cli": "*",
 }
 
 # Third-party weight, and the only folders that may carry it.
 AT_HOME = {
-    "simplejpeg": "frames bench",
+    "simplejpeg": "frames",
     "cv2": "frames faces flow maps synthetic spotting recognition bench",
-    "torch": "maps models training evaluation reports recognition bench",
-    "matplotlib": "reports",
-    "pandas": "datasets maps reports recognition",
+    "torch": "maps models training reports final bench",
+    "matplotlib": "reports recognition",
+    "pandas": "maps recognition",
     "pympi": "datasets",
     "praatio": "datasets",
     "openpyxl": "datasets",
-    "sklearn": "models evaluation bench",
+    "sklearn": "models evaluation spotting",
     "ray": "core",
     "fastapi": "web",
     "starlette": "web",
@@ -76,8 +77,20 @@ def test_imports_go_one_way(path):
         assert folder in AT_HOME.get(third_party, folder).split(), f"{third_party} does not belong in {folder}"
 
 
+def used_by(folder):
+    """The folders of epir and the packages that a folder imports from."""
+    modules = [module for path in (SRC / folder).rglob("*.py") for module, _ in imports(path)]
+    return {module.split(".")[1 if module.startswith("epir.") else 0] for module in modules}
+
+
+@pytest.mark.parametrize("folder", [name for name in MAY_IMPORT if MAY_IMPORT[name] != "*"])
+def test_no_folder_may_import_more_than_it_does(folder):
+    packages = {name for name, homes in AT_HOME.items() if folder in homes.split()}
+    assert {*MAY_IMPORT[folder].split(), *packages} - used_by(folder) == set(), "these permissions are not needed"
+
+
 def test_links_are_followed_by_one_function():
-    """`Path.resolve` ends in a traceback at a loop of links; `epir.core.output.real` does not."""
+    """`Path.resolve` ends in a traceback at a loop of links; `epir.core.output.resolved` does not."""
     assert [path for path in files() if ".resolve()" in path.read_text(encoding="utf-8")] == []
 
 

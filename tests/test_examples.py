@@ -21,7 +21,13 @@ PROMISES = {
 
 
 def test_every_example_is_tried():
-    assert {path.name for path in EXAMPLES.glob("*.py")} == set(PROMISES)
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {*PROMISES, "my_net.py"}
+
+
+def test_the_network_of_the_readme_takes_maps():
+    import torch
+
+    assert epir.create_model(f"{EXAMPLES / 'my_net.py'}:MyNet", classes=5)(torch.rand(2, 3, 28, 28)).shape == (2, 5)
 
 
 @pytest.mark.slow
@@ -42,7 +48,9 @@ def test_an_example_runs(name, words, capsys, tmp_path):
 @pytest.mark.filterwarnings("ignore")  # of the kernel, which runs in a process of its own
 def test_the_notebook_runs_from_top_to_bottom():
     notebook = nbformat.read(EXAMPLES / "tour.ipynb", as_version=4)
-    assert not any(cell.get("outputs") for cell in notebook.cells), "commit it without outputs"
+    stored = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    assert any("image/png" in output.get("data", {}) for output in stored), "commit it with its outputs"
+    assert "/tmp" not in str(stored) and not any(output["output_type"] == "error" for output in stored)
     NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     text = "".join(output.get("text", "") for output in outputs)

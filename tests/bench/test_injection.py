@@ -3,8 +3,9 @@ import itertools
 import numpy as np
 import pytest
 
-from epir.bench.injection import REST, compressed, exact_flow, inject, plan_injections, still_frames, warp
+from epir.bench.injection import REST, exact_flow, inject, plan_injections, still_frames, warp
 from epir.faces.align import Crop
+from epir.frames.film import compressed
 
 CROP = Crop(60.0, 60.0, 90.0)
 

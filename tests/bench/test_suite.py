@@ -7,9 +7,10 @@ from epir.bench import suite
 from epir.core.errors import ConfigError
 
 
-@pytest.mark.parametrize("area", [*suite.AREAS, *suite.ON_REQUEST])
-def test_every_area_can_be_measured(area):
-    assert callable(import_module(f"epir.bench.{area}").measure)
+@pytest.mark.parametrize("home", [*suite.SPEED.values(), *suite.ON_REQUEST.values()])
+def test_every_area_can_be_measured(home):
+    module, _, name = home.partition(":")
+    assert callable(getattr(import_module(f"epir.bench.{module}"), name))
 
 
 def test_an_unknown_area_is_refused_with_the_nearest():
@@ -25,15 +26,15 @@ def test_areas_of_accuracy_run_only_when_named(monkeypatch):
     ran = []
 
     def module(name):
-        def measure(**given):
-            ran.append((name.rpartition(".")[2], given))
-            return []
+        def measuring(area):
+            return lambda **given: ran.append((area, given)) or []
 
-        return SimpleNamespace(measure=measure)
+        names = ("measure_model", "measure_onnx", "measure_preparation", "measure_folds")
+        return SimpleNamespace(**{each: measuring(each) for each in names}, measure=measuring(name.rpartition(".")[2]))
 
     monkeypatch.setattr(suite, "import_module", module)
     suite.measure()
-    assert [area for area, _ in ran] == list(suite.AREAS)
+    assert [area for area, _ in ran] == [f"measure_{area}" for area in suite.SPEED]
     ran.clear()
     suite.measure(["flow"], quick=True, inputs=["corpus"], changes=["flow.context=0"])
     assert ran == [("flow", {"quick": True, "inputs": ["corpus"], "changes": ["flow.context=0"]})]

@@ -46,6 +46,7 @@ def test_runs_stand_side_by_side(run_compare, two_runs):
     out = run_compare(two_runs / "first", two_runs / "second").stdout
     assert f"Difference to {two_runs / 'first'} (training –, first weights –)" in out and "exact: all swaps" in out
     assert out.count("best epoch (leaks)") == 3 and "model.name: bi-woof -> mdmo" in out
+    assert "unset" not in out
 
 
 def test_json_has_scores_and_comparisons(run_compare, two_runs):

@@ -5,11 +5,6 @@ import sys
 import pytest
 
 from epir.cli import completion
-from epir.datasets.protocols import list_protocols
-
-
-def test_the_help_names_every_protocol():
-    assert sorted(completion.PROTOCOLS) == sorted(list_protocols())
 
 
 def test_values_are_completed():

@@ -1,4 +1,6 @@
 import json
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -23,6 +25,7 @@ def test_the_demo_goes_the_whole_way_and_a_second_call_repeats_nothing(small, tm
     assert "best epoch (leaks)" in first.output
     assert f"Open {out / 'report.html'} in a browser." in first.output
     assert f"epir compare {out / 'run'}" in first.output
+    assert f"To use `epir` in this shell:\n  {demo_verb.activation()}\n" in first.output
     assert "<html" in (out / "report.html").read_text()
 
     folds = {path: path.stat().st_mtime_ns for path in (out / "run" / "folds").iterdir()}
@@ -61,3 +64,28 @@ def test_a_folder_that_holds_a_corpus_and_more_is_no_demo(small, tmp_path, furth
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path), *further])
     assert "was not made by epir" in str(result.exception)
     assert sorted(path for path in tmp_path.rglob("*") if path.name != f".{tmp_path.name}.lock") == before
+
+
+def test_the_way_to_use_epir_in_this_shell_names_the_environment(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(demo_verb.sys, "prefix", str(tmp_path / ".venv"))
+    assert demo_verb.activation() == "source .venv/bin/activate"
+    monkeypatch.setattr(demo_verb.sys, "prefix", demo_verb.sys.base_prefix)
+    assert "-m epir" in demo_verb.activation()
+
+
+@pytest.mark.parametrize(
+    ("build", "packages", "driver", "unused"),
+    [
+        ("2.9.0+cpu", [], None, False),
+        ("2.9.0+cu128", [], None, True),
+        ("2.9.0+cu128", [], "/usr/bin/nvidia-smi", False),
+        ("2.9.0", ["nvidia-cublas-cu12"], None, True),
+        ("2.9.0", ["numpy"], None, False),
+    ],
+)
+def test_a_cuda_build_on_a_machine_without_a_gpu_is_noticed(monkeypatch, build, packages, driver, unused):
+    monkeypatch.setattr(demo_verb, "version", lambda name: build)
+    monkeypatch.setattr(demo_verb, "distributions", lambda: [SimpleNamespace(metadata={"Name": n}) for n in packages])
+    monkeypatch.setattr(demo_verb.shutil, "which", lambda name: driver)
+    assert demo_verb.has_unused_cuda() is unused or Path("/dev/nvidia0").exists()

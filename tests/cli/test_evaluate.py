@@ -57,7 +57,7 @@ def test_json_is_the_last_thing_on_stdout(epir, small_set, tmp_path):
     maps = small_set()
     code, out, _ = epir("evaluate", maps, "--protocol", "cde", "--out", tmp_path / "run", "--json", *QUICK)
     found = json.loads(out)
-    extra = {"run": str(tmp_path / "run"), "training": None, "first_weights": None}  # a pipeline has neither
+    extra = {"run": str(tmp_path / "run"), "training": None, "first_weights": None}  # an estimator has neither
     assert code == 0 and found == extra | json.loads((tmp_path / "run/scores.json").read_text())
     words = ("--model", "bi-woof,mdmo", "--folds", "2", "--workers", "1", "--json")
     _, out, _ = epir("evaluate", maps, "--protocol", "cde", "--out", tmp_path / "runs", *words)
@@ -76,12 +76,12 @@ def test_several_models_end_in_one_table(epir, small_set, tmp_path):
 def test_the_default_recipe_learns_classes_that_the_shipped_weights_do_not_know(epir, small_set, tmp_path):
     """The paper's model, the shipped weights, teachers and a new head, on any emotions."""
     labels = ("disgust", "happiness", "others", "repression", "surprise")
-    maps = small_set(size=28, labels=labels, people=5)
+    maps = small_set(size=28, labels=labels, people=2)
     words = ("--folds", "2", "--workers", "1", "--set", "training.epochs=1", "--set", "training.teachers=1")
     code, out, _ = epir("evaluate", maps, "--protocol", "sde", "--out", tmp_path / "run", *words)
-    assert code == 0 and "sde: 30 clips of 5 people" in out
+    assert code == 0 and "sde: 12 clips of 2 people" in out
     lines = (tmp_path / "run/predictions.csv").read_text().splitlines()
-    assert lines[0].endswith(",".join(labels)) and len(lines) == 31
+    assert lines[0].endswith(",".join(labels)) and len(lines) == 13
 
 
 def test_settings_are_changed_by_their_dotted_names(epir, small_set, tmp_path):
@@ -102,6 +102,7 @@ def test_settings_are_changed_by_their_dotted_names(epir, small_set, tmp_path):
         (("--folds", "9"), "9 folds need at least 9 people, but there are 4", "--folds 4 or fewer"),
         (("--model", "epri"), "there is no model 'epri'", "did you mean 'epir'?"),
         (("--set", "training.epoch=2"), "[training] has no setting 'epoch'", "did you mean 'epochs'?"),
+        (("--check-alignment",), "--check-alignment needs --zero-shot", "add --zero-shot, or leave it out"),
         (("--weights", "model"), "--weights needs --zero-shot", "--set training.start=MODEL"),
         (("--protocol", "sde-casme2"), "none of the 24 clips takes part in the protocol sde-casme2", "--protocol"),
     ],
@@ -137,6 +138,20 @@ def test_an_unwritable_run_folder_is_reported(epir, small_set, tmp_path):
     (tmp_path / "run").write_text("a file is in the way")
     code, _, err = epir("evaluate", small_set(), "--protocol", "cde", "--out", tmp_path / "run", *QUICK)
     assert code == 2 and "run is a file, not a folder" in err and "fix: choose another name for --out" in err
+
+
+def test_the_place_of_the_faces_is_checked_on_request(epir, small_set, tmp_path, monkeypatch):
+    from epir.final import alignment
+
+    checked = []
+    monkeypatch.setattr(alignment, "alignment_note", lambda maps, weights: checked.append(maps) or "they lie lower")
+    maps = small_set(size=28)
+    call = ("evaluate", maps, "--protocol", "cde", "--zero-shot", "--workers", "1", "--out", tmp_path / "run")
+    code, out, _ = epir(*call, "--json")
+    assert code == 0 and not checked and "alignment" not in json.loads(out)
+    code, out, _ = epir(*call, "--check-alignment", "--json")
+    assert code == 0 and checked == [Path(maps)] and json.loads(out)["alignment"] == ["they lie lower"]
+    assert "note: they lie lower" in epir(*call, "--check-alignment")[1].splitlines()
 
 
 def test_zero_shot_without_weights_is_reported(epir, small_set, tmp_path, monkeypatch):
@@ -216,3 +231,26 @@ def test_an_end_from_outside_leaves_finished_folds_and_no_workers(small_set, tmp
         word = "Interrupted" if way == signal.SIGINT else "Terminated"
         assert printed.endswith(f"{word}.\nRun the same command to resume.\n") and "Warning" not in printed
         assert "Traceback" not in printed and "KeyboardInterrupt" not in printed
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--zero-shot", "--seeds", "2"), "--zero-shot does not train: --seeds has no effect\nfix: leave out --seeds"),
+        (("--zero-shot", "--model", "ststnet"), "which are of 'epir' and not of 'ststnet'\nfix: leave out --model"),
+        (("--code", "nowhere.py:Net"), "there is no file nowhere.py\nfix: check the path"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(epir, small_set, tmp_path, options, words):
+    code, _, err = epir("evaluate", small_set(), "--protocol", "cde", "--out", tmp_path / "run", *options)
+    assert code == 2 and words in err and not (tmp_path / "run").exists()
+
+
+def test_a_benchmark_is_one_table_one_page_and_one_file(epir, small_set, tmp_path):
+    call = ("benchmark", small_set(), "--protocol", "cde", "--model", "bi-woof,mdmo", "--folds", "2", "--workers", "1")
+    code, out, _ = epir(*call, "--out", tmp_path / "out")
+    assert code == 0 and "chance: most frequent class" in out and f"page: {tmp_path / 'out' / 'benchmark.html'}" in out
+    code, out, _ = epir(*call, "--out", tmp_path / "out", "--json")
+    assert code == 0 and len(json.loads(out)["rows"]) == 4
+    code, _, err = epir(*call, "--all")
+    assert code == 2 and "--all and --model contradict each other" in err

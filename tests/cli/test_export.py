@@ -16,6 +16,7 @@ app = typer.Typer()
 app.command()(export)
 
 
+@pytest.mark.slow
 def test_the_difference_is_told(tmp_path):
     Epir(preset("epir", width=16, feed_forward=16, blocks=3, heads=2)).save_pretrained(tmp_path / "model")
     result = CliRunner().invoke(app, [str(tmp_path / "model"), "--out", str(tmp_path / "m.onnx"), "--json"])
@@ -28,6 +29,7 @@ def test_the_difference_is_told(tmp_path):
     assert (tmp_path / "m.onnx").stat().st_size == pytest.approx(values["megabytes"] * 1e6, abs=1e4)
 
 
+@pytest.mark.slow
 def test_eight_bits_say_how_many_answers_stay_the_same(tmp_path):
     Epir(preset("epir", width=16, feed_forward=16, blocks=3, heads=2)).save_pretrained(tmp_path / "model")
     result = CliRunner().invoke(app, [str(tmp_path / "model"), "--out", str(tmp_path / "m.onnx"), "--int8"])
@@ -45,8 +47,8 @@ def test_a_missing_model_is_told(tmp_path):
 
 
 def test_without_a_model_the_shipped_one_is_exported(tmp_path, monkeypatch):
+    from epir.final import export as module
     from epir.models.folder import shipped_folder
-    from epir.recognition import export as module
 
     asked = []
 

@@ -1,14 +1,12 @@
-"""Every verb that reads, given what is nothing of the kind: two lines within five seconds, and no file written."""
+"""Every verb that reads, given what is nothing of the kind: two lines, and no file written."""
 
 import os
 import sys
-import time
 
 import pytest
 
 from epir.cli.main import main
 
-SECONDS = 5  # of the processor
 COMMANDS = {  # what the odd thing is given as
     "predict": ["predict", "ODD", "--out", "OUT"],
     "predict, a pair": ["predict", "ODD", "ODD"],
@@ -21,7 +19,6 @@ COMMANDS = {  # what the odd thing is given as
     "check --sheet": ["check", "manifest", "ODD"],
     "prepare": ["prepare", "manifest", "ODD", "--out", "OUT", "--workers", "1"],
     "prepare, a corpus": ["prepare", "samm", "ODD", "--out", "OUT", "--workers", "1"],
-    "join": ["join", "ODD", "ODD", "--out", "OUT"],
     "align": ["align", "ODD", "--out", "OUT"],
     "evaluate": ["evaluate", "ODD", "--protocol", "sde", "--out", "OUT", "--workers", "1"],
     "evaluate --zero-shot": ["evaluate", "ODD", "--protocol", "cde", "--zero-shot", "--weights", "ODD", "--out", "OUT"],
@@ -31,6 +28,7 @@ COMMANDS = {  # what the odd thing is given as
     "calibrate": ["calibrate", "--on", "ODD", "--protocol", "cde", "--dry-run"],
     "report": ["report", "ODD", "--out", "OUT"],
     "score": ["score", "ODD", "--out", "OUT"],
+    "import-predictions": ["import-predictions", "ODD", "--protocol", "cde", "--name", "x", "--out", "OUT"],
     "compare": ["compare", "ODD", "ODD"],
     "bench": ["bench", "--only", "robustness", "ODD"],
 }
@@ -57,12 +55,10 @@ def test_what_is_nothing_of_the_kind_takes_two_lines(verb, tmp_path, monkeypatch
         out = tmp_path / "out" / "new"
         words = [word.replace("ODD", str(odd)).replace("OUT", str(out)) for word in COMMANDS[verb]]
         monkeypatch.setattr(sys, "argv", ["epir", *words])
-        began = time.process_time()
         with pytest.raises(SystemExit) as end:
             main()
         said = capsysbinary.readouterr().err.decode("utf-8", "backslashreplace")
         assert end.value.code == 2, (odd, said)
         assert said.splitlines()[-1].startswith("fix: "), (odd, said)
-        assert time.process_time() - began < SECONDS, odd
         written = [path.name for path in out.parent.rglob("*") if path.is_file() and path.name != ".epir"]
         assert not written or verb == "predict --table", odd  # which has a row for what failed

@@ -12,14 +12,14 @@ from typer.testing import CliRunner
 from epir.cli.import_annotations import import_annotations
 from epir.core.errors import EpirError
 from epir.core.seeds import generator
-from epir.datasets.tiers import Interval, Tier, write_eaf, write_textgrid
+from epir.datasets.tiers import Tier, TierInterval, write_eaf, write_textgrid
 from epir.faces.align import Crop
 from epir.maps.mapset import load_maps
 from epir.maps.prepare import prepare
 from epir.recognition.answer import ActionUnit, Answer
-from epir.recognition.events import write_tables
+from epir.recognition.outputs import write_tables
 from epir.spotting.regions import GROUPS
-from epir.spotting.timeline import Movement, Timeline
+from epir.spotting.timeline import FaceMovement, Timeline
 from epir.synthetic.clip import Course, expose
 from epir.synthetic.corpus import portrait_of
 from epir.synthetic.expressions import Action
@@ -54,7 +54,7 @@ def run(*arguments):
 
 def predicted(video):
     """An answer as `predict` gives it."""
-    movement = Movement(10, 16, 30, 0.02, "lip corners", seconds=(0.2, 0.32, 0.6), side="both")
+    movement = FaceMovement(10, 16, 30, 0.02, "lip corners", seconds=(0.2, 0.32, 0.6), side="both")
     motion = np.zeros((40, len(GROUPS)), np.float32)
     still = np.zeros(40, np.float32)
     crops = (Crop(100, 110, 90),) * 40
@@ -81,10 +81,10 @@ def test_from_a_prediction_over_its_file_to_a_map_set(video, tmp_path, name):
 
 
 def test_what_is_said(video, tmp_path):
-    tiers = [Tier("micro-expression", (Interval(0.2, 0.6, "positive"),))]
+    tiers = [Tier("micro-expression", (TierInterval(0.2, 0.6, "positive"),))]
     files = [write_eaf(tmp_path / name, tiers, video) for name in ("a.eaf", "b.eaf")]
     result = run(*files, "--out", tmp_path / "manifest.csv")
-    assert "2 clips of 1 people" in result.stdout and "next: epir prepare manifest" in result.stdout
+    assert "2 clips of 1 person" in result.stdout and "next: epir prepare manifest" in result.stdout
     again = run(*files, "--out", tmp_path / "manifest.csv")
     assert isinstance(again.exception, EpirError) and "exists already" in again.exception.problem
     values = json.loads(run(*files, "--out", tmp_path / "manifest.csv", "--force", "--json").stdout)
@@ -106,7 +106,7 @@ def test_pictures_need_a_rate(tmp_path):
     folder.mkdir()
     for number in (5, 6, 7):
         cv2.imwrite(str(folder / f"{number}.png"), np.zeros((8, 8, 3), np.uint8))
-    path = write_textgrid(tmp_path / "s01.TextGrid", [Tier("micro-expression", (Interval(0.01, 0.02, "fear"),))], 1)
+    path = write_textgrid(tmp_path / "s01.TextGrid", [Tier("micro-expression", (TierInterval(0.01, 0.02, "fear"),))], 1)
     result = run(path, "--out", tmp_path / "manifest.csv")
     assert isinstance(result.exception, EpirError) and result.exception.fix == "give --fps"
     assert run(path, "--fps", 100, "--out", tmp_path / "manifest.csv").exit_code == 0

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from epir.cli.listing import What
 from epir.cli.verbs import app
 from epir.core.config import override
-from epir.datasets.protocols import list_protocols
+from epir.datasets.protocols import get_protocol, list_protocols
 from epir.datasets.registry import list_corpora
 from epir.evaluation.experiment import resolve_settings
 from epir.models.registry import list_models
@@ -39,7 +39,7 @@ def test_every_listed_setting_can_be_set_to_its_default():
         default = about.split("default ")[1].split(":")[0]
         if section == "training":
             assert override(TrainingSettings(), [f"{setting}={default}"]) == TrainingSettings()
-        elif section == "model" and setting not in ("map_size", "views"):  # those follow from the maps
+        elif section == "model" and setting != "map_size":  # it follows from the maps
             resolve_settings("epir", training="scratch", changes=[f"{name}={default}"], classes=3, map_size=28)
 
 
@@ -60,3 +60,13 @@ def test_another_word_is_refused_with_the_ones_there_are():
     answer = CliRunner().invoke(app, ["list", "weights"])
     assert answer.exit_code == 2
     assert "protocols" in answer.output
+
+
+def test_a_protocol_is_printed_as_a_file_to_copy(tmp_path):
+    shown = CliRunner().invoke(app, ["list", "protocols", "--show", "cde"]).stdout
+    (tmp_path / "mine.toml").write_text(shown)
+    assert get_protocol(str(tmp_path / "mine.toml")).maps == get_protocol("cde").maps
+    answer = CliRunner().invoke(app, ["list", "protocols", "--show", "cde", "--json"])
+    assert json.loads(answer.stdout) == {"protocol": "cde", "text": shown}
+    refused = CliRunner().invoke(app, ["list", "models", "--show", "epir"])
+    assert refused.exception.problem == "--show prints protocols, not models"

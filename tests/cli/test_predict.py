@@ -1,6 +1,8 @@
 """The verbs `predict`, on a model with random weights: what is said, not whether it is right."""
 
 import json
+import subprocess
+import sys
 
 import cv2
 import numpy as np
@@ -47,7 +49,7 @@ def test_two_pictures_get_one_line(model, pictures):
     result = run(*pictures, "--model", model)
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0].split() == ["input", "onset", "apex", "offset", "answer", "score", "all", "scores"]
+    assert lines[0].split() == ["input", "onset", "apex", "offset", "probability", "answer", "score", "all", "scores"]
     assert any(word in lines[2] for word in ("negative", "positive", "surprise"))
     assert lines[3].endswith(".") and "% of the face" in lines[3]
     assert "note: " in lines[4] and "face is small" in lines[4]
@@ -143,3 +145,18 @@ def test_a_table_goes_with_neither_pictures_nor_key_frames(model, pictures, tmp_
         result = run(*pictures, "--model", model, "--table", tmp_path / "events.csv", *option)
         assert isinstance(result.exception, ConfigError)
         assert result.exception.problem == f"{option[0]} does not go with --table"
+
+
+@pytest.mark.parametrize("options", [("--faces", "some"), ("--sensitivity", "some"), ("--model", "gone")])
+def test_refusals_come_before_torch_is_loaded(options):
+    code = (
+        "import sys; from epir.core.errors import EpirError; from epir.cli.predict import _check_options\n"
+        "values = {'faces': 'largest', 'sensitivity': 'normal', 'detector': None}; from pathlib import Path\n"
+        f"name, value = {options[0][2:]!r}, {options[1]!r}; model = Path(value) if name == 'model' else None\n"
+        "values |= {} if name == 'model' else {name: value}\n"
+        "try: _check_options(model, (None, 0.0, 1.0), **values)\n"
+        "except EpirError as error: print(error)\n"
+        "assert 'torch' not in sys.modules"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert options[1] in told and "fix: " in told

@@ -62,7 +62,7 @@ def test_a_manifest_becomes_a_map_set(own, epir):
 
     again = epir(*words, cwd=own)
     assert again.returncode == 0, again.stderr
-    assert "maps: 2 maps of 1 people, 28 x 28 px" in again.stdout
+    assert "maps: 2 maps of 1 person, 28 x 28 px" in again.stdout
     assert "flow recipe: epir; flow.size: 168 -> 84" in again.stdout
     assert "apex: 1 annotated, 1 spotted" in again.stdout
     assert "left out manifest/p1/wall: no face" in again.stdout

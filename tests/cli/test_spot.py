@@ -114,10 +114,10 @@ def test_synth_refuses_what_does_not_go_together(tmp_path, arguments, words):
 
 @pytest.mark.slow
 def test_from_synthetic_videos_to_the_table(tmp_path):
-    film = ["--people", 2, "--seconds", 7, "--size", 200, "--fps", 25]
+    film = ["--people", 2, "--seconds", 5, "--size", 160, "--fps", 25]
     made = json.loads(run("synth", tmp_path / "c", "--long", *film, "--json").stdout)
-    assert made["videos"] == 2 and made["frames"] == 350 and made["micro"] >= 1
-    spotted = run("spot", "synthetic", tmp_path / "c", "--out", tmp_path / "s", "--workers", 2)
+    assert made["videos"] == 2 and made["frames"] == 250 and made["micro"] >= 1
+    spotted = run("spot", "synthetic", tmp_path / "c", "--out", tmp_path / "s", "--workers", 1)
     assert spotted.exit_code == 0, spotted.output
     values = json.loads(run("score", tmp_path / "s", "--json").stdout)["pooled"]
     assert values["all"]["labels"] == made["micro"] + made["macro"]

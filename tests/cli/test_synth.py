@@ -39,7 +39,7 @@ def test_without_json_it_says_what_to_do_next(tmp_path):
 def test_a_map_set_is_written_instead(tmp_path):
     out = tmp_path / "maps"
     told = last_json(run(out, "--maps", 12, "--recipe", "direct", "--size", 14, "--classes", 5, "--json").stdout)
-    assert told == {"folder": str(out), "maps": 12, "size": 14, "people": 2, "views": 1}
+    assert told == {"folder": str(out), "maps": 12, "size": 14, "people": 2}
     assert load_maps(out).size == 14 and len({clip.emotion for clip in load_maps(out).clips}) == 5
 
 

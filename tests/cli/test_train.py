@@ -1,11 +1,9 @@
 import json
 
-import pytest
 import typer
 from typer.testing import CliRunner
 
 from epir.cli.train import train
-from epir.core.errors import EpirWarning
 from epir.maps.mapset import save_maps
 from epir.synthetic.maps import synthetic_maps
 
@@ -34,16 +32,12 @@ def test_a_model_folder_is_written_and_its_scores_are_told(tmp_path):
     assert values["strict"]["uf1"] == json.loads((out / "config.json").read_text())["notes"]["strict"]["uf1"]
 
 
-def test_old_names_of_options_work_with_a_note(tmp_path):
+def test_other_people_calibrate_and_the_state_is_kept(tmp_path):
     made, others = synthetic_maps(24, "direct", seed=1), synthetic_maps(24, "direct", seed=2)
     for name, each in (("maps", made), ("others", others)):
         save_maps(tmp_path / name, each.maps, each.clips, recipe=each.meta["recipe"])
     out, state = tmp_path / "model", tmp_path / "state"
     words = [str(tmp_path / "maps"), "--protocol", "sde", "--out", str(out), *QUICK]
-    with pytest.warns(EpirWarning) as noted:
-        result = CliRunner().invoke(app, [*words, "--apart", str(tmp_path / "others"), "--resume", str(state)])
+    result = CliRunner().invoke(app, [*words, "--calibrate-on", str(tmp_path / "others"), "--checkpoint", str(state)])
     assert result.exit_code == 0, result.output
     assert "strict, other people: UF1 0." in result.stdout and state.exists()
-    assert {"--apart is now called --calibrate-on", "--resume is now called --checkpoint"} <= {
-        str(each.message) for each in noted
-    }

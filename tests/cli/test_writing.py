@@ -10,7 +10,7 @@ import pytest
 
 from epir.cli.main import main
 from epir.core.files import hidden_name
-from epir.core.output import real
+from epir.core.output import resolved
 from epir.maps.mapset import load_maps
 
 CORPUS = ["--people", "1", "--clips", "3", "--idle", "0", "--size", "96", "--fps", "10"]
@@ -54,7 +54,6 @@ COMMANDS = {  # verb: (its input, the name of its output, the words of its comma
         lambda home, out: ["align", home / "maps", "--out", out, "--weights", home / "model"],
     ),
     "prepare": ("corpus", "out", lambda home, out: ["prepare", "synthetic", home / "corpus", "--out", out]),
-    "join": ("maps", "out", lambda home, out: ["join", home / "maps", home / "maps", "--out", out]),
     "evaluate": (
         "maps",
         "out",
@@ -198,7 +197,7 @@ def another_process(path):
 @verbs
 def test_two_at_once(refused, verb, tmp_path):
     out = tmp_path / COMMANDS[verb][1]
-    lock = out / ".lock" if verb in ("evaluate", "spot") else real(out).with_name(hidden_name(out, "lock"))
+    lock = resolved(out).with_name(hidden_name(out, "lock"))
     if verb in ("ablate", "evaluate, two models"):
         lock = out / ".table.csv.lock"
     with another_process(lock):

@@ -1,8 +1,10 @@
 import builtins
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -129,6 +131,41 @@ def test_a_missing_cluster_is_reported():
     engine = Engine("ray", address="127.0.0.1:1")
     with pytest.raises(RunError, match=r"there is no Ray cluster at 127.0.0.1:1: .*\n  fix: check --address"):
         list(engine.run(repr, [1]))
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"), [(b"HTTP/1.1 400 Bad Request", "something else answers there"), (None, r"no answer in 0.2 s")]
+)
+def test_an_address_where_something_else_listens_is_reported_before_anything_is_written(monkeypatch, answer, words):
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def reply():
+            link, _ = server.accept()
+            with link:
+                link.recv(100)
+                link.sendall(answer)
+
+        if answer:
+            threading.Thread(target=reply, daemon=True).start()
+        engine = Engine("ray", address=f"127.0.0.1:{server.getsockname()[1]}")
+        with pytest.raises(
+            RunError, match=rf"there is no Ray cluster at 127.0.0.1:\d+: {words}\n  fix: check --address"
+        ):
+            engine.check_address()
+
+
+def test_a_server_of_http2_may_be_a_cluster():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def reply():
+            link, _ = server.accept()
+            with link:
+                assert link.recv(100).startswith(b"PRI * HTTP/2.0")
+                link.sendall(bytes([0, 0, 6, 4, 0, 0, 0, 0, 0]))
+
+        threading.Thread(target=reply, daemon=True).start()
+        Engine("ray", address=f"127.0.0.1:{server.getsockname()[1]}").check_address()
 
 
 def test_a_cluster_that_asks_for_a_token_is_reported(capfd):

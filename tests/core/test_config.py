@@ -1,15 +1,14 @@
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from epir.core import config
-from epir.core.config import current_name, differences, digest, from_dict, override, read_toml, to_dict, write_toml
-from epir.core.errors import ConfigError, EpirWarning
+from epir.core.config import differences, digest, from_dict, override, read_toml, to_dict, write_toml
+from epir.core.errors import ConfigError
 from epir.faces.settings import FaceSettings
 from epir.flow.recipe import FlowSettings
 from epir.models.settings import ModelSettings
@@ -88,28 +87,6 @@ def test_dotted_names_change_one_setting(change, value):
 def test_wrong_settings_are_refused_with_what_to_do(change, words):
     with pytest.raises(ConfigError, match=words):
         override(Outer(), [change])
-
-
-@dataclass(frozen=True)
-class Newer:
-    RENAMED: ClassVar = {"tutors": "teachers"}
-
-    teachers: int = 0
-    lr: float = 0.1
-
-
-def test_an_old_name_is_read_from_files_and_taken_from_the_user_with_a_warning(tmp_path):
-    (tmp_path / "a.toml").write_text("tutors = 3\n")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert read_toml(Newer, tmp_path / "a.toml") == Newer(teachers=3)
-    with pytest.warns(EpirWarning, match="^tutors is now called teachers$"):
-        assert override(Newer(), ["tutors=2"]) == Newer(teachers=2)
-    with pytest.warns(EpirWarning, match=r"^training\.tutors is now called training\.teachers$"):
-        assert current_name("tutors", Newer, section="training") == "teachers"
-    with pytest.raises(ConfigError, match=r"\[training\] has no setting 'teacher'\n  fix: did you mean 'teachers'"):
-        current_name("teacher", Newer, section="training")
-    assert to_dict(Newer()) == {"teachers": 0, "lr": 0.1}
 
 
 def test_an_unknown_name_in_a_file_is_refused(tmp_path):

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from epir.core.engines import Engine, JobProgress, telling
+from epir.core.engines import Engine, JobProgress, reporting_status
 from epir.core.errors import ConfigError, EpirError
 
 
@@ -75,18 +75,18 @@ def test_what_is_shared_is_sent_once():
     assert found == [f"shared {number}" for number in range(6)] and Counted.times == 1
 
 
-def three_steps(job):
+def three_steps(job, wait):
     progress = JobProgress(job, training="epoch")
     progress.start("training", 3)
     for _ in range(3):
         progress.advance()
-        time.sleep(0.8)
+        time.sleep(wait)
     return job
 
 
 def test_jobs_tell_what_they_are_doing():
     told = []
-    with telling(told.append):
+    with reporting_status(told.append):
         progress = JobProgress("casme2/01", training="epoch")
         progress.start("training", 20)
         progress.advance(3)
@@ -96,10 +96,10 @@ def test_jobs_tell_what_they_are_doing():
     JobProgress("nobody").advance()  # nobody is told
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_an_engine_passes_on_what_its_jobs_are_doing(workers):
+@pytest.mark.parametrize(("workers", "wait"), [(1, 0.0), (2, 0.8)])
+def test_an_engine_passes_on_what_its_jobs_are_doing(workers, wait):
     told = []
-    assert sorted(Engine(workers=workers).run(three_steps, ["a", "b"], status=told.append)) == ["a", "b"]
+    assert sorted(Engine(workers=workers).run(three_steps, ["a", "b"], wait, status=told.append)) == ["a", "b"]
     words = {each for words in told for each in words}
     assert words & {"a: epoch 1 of 3", "a: epoch 2 of 3"} and words & {"b: epoch 1 of 3", "b: epoch 2 of 3"}
     if workers == 2:

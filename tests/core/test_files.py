@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from epir.core.files import allocate, hidden_name, scratch_folder, utf8_name, whole_file, write_bytes, write_text
+from epir.core.files import allocate, atomic_write, hidden_name, scratch_folder, utf8_name, write_bytes, write_text
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     path = tmp_path / "deep" / "a.txt"
     write_text(path, "old")
-    with pytest.raises(RuntimeError), whole_file(path) as temporary:
+    with pytest.raises(RuntimeError), atomic_write(path) as temporary:
         temporary.write_text("half")
         raise RuntimeError
     assert path.read_text() == "old"

@@ -5,8 +5,19 @@ import sys
 import pytest
 
 from epir.core import output
-from epir.core.errors import EpirError
-from epir.core.output import MAP_SET, MODEL, claimed, claimed_file, kind_of, mark, new_folder, sweep
+from epir.core.errors import EpirError, OutputError
+from epir.core.output import (
+    ANSWER,
+    MAP_SET,
+    MODEL,
+    check_folder,
+    claimed,
+    claimed_file,
+    kind_of,
+    mark,
+    new_folder,
+    remove_leftovers,
+)
 
 
 def make(path, text="1", kind=MAP_SET, **options):
@@ -167,7 +178,7 @@ def test_what_killed_processes_left_is_swept(tmp_path):
 def test_a_folder_that_was_moved_aside_comes_back(tmp_path):
     make(tmp_path / "out")
     (tmp_path / "out").rename(tmp_path / ".out.old-1")
-    sweep(tmp_path / "out")
+    remove_leftovers(tmp_path / "out")
     assert (tmp_path / "out" / "a").read_text() == "1"
 
 
@@ -177,7 +188,7 @@ def test_a_crash_at_every_step_of_a_replacement_loses_nothing(tmp_path, crash_at
         place = tmp_path / str(number)
         make(place / "out", "old")
         crashed = crash_at(number, lambda place=place: make(place / "out", "new", force=True))
-        sweep(place / "out")
+        remove_leftovers(place / "out")
         assert (place / "out" / "a").read_text() in (("old", "new") if crashed else ("new",))
         make(place / "out", "new", force=True)
         assert sorted(os.listdir(place)) == ["out"] and (place / "out" / "a").read_text() == "new"
@@ -186,10 +197,10 @@ def test_a_crash_at_every_step_of_a_replacement_loses_nothing(tmp_path, crash_at
     assert number > 8
 
 
-def test_old_folders_without_a_mark_are_known_by_their_index(tmp_path):
+def test_folders_without_a_mark_are_known_by_their_index(tmp_path):
     for name, file, content, kind in (
         ("a", "meta.json", '{"format": "epir-maps/1"}', MAP_SET),
-        ("b", "config.json", '{"format": "epir-model/1"}', MODEL),
+        ("b", "config.json", '{"format": "epir-model/2"}', MODEL),
         ("c", "config.json", '{"format": "another"}', None),
         ("d", "answer.json", '{"answers": []}', output.ANSWER),
     ):
@@ -198,3 +209,11 @@ def test_old_folders_without_a_mark_are_known_by_their_index(tmp_path):
         assert kind_of(tmp_path / name) == kind
     (tmp_path / "d" / "img1.png").write_text("a frame")
     assert kind_of(tmp_path / "d") is None
+
+
+def test_an_answer_is_never_written_into_a_corpus(tmp_path):
+    (tmp_path / "corpus.toml").touch()
+    (tmp_path / "annotations.csv").touch()
+    with pytest.raises(OutputError, match=r"would lie inside .*, which is a synthetic corpus\n  fix: choose another"):
+        check_folder(tmp_path / "a", ANSWER)
+    check_folder(tmp_path / "maps", MAP_SET)

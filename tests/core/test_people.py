@@ -1,6 +1,8 @@
 import pytest
 
-from epir.core.people import plain_name, probably_one
+from epir.core.errors import LeakError, MapSetError
+from epir.core.people import fill_people, plain_name, probably_one
+from epir.core.records import Clip
 
 
 @pytest.mark.parametrize(
@@ -24,3 +26,23 @@ def test_groups_are_named_and_lone_names_are_not():
         ("m/01", "m/1"),
         ("m/Anna", "m/anna "),
     ]
+
+
+def clips_of(*people):
+    return [
+        Clip("lab", subject, str(place), "joy", extra={"person": name}) for place, (subject, name) in enumerate(people)
+    ]
+
+
+def test_an_empty_person_is_that_of_the_other_clips_of_the_subject():
+    found = fill_people(clips_of(("1", "anna"), ("1", " "), ("2", "")), error=LeakError)
+    assert [clip.person for clip in found] == ["anna", "anna", "lab/2"]
+
+
+def test_one_subject_with_two_people_is_refused_with_the_clips_or_rows():
+    clips = clips_of(("1", "anna"), ("2", "x"), ("1", "ben"))
+    words = r"the subject lab/1 is 'anna' and 'ben' in the column person"
+    with pytest.raises(LeakError, match=words + r" \(lab/1/0, lab/1/2\)\n  fix: correct the column person"):
+        fill_people(clips, error=LeakError)
+    with pytest.raises(MapSetError, match=words + r" \(row 2, row 4\)"):
+        fill_people(clips, error=MapSetError, first_row=2)

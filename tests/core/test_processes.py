@@ -2,13 +2,27 @@ import os
 import signal
 import time
 
+import cv2
+import pytest
+import torch
 from joblib import delayed
 
-from epir.core.processes import cores, process_pool, processor
+from epir.core.processes import cores, one_thread, process_pool, processor
 
 
 def test_the_machine_has_a_core_and_a_processor():
     assert cores() >= 1 and processor()
+
+
+def test_threads_are_given_back_also_after_an_error():
+    def threads():
+        return cv2.getNumThreads(), torch.get_num_threads()
+
+    before = threads()
+    with pytest.raises(ValueError, match="boom"), one_thread():
+        assert threads() == (1, 1)
+        raise ValueError("boom")
+    assert threads() == before
 
 
 def report(number):

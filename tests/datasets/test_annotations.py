@@ -1,9 +1,12 @@
+import sys
+
 import pytest
+from praatio import textgrid
 
 from epir.core.errors import DatasetError
 from epir.datasets.annotations import Clock, TierNames, import_rows, manifest_text
 from epir.datasets.manifest import read_manifest
-from epir.datasets.tiers import Interval, Tier, write_eaf, write_textgrid
+from epir.datasets.tiers import Tier, TierInterval, write_eaf, write_textgrid
 
 
 def clock(path):
@@ -19,15 +22,15 @@ def video(tmp_path):
 
 def tiers(person=""):
     return [
-        Tier(f"micro-expression{person}", (Interval(0.13, 0.52, "positive"), Interval(2, 2.3, "surprise"))),
-        Tier(f"apex{person}", (Interval(0.22, 0.23, "apex"),), points=True),
-        Tier(f"action units{person}", (Interval(0.13, 0.52, "6+L12"),)),
+        Tier(f"micro-expression{person}", (TierInterval(0.13, 0.52, "positive"), TierInterval(2, 2.3, "surprise"))),
+        Tier(f"apex{person}", (TierInterval(0.22, 0.23, "apex"),), points=True),
+        Tier(f"action units{person}", (TierInterval(0.13, 0.52, "6+L12"),)),
     ]
 
 
 def test_tiers_become_clips_in_frames(tmp_path, video):
     path = write_eaf(tmp_path / "coded" / "s01.eaf", tiers(), video)
-    rows = import_rows([path], clock)
+    rows = import_rows([path], clock).rows
     assert [row["clip"] for row in rows] == ["s01_01", "s01_02"]
     first, second = rows
     assert (first["onset"], first["apex"], first["offset"], first["fps"]) == ("13", "22", "52", "100")
@@ -39,7 +42,7 @@ def test_the_manifest_is_a_corpus(tmp_path, video):
     path = write_eaf(tmp_path / "coded" / "s01.eaf", tiers(), video)
     manifest = tmp_path / "mine" / "manifest.csv"
     manifest.parent.mkdir()
-    manifest.write_text(manifest_text(import_rows([path], clock, subject="anna"), manifest.parent))
+    manifest.write_text(manifest_text(import_rows([path], clock, subject="anna").rows, manifest.parent))
     corpus = read_manifest(manifest, root=manifest.parent)
     assert [(clip.subject, clip.clip, clip.onset, clip.apex) for clip in corpus.clips] == [
         ("anna", "s01_01", 13, 22),
@@ -51,30 +54,30 @@ def test_the_manifest_is_a_corpus(tmp_path, video):
 
 def test_a_praat_file_takes_the_video_of_its_name(tmp_path, video):
     path = write_textgrid(tmp_path / "s01.TextGrid", tiers(), 3.0)
-    assert {row["frames"] for row in import_rows([path], clock)} == {str(video)}
+    assert {row["frames"] for row in import_rows([path], clock).rows} == {str(video)}
     path = write_textgrid(tmp_path / "other.TextGrid", tiers(), 3.0)
     with pytest.raises(DatasetError, match=r"other.mp4, which is not there(.|\n)*--video FILE"):
         import_rows([path], clock)
-    assert import_rows([path], clock, video=video)[0]["frames"] == str(video)
+    assert import_rows([path], clock, video=video).rows[0]["frames"] == str(video)
 
 
 def test_pictures_are_counted_from_the_first_number(tmp_path):
     frames = tmp_path / "s01"
     frames.mkdir()
     path = write_textgrid(tmp_path / "s01.TextGrid", tiers(), 3.0)
-    assert import_rows([path], clock)[0]["onset"] == "14"
+    assert import_rows([path], clock).rows[0]["onset"] == "14"
 
 
 def test_tiers_of_another_name(tmp_path, video):
-    path = write_eaf(tmp_path / "s01.eaf", [Tier("ME", (Interval(0, 1, "disgust"),))], video)
-    assert import_rows([path], clock, names=TierNames(emotion="me"))[0]["emotion"] == "disgust"
+    path = write_eaf(tmp_path / "s01.eaf", [Tier("ME", (TierInterval(0, 1, "disgust"),))], video)
+    assert import_rows([path], clock, names=TierNames(emotion="me")).rows[0]["emotion"] == "disgust"
     with pytest.raises(DatasetError, match=r"no tier 'micro-expression' but ME(.|\n)*--tier NAME"):
         import_rows([path], clock)
 
 
 def test_several_people_of_one_video(tmp_path, video):
     path = write_eaf(tmp_path / "s01.eaf", [*tiers(" of 0"), *tiers(" of 1")], video)
-    rows = import_rows([path], clock)
+    rows = import_rows([path], clock).rows
     assert [row["subject"] for row in rows] == ["s01-0", "s01-0", "s01-1", "s01-1"]
     assert len({row["clip"] for row in rows}) == 4
 
@@ -82,12 +85,12 @@ def test_several_people_of_one_video(tmp_path, video):
 def test_a_csv_of_events(tmp_path, video):
     path = tmp_path / "events.csv"
     path.write_text(
-        "file,onset,apex,offset,fps,class,units,rejected\n"
-        "s01.mp4,13,22,52,100,positive,L12,False\n"
-        "s01.mp4,60,63,70,100,,,True\n"
-        "s02.mp4,,,,100,no micro-expression found,,False\n"
+        "status,file,onset,apex,offset,fps,class,units\n"
+        "reported,s01.mp4,13,22,52,100,positive,L12\n"
+        "rejected,s01.mp4,60,63,70,100,,\n"
+        "none,s02.mp4,,,,100,no micro-expression found,\n"
     )
-    (row,) = import_rows([path], clock)
+    (row,) = import_rows([path], clock).rows
     assert (row["clip"], row["onset"], row["emotion"], row["action_units"]) == ("s01_01", "13", "positive", "L12")
     assert row["frames"] == str(video)
     path.write_text("file,onset\na,1\n")
@@ -99,3 +102,25 @@ def test_nothing_annotated_is_an_error(tmp_path, video):
     path = write_eaf(tmp_path / "s01.eaf", [Tier("micro-expression", ())], video)
     with pytest.raises(DatasetError, match="no movement is annotated"):
         import_rows([path], clock)
+
+
+def test_a_file_without_movements_does_not_stop_the_others(tmp_path, video):
+    files = [
+        write_eaf(tmp_path / "s01.eaf", tiers(), video),
+        write_eaf(tmp_path / "empty.eaf", [Tier("micro-expression", ())], video),
+        write_eaf(tmp_path / "other.eaf", [Tier("ME", (TierInterval(0, 1, "disgust"),))], video),
+    ]
+    found = import_rows(files, clock)
+    assert len(found.rows) == 2
+    assert found.without_movements == {
+        str(files[1]): "no movement is annotated",
+        str(files[2]): "it has no tier 'micro-expression' but ME",
+    }
+
+
+def test_what_a_library_prints_is_no_part_of_the_answer(tmp_path, video, monkeypatch, capsys):
+    path = write_textgrid(tmp_path / "s01.TextGrid", tiers(), 3.0)
+    real = textgrid.openTextgrid
+    monkeypatch.setattr(textgrid, "openTextgrid", lambda *a, **b: (sys.stdout.write("a remark\n"), real(*a, **b))[1])
+    assert len(import_rows([path], clock).rows) == 2
+    assert capsys.readouterr() == ("", "a remark\n")

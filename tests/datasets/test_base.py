@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epir.core.frame_numbers import ranges
 from epir.core.records import Clip
+from epir.core.words import ranges
 from epir.datasets.base import (
     Corpus,
     Correction,

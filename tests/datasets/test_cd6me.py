@@ -2,7 +2,7 @@ import pytest
 
 from epir.core.records import Clip
 from epir.datasets.cd6me import always_positive, corpora, pooled_positives, published_counts, units
-from epir.datasets.protocols import OWN_WORDS, get_protocol
+from epir.datasets.protocols import corpus_words, get_protocol
 
 CLIPS = 2031
 
@@ -36,7 +36,7 @@ def test_always_positive_is_what_counting_gives():
 @pytest.mark.parametrize("corpus", corpora())
 def test_every_clip_of_the_six_corpora_takes_part_whatever_its_emotion(corpus):
     protocol = get_protocol("cd6me")
-    for word in OWN_WORDS[corpus]:
+    for word in corpus_words()[corpus]:
         assert protocol.label(Clip(corpus, "1", "a", word)) in protocol.classes
 
 

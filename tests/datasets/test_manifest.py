@@ -1,6 +1,7 @@
 import pytest
 
 from epir.core.errors import DatasetError
+from epir.datasets.base import check_corpus
 from epir.datasets.manifest import read_manifest
 from epir.datasets.protocols import get_protocol
 from epir.datasets.registry import load_corpus
@@ -97,24 +98,68 @@ def test_mistakes_that_stop(tmp_path):
         match=r"there is no CSV file in .*\n  fix: call it manifest.csv, .*; its columns are clip,subject",
     ):
         load_corpus("manifest", tmp_path)
-    path = manifest(tmp_path / "a.csv", "c1,anna,joy,one,0,1,2,25", "c1,anna,joy,two,0,1,2,25")
-    with pytest.raises(
-        DatasetError, match=r"has the clip manifest/anna/c1 twice, in rows 2 and 3\n  fix: give each clip"
-    ):
-        load_corpus("manifest", path)
+    path = tmp_path / "a.csv"
     for header, missing in (("path,subject,emotion", "clip"), ("clip,person", "subject"), ("a,b", "subject")):
         path.write_text(f"{header}\n1,2,3\n")
         with pytest.raises(DatasetError, match=f"has no column '{missing}'; its columns are: {header.split(',')[0]}, "):
             load_corpus("manifest", path)
-    manifest(path, "c1,,joy,one,0,1,2,25")
-    with pytest.raises(DatasetError, match=r"row 2: the subject is empty"):
-        load_corpus("manifest", path)
     manifest(path)
     with pytest.raises(DatasetError, match=r"lists no clips"):
         load_corpus("manifest", path)
     manifest(path, "c1,anna,joy", header="clip,subject,label")
     with pytest.raises(DatasetError, match=r"no column 'emotion'; its columns are: clip, subject, label"):
         load_corpus("manifest", path)
+
+
+def test_rows_that_are_doubled_or_empty_are_listed_with_everything_else(tmp_path, release):
+    release.frames(tmp_path / "one", range(5))
+    rows = ("c1,anna,joy,one,0,1,2,25", "c1,anna,joy,gone,0,1,2,25", "c2,,joy,one,0,1,2,25", "c3,ben,joy,one,3,1,2,25")
+    corpus = load_corpus("manifest", manifest(tmp_path / "m.csv", *rows))
+    assert [(one.clip, one.problem) for one in corpus.faults] == [
+        ("manifest/anna/c1", "it is listed twice, in rows 2 and 3: give each clip its own name"),
+        ("row 4", "the subject is empty"),
+        ("manifest/ben/c3", "the offset 2 is before the onset 3"),
+        ("manifest/ben/c3", "the apex 1 is before the onset 3"),
+    ]
+    with pytest.raises(
+        DatasetError, match=r"c1: it is listed twice, .* \(and 1 more\)\n  fix: correct .*epir check mani"
+    ):
+        check_corpus(corpus)
+    assert corpus.unusable == {
+        "manifest/ben/c3": "the offset 2 is before the onset 3; the apex 1 is before the onset 3"
+    }
+
+
+def test_decimal_commas_and_units_that_do_not_exist(tmp_path, release):
+    release.frames(tmp_path / "one", range(5))
+    rows = (
+        'c1,anna,joy,one,0,"1,0",2,"59,94",4+L12',
+        "c2,anna,joy,one,0,12.5,2,25,banana",
+        "c3,anna,joy,one,0,1,2,25,400",
+    )
+    corpus = load_corpus("manifest", manifest(tmp_path / "m.csv", *rows, header=HEADER + ",action_units"))
+    assert [one.problem for one in corpus.faults] == [
+        "the apex is '1,0', which is not a frame number (write a decimal point: 1.0)",
+        "the fps is '59,94', which is not a frame rate (write a decimal point: 59.94)",
+        "the apex is '12.5', which is not a frame number",
+        "the action units 'banana' do not exist",
+        "the action units '400' do not exist",
+    ]
+
+
+def test_an_empty_person_is_filled_and_two_people_of_one_subject_are_a_defect(tmp_path, release):
+    release.frames(tmp_path / "one", range(5))
+    header = HEADER + ",person"
+    rows = ("c1,s1,joy,one,0,1,2,25,anna", "c2,s1,joy,one,0,1,2,25,", "c3,s2,joy,one,0,1,2,25,")
+    corpus = load_corpus("manifest", manifest(tmp_path / "m.csv", *rows, header=header))
+    assert [clip.person for clip in corpus.clips] == ["anna", "anna", "manifest/s2"]
+    assert corpus.notes == ("1 empty cells of the column person were filled from the other clips of the subject",)
+    corpus = load_corpus("manifest", manifest(tmp_path / "m.csv", *rows, "c4,s1,joy,one,0,1,2,25,ben", header=header))
+    assert [(one.clip, one.kind) for one in corpus.faults] == [
+        ("manifest/s1/c1", "two people"), ("manifest/s1/c4", "two people"),
+    ]  # fmt: skip
+    with pytest.raises(DatasetError, match=r"c1: the subject manifest/s1 is 'anna' and 'ben' in the column person"):
+        check_corpus(corpus)
 
 
 def test_of_several_csv_files_the_one_called_manifest_is_taken(tmp_path, release):

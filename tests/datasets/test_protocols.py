@@ -1,10 +1,11 @@
 import pickle
+from dataclasses import replace
 
 import pytest
 
 from epir.core.errors import ProtocolError
 from epir.core.records import Clip
-from epir.datasets.protocols import get_protocol, list_protocols
+from epir.datasets.protocols import get_protocol, list_protocols, protocol_text
 
 
 def clip(corpus, emotion, subject="s", name="c"):
@@ -13,8 +14,8 @@ def clip(corpus, emotion, subject="s", name="c"):
 
 def test_the_names():
     assert list_protocols() == (
-        "cde", "sde-casme2", "sde-samm", "sde-smic", "sde-casme3", "sde-casme3-4", "sde-casme3-7",
-        "sde-mmew", "sde-mmew-4", "sde-mmew-6", "sde-dfme", "sde-4dme", "sde-casme", "cde-all", "cd6me", "sde",
+        "cd6me", "cde", "cde-all", "sde-4dme", "sde-casme", "sde-casme2", "sde-casme3", "sde-casme3-4", "sde-casme3-7",
+        "sde-dfme", "sde-mmew", "sde-mmew-4", "sde-mmew-6", "sde-samm", "sde-smic", "sde",
     )  # fmt: skip
     for name in list_protocols()[:-1]:
         assert get_protocol(name).name == name
@@ -113,7 +114,7 @@ def test_words_that_do_not_belong(protocol, corpus, word):
 def test_the_nearest_protocol_is_proposed():
     with pytest.raises(ProtocolError, match=r"there is no protocol 'sde-sam'\n  fix: did you mean 'sde-samm'\?"):
         get_protocol("sde-sam")
-    with pytest.raises(ProtocolError, match=r"fix: use one of: cde, sde-casme2"):
+    with pytest.raises(ProtocolError, match=r"fix: use one of: cd6me, cde, cde-all"):
         get_protocol("xyz")
 
 
@@ -178,3 +179,160 @@ def test_the_same_clips_from_cde_and_from_cde_all():
 
 def test_who_is_held_out_by_default():
     assert [get_protocol(name).folds for name in ("cde", "sde-dfme", "cd6me")] == ["loso", "split", "loco"]
+
+
+MINE = """
+about = "two classes of two corpora"
+classes = ["negative", "positive"]
+folds = 5
+corpora = ["casme2", "mine"]
+[words]
+positive = ["Joy"]
+[words.casme2]
+negative = ["disgust", "repression"]
+positive = ["happiness"]
+[leave_out]
+words = ["unclear"]
+clips = ["mine/s3/*"]
+[only]
+camera = ["fast", "2*"]
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(text, name="mine.toml"):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        return str(tmp_path / name)
+
+    return written
+
+
+@pytest.mark.parametrize(
+    ("corpus", "word", "subject", "camera", "label"),
+    [
+        ("casme2", "Disgust", "s1", "fast", "negative"),
+        ("casme2", "joy", "s1", "fast", "positive"),
+        ("casme2", "others", "s1", "fast", None),
+        ("mine", "joy", "s1", "200 Hz", "positive"),
+        ("mine", "negative", "s1", "fast", "negative"),
+        ("mine", "unclear", "s1", "fast", None),
+        ("mine", "joy", "s3", "fast", None),
+        ("mine", "joy", "s1", "slow", None),
+        ("samm", "anger", "s1", "fast", None),
+        ("synthetic", "positive", "s1", "fast", None),
+    ],
+)
+def test_a_protocol_of_one_s_own(write, corpus, word, subject, camera, label):
+    protocol = get_protocol(write(MINE))
+    assert (protocol.name, protocol.folds, protocol.classes) == ("mine", "5", ("negative", "positive"))
+    assert protocol.label(Clip(corpus, subject, "c", word, extra={"camera": camera})) == label
+
+
+def test_a_copied_built_in_protocol_is_the_same(write):
+    copied, built_in = get_protocol(write(protocol_text("cde"))), get_protocol("cde")
+    assert replace(copied, name="cde", digest="") == built_in and copied.digest and not built_in.digest
+
+
+def test_the_digest_is_of_the_content_and_not_of_remarks(write):
+    first = get_protocol(write(MINE)).digest
+    assert get_protocol(write("# a remark\n" + MINE.replace("two classes of", "classes of"))).digest == first
+    assert get_protocol(write(MINE.replace('"unclear"', '"vague"'))).digest != first
+
+
+def test_any_word_of_any_corpus(write):
+    protocol = get_protocol(write('classes = ["a", "b"]\n[words]\na = ["x"]\nb = ["*"]\n'))
+    assert [protocol.label(clip("lab", word)) for word in ("X", "y", "b")] == ["a", "b", "b"]
+    with pytest.raises(
+        ProtocolError, match=r"labelled '', which the protocol mine does not know\n  fix: use one of: a"
+    ):
+        protocol.label(clip("lab", ""))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("folds = 5", "fold = 5", r"there is no key 'fold'\n  fix: did you mean 'folds'\?$"),
+        ("folds = 5", 'folds = "lose"', r"folds cannot be 'lose'\n  fix: use loso, loco, split or a number from 2$"),
+        ("folds = 5", "folds = 1", r"folds cannot be '1'\n"),
+        ('["negative", "positive"]', '"negative"', r"classes is 'negative'\n  fix: write it as a list in brackets$"),
+        ('["negative", "positive"]', '["negative"]', r"the classes are negative\n  fix: name two classes or more"),
+        (
+            '["negative", "positive"]',
+            '["negative", "positive", "other"]',
+            r"no word leads to the class 'other'\n  fix: ",
+        ),
+        (
+            '"disgust"',
+            '"digust"',
+            r"\[words.casme2\]: the corpus has no word 'digust'\n  fix: did you mean 'disgust'\?$",
+        ),
+        (
+            'negative = ["disgust"',
+            'negatve = ["disgust"',
+            r"there is no class 'negatve'\n  fix: did you mean 'negative'",
+        ),
+        ('["happiness"]', '["disgust"]', r"'disgust' is of negative and of positive\n  fix: give it one class$"),
+        ('["happiness"]', "[]", r"positive is \[\]\n  fix: write words in quotes"),
+        ('["Joy"]', "[3]", r"positive is \[3\]\n  fix: write words in quotes"),
+        ('words = ["unclear"]', 'word = ["unclear"]', r"there is no key 'word'\n  fix: did you mean 'words'\?$"),
+        ('["Joy"]', '["Joy"', r"is not valid TOML: .*\n  fix: correct that line; strings need quotes$"),
+        (
+            "[only]",
+            "[split]\ntest = ['a/b']\n[only]",
+            r"the split needs a part to train on and one to test\n  fix: call",
+        ),
+        ("[only]", "[split]\ntrain = ['a/b']\ndev = ['a/c']\n[only]", r"the split has a part 'dev'\n  fix: call the"),
+        ("[only]", "[split]\ntrain = ['a/b']\ntest = ['a/c']\n[only]", r"has folds and a split\n  fix: remove one"),
+    ],
+)
+def test_a_protocol_that_cannot_be_meant(write, old, new, message):
+    assert old in MINE
+    with pytest.raises(ProtocolError, match=message) as refused:
+        get_protocol(write(MINE.replace(old, new, 1)))
+    assert "mine.toml" in refused.value.problem
+
+
+def test_a_file_that_is_not_there_or_has_a_built_in_name(write, tmp_path):
+    with pytest.raises(ProtocolError, match=r"there is no protocol .*none\.toml\n  fix: check the path$"):
+        get_protocol(str(tmp_path / "none.toml"))
+    with pytest.raises(ProtocolError, match=r"has the name of a built-in protocol\n  fix: rename it"):
+        get_protocol(write(MINE, "cde.toml"))
+
+
+def test_a_filter_by_a_column_that_no_clip_has(write):
+    protocol = get_protocol(write(MINE))
+    protocol.check_columns([Clip("mine", "s", "c", "joy", extra={"camera": "fast"})])
+    with pytest.raises(
+        ProtocolError, match=r"by the column 'camera', which no clip has\n  fix: did you mean 'cameras'\?"
+    ):
+        protocol.check_columns([Clip("mine", "s", "c", "joy", extra={"cameras": "fast"})])
+
+
+SPLIT = 'classes = ["a", "b"]\n[split]\ntrain = ["lab/*"]\ntest = ["mine/s1", "mine/s2"]\n'
+
+
+def test_a_split_names_everybody_once(write):
+    protocol = get_protocol(write(SPLIT))
+    assert protocol.folds == "split"
+    people = {"lab/1", "lab/2", "mine/s1", "mine/s2"}
+    assert protocol.split_parts(people) == {
+        "lab/1": "train", "lab/2": "train", "mine/s1": "test", "mine/s2": "test",
+    }  # fmt: skip
+    with pytest.raises(
+        ProtocolError, match=r"has 'mine/s2' in the part test, and no clip .*\n  fix: did you mean 'mine/s"
+    ):
+        protocol.split_parts(people - {"mine/s2"})
+    with pytest.raises(
+        ProtocolError, match=r"has mine/s3 in no part of the split\n  fix: name each person in one part"
+    ):
+        protocol.split_parts(people | {"mine/s3"})
+    doubled = get_protocol(write(SPLIT.replace('"lab/*"', '"lab/*", "mine/s1"')))
+    with pytest.raises(ProtocolError, match=r"has mine/s1 in train and in test\n  fix: name each person in one part$"):
+        doubled.split_parts(people)
+
+
+def test_the_text_to_copy():
+    assert 'classes = ["negative", "positive", "surprise"]' in protocol_text("CDE")
+    with pytest.raises(ProtocolError, match=r"sde has no file.*\n  fix: show another"):
+        protocol_text("sde")

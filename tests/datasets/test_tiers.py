@@ -7,10 +7,10 @@ import pytest
 from praatio import textgrid
 
 from epir.core.errors import DatasetError, MissingExtra
-from epir.datasets.tiers import Interval, Tier, read_tiers, without_overlap, write_eaf, write_textgrid
+from epir.datasets.tiers import Tier, TierInterval, read_tiers, without_overlap, write_eaf, write_textgrid
 
-SMILE = Tier("micro-expression", (Interval(0.13, 0.52, "positive"), Interval(1.0, 1.2, "surprise")))
-APEX = Tier("apex", (Interval(0.22, 0.23, "apex"),), points=True)
+SMILE = Tier("micro-expression", (TierInterval(0.13, 0.52, "positive"), TierInterval(1.0, 1.2, "surprise")))
+APEX = Tier("apex", (TierInterval(0.22, 0.23, "apex"),), points=True)
 
 
 def test_an_elan_file_holds_tiers_in_milliseconds_and_names_its_video(tmp_path):
@@ -57,7 +57,7 @@ def test_no_tiers_make_a_file_too(tmp_path):
 
 
 def test_overlapping_intervals_go_to_several_tiers():
-    one, two, three = Interval(0, 2, "a"), Interval(1, 3, "b"), Interval(2, 4, "c")
+    one, two, three = TierInterval(0, 2, "a"), TierInterval(1, 3, "b"), TierInterval(2, 4, "c")
     assert without_overlap("rejected", [two, three, one]) == [
         Tier("rejected", (one, three)),
         Tier("rejected 2", (two,)),

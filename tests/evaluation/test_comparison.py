@@ -13,6 +13,7 @@ from epir.evaluation.comparison import (
     compare_all,
     permutation_test,
     scores_with_training,
+    setting_differences,
     training_of,
 )
 from epir.evaluation.experiment import ZERO_SHOT, Experiment
@@ -167,17 +168,27 @@ def test_the_training_of_a_run_is_its_recipe_and_its_first_weights(tmp_path):
         replace(scratch, start=SHIPPED): Training("scratch", "shipped"),
         replace(scratch, start=tmp_path / "mine"): Training("scratch", "mine"),
         TrainingSettings(name="of another version"): Training("of another version", "random"),
-        replace(RECIPES["finetune"], name="strict"): Training("finetune", "shipped"),  # as version 0.1 called it
+        RECIPES["finetune"]: Training("finetune", "shipped"),
     }
     for settings, expected in cases.items():
         assert training_of(experiment_of(training=settings)) == expected
 
 
-def test_a_pipeline_has_no_recipe_and_a_zero_shot_run_names_its_weights():
+def test_an_estimator_has_no_recipe_and_a_zero_shot_run_names_its_weights():
     assert training_of(experiment_of("bi-woof")) == Training(None, None)
     shipped = weights_digest(shipped_folder())
     assert training_of(experiment_of(folds=ZERO_SHOT, weights=shipped)) == Training("none", "shipped")
     assert training_of(experiment_of(folds=ZERO_SHOT, weights="ab" * 32)) == Training("none", "sha256 abababab")
+
+
+def test_settings_of_one_model_alone_stand_in_one_line():
+    first, second = experiment_of("epir"), experiment_of("ststnet", training=TrainingSettings(epochs=7))
+    lines = setting_differences(first, second)
+    assert "model.name: epir -> ststnet" in lines and any(line.startswith("training.epochs:") for line in lines)
+    alone = [line for line in lines if "only" in line]
+    assert alone[0].startswith("settings only epir has: ") and "blocks" in alone[0] and len(alone) <= 2
+    assert not any("unset" in line for line in lines)
+    assert setting_differences(first, first) == []
 
 
 def test_a_training_in_words():

@@ -1,5 +1,6 @@
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -55,7 +56,7 @@ def resolved(name="epir", *, training=None, changes=(), classes=3, map_size=28):
 
 
 def test_classes_and_size_come_from_the_clips():
-    model, training, _ = resolved(classes=5, map_size=56)
+    _, model, training, *_ = resolved(classes=5, map_size=56)
     assert (model.name, model.classes, model.map_size, training.name) == ("epir", 5, 56, SCRATCH)
 
 
@@ -66,8 +67,8 @@ def test_every_kind_of_model_has_a_default_recipe():
 
 
 def test_the_paper_model_starts_from_the_shipped_weights_where_they_fit():
-    model, training, notes = resolved()
-    assert (training.name, training.start, notes) == (FINETUNE, SHIPPED, ())
+    _, model, training, start, notes = resolved()
+    assert (training.name, training.start, notes) == (FINETUNE, SHIPPED, ()) and start == shipped_folder()
     assert model.normalise == read_config(shipped_folder()).settings["normalise"]  # as those weights saw their maps
     assert resolved(classes=5).training.name == FINETUNE  # only the head is new
     assert resolved(changes=["model.normalise=map"]).model.normalise == "map"
@@ -76,7 +77,7 @@ def test_the_paper_model_starts_from_the_shipped_weights_where_they_fit():
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ("model.merge=weighted", r"model\.merge=weighted \(not mean\)"),
+        ("model.rollout=extractor", r"model\.rollout=extractor \(not full\)"),
         ("model.blocks=7", r"model\.blocks=7 \(not 13\)"),
         ("model.integration=0.6", r"model\.integration=0\.6 \(not 0\.375\)"),
     ],
@@ -89,7 +90,7 @@ def test_a_change_that_rules_out_the_shipped_weights_is_announced(change, reason
         rf"{FINETUNE}\. The scores are not comparable with those of {FINETUNE}\."
     )
     with pytest.warns(EpirWarning, match=words):
-        model, training, notes = resolved(changes=[change, "model.dropout=0.1"])
+        _, model, training, _, notes = resolved(changes=[change, "model.dropout=0.1"])
     assert (training.name, training.start, model.normalise) == (SCRATCH, None, "map")
     assert len(notes) == 1 and "dropout" not in notes[0]  # which the weights do not mind
 
@@ -124,16 +125,18 @@ def test_the_shipped_weights_are_refused_where_they_do_not_fit():
 
 
 def test_other_weights_bring_their_normalisation(tmp_path):
-    create_model("vit", width=32, heads=2, feed_forward=32, normalise="fold").save_pretrained(tmp_path / "mine")
-    model, training, _ = resolved("vit", changes=["model.width=32", f"training.start={tmp_path / 'mine'}"])
-    assert model.normalise == "fold" and training.start == tmp_path / "mine"
-    assert first_weights(training) == "the weights in mine"  # no path of this machine
+    create_model("vit", width=32, heads=2, feed_forward=32, normalise="none").save_pretrained(tmp_path / "mine")
+    _, model, training, start, _ = resolved("vit", changes=["model.width=32", f"training.start={tmp_path / 'mine'}"])
+    assert model.normalise == "none" and start == tmp_path / "mine"
+    assert (
+        training.start == Path("mine") and first_weights(training) == "the weights in mine"
+    )  # no path of this machine
 
 
 def test_changes_are_applied_together():
     """A 60 px map needs another patch: neither change is possible without the other."""
     changes = ["model.patch=15", "training.epochs=3", "training.lr=1e-3"]
-    model, training, _ = resolved(map_size=60, changes=changes)
+    _, model, training, *_ = resolved(map_size=60, changes=changes)
     assert (model.patch, model.map_size, training.epochs, training.lr) == (15, 60, 3, 1e-3)
 
 

@@ -88,7 +88,7 @@ def test_models_with_explain_record_their_tokens(make_task):
         assert all(len(row) == 16 and round(row[0], 4) == row[0] for row in rollout)
 
 
-def test_a_pipeline_runs_through_the_same_fold(make_task):
+def test_an_estimator_runs_through_the_same_fold(make_task):
     record = run_fold(make_task("bi-woof"))
     assert record.best_epoch == 0 and record.loss == ()
     assert all(clip.strict == clip.best_epoch and clip.by_epoch == () for clip in record.clips)
@@ -120,3 +120,36 @@ def test_the_teachers_of_the_recipe_teach_in_a_fold(make_task, monkeypatch):
     task = make_task()
     taught = replace(task, experiment=replace(task.experiment, training=replace(QUICK, teachers=1, epochs=20)))
     assert {clip.strict for clip in run_fold(taught).clips} == {"surprise"}
+
+
+def test_the_best_epoch_is_chosen_per_person_in_a_grouped_fold(make_task):
+    """As for each person alone: the answers of one do not choose for another."""
+    task = make_task()
+    several = replace(task, test=task.test + tuple(task.train[:6]), train=task.train[6:])
+    record = run_fold(several)
+    assert len({clip.person for clip in record.clips}) == 2 and record.best_epoch == 0
+    places = {name: number for number, name in enumerate(task.experiment.classes)}
+    for person in {clip.person for clip in record.clips}:
+        clips = [clip for clip in record.clips if clip.person == person]
+        truth = np.array([places[clip.truth] for clip in clips])
+        best = best_epoch(np.array([clip.by_epoch for clip in clips]).T, truth)
+        assert [clip.best_epoch for clip in clips] == [
+            task.experiment.classes[clip.by_epoch[best - 1]] for clip in clips
+        ]
+
+
+@pytest.mark.parametrize(("mirror", "shift"), [(True, 1), (False, 0)])
+def test_every_epoch_is_predicted_with_the_same_test_time_copies_as_the_last(make_task, monkeypatch, mirror, shift):
+    from epir.models import predict
+
+    task, calls, original = make_task(), [], predict.predict_maps
+
+    def recorded(network, maps, **options):
+        calls.append((options["mirror"], options["shift"]))
+        return original(network, maps, **options)
+
+    monkeypatch.setattr(predict, "predict_maps", recorded)
+    recipe = replace(QUICK, mirror_at_prediction=mirror, shift_at_prediction=shift)
+    record = run_fold(replace(task, experiment=replace(task.experiment, training=recipe)))
+    assert calls == [(mirror, shift)] * (QUICK.epochs + 1)
+    assert len(record.loss) == QUICK.epochs

@@ -8,12 +8,14 @@ import pytest
 
 from epir.core.engines import Engine
 from epir.core.errors import EpirWarning, LeakError
-from epir.evaluation.run import evaluate
+from epir.evaluation.comparison import scores_with_training
+from epir.evaluation.run import evaluate, evaluate_zero_shot
+from epir.evaluation.samples import gather
 from epir.evaluation.table import score_table
-from epir.maps.copies import map_hashes
+from epir.maps.copies import fingerprints, map_hashes
 from epir.maps.mapset import load_maps, save_maps
 from epir.models.registry import create_model
-from epir.models.seen import Seen
+from epir.models.seen import UNKNOWN, Seen
 
 CLASSES = ("negative", "positive", "surprise")
 SEEN = "seen in training (leaks)"
@@ -24,9 +26,10 @@ def call(tmp_path, quick):
     """Evaluates a map set into a run, quickly."""
 
     def evaluate_it(maps, *, zero_shot=False, out="run", **options):
-        own = {"zero_shot": True} if zero_shot else {"model": "ststnet", "folds": 2, "changes": quick}
-        own |= {"protocol": "cde", "out": tmp_path / out, "engine": Engine(workers=1)}
-        return evaluate(maps, **(own | options))
+        common = {"protocol": "cde", "out": tmp_path / out, "engine": Engine(workers=1)}
+        if zero_shot:
+            return evaluate_zero_shot(maps, **(common | options))
+        return evaluate(maps, **({"model": "ststnet", "folds": 2, "changes": quick} | common | options))
 
     return evaluate_it
 
@@ -46,7 +49,7 @@ def rewritten(folder, name, change):
     """The map set with every clip changed by `change(clip, number)`."""
     whole = load_maps(folder)
     clips = [change(clip, number) for number, clip in enumerate(whole.clips)]
-    return save_maps(folder.parent / name, np.array(whole.maps), clips, recipe={}).folder
+    return save_maps(folder.parent / name, np.array(whole.maps), clips, recipe={}, force=True).folder
 
 
 def test_people_that_the_weights_have_seen_are_refused_by_name(make_maps, weights_that_saw, call):
@@ -65,6 +68,14 @@ def test_maps_that_the_weights_have_seen_are_refused_under_any_name(make_maps, w
         LeakError, match=r"these weights have seen: 2 maps \(casme2/new00/clip_0, casme2/new00/clip_1\)"
     ):
         call(other, zero_shot=True, weights=weights)
+
+
+def test_mirrored_maps_that_the_weights_have_seen_are_refused_under_any_name(make_maps, weights_that_saw, call):
+    maps = make_maps()
+    known = fingerprints(load_maps(maps).maps[:2][..., ::-1])
+    weights = weights_that_saw(Seen(fingerprints=frozenset(map(tuple, known.tolist()))))
+    with pytest.raises(LeakError, match=r"these weights have seen: 2 maps \(casme2/00/clip_0, casme2/00/clip_1\)"):
+        call(maps, zero_shot=True, weights=weights)
 
 
 def test_a_start_that_has_seen_a_held_out_person_is_refused(make_maps, weights_that_saw, call, quick):
@@ -162,13 +173,12 @@ def test_a_run_holds_no_path_of_this_machine(make_maps, weights_that_saw, call, 
     assert str(tmp_path) not in report(run.folder).read_text()
 
 
-@pytest.mark.parametrize("path", ["false", "true"])
-def test_the_units_of_held_out_people_never_enter_training(tmp_path, make_maps, path):
+def test_the_units_of_held_out_people_never_enter_training(tmp_path, make_maps):
     """Annotated otherwise, a person is predicted the same when held out; the others, who train on it, are not."""
     made = load_maps(make_maps("plain", people=3, each=3, size=14))
     maps, clips = np.array(made.maps), made.clips
     tiny = ("model.width=16", "model.feed_forward=16", "model.blocks=3", "model.heads=2")
-    learning = (*tiny, "training.action_units=1", f"model.unit_path={path}", "training.epochs=2", "training.lr=0.01")
+    learning = (*tiny, "training.action_units=1", "training.epochs=2", "training.lr=0.01")
 
     def predictions(name, of_first, of_others="4+L12"):
         own = [replace(clip, extra={"action_units": of_first if clip.subject == "00" else of_others}) for clip in clips]
@@ -190,3 +200,42 @@ def test_the_units_of_held_out_people_never_enter_training(tmp_path, make_maps, 
         assert one[key] == other[key] == none[key]
     assert any(one[clip.key] != other[clip.key] for clip in clips if clip.subject != "00")
     assert any(one[clip.key] != none[clip.key] for clip in clips if clip.subject != "00")
+
+
+def test_people_whom_the_weights_were_calibrated_on_are_refused(make_maps, weights_that_saw, tmp_path):
+    weights = weights_that_saw(Seen(frozenset({"other/1"}), calibrated_on=frozenset({"casme2/0", "samm/01"})))
+    options = {"protocol": "cde", "weights": weights, "engine": Engine(workers=1), "out": tmp_path / "run"}
+    maps = make_maps()
+    with pytest.raises(LeakError, match=r"these weights were calibrated on: 2 people \(casme2/00, samm/01\)"):
+        evaluate_zero_shot(maps, **options)
+    with pytest.warns(EpirWarning, match="calibrated on"):
+        run = evaluate_zero_shot(maps, allow_seen=True, **options)
+    assert run.experiment.columns == ("seen_in_training",)
+
+
+def test_a_stripped_record_is_told_in_the_run_and_in_every_table(make_maps, weights_that_saw, tmp_path):
+    weights = weights_that_saw(Seen(frozenset({"casme2/0"})))
+    (weights / "seen.json").unlink()
+    with pytest.warns(EpirWarning, match=UNKNOWN):
+        run = evaluate_zero_shot(
+            make_maps(), protocol="cde", weights=weights, out=tmp_path / "run", engine=Engine(workers=1)
+        )
+    assert run.experiment.unknown_weights and run.scores["evaluation"] == UNKNOWN
+    assert run.environment["notes"] == [UNKNOWN]
+    table = score_table([run])
+    assert "not known whom they have seen" in table.rows[0].cells[2]
+    assert any(UNKNOWN in note for note in table.notes)
+    assert "not known whom they have seen" in scores_with_training(run)["first_weights"]
+
+
+def test_a_run_is_not_resumed_after_its_action_units_were_edited(make_maps, tmp_path):
+    folder = make_maps()
+
+    def digest(units, **changes):
+        edited = rewritten(folder, "edited", lambda clip, _: replace(clip, extra={"action_units": units}))
+        clips = gather([load_maps(edited)], "cde")
+        return replace(clips, **changes).digest
+
+    assert digest("4+7") == digest("12")  # nothing learns them
+    assert digest("4+7", learns_units=True) != digest("12", learns_units=True)
+    assert digest("4+7", learns_units=True) == digest("4+7", learns_units=True)

@@ -25,18 +25,20 @@ def test_a_choice_changes_its_settings_alone(experiment):
 
 def test_the_better_choice_in_the_inner_folds_is_taken_and_people_are_kept_apart(experiment, make_maps):
     clips = gather([load_maps(make_maps(people=6))], "cde")
-    train, seen = clips.samples[:30], []  # the last person is held out
+    train, tested = clips.samples[:30], []  # the last person is held out
 
     def predict(changed, name, inside, outside):
         assert not {each.clip.person for each in inside} & {each.clip.person for each in outside}
-        seen.extend(each.clip.key for each in (*inside, *outside))
+        assert {each.clip.key for each in (*inside, *outside)} == {each.clip.key for each in train}
+        assert len(inside) > len(outside)  # it trains on the larger part
+        tested.extend(each.clip.key for each in outside)
         right = [clips.classes.index(each.label) for each in outside]
         return np.array(right) if changed.training.lr == 0.5 else np.zeros(len(outside), int)
 
     chosen = choose(experiment, train, predict)
     assert chosen.choice == experiment.choices[1] and chosen.scores[chosen.choice] == 1.0
     assert chosen.scores["default"] == pytest.approx(1 / 6, abs=0.01)  # F1 of one class in three is 1/2
-    assert set(seen) == {each.clip.key for each in train}
+    assert sorted(tested) == sorted(2 * [each.clip.key for each in train])  # each once for each choice
 
 
 def test_a_nested_run_says_what_each_fold_chose_and_what_it_cost(make_maps, quick, tmp_path):

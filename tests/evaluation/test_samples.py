@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from epir.core.errors import MapSetError, ProtocolError
+from epir.evaluation.folds import make_folds
 from epir.evaluation.samples import gather, read_maps
 from epir.maps.mapset import load_maps, save_maps
 
@@ -92,3 +93,28 @@ def test_a_label_unknown_to_the_protocol_is_refused(make_maps):
     sets = [load_maps(make_maps(labels=("negative", "positive", "suprise")))]
     with pytest.raises(ProtocolError, match="labelled 'suprise', which the protocol cde does not know\n  fix: use"):
         gather(sets, "cde")
+
+
+SPLIT = """
+classes = ["negative", "positive", "surprise"]
+[split]
+train = ["samm/*"]
+test = ["casme2/*"]
+"""
+
+
+def test_a_protocol_file_brings_its_split_and_its_digest(make_maps, tmp_path):
+    sets = [load_maps(make_maps(name, corpora=(name,))) for name in ("samm", "casme2")]
+    path = tmp_path / "mine.toml"
+    path.write_text(SPLIT)
+    clips = gather(sets, str(path))
+    assert (clips.protocol, clips.folds) == ("mine", "split")
+    (fold,) = make_folds(clips.clips, clips.labels, clips.folds)
+    assert fold.name == "test" and {clip.corpus for clip in fold.test} == {"casme2"}
+    path.write_text(SPLIT + "# the same\n")
+    assert gather(sets, str(path)).digest == clips.digest
+    path.write_text(SPLIT.replace("[split]", '[leave_out]\nwords = ["others"]\n[split]'))
+    assert gather(sets, str(path)).digest != clips.digest != gather(sets, "cde").digest
+    path.write_text(SPLIT.replace("casme2/*", "casme/*"))
+    with pytest.raises(ProtocolError, match=r"'casme/\*' in the part test, and no clip is of that person\n  fix: "):
+        gather(sets, str(path))

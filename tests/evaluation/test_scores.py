@@ -13,7 +13,7 @@ from epir.evaluation.scores import (
     confusion_matrix,
     counts_by_person,
     macro_precision,
-    score,
+    score_predictions,
     uar,
     uf1,
     uf1_interval,
@@ -73,7 +73,7 @@ def test_scores_are_pooled_not_averaged_over_folds():
         prediction("positive", "positive", person="casme2/2", clip=1),
         prediction("surprise", "negative", person="casme2/2", clip=2),
     ]
-    found = score(predictions, CLASSES, "strict")
+    found = score_predictions(predictions, CLASSES, "strict")
     assert found["uf1"] == pytest.approx((2 / 3 + 1 + 0) / 3, abs=1e-6)
     assert found["confusion"] == [[1, 0, 0], [0, 1, 0], [1, 0, 0]]
 
@@ -85,7 +85,7 @@ def test_parts_are_the_same_predictions_restricted():
         prediction("surprise", "surprise", clip=2),
         prediction("negative", "positive", person="samm/1", clip=3),
     ]
-    parts = score(predictions, CLASSES, "strict")["parts"]
+    parts = score_predictions(predictions, CLASSES, "strict")["parts"]
     assert parts == {"casme2": {"uf1": 1.0, "uar": 1.0}, "samm": {"uf1": 0.0, "uar": 0.0}}
 
 
@@ -152,6 +152,6 @@ def test_a_fixed_split_is_scored_by_its_test_parts():
         one("3", "test-b", "x", "y"),
         one("4", "test-b", "y", "y"),
     ]
-    parts = score(predictions, ("x", "y"), "strict")["parts"]
+    parts = score_predictions(predictions, ("x", "y"), "strict")["parts"]
     assert parts["test-a"] == {"uf1": 1.0, "uar": 1.0}
     assert parts["test-b"] == {"uf1": pytest.approx(1 / 3, abs=1e-5), "uar": 0.5}

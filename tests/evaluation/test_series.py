@@ -5,7 +5,7 @@ import pytest
 from epir.core.engines import Engine
 from epir.core.errors import ConfigError, EpirWarning, RunError
 from epir.evaluation.comparison import scores_with_training
-from epir.evaluation.experiment import BASELINE, FINETUNE, SCRATCH, resolve_settings
+from epir.evaluation.experiment import resolve_settings
 from epir.evaluation.run import evaluate
 from epir.evaluation.series import (
     ablate,
@@ -16,6 +16,7 @@ from epir.evaluation.series import (
     sweep_variants,
 )
 from epir.models.registry import model_settings
+from epir.training.recipe import BASELINE, FINETUNE, SCRATCH
 
 ONE = Engine(workers=1)
 SMALL = ("model.width=12", "model.heads=2", "model.feed_forward=12", "model.patch=3", "training.epochs=1")
@@ -25,8 +26,10 @@ def test_models_are_named_with_commas():
     assert parse_models("epir, ststnet,epir") == ("epir", "ststnet")
     with pytest.raises(ConfigError, match="there is no model 'stsnet'\n  fix: did you mean 'ststnet'"):
         parse_models("epir,stsnet")
-    with pytest.raises(ConfigError, match="there is no model ','"):
-        parse_models(",")
+    for text in (",", "epir,,vit", "epir,"):
+        words = f"--model {text} has a comma too many\n  fix: write --model epir,ststnet"
+        with pytest.raises(ConfigError, match=words):
+            parse_models(text)
 
 
 def test_the_ladder_is_the_papers():
@@ -73,14 +76,14 @@ def test_several_models_end_in_one_table(make_maps, tmp_path, quick):
     assert stored["bi-woof"]["strict"]["uf1"] == stored["bi-woof"]["best_epoch"]["uf1"]
 
 
-def test_a_setting_that_a_later_model_does_not_have_is_refused_at_once(make_maps, tmp_path):
-    with pytest.raises(ConfigError, match=r"\[model\] has no setting 'dropout'"):
+def test_a_setting_that_no_model_has_is_refused_at_once(make_maps, tmp_path):
+    with pytest.raises(ConfigError, match=r"\[model\] has no setting 'droput'\n  fix: did you mean 'dropout'"):
         evaluate_models(
             [make_maps()],
             protocol="cde",
             models=["ststnet", "bi-woof"],
             out=tmp_path / "runs",
-            changes=["model.dropout=0.1"],
+            changes=["model.droput=0.1"],
             engine=ONE,
         )
     assert not (tmp_path / "runs").exists()

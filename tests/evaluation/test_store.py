@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epir.core import config
 from epir.core.errors import ConfigError, EpirError, EpirWarning, MachineError, RunError
+from epir.core.output import locked
+from epir.core.store import entry_name
 from epir.evaluation.experiment import Experiment, read_experiment
 from epir.evaluation.record import ClipRecord, FoldRecord
-from epir.evaluation.store import file_name, locked, open_run, open_store
+from epir.evaluation.store import open_run, open_store
 from epir.models.registry import model_settings
 from epir.training.recipe import training_recipe
 
@@ -44,7 +45,6 @@ def finished(folder, experiment=EXPERIMENT):
 def test_a_run_is_what_the_design_says(tmp_path):
     run = finished(tmp_path / "run")
     assert {path.name for path in (tmp_path / "run").iterdir()} == {
-        ".lock",
         ".epir",
         "config.toml",
         "folds",
@@ -134,17 +134,6 @@ def test_too_many_seeds_are_taken_back_until_they_are_finished(tmp_path):
         assert store.has("casme2/1", 1) and not store.has("samm/2", 1)  # what was done is not lost
 
 
-def test_folds_that_an_older_version_marked_with_the_number_of_seeds_still_count(tmp_path):
-    finished(tmp_path, replace(EXPERIMENT, seeds=2))
-    settings = config.toml_values(tmp_path / "config.toml")
-    for path in (tmp_path / "folds").iterdir():
-        fold = json.loads(path.read_text())
-        del fold["digest"]
-        seeds = fold["seed"] + 1  # begun with one seed, gone on with two
-        path.write_text(json.dumps({**fold, "experiment": config.digest({**settings, "seeds": seeds})}))
-    assert len(open_run(tmp_path).folds) == 4
-
-
 def test_more_seeds_keep_settings_that_an_older_version_did_not_write(tmp_path):
     finished(tmp_path)
     path = tmp_path / "config.toml"
@@ -203,7 +192,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path, force):
 def test_half_a_file_of_a_killed_process_is_removed(tmp_path):
     with open_store(tmp_path, EXPERIMENT) as store:
         store.add(record("casme2/1"))
-    (tmp_path / "folds" / ".samm+2__seed0-x.json").write_text('{"half')
+    (tmp_path / "folds" / ".samm+2__seed0.json.tmp-x.json").write_text('{"half')
     with open_store(tmp_path, EXPERIMENT):
         assert [path.name for path in (tmp_path / "folds").iterdir()] == ["casme2+1__seed0.json"]
 
@@ -269,14 +258,14 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
 
 @given(st.lists(st.text(min_size=1, max_size=200), min_size=2, max_size=8, unique=True))
 def test_file_names_are_safe_and_different(names):
-    files = [file_name(name) for name in names]
+    files = [entry_name(name) for name in names]
     assert len(set(files)) == len(names)
     for name in files:
         assert not set(name) & set('/\\:*?"<>| \0\n') and len(f"{name}__seed10.json") < 255
 
 
 def test_a_person_reads_well_in_a_file_name():
-    assert file_name("casme2/sub01") == "casme2+sub01"
+    assert entry_name("casme2/sub01") == "casme2+sub01"
 
 
 HOLD = """
@@ -289,7 +278,7 @@ with open(sys.argv[1], "a") as file:
 
 
 def test_a_folder_in_use_is_refused_and_a_killed_process_leaves_no_lock(tmp_path):
-    command = [sys.executable, "-S", "-c", HOLD, str(tmp_path / ".lock")]
+    command = [sys.executable, "-S", "-c", HOLD, str(tmp_path.with_name(f".{tmp_path.name}.lock"))]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout.readline() == "1\n"
         words = r"another process is writing .*\n  fix: wait for it, stop it"
@@ -355,9 +344,11 @@ def test_scores_that_were_edited_are_refused_until_they_are_made_again(tmp_path,
         RunError, match=r"scores.json was changed after it was written\n  fix: run the command that began"
     ):
         open_run(tmp_path)
-    (tmp_path / "scores.json").write_text(json.dumps({**edited, "digest": None}))
-    with pytest.raises(RunError, match=r"scores.json was changed after it was written"):
-        open_run(tmp_path)
+    unsigned = {name: value for name, value in before.items() if name != "digest"}
+    for scores in ({**edited, "digest": None}, unsigned):
+        (tmp_path / "scores.json").write_text(json.dumps(scores))
+        with pytest.raises(RunError, match=r"scores.json was changed after it was written"):
+            open_run(tmp_path)
     with open_store(tmp_path, EXPERIMENT) as store:
         assert store.finish(HELD_OUT).scores == before
 
@@ -390,15 +381,13 @@ def test_answers_that_the_experiment_cannot_give_are_refused(tmp_path, change):
             store.check(HELD_OUT)
 
 
-def test_a_run_of_version_0_1_opens(tmp_path):
-    """Its folds and scores carry no digests."""
-    before = finished(tmp_path)
-    for path in (*(tmp_path / "folds").iterdir(), tmp_path / "scores.json"):
-        values = json.loads(path.read_text())
-        del values["digest"]
-        values.pop("predictions", None)
-        path.write_text(json.dumps(values))
-    assert open_run(tmp_path).predictions == before.predictions
-    (tmp_path / "folds" / "samm+2__seed0.json").unlink()
-    with pytest.raises(RunError, match="of seed 0 1 of 2 folds are there"):
+def test_an_edited_table_of_predictions_is_noticed(tmp_path):
+    finished(tmp_path)
+    table = tmp_path / "predictions.csv"
+    before = table.read_text()
+    table.write_text(before.replace("positive", "negative", 1))
+    assert table.read_text() != before
+    with pytest.raises(RunError, match=r"predictions.csv was changed after it was written\n  fix: delete that file"):
         open_run(tmp_path)
+    table.unlink()
+    assert open_run(tmp_path).folds  # it can be made again

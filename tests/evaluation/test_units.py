@@ -12,7 +12,7 @@ from epir.core.errors import CheckpointError, ConfigError, ProtocolError
 from epir.core.facs import CD6ME_UNITS, UNITS, parse_units
 from epir.core.records import Clip
 from epir.evaluation.record import ClipRecord, FoldRecord, from_json, to_json
-from epir.evaluation.run import evaluate
+from epir.evaluation.run import evaluate, evaluate_zero_shot
 from epir.evaluation.samples import EvaluationSet, Sample, with_units
 from epir.evaluation.store import open_run
 from epir.evaluation.table import units_table
@@ -82,6 +82,14 @@ def test_the_scores_are_those_of_scikit_learn():
     )
 
 
+def test_the_interval_of_a_unit_that_few_people_show_begins_below_its_score():
+    """Where nobody who is drawn shows it, it counts 0; otherwise the lowest resampling would be the score itself."""
+    clips = [clip("p0", 0, "26", [26]), *(clip(f"p{number}", number, "4", [26]) for number in range(1, 8))]
+    own = unit_scores([record(*clips)])["units"]["26"]
+    assert own["f1"] == pytest.approx(0.222, abs=1e-3)
+    assert own["interval"][0] == 0 and own["interval"][1] > own["f1"]
+
+
 def test_the_floor_is_that_of_the_benchmark():
     """CD6ME: 2,031 clips, unit 12 in 176 of them: always positive gives 15.9."""
     clips = [clip("p", number, "12" if number < 176 else "43", [12]) for number in range(2031)]
@@ -131,8 +139,8 @@ def weights(tmp_path):
 
 
 def test_zero_shot_units(annotated, weights, tmp_path):
-    call = dict(protocol="cde", zero_shot=True, target="units", engine=Engine(workers=1))
-    run = evaluate(annotated, weights=weights, out=tmp_path / "run", **call)
+    call = dict(protocol="cde", target="units", engine=Engine(workers=1))
+    run = evaluate_zero_shot(annotated, weights=weights, out=tmp_path / "run", **call)
     units = run.scores["units"]
     assert units["clips"] == 18 and units["people"] == 3 and run.environment["clips_without_units"] == 6
     assert units["units"]["4"]["found"] == 18 and units["units"]["4"]["f1"] == units["units"]["4"]["always"]
@@ -146,6 +154,8 @@ def test_strict_folds_learn_the_units_of_the_training_people(annotated, tmp_path
     call = dict(protocol="cde", model="ststnet", folds=3, target="units", engine=Engine(workers=1))
     run = evaluate(annotated, out=tmp_path / "run", changes=(*quick, "training.epochs=15"), **call)
     assert run.experiment.training.action_units == 1.0
+    head, row, *_ = (tmp_path / "run" / "predictions.csv").read_text().splitlines()
+    assert head.endswith(",action_units,found_units") and row.count(",") == head.count(",")
     assert run.scores["units"]["clips"] == 18
     four, always = run.scores["units"]["units"]["4"]["f1"], run.scores["units"]["units"]["4"]["always"]
     assert four > always + 0.2
@@ -155,10 +165,10 @@ def test_what_has_no_units_is_refused(annotated, make_maps, tmp_path):
     plain = create_model("ststnet", map_size=12).save_pretrained(tmp_path / "plain")
     call = dict(protocol="cde", target="units", out=tmp_path / "run", engine=Engine(workers=1))
     with pytest.raises(CheckpointError, match=r"have no head for action units\n  fix: train them .*action_units=1"):
-        evaluate(annotated, zero_shot=True, weights=plain, **call)
+        evaluate_zero_shot(annotated, weights=plain, **call)
     with pytest.raises(ProtocolError, match=r"none of the 24 clips has annotated action units\n  fix: .*action_units"):
-        evaluate(make_maps("bare"), zero_shot=True, weights=plain, **call)
-    with pytest.raises(ConfigError, match="'bi-woof' is a pipeline, which knows no action units"):
+        evaluate_zero_shot(make_maps("bare"), weights=plain, **call)
+    with pytest.raises(ConfigError, match=r"'bi-woof' has no features .* be learned\n  fix: evaluate a network"):
         evaluate(annotated, model="bi-woof", **call)
     with pytest.raises(ConfigError, match="there is no target 'unit'"):
         evaluate(annotated, protocol="cde", target="unit")

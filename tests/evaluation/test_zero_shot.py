@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from epir.core.engines import Engine
-from epir.core.errors import CheckpointError, ConfigError
-from epir.evaluation.run import evaluate
+from epir.core.errors import CheckpointError
+from epir.evaluation.run import evaluate, evaluate_zero_shot
 from epir.maps.mapset import load_maps
 from epir.models.folder import load_network, weights_digest
+from epir.models.predict import predict_maps
 from epir.models.registry import create_model
-from epir.training.fit import predict
 
 CLASSES = ("negative", "positive", "surprise")
 
@@ -20,11 +20,9 @@ def weights(tmp_path):
 
 def test_every_clip_is_predicted_once_by_the_given_weights(make_maps, tmp_path, weights):
     folder = make_maps()
-    run = evaluate(
-        folder, protocol="cde", zero_shot=True, weights=weights, out=tmp_path / "run", engine=Engine(workers=1)
-    )
+    run = evaluate_zero_shot(folder, protocol="cde", weights=weights, out=tmp_path / "run", engine=Engine(workers=1))
     maps = load_maps(folder)
-    expected = predict(load_network(weights), np.array(maps.maps))
+    expected = predict_maps(load_network(weights), np.array(maps.maps)).scores
     by_key = {each.key: each for each in run.predictions}
     assert len(by_key) == len(run.predictions) == 24
     for clip, scores in zip(maps.clips, expected, strict=True):
@@ -36,11 +34,11 @@ def test_every_clip_is_predicted_once_by_the_given_weights(make_maps, tmp_path, 
 
 def test_other_weights_with_an_existing_run_are_refused(make_maps, tmp_path, weights):
     maps, other = make_maps(), create_model("ststnet", map_size=12)
-    call = dict(protocol="cde", zero_shot=True, out=tmp_path / "run", engine=Engine(workers=1))
-    evaluate(maps, weights=weights, **call)
+    call = dict(protocol="cde", out=tmp_path / "run", engine=Engine(workers=1))
+    evaluate_zero_shot(maps, weights=weights, **call)
     folder = other.save_pretrained(tmp_path / "other", labels=CLASSES)
     with pytest.raises(Exception, match=r"other settings or maps \(weights: \w+ -> \w+\)"):
-        evaluate(maps, weights=folder, **call)
+        evaluate_zero_shot(maps, weights=folder, **call)
 
 
 def test_training_may_start_from_weights_and_remembers_them(make_maps, tmp_path, weights, quick):
@@ -66,21 +64,16 @@ def test_a_start_that_is_no_model_folder_is_told_before_a_run_is_begun(make_maps
     assert not (tmp_path / "run").exists()
 
 
-def test_another_model_than_that_of_the_weights_is_refused(make_maps, tmp_path):
-    with pytest.raises(ConfigError, match=r"which are of 'epir' and not of 'ststnet'\n  fix: leave out --model"):
-        evaluate(make_maps(size=28), protocol="cde", model="ststnet", zero_shot=True, out=tmp_path / "run")
-
-
 def test_many_clips_are_predicted_in_parts_that_are_resumed(make_maps, tmp_path, weights, monkeypatch):
     from epir.evaluation import run as module
-    from epir.training import fit
+    from epir.models import predict
 
     folder = make_maps()  # 24 clips
-    monkeypatch.setattr(fit, "PREDICTION_BATCH", 10)
-    call = dict(protocol="cde", zero_shot=True, weights=weights, engine=Engine(workers=1))
-    whole = evaluate(folder, out=tmp_path / "whole", **call)
+    monkeypatch.setattr(predict, "PREDICTION_BATCH", 10)
+    call = dict(protocol="cde", weights=weights, engine=Engine(workers=1))
+    evaluate_zero_shot(folder, out=tmp_path / "whole", **call)
     monkeypatch.setattr(module, "PREDICTION_BATCH", 10)
-    parts = evaluate(folder, out=tmp_path / "parts", **call)
+    parts = evaluate_zero_shot(folder, out=tmp_path / "parts", **call)
     assert [record.fold for record in parts.folds] == ["part 1 of 3", "part 2 of 3", "part 3 of 3"]
     assert [len(record.clips) for record in parts.folds] == [10, 10, 4]
     table = tmp_path / "parts" / "predictions.csv"
@@ -88,7 +81,5 @@ def test_many_clips_are_predicted_in_parts_that_are_resumed(make_maps, tmp_path,
     before = table.read_bytes()
     (tmp_path / "parts" / "folds" / "part%202%20of%203__seed0.json").unlink()
     table.unlink()
-    evaluate(folder, out=tmp_path / "parts", **call)
+    evaluate_zero_shot(folder, out=tmp_path / "parts", **call)
     assert table.read_bytes() == before
-    again = evaluate(folder, out=tmp_path / "whole", **call)  # a run of all clips at once, as version 0.1 wrote it
-    assert [record.fold for record in again.folds] == ["all clips"] and again.scores == whole.scores

@@ -91,6 +91,17 @@ def test_a_face_that_is_hidden_for_a_moment_begins_a_new_segment_of_the_same_per
     assert {each.track for each in seen} == {0}
 
 
+def test_a_face_that_comes_back_to_its_place_keeps_its_number_with_less_likeness(face):
+    """Mirrored, the face is as much like itself as somebody who has turned the head: 0.73."""
+    hidden, turned = face.copy(), face[:, ::-1]
+    hidden[40:160, 50:150] = hidden[5, 5]
+    elsewhere = np.roll(turned, 70, axis=1)
+    for last, people in ((turned, {0}), (elsewhere, {0, 1})):
+        _, seen = tracked([*[face] * 10, *[hidden] * 12, *[last] * 12], same_person=0.8)
+        assert {each.track for each in seen} == people
+        assert len({each.shot for each in seen}) == 2  # and nothing is compared across the time without it
+
+
 def test_a_cut_to_another_person_ends_segment_and_track(face, stranger):
     tracker, seen = tracked([face] * 12 + [stranger] * 12 + [face] * 12, fps=25)
     assert [each.number for each in seen] == list(range(36))

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from epir.core.errors import FrameError
+from epir.flow import apex
 from epir.flow.apex import SAMPLES, face_motion, middle_apex, small_face, spot_apex, strength, weights
 from epir.frames.reader import open_frames
 
@@ -43,6 +44,17 @@ def test_a_head_that_drifts_away_is_not_taken_for_the_apex(pair_of, head, head_c
         return cv2.warpAffine(smile, matrix, head.shape[1::-1], flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
 
     assert abs(spot_apex(Listed(range(1, 20), frame), 1, 19, head_crop) - 6) <= 1
+
+
+@pytest.mark.parametrize(("at_the_end", "expected"), [(0.9, 6), (1.5, 6), (1.58, 11)])
+def test_seven_tenths_of_the_motion_left_at_the_offset_are_subtracted_in_proportion_to_time(
+    monkeypatch, at_the_end, expected
+):
+    motion = {6: 1.0, 11: at_the_end}  # half-way, and at the end: 1 - 0.35 x against 0.3 x
+    monkeypatch.setattr(apex, "small_face", lambda frame, _: frame)
+    monkeypatch.setattr(apex, "face_motion", lambda _, number: np.full((8, 8, 2), [motion.get(number, 0.0), 0.0]))
+    monkeypatch.setattr(apex, "strength", lambda motion: float(motion[0, 0, 0]))
+    assert spot_apex(Listed(range(1, 12), lambda number: number), 1, 11, None) == expected
 
 
 def test_an_expression_that_is_still_there_at_the_offset_peaks_late(pair_of, head_crop):

@@ -3,7 +3,7 @@ import sys
 import numpy as np
 import pytest
 
-from epir.core.errors import MissingExtra, ShapeError
+from epir.core.errors import ConfigError, MissingExtra, ShapeError
 from epir.flow.map import cut_face
 from epir.flow.optical import ESTIMATORS, flow_between, to_grey
 from epir.flow.recipe import METHODS, flow_recipe
@@ -97,3 +97,57 @@ def test_tvl1_without_its_extra_says_what_to_install(head, monkeypatch):
         MissingExtra, match=r'flow method tvl1, is not installed\n  fix: pip install -c constraints.txt ".\[tvl1\]"'
     ):
         flow_between(head, head, recipe_of("tvl1"))
+
+
+SHIFT = """import numpy as np
+def shift(onset, apex):
+    return np.full((*onset.shape[:2], 2), 0.5)
+"""
+FACE = np.zeros((24, 24, 3), np.uint8)
+
+
+@pytest.fixture
+def method(tmp_path, monkeypatch):
+    def written(text=SHIFT):
+        (tmp_path / "my_flow.py").write_text(text)
+        monkeypatch.chdir(tmp_path)
+        return recipe_of("my_flow.py:shift")
+
+    return written
+
+
+def test_a_function_of_one_s_own(method, monkeypatch):
+    recipe = method()
+    monkeypatch.chdir("/")  # as in a worker
+    flow = flow_between(FACE, FACE, recipe)
+    assert flow.dtype == np.float32 and flow.shape == (24, 24, 2) and (flow == 0.5).all()
+    meta = recipe.to_meta()["flow"]
+    assert meta["method"] == "my_flow.py:shift" and len(meta["code"]) == 16
+    assert method(SHIFT.replace("0.5", "0.25")).digest != recipe.digest
+    with pytest.raises(ConfigError, match=r"my_flow\.py:shift has changed since these maps were asked for\n  fix: run"):
+        flow_between(FACE, FACE, recipe)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "*onset.shape[:2], 2",
+            "24, 24",
+            r"shift gave float64 \(24, 24\), not float \(24, 24, 2\)\n  fix: return u and v",
+        ),
+        ("0.5", "np.nan", r"shift gave values that are not finite\n  fix: return numbers"),
+        ("0.5", "1 / 0", r"shift, line 3, failed: ZeroDivisionError: division by zero\n  fix: correct that function"),
+        ("np.full((*onset.shape[:2], 2), 0.5)", "'a'", r"shift gave <U1 \(\), not float"),
+    ],
+)
+def test_a_function_that_gives_no_flow(method, old, new, message):
+    recipe = method(SHIFT.replace(old, new))
+    with pytest.raises(ShapeError, match=message):
+        flow_between(FACE, FACE, recipe)
+
+
+def test_a_function_that_is_not_there(method):
+    method()
+    with pytest.raises(ConfigError, match=r"there is no 'shft' in it\n  fix: did you mean 'shift'\?"):
+        recipe_of("my_flow.py:shft")

@@ -8,7 +8,7 @@ import pytest
 from skimage.data import astronaut
 
 from epir.core.errors import FrameError
-from epir.frames.damage import damaged_jpeg, damaged_png, decoder_errors, refuse_false_index
+from epir.frames.damage import check_frame_count, damaged_jpeg, damaged_png, decoder_errors
 from epir.frames.picture import read_picture
 
 PLAIN, PROGRESSIVE, RESTARTS = (), (cv2.IMWRITE_JPEG_PROGRESSIVE, 1), (cv2.IMWRITE_JPEG_RST_INTERVAL, 8)
@@ -75,9 +75,9 @@ def test_errors_of_the_decoder_are_heard_each_time_and_leave_no_trace():
 @pytest.mark.parametrize("count", [10**7, 2**31, 2**32 - 1])
 def test_an_mp4_that_announces_more_frames_than_bytes_is_refused_before_ffmpeg_makes_room(write_video, count):
     path = write_video("lie.mp4", count=12)
-    refuse_false_index(path)
+    check_frame_count(path)
     content = bytearray(path.read_bytes())
     struct.pack_into(">II", content, content.find(b"stsz") + 8, 1, count)
     path.write_bytes(content)
     with pytest.raises(FrameError, match=rf"it announces {count:,} frames in .* bytes\n  fix: copy it again"):
-        refuse_false_index(path)
+        check_frame_count(path)

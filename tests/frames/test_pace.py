@@ -29,6 +29,37 @@ def test_frames_that_repeat_are_recognised_and_dropped(fps, true):
     assert kept == [place for place in range(240) if place == 0 or shown[place] != shown[place - 1]]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "true"),
+    [
+        ("++.++.", 50 / 3),
+        ("++++..", 50 / 3),
+        ("+++.+.", 50 / 3),
+        ("+++++.", 125 / 6),
+        ("++++.", 20),
+        ("++++++++.", 200 / 9),
+    ],
+)
+def test_any_short_pattern_of_repeats_counts_the_new_frames_alone(pattern, true):
+    """Of a 25 fps file in which two of six frames repeat, 16.7 frames a second are new; they keep their times."""
+    shown = np.cumsum([mark == "+" for mark in pattern * 24]).tolist()
+    pace = measure_pace(frames_of(shown, 25), 25)
+    assert (pace.fps, pace.stored) == (pytest.approx(true, rel=0.01), 25)
+    kept = list(without_repeats(frames_of(shown, 25), pace))
+    assert [frame.number for frame in kept] == [
+        place for place in range(len(shown)) if pattern[place % len(pattern)] == "+"
+    ]
+    assert all(frame.seconds == frame.number / 25 for frame in kept)
+
+
+def test_a_hand_that_shakes_in_time_with_the_frames_repeats_nothing():
+    """Every third frame differs little, but by more than a repeated one would."""
+    shown = np.cumsum([1, 12, 12] * 40).tolist()
+    differences = np.resize([0.5, 2.0, 2.1], 60) * np.random.default_rng(0).uniform(0.9, 1.1, 60)
+    assert find_repeats(differences, 25) is None
+    assert not measure_pace(frames_of(shown, 25), 25).repeats
+
+
 @pytest.mark.parametrize("codec", ["libx264", "libvpx", "mpeg4"])
 def test_repeats_are_seen_after_coding(write_video, codec):
     ending = "webm" if codec == "libvpx" else "mp4"
@@ -53,7 +84,7 @@ def test_a_face_that_rests_now_and_then_repeats_nothing():
 def test_a_picture_that_stands_still_says_nothing_and_is_kept():
     assert find_repeats(np.zeros(100), 60) is None
     assert measure_pace(frames_of([1] * 100, 60), 60) == Pace(60, 60)
-    kept = list(without_repeats(frames_of([1] * 60, 60), Pace(30, 60, 2.0, 0.5)))
+    kept = list(without_repeats(frames_of([1] * 60, 60), Pace(30, 60, 2.0, 0.5, 1)))
     assert len(kept) == 30
 
 

@@ -3,13 +3,14 @@ import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
+from types import SimpleNamespace
 
 import av
 import numpy as np
 import pytest
 
 from epir.core.errors import FrameError
-from epir.frames.video import VideoFrames, count_frames
+from epir.frames.video import VideoFrames, announced_end, count_frames
 
 KINDS = [
     ("a.mp4", "mpeg4"),
@@ -275,7 +276,7 @@ def film_of(path, codec):
     from skimage.data import astronaut
 
     with av.open(str(path), "w") as container:
-        stream = container.add_stream(codec, 50)
+        stream = container.add_stream(codec, 50, options={"cpu-used": "8"} if codec == "libvpx-vp9" else {})
         stream.width, stream.height, stream.codec_context.gop_size = 256, 256, 12
         stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
         stream.codec_context.bit_rate, stream.codec_context.thread_count = 4_000_000, 1
@@ -298,3 +299,12 @@ def test_frames_after_a_lost_one_are_not_counted_as_if_nothing_was_lost(tmp_path
         frames.read(19)
         with pytest.raises(FrameError, match=r"frame 30 of .* cannot be counted: a part before it could not be"):
             frames.read(30)
+
+
+@pytest.mark.parametrize("told", ["00:00:xx.5", "a:b:c", "00:00:nan", "::", "00:00:01.000000000"])
+def test_a_duration_tag_that_is_no_time_says_nothing(told):
+    container = SimpleNamespace(
+        format=SimpleNamespace(name="matroska,webm"), streams=[1], duration=2_000_000, start_time=0
+    )
+    end = announced_end(container, SimpleNamespace(metadata={"DURATION": told}))
+    assert end == (1.0 if told[-1] == "0" else 2.0)

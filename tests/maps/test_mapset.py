@@ -1,13 +1,12 @@
 import json
 import os
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from epir.core.errors import EpirError, MapSetError
 from epir.core.records import Clip
-from epir.maps.mapset import MapSet, load_maps, refuse_mixed_sizes, save_maps
+from epir.maps.mapset import MapSet, check_same_shape, load_maps, save_maps
 
 CLIPS = (
     Clip("samm", "006", "006_1_2", "anger", 562, 575, 588, 200.0, extra={"au": "4+7"}),
@@ -94,9 +93,9 @@ def test_nothing_is_overwritten_without_force(folder):
 def test_sets_of_different_sizes_or_with_a_clip_twice_are_refused(folder):
     mapset = load_maps(folder)
     with pytest.raises(MapSetError, match=r"differ in size: .* has 4 px maps, map set 2 has 8 px\n  fix: .*--size 4"):
-        refuse_mixed_sizes([mapset, MapSet(np.zeros((1, 3, 8, 8), np.float32), CLIPS[:1], {"digest": ""})])
+        check_same_shape([mapset, MapSet(np.zeros((1, 3, 8, 8), np.float32), CLIPS[:1], {"digest": ""})])
     with pytest.raises(MapSetError, match=r"the clip samm/006/006_1_2 is in .* and in "):
-        refuse_mixed_sizes([mapset, mapset])
+        check_same_shape([mapset, mapset])
 
 
 def test_clips_saved_in_another_encoding_give_two_lines(tmp_path):
@@ -183,11 +182,36 @@ def test_an_index_that_says_something_else_is_refused(folder, changes, words):
         load_maps(folder)
 
 
-def test_a_set_of_an_older_version_without_a_digest_of_its_clips_opens(folder):
+def test_a_set_that_others_wrote_without_digests_of_clips_and_meta_opens(folder):
     meta = json.loads((folder / "meta.json").read_text())
-    del meta["clips_digest"]
+    del meta["clips_digest"], meta["meta_digest"]
     (folder / "meta.json").write_text(json.dumps(meta))
     assert len(load_maps(folder)) == 2
+
+
+def test_an_index_with_another_recipe_than_its_digest_says_is_refused(folder):
+    meta = json.loads((folder / "meta.json").read_text())
+    meta["recipe"]["flow"] = {"window": 31}
+    (folder / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(
+        MapSetError, match=r"meta.json was changed: its content is not what its digest says\n  fix: restore"
+    ):
+        load_maps(folder, verify=False)
+
+
+def test_one_person_is_never_two(tmp_path):
+    def saved(*people):
+        clips = [Clip("lab", "1", str(place), "joy", extra={"person": name}) for place, name in enumerate(people)]
+        return save_maps(tmp_path / "maps", np.zeros((len(clips), 3, 4, 4)), clips, recipe={}, force=True)
+
+    assert [clip.person for clip in saved("anna", "", " anna ").clips] == ["anna"] * 3
+    with pytest.raises(MapSetError, match=r"the subject lab/1 is 'anna' and 'ben' .*\(row 2, row 4\)\n  fix: correct"):
+        saved("anna", "", "ben")
+
+
+def test_a_label_that_is_no_text(tmp_path):
+    with pytest.raises(MapSetError, match=r"has the label '.udc80', which is no text\n  fix: correct its label"):
+        save_maps(tmp_path / "maps", np.zeros((1, 3, 4, 4)), [Clip("lab", "1", "a", "\udc80")], recipe={})
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
@@ -233,55 +257,11 @@ def test_a_pipe_is_not_waited_for(folder, name):
         load_maps(folder)
 
 
-@pytest.fixture
-def of_views(tmp_path):
-    """A set of version 2: two clips of two maps."""
-    clips = [replace(CLIPS[0], extra={"au": "4+7", "frame_pairs": "562-575;588-575"}), CLIPS[1]]
-    maps = np.random.default_rng(0).normal(size=(2, 2, 3, 4, 4))
-    save_maps(tmp_path / "views", maps, clips, recipe={"name": "epir"}, views=("rise1", "return1"))
-    return tmp_path / "views"
-
-
-def test_several_maps_per_clip_are_version_2(of_views):
-    mapset = load_maps(of_views)
-    assert (mapset.maps.shape, mapset.views, mapset.size, len(mapset)) == ((2, 2, 3, 4, 4), 2, 4, 2)
-    assert mapset.view_names == ("rise1", "return1")
-    assert json.loads((of_views / "meta.json").read_text())["format"] == "epir-maps/2"
-    assert mapset.clips[0].extra["frame_pairs"] == "562-575;588-575"
-    assert repr(mapset) == "MapSet(2 clips of 2 maps of 4 px, 2 people, samm, smic)"
-    assert mapset[0][0].shape == (2, 3, 4, 4)
-    assert mapset[:1].view_names == ("rise1", "return1")
-
-
-def test_one_view_is_version_1(tmp_path):
-    maps = np.random.default_rng(0).normal(size=(2, 1, 3, 4, 4)).astype(np.float32)
-    mapset = save_maps(tmp_path / "maps", maps, CLIPS, recipe={}, views=("apex",))
-    assert mapset.meta["format"] == "epir-maps/1" and "views" not in mapset.meta
-    assert (mapset.views, mapset.view_names) == (1, ("apex",))
-    assert np.array_equal(mapset.maps, maps[:, 0])
-
-
-@pytest.mark.parametrize(
-    ("name", "old", "new", "words"),
-    [
-        ("meta.json", '"rise1",\n', "", r"meta.json: the views are \['return1'\], not a list of two names or more"),
-        ("meta.json", '"rise1"', '"rise1", "rise2"', r"has 2 maps per clip but names 3 views in meta.json"),
-        ("meta.json", "maps/2", "maps/1", r"float32 \(2, 2, 3, 4, 4\), not float32 \(n, 3, S, S\)"),
-        ("clips.csv", "562-575;", "", r"line 2: frame_pairs is '588-575', not 2 pairs such as 12-20"),
-        ("clips.csv", "562-575;", "562-x;", r"frame_pairs is '562-x;588-575'"),
-    ],
-)
-def test_views_that_do_not_fit_the_maps_are_refused(of_views, name, old, new, words):
-    text = (of_views / name).read_text()
-    assert old in text
-    (of_views / name).write_text(text.replace(old, new))
-    with pytest.raises(MapSetError, match=words):
-        load_maps(of_views, verify=False)
-
-
-def test_sets_of_other_views_are_not_mixed(folder, of_views):
-    with pytest.raises(MapSetError, match=r"maps has apex, .*views has rise1, return1\n  fix: .*--views; epir join"):
-        refuse_mixed_sizes([load_maps(folder), load_maps(of_views)])
+@pytest.mark.parametrize("shape", [(2, 2, 3, 4, 4), (2, 4, 4), (2, 1, 4, 4), (2, 3, 4, 5), (1, 3, 4, 4)])
+def test_maps_that_are_no_set_are_not_written(tmp_path, shape):
+    with pytest.raises(MapSetError, match=r"maps of 2 clips cannot be \(.*\)\n  fix: give \(2, 3, S, S\)"):
+        save_maps(tmp_path / "maps", np.zeros(shape, np.float32), CLIPS, recipe={})
+    assert not (tmp_path / "maps").exists()
 
 
 def test_a_torch_dataset_pairs_every_map_with_its_class(four):

@@ -1,49 +1,64 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from epir.core.errors import EpirError, FrameError, MapSetError
+from epir.core.errors import EpirError, EpirWarning, FrameError, MapSetError
 from epir.core.records import Clip
 from epir.flow.recipe import flow_recipe
 from epir.maps.mapset import save_maps
 from epir.maps.prepare import prepare
-from epir.maps.resume import FinishedClips, LeftOut, PreparedClip, existing_set, read_left_out, write_left_out
+from epir.maps.resume import (
+    FinishedClips,
+    LeftOut,
+    PreparedClip,
+    clip_identity,
+    existing_set,
+    read_left_out,
+    write_left_out,
+)
 
 
-def prepared(name="c1"):
+def prepared(name="c1", **changes):
     clip = Clip("casme2", "sub01", name, "surprise", 1, 6, None, 59.94, None, {"crop": "x=1", "frames": "/über/a,b"})
-    return PreparedClip(clip, np.arange(12, dtype=np.float32).reshape(3, 2, 2))
+    return PreparedClip(replace(clip, **changes), np.arange(12, dtype=np.float32).reshape(3, 2, 2), clip_identity(clip))
 
 
 def test_a_finished_clip_comes_back_as_it_was(tmp_path):
-    finished = FinishedClips(tmp_path / "maps", "abc")
-    finished.add(prepared())
-    back = FinishedClips(tmp_path / "maps", "abc").get("casme2/sub01/c1")
-    assert back.clip == prepared().clip
-    assert np.array_equal(back.map, prepared().map)
+    finished, done = FinishedClips(tmp_path / "maps", "abc"), prepared()
+    finished.add(done)
+    back = FinishedClips(tmp_path / "maps", "abc").get(done.clip)
+    assert back.clip == done.clip
+    assert np.array_equal(back.map, done.map)
     assert back.map.dtype == np.float32
-    assert finished.get("casme2/sub01/c2") is None
+    assert finished.get(prepared("c2").clip) is None
 
 
-def test_another_request_sees_nothing(tmp_path):
+def test_other_settings_and_another_annotation_are_told(tmp_path):
     FinishedClips(tmp_path / "maps", "abc").add(prepared())
-    assert FinishedClips(tmp_path / "maps", "abd").get("casme2/sub01/c1") is None
+    for settings, clip, words in (
+        ("abd", prepared().clip, "casme2/sub01/c1 was made with other settings: prepared again"),
+        ("abc", prepared(apex=7).clip, r"c1 \(its frames or its annotation\) has changed since: prepared again"),
+    ):
+        finished = FinishedClips(tmp_path / "maps", settings)
+        assert finished.get(clip) is None
+        with pytest.warns(EpirWarning, match=words):
+            finished.warn_if_stale()
 
 
-def test_a_damaged_file_counts_as_not_done(tmp_path):
+def test_what_a_killed_process_left_half_is_removed(tmp_path):
     finished = FinishedClips(tmp_path / "maps", "abc")
     finished.add(prepared())
-    (file,) = finished.folder.iterdir()
-    content = file.read_bytes()
-    for damaged in (b"", content[: len(content) // 2], b"x" * 100):
-        file.write_bytes(damaged)
-        assert finished.get("casme2/sub01/c1") is None
+    (finished.folder / ".c2.npz.tmp-x.npz").touch()
+    FinishedClips(tmp_path / "maps", "abc")
+    assert len(list(finished.folder.iterdir())) == 1
 
 
-def test_removing_clears_all_that_was_left_behind_for_this_set_only(tmp_path):
-    for name, request in (("maps", "abc"), ("maps", "old"), ("maps2", "abc")):
-        FinishedClips(tmp_path / name, request).add(prepared())
+def test_removing_leaves_other_sets_alone(tmp_path):
+    for name in ("maps", "maps2"):
+        FinishedClips(tmp_path / name, "abc").add(prepared())
     FinishedClips(tmp_path / "maps", "abc").remove()
-    assert [path.name for path in tmp_path.iterdir()] == [".maps2-work-abc"]
+    assert [path.name for path in tmp_path.iterdir()] == [".maps2-work"]
 
 
 CLIP = Clip("casme2", "sub16", "EP01_08", "others")

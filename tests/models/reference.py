@@ -51,20 +51,16 @@ def with_copies(clip, settings):
     return channels
 
 
-def patch_tokens(stacked, weights, settings):
-    """Eq. 3-4: each map that is stacked and its shifted copies, cut into patches, normed, and projected together."""
-    channels_of_maps = [with_copies(clip, settings) for clip in stacked]
-    tokens, side = [], settings.patch
+def patch_tokens(clip, weights, settings):
+    """Eq. 3-4: the map and its shifted copies, cut into patches, normed, and projected."""
+    tokens, side, channels = [], settings.patch, with_copies(clip, settings)
     for row in range(settings.grid):
         for column in range(settings.grid):
             place = slice(row * side, (row + 1) * side), slice(column * side, (column + 1) * side)
-            normed = []
-            for channels in channels_of_maps:
-                values = torch.cat([channel[place].flatten() for channel in channels])
-                if settings.tokenization != "plain":
-                    values = layer_norm(values, weights, "patch_tokens.norm")
-                normed.append(values)
-            token = linear(torch.cat(normed), weights, "patch_tokens.project")
+            values = torch.cat([channel[place].flatten() for channel in channels])
+            if settings.tokenization != "plain":
+                values = layer_norm(values, weights, "patch_tokens.norm")
+            token = linear(values, weights, "patch_tokens.project")
             if settings.tokenization == "shifted-dual":
                 token = layer_norm(token, weights, "patch_tokens.second_norm")
             tokens.append(token)
@@ -100,7 +96,7 @@ def feed_forward(tokens, weights, name):
     return linear(hidden, weights, f"{name}.narrow")
 
 
-def merge_matrix(keys, pairs, held, *, weighted, merged_first=False):
+def merge_matrix(keys, pairs, held, *, merged_first=False):
     """Eq. 5-9: (N - pairs, N), and the patches that each token holds afterwards; token 0 is the class token."""
     count = len(keys)
     cosine = {}
@@ -120,32 +116,24 @@ def merge_matrix(keys, pairs, held, *, weighted, merged_first=False):
             continue
         row = torch.zeros(count)
         both = [token, partner[token]] if token in partner else [token]
-        shares = [len(held[each]) if weighted else 1 for each in both]
-        for each, share in zip(both, shares, strict=True):
-            row[each] = share / sum(shares)
+        for each in both:
+            row[each] = 1 / len(both)
         rows.append(row)
         holders.append(sorted(patch for each in both for patch in held[each]))
     return torch.stack(rows), holders
 
 
 def all_tokens(clip, weights, settings):
-    """The class token and those of one map (3, S, S), or of several (V, 3, S, S), with their positions, (N, D)."""
+    """The class token and those of one map (3, S, S) with their positions, (N, D)."""
     positions = weights["positions"][0]
-    maps = [clip] if clip.ndim == 3 else list(clip)
-    if settings.normalise != "none":
-        maps = [normalised(each) for each in maps]
-    stacks = [maps] if settings.fusion == "channels" else [[each] for each in maps]
-    of_maps = [patch_tokens(stack, weights, settings) for stack in stacks]
+    patches = patch_tokens(clip if settings.normalise == "none" else normalised(clip), weights, settings)
     tokens = [weights["class_token"][0, 0] + positions[0]]
-    for patch in range(settings.patches):
-        for view, patches in enumerate(of_maps):
-            token = patches[patch] + positions[1 + patch]
-            tokens.append(token + weights["times"][0, 0, view] if len(of_maps) > 1 else token)
+    tokens += [patch + position for patch, position in zip(patches, positions[1:], strict=True)]
     return torch.stack(tokens)
 
 
 def answer(clip, weights, settings):
-    """Features, selected tokens and patches of each token, for one map (3, S, S) or several (V, 3, S, S)."""
+    """Features, selected tokens and patches of each token, for one map (3, S, S)."""
     tokens = all_tokens(clip, weights, settings)
     held = [["class"], *([patch] for patch in range(len(tokens) - 1))]
     blocks = [*settings.pairs, *[0] * settings.extractor_blocks]
@@ -160,9 +148,7 @@ def answer(clip, weights, settings):
             extractor = [matrix @ product for matrix, product in zip(matrices, before, strict=True)]
         rollout = [matrix.detach() @ product for matrix, product in zip(matrices, rollout, strict=True)]
         if pairs:
-            merge, held = merge_matrix(
-                keys.detach(), pairs, held, weighted=settings.merge == "weighted", merged_first=settings.merged_first
-            )
+            merge, held = merge_matrix(keys.detach(), pairs, held, merged_first=settings.merged_first)
             tokens = merge @ tokens
             rollout = [merge @ product for product in rollout]
         tokens = tokens + feed_forward(tokens, weights, f"blocks.{number}")

@@ -7,20 +7,23 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from epir.core.errors import CheckpointError, EpirError
+from epir.core.files import file_digest
 from epir.models import folder as module
-from epir.models.baselines.ststnet import Ststnet
 from epir.models.epir import Epir
 from epir.models.folder import (
     can_start,
     check_fits,
     find_folder,
+    load_network,
     read_config,
     shipped_folder,
     start_from,
     weights_digest,
+    write_config,
 )
-from epir.models.network import Network
-from epir.models.registry import create_model, is_pipeline, list_models
+from epir.models.network import ModuleNetwork, Network
+from epir.models.registry import create_model, find_method, list_models
+from epir.models.seen import Seen, write_seen
 from epir.models.settings import SHIPPED, preset
 
 
@@ -48,13 +51,6 @@ def test_half_precision_takes_half_the_space_and_answers_nearly_the_same(model, 
     assert torch.allclose(Epir.from_pretrained(half)(maps), model(maps), atol=1e-2)
     assert load_file(half / "model.safetensors")["head.weight"].dtype == torch.float16
     assert (half / "model.safetensors").stat().st_size < 0.6 * (folder / "model.safetensors").stat().st_size
-
-
-def test_statistics_of_the_fold_are_saved_too(tmp_path):
-    model = Epir(preset("epir", width=24, feed_forward=32, normalise="fold"))
-    model.normalise.fit(torch.randn(10, 3, 28, 28) + 4)
-    again = Epir.from_pretrained(model.save_pretrained(tmp_path / "model"))
-    assert torch.equal(again.normalise.mean, model.normalise.mean)
 
 
 def test_nothing_is_overwritten_without_force(model, folder):
@@ -100,11 +96,47 @@ def test_a_truncated_weights_file_is_named(folder):
         Epir.from_pretrained(folder)
 
 
-def without_digest(folder):
-    """As version 0.2 wrote it."""
+def sign(folder):
+    """Write the digest of the weights that are there now."""
     config = json.loads((folder / "config.json").read_text())
-    del config["weights"]
+    config["weights"] = file_digest(folder / "model.safetensors")
+    write_config(folder, config)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda config: config["labels"].reverse(),
+        lambda config: config["notes"]["recipe"]["flow"].update(window=9),
+        lambda config: config["notes"].pop("recipe"),
+        lambda config: config["notes"].pop("temperature"),
+        lambda config: config["model"].update(normalise=None),
+        lambda config: config.pop("digest"),
+    ],
+    ids=["labels reversed", "flow.window", "no recipe", "no temperature", "normalise", "no digest"],
+)
+def test_a_config_that_was_edited_is_refused(model, tmp_path, edit):
+    notes = {"temperature": 1.5, "recipe": {"name": "epir", "flow": {"window": 15}, "digest": "d5e40fc5b834d50c"}}
+    folder = model.save_pretrained(tmp_path / "sealed", labels=("a", "b", "c"), notes=notes)
+    assert read_config(folder).notes == notes
+    config = json.loads((folder / "config.json").read_text())
+    edit(config)
     (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(CheckpointError, match=r"config.json was changed after it was written\n  fix: restore it"):
+        read_config(folder)
+
+
+def test_a_forged_record_of_whom_the_weights_have_seen_is_refused(model, tmp_path):
+    folder = model.save_pretrained(tmp_path / "m", seen=Seen(frozenset({"a"}), frozenset({1})))
+    write_seen(folder, Seen())
+    with pytest.raises(CheckpointError, match=r"are not the record that config.json was written with\n  fix: copy"):
+        load_network(folder)
+    (folder / "seen.json").unlink()  # without a record, nothing is claimed, and evaluations say so
+    assert load_network(folder).seen is None
+    bare = model.save_pretrained(tmp_path / "bare")
+    write_seen(bare, Seen())
+    with pytest.raises(CheckpointError, match="are not the record"):
+        load_network(bare)
 
 
 def test_weights_that_were_changed_are_refused(folder):
@@ -115,8 +147,14 @@ def test_weights_that_were_changed_are_refused(folder):
     words = r"model.safetensors is not the file that config.json was written with\n  fix: copy the whole folder again"
     with pytest.raises(CheckpointError, match=words):
         Epir.from_pretrained(folder)
-    without_digest(folder)
-    assert Epir.from_pretrained(folder)
+
+
+def test_a_folder_without_a_digest_is_refused(folder):
+    config = json.loads((folder / "config.json").read_text())
+    del config["weights"]
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(CheckpointError, match=r"config.json lacks the digest of the weights\n  fix: restore it"):
+        Epir.from_pretrained(folder)
 
 
 @pytest.mark.parametrize("digest", [None, 3, ["a"]])
@@ -130,7 +168,7 @@ def test_a_digest_of_nothing_does_not_skip_the_check(folder, digest):
 def test_weights_of_another_size_are_named(folder, tmp_path):
     other = Epir(preset("epir", width=48, feed_forward=32)).save_pretrained(tmp_path / "other")
     (folder / "model.safetensors").write_bytes((other / "model.safetensors").read_bytes())
-    without_digest(folder)
+    sign(folder)
     with pytest.raises(CheckpointError, match=r"'class_token' is \(1, 1, 48\), the model needs \(1, 1, 24\)"):
         Epir.from_pretrained(folder)
 
@@ -144,8 +182,7 @@ def test_weights_of_another_size_are_named(folder, tmp_path):
     ],
 )
 def test_a_config_that_does_not_fit_is_refused(folder, change, words):
-    config = json.loads((folder / "config.json").read_text()) | change
-    (folder / "config.json").write_text(json.dumps(config))
+    write_config(folder, json.loads((folder / "config.json").read_text()) | change)
     with pytest.raises(CheckpointError, match=words):
         Epir.from_pretrained(folder)
 
@@ -183,7 +220,7 @@ def test_pushing_uploads_the_whole_folder(model, monkeypatch):
 
 def test_every_registered_network_is_loaded_by_its_class_and_by_any(tmp_path):
     for name in list_models():
-        if is_pipeline(name) or name == "htnet":
+        if find_method(name).kind == "estimator" or name == "htnet":
             continue
         model = create_model(name, classes=4)
         folder = model.save_pretrained(tmp_path / name)
@@ -193,8 +230,8 @@ def test_every_registered_network_is_loaded_by_its_class_and_by_any(tmp_path):
 
 
 def test_the_class_of_another_model_is_refused(folder):
-    with pytest.raises(CheckpointError, match=r"of the kind Epir, not Ststnet\n  fix: use Epir.from_pretrained"):
-        Ststnet.from_pretrained(folder)
+    with pytest.raises(CheckpointError, match=r"of the kind Epir, not ModuleNetwork\n  fix: use Epir.from_pretrained"):
+        ModuleNetwork.from_pretrained(folder)
 
 
 def test_shipped_is_the_folder_of_the_package():
@@ -246,22 +283,6 @@ def test_a_name_that_the_hub_does_not_give_is_an_error_with_a_fix(monkeypatch, e
         find_folder("someone/epir")
 
 
-def test_a_folder_of_version_1_is_converted_when_read(model, folder):
-    """Version 1 stored the weights of linear layers input first."""
-    linear = {f"{name}.weight" for name, part in model.named_modules() if isinstance(part, torch.nn.Linear)}
-    weights = load_file(folder / "model.safetensors")
-    old = {name: each.T.contiguous() if name in linear else each for name, each in weights.items()}
-    save_file(old, folder / "model.safetensors")
-    config = json.loads((folder / "config.json").read_text()) | {"format": "epir-model/1"}
-    (folder / "config.json").write_text(json.dumps(config))
-    without_digest(folder)
-    maps = torch.randn(4, 3, 28, 28)
-    assert torch.equal(Epir.from_pretrained(folder)(maps), model(maps))
-    other = Epir(model.settings)
-    assert start_from(other, folder, ("negative", "positive", "surprise"))
-    assert torch.equal(other.eval()(maps), model(maps))
-
-
 def test_views_and_classes_come_from_the_notes(model, tmp_path):
     folder = model.save_pretrained(tmp_path / "noted", notes={"mirror": False, "shift": 2})
     assert read_config(folder).views == {"mirror": False, "shift": 2}
@@ -283,13 +304,13 @@ def saved(model, folder, labels=TWO, **changes):
     model.save_pretrained(folder / "model", labels=labels)
     if changes:
         save_file(model.state_dict() | changes, folder / "model" / "model.safetensors")
-        without_digest(folder / "model")
+        sign(folder / "model")
     return folder / "model"
 
 
 def test_weights_are_copied(tmp_path):
     source, model = tiny(), tiny()
-    torch.nn.init.constant_(source.head.weight, 0.25)
+    torch.nn.init.constant_(source.module.head.weight, 0.25)
     assert start_from(model, saved(source, tmp_path), TWO)
     assert all(
         torch.equal(a, b) for a, b in zip(model.state_dict().values(), source.state_dict().values(), strict=True)
@@ -299,18 +320,18 @@ def test_weights_are_copied(tmp_path):
 def test_half_precision_becomes_single(tmp_path):
     source, model = tiny(), tiny()
     start_from(model, saved(source.half(), tmp_path), TWO)
-    assert model.head.weight.dtype == torch.float32
-    torch.testing.assert_close(model.head.weight, source.head.weight.float())
+    assert model.module.head.weight.dtype == torch.float32
+    torch.testing.assert_close(model.module.head.weight, source.module.head.weight.float())
 
 
 @pytest.mark.parametrize("classes", [tuple("abcde"), ("moved", "calm"), ("joy", "fear")])
 def test_a_head_of_other_classes_keeps_its_random_start(tmp_path, classes):
     """Others in number, in order, or in name alone: a weight for joy says nothing about calm."""
     source, model = tiny(), tiny(classes=len(classes))
-    torch.nn.init.constant_(source.streams[0][2].weight, 3.0)
-    before = model.head.weight.detach().clone()
+    torch.nn.init.constant_(source.module.streams[0][2].weight, 3.0)
+    before = model.module.head.weight.detach().clone()
     assert not start_from(model, saved(source, tmp_path), classes)
-    assert torch.equal(model.head.weight, before) and float(model.streams[0][2].weight.detach()[0]) == 3
+    assert torch.equal(model.module.head.weight, before) and float(model.module.streams[0][2].weight.detach()[0]) == 3
 
 
 def test_a_head_without_names_is_known_by_its_number_of_classes(tmp_path):
@@ -331,8 +352,8 @@ def test_the_paper_s_model_starts_from_the_shipped_weights_with_any_classes(clas
 
 
 def test_a_head_of_another_shape_is_refused(tmp_path):
-    folder = saved(tiny(), tmp_path, **{"head.weight": torch.zeros(3, 2)})
-    with pytest.raises(CheckpointError, match=r"does not fit: head.weight is \(3, 2\) there and .* here\n  fix: use"):
+    folder = saved(tiny(), tmp_path, **{"module.head.weight": torch.zeros(3, 2)})
+    with pytest.raises(CheckpointError, match=r"does not fit: module.head.weight is \(3, 2\) there and .*\n  fix: use"):
         start_from(tiny(), folder, TWO)
 
 
@@ -343,9 +364,9 @@ def test_weights_of_another_model_are_refused(tmp_path):
 
 
 def test_weights_of_another_size_are_refused(tmp_path):
-    folder = saved(tiny(), tmp_path, **{"streams.0.2.weight": torch.zeros(7)})
+    folder = saved(tiny(), tmp_path, **{"module.streams.0.2.weight": torch.zeros(7)})
     with pytest.raises(
-        CheckpointError, match=r"does not fit: streams.0.2.weight is \(7,\) there and \(3,\) here\n  fix: use"
+        CheckpointError, match=r"does not fit: module.streams.0.2.weight is \(7,\) there and \(3,\) here\n  fix: use"
     ):
         start_from(tiny(), folder, TWO)
 
@@ -385,8 +406,7 @@ def test_weights_without_names_need_the_right_number_of_classes(tmp_path):
 
 
 def change(folder, **changes):
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    write_config(folder, json.loads((folder / "config.json").read_text()) | changes)
 
 
 @pytest.mark.parametrize("temperature", [0, -1, float("nan"), float("inf"), 1e9, "1", None, True, [1]])

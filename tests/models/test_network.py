@@ -51,16 +51,6 @@ def test_squash_keeps_one_wild_pixel_from_hiding_the_rest():
     assert torch.allclose(squash(maps).std((2, 3), correction=0), torch.ones(1, 3), atol=1e-5)
 
 
-def test_fold_uses_the_statistics_of_the_training_clips_only():
-    train, other = torch.randn(50, 3, 4, 4) * 2 + 5, torch.zeros(1, 3, 4, 4)
-    normalise = InputNormalisation("fold")
-    normalise.fit(train)
-    assert torch.allclose(normalise(train).mean((0, 2, 3)), torch.zeros(3), atol=1e-4)
-    before = normalise(train[:1])
-    normalise(other)
-    assert torch.equal(normalise(train[:1]), before)
-
-
 def test_none_changes_nothing():
     maps = torch.randn(1, 3, 4, 4)
     assert InputNormalisation("none")(maps) is maps

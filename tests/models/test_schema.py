@@ -16,7 +16,7 @@ GOOD = {
 
 def test_what_epir_writes_passes():
     check_config(GOOD, "here")
-    check_config({"model": {}}, "here")  # of another version of epir: nothing is missing that is read
+    check_config({"model": {}}, "here")  # nothing is missing that is read
     check_config(json.loads((shipped_folder() / "config.json").read_text()), "here")
 
 

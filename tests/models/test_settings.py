@@ -73,7 +73,6 @@ PARAMETERS = {
     "vit+dtsm+itals+spt": 7_024_872,
     "vit+dtsm+itals+dnspt": 7_025_384,
     "epir": 7_025_384,
-    "epir-small": 1_016_406,
 }
 
 

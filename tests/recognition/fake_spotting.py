@@ -6,12 +6,12 @@ import numpy as np
 
 from epir.core.errors import FrameError
 from epir.recognition.answer import NOT_FOUND, Answer
-from epir.spotting.timeline import MACRO, Movement, Timeline
+from epir.spotting.timeline import MACRO, FaceMovement, Timeline
 
 
 def movement(onset, apex, offset, kind="micro-expression", fps=10.0):
     seconds = (onset / fps, apex / fps, offset / fps)
-    return Movement(onset, apex, offset, 0.01, "brows", kind, probability=0.9, seconds=seconds)
+    return FaceMovement(onset, apex, offset, 0.01, "brows", kind, probability=0.9, seconds=seconds)
 
 
 class FakeRecognizer:

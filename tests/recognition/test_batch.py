@@ -1,6 +1,7 @@
 import pytest
 
 from epir.core.errors import FrameError
+from epir.frames.film import write_film
 from epir.recognition.answer import NOT_FOUND, Answer
 from epir.recognition.batch import answer_all, gather_inputs
 
@@ -35,10 +36,11 @@ def test_each_input_fails_alone(recognizer, video, tmp_path):
     assert values["errors"][0]["fix"] == "check the path"
 
 
-def test_inputs_of_one_name_get_folders_of_their_own(recognizer, video, tmp_path):
-    batch = answer_all(recognizer, [str(video), str(video)], out=tmp_path / "out")
+def test_inputs_of_one_name_get_folders_of_their_own(recognizer, still, tmp_path):
+    video = str(write_film(tmp_path / "rest.mp4", still[:8], 60))
+    batch = answer_all(recognizer, [video, video], out=tmp_path / "out")
     assert not batch.errors
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["smile", "smile-2"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["rest", "rest-2"]
 
 
 class Scripted:

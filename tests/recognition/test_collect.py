@@ -2,7 +2,7 @@ import csv
 
 import pytest
 
-from epir.core.errors import ConfigError, EpirError
+from epir.core.errors import ConfigError, EpirError, EpirWarning
 from epir.recognition import collect
 from epir.recognition.collect import CollectOptions, collect_events, videos_of
 
@@ -23,7 +23,7 @@ def test_every_movement_of_every_video_and_the_errors(video, options, tmp_path):
     assert (done.answered, done.known, done.movements) == (1, 0, 1)
     assert [name for name, _ in done.errors] == [str(tmp_path / "gone.mp4")]
     found = rows(table)
-    assert found[0]["file"] == str(video) and found[0]["rejected"] == "False"
+    assert found[0]["file"] == str(video) and found[0]["status"] == "reported"
     assert found[-1]["error"].startswith("there is no folder or video")
     assert len({row["settings"] for row in found}) == 1
 
@@ -40,6 +40,29 @@ def test_a_second_run_goes_on_where_the_first_stopped(video, folder, options, tm
     assert (done.answered, done.known) == (1, 1)
     assert table.read_text().startswith(before.splitlines()[0])
     assert next(row["file"] for row in rows(table)) == str(video)
+
+
+def test_an_input_that_changed_or_rows_that_were_edited_are_answered_again(video, options, tmp_path):
+    table, films = tmp_path / "events.csv", [tmp_path / "a.mp4", tmp_path / "b.mp4"]
+    for film in films:
+        film.write_bytes(video.read_bytes())
+    names = [str(film) for film in films]
+    collect_events(names, table, options)
+    first = table.read_text()
+    films[1].write_bytes(b"no video")
+    with pytest.warns(EpirWarning, match=r"b\.mp4 has changed since: answered again$"):
+        done = collect_events(names, table, options)
+    assert (done.known, len(done.errors)) == (1, 1) and rows(table)[-1]["error"]
+    films[1].write_bytes(video.read_bytes())
+    collect_events(names, table, options)
+    assert table.read_text() == first
+    cell = f",{rows(table)[0]['onset']},"
+    table.write_text(first.replace(cell, ",99,", 1))
+    with pytest.warns(EpirWarning, match=r"a\.mp4 was edited in the table, and is no input of this call: kept$"):
+        collect_events(names[1:], table, options)
+    with pytest.warns(EpirWarning, match=r"a\.mp4 was edited in the table: answered again$"):
+        assert collect_events(names, table, options).answered == 1
+    assert table.read_text() == first
 
 
 def test_an_interrupted_run_keeps_what_it_has(video, options, tmp_path, monkeypatch):

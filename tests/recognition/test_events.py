@@ -11,17 +11,10 @@ from praatio import textgrid
 
 from epir.faces.align import Crop
 from epir.recognition.answer import NOT_FOUND, ActionUnit, Answer, units_text
-from epir.recognition.events import (
-    HEAD,
-    REGION_COLUMNS,
-    TAIL,
-    answer_tiers,
-    event_rows,
-    megc_text,
-    write_tables,
-)
+from epir.recognition.events import HEAD, REGION_COLUMNS, TAIL, event_rows, frames_table
+from epir.recognition.outputs import answer_tiers, megc_text, write_tables
 from epir.spotting.regions import GROUPS, REGIONS
-from epir.spotting.timeline import Movement, Timeline
+from epir.spotting.timeline import FaceMovement, Timeline
 from epir.spotting.words import RegionMotion
 
 SCORES = {"negative": 0.1, "positive": 0.7, "surprise": 0.2}
@@ -29,10 +22,10 @@ UNITS = (ActionUnit(12, "left", 0.9), ActionUnit(6, "both", 0.6), ActionUnit(4, 
 
 
 def made_timeline(track=0):
-    smile = Movement(
+    smile = FaceMovement(
         10, 14, 20, strength=0.012, region="lip corners", side="right", seconds=(0.2, 0.28, 0.4), track=track
     )
-    blink = Movement(
+    blink = FaceMovement(
         30, 32, 34, strength=0.03, region="eyes", kind="blink", side="both", seconds=(0.6, 0.64, 0.68), track=track
     )
     skin = np.zeros((40, len(REGIONS)), np.float32)
@@ -57,6 +50,7 @@ def made_answer(**changes):
     values = {
         "input": "a.mp4", "label": "positive", "scores": SCORES, "onset": 10, "apex": 14, "offset": 20,
         "onset_s": 0.2, "apex_s": 0.28, "offset_s": 0.4, "fps": 50.0, "track": 0, "probability": 0.9, "strength": 0.012,
+        "region": "lip corners", "side": "left", "head": 0.002,
         "moved": (RegionMotion("lip corner", "left", 0.005, 0.01, 0.012),), "units": UNITS, "timeline": made_timeline(),
     }  # fmt: skip
     made = Answer(**{**values, **changes})
@@ -64,17 +58,18 @@ def made_answer(**changes):
 
 
 def test_an_event_is_a_movement_or_what_was_taken_for_none():
-    table = made_answer().events()
+    assert made_answer().events()["status"].tolist() == ["reported"]
+    table = made_answer().events(every=True)
     assert list(table.columns) == [*HEAD, "p_negative", "p_positive", "p_surprise", *TAIL]
     assert table["movement"].tolist() == [1, 2]
     first, second = table.iloc[0], table.iloc[1]
     assert first[["file", "onset", "apex", "offset", "apex_s", "class", "p_positive"]].tolist() == [
         "a.mp4", 10, 14, 20, 0.28, "positive", 0.7,
     ]  # fmt: skip
-    assert first[["units", "strength", "region", "rejected"]].tolist() == ["6+L12", 0.012, "lip corners", False]
+    assert first[["status", "units", "strength", "region"]].tolist() == ["reported", "6+L12", 0.012, "lip corners"]
     assert first["side"] == "left"  # of the person: the right of the picture
     assert first["text"] == "Left lip corner up and out; 1.2 % of the face; 0.08 s to the apex."
-    assert second[["class", "region", "rejected", "reason", "onset_s"]].tolist() == ["", "eyes", True, "blink", 0.6]
+    assert second[["status", "class", "region", "reason", "onset_s"]].tolist() == ["rejected", "", "eyes", "blink", 0.6]
 
 
 def test_a_video_without_a_movement_has_a_row():
@@ -90,7 +85,7 @@ def test_a_video_without_a_movement_has_a_row():
 
 
 def test_a_frame_has_time_face_head_regions_and_movement():
-    table = made_answer().frames()
+    table = frames_table(made_answer(), every=True)
     assert len(table) == 40
     row = table.iloc[14]
     assert row[["frame", "time_s", "face_x", "face_y", "face_side", "face_angle", "movement"]].tolist() == [
@@ -128,6 +123,24 @@ def test_each_of_several_people_has_tiers():
     assert both.frames()["track"].value_counts().to_dict() == {0: 40, 1: 40}
 
 
+def test_a_candidate_has_what_a_movement_has_and_the_rule_that_rejected_it():
+    blink = made_answer(label="uncertain", onset=30, apex=32, offset=34, onset_s=0.6, apex_s=0.64, offset_s=0.68,
+                        probability=0.31, rule="head", head=0.02, all=())  # fmt: skip
+    answer = replace(made_answer(), candidates=(blink,))
+    row = answer.events().iloc[1]
+    assert row[["status", "class", "reason", "probability", "units"]].tolist() == [
+        "rejected", "positive", "head", 0.31, "6+L12",
+    ]  # fmt: skip
+    assert len(answer.events(every=True)) == 2  # not listed twice
+    (told,) = answer.to_dict_of_all()["candidates"]
+    assert (told["class"], told["rule"], told["head"], told["onset"]) == ("positive", "head", 0.02, 30)
+    (tier,) = [each for each in answer_tiers(answer) if each.name == "candidates"]
+    assert [each.label for each in tier.intervals] == [
+        "probability 0.31, head; positive; AU 6+L12; left lip corners, 1.2 % on average, head 2 %; "
+        "Left lip corner up and out; 1.2 % of the face; 0.04 s to the apex."
+    ]
+
+
 def test_a_submission_counts_frames_from_one():
     assert megc_text(made_answer(), "001_2", 1) == "vid,onset,offset,type\n001_2,11,21,me\n"
 
@@ -137,7 +150,7 @@ def test_files_of_a_prediction_open_in_their_libraries(recognizer, video, tmp_pa
     _written, notes = write_tables(video, answer, tmp_path)
     assert not notes
     rows = list(csv.DictReader(io.StringIO((tmp_path / "events.csv").read_text())))
-    assert [row["onset"] for row in rows if row["rejected"] == "False"] == [str(answer.onset)]
+    assert [(row["status"], row["onset"]) for row in rows] == [("reported", str(answer.onset))]
     frames = list(csv.DictReader(io.StringIO((tmp_path / "frames.csv").read_text())))
     assert len(frames) == 48
     assert {row["movement"] for row in frames if answer.onset <= int(row["frame"]) <= answer.offset} == {"1"}

@@ -1,5 +1,7 @@
 """The frames of a camera, pushed one by one, get the answers that a file of them gets."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from epir.core.progress import Silent
@@ -33,17 +35,27 @@ def test_the_answers_are_those_of_predict(recognizer, frames):
     assert [{key: getattr(each.answer, key) for key in keys} for each in found] == [
         {key: getattr(each, key) for key in keys} for each in own.all
     ]
-    timeline, first = stream.new_motion()
-    assert first == 0
+    ((track, timeline, first),) = stream.new_motion()
+    assert (track, first) == (0, 0)
     assert timeline.numbers.tolist() == own.timeline.numbers.tolist()
-    assert stream.new_motion() is None
+    assert stream.new_motion() == []
     assert stream.coverage.frames == len(frames)
 
 
 def test_nothing_is_known_without_frames(recognizer):
     stream = LiveStream(recognizer)
     assert stream.close() == []
-    assert (stream.fps, stream.face, stream.new_motion()) == (None, "", None)
+    assert (stream.fps, stream.face, stream.new_motion()) == (None, "", [])
+
+
+def test_every_person_is_reported_with_what_is_new(recognizer):
+    """After a cut the last seconds of one person become certain after the first ones of the next."""
+    stream, lengths = LiveStream(recognizer), {0: 5, 1: 0}
+    stream._pass = SimpleNamespace(tracks=[0, 1], timeline=lambda track: SimpleNamespace(numbers=range(lengths[track])))
+    assert [(track, first) for track, _, first in stream.new_motion()] == [(0, 0)]
+    lengths.update({0: 7, 1: 4})
+    assert [(track, first) for track, _, first in stream.new_motion()] == [(0, 5), (1, 0)]
+    assert stream.new_motion() == []
 
 
 def coverage_of(times):
@@ -60,7 +72,7 @@ def test_a_steady_camera_is_covered_in_full():
     assert coverage.elapsed == pytest.approx(10)
 
 
-def test_a_gap_is_time_that_was_not_looked_at():
+def test_a_gap_is_time_that_was_not_analysed():
     coverage = coverage_of([*(n / 30 for n in range(31)), *(3 + n / 30 for n in range(31))])
     assert coverage.elapsed == pytest.approx(4)
     assert coverage.covered == pytest.approx(2)

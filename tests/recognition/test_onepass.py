@@ -10,9 +10,8 @@ from epir.faces.settings import TrackingSettings
 from epir.faces.tracking import TrackedFace
 from epir.recognition import onepass
 from epir.recognition.onepass import OnePass
-from epir.recognition.settings import RecognitionSettings
 from epir.spotting.settings import SpottingSettings
-from epir.spotting.timeline import MICRO_EXPRESSION, Movement
+from epir.spotting.timeline import MICRO_EXPRESSION, FaceMovement
 
 FPS = 30.0
 OLD, NEW = Crop(100.0, 95.0, 90.0), Crop(106.0, 95.0, 94.0)
@@ -27,14 +26,14 @@ class OneMovement:
     def push(self, tracked):
         if tracked.number != 20:
             return []
-        return [Movement(5, 10, 16, strength=0.01, region="brows", kind=MICRO_EXPRESSION, head=0.0, crop=NEW)]
+        return [FaceMovement(5, 10, 16, strength=0.01, region="brows", kind=MICRO_EXPRESSION, head=0.0, crop=NEW)]
 
 
 def spotted(monkeypatch, crops, shots=(0,) * 21):
     """What is made of that movement in a still picture, followed by these crops."""
     monkeypatch.setattr(onepass, "Spotter", OneMovement)
     frame = np.ascontiguousarray(astronaut()[20:220, 120:320])
-    run = OnePass(TrackingSettings(), SpottingSettings(), FPS, RecognitionSettings())
+    run = OnePass(TrackingSettings(), SpottingSettings(), FPS)
     small, landmarks = np.zeros((84, 84), np.uint8), np.zeros((5, 2))
     faces = [
         TrackedFace(n, n / FPS, 0, 0, crop, small, landmarks, cut_patch(frame, crop, 320), shot)
@@ -46,9 +45,9 @@ def spotted(monkeypatch, crops, shots=(0,) * 21):
 @pytest.mark.parametrize("change", [8, 10, 13])
 def test_a_new_crop_within_a_movement_lays_its_patches_on_the_onset(monkeypatch, change):
     (found,) = spotted(monkeypatch, [OLD] * change + [NEW] * (21 - change))
-    assert [face.number for face in found.faces] == list(range(5, 17))
+    assert [face.number for face in (found.onset, found.apex, found.offset)] == [5, 10, 16]
     onset, apex = found.patches
-    assert {face.patch.pixels.shape for face in found.faces} == {onset.pixels.shape}
+    assert apex.pixels.shape == onset.pixels.shape == found.offset.patch.pixels.shape
     inner = slice(12, -12)
     np.testing.assert_array_equal(apex.pixels[inner, inner], onset.pixels[inner, inner])
 

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+import epir
 from epir.core.errors import CheckpointError, ConfigError, EpirError, FrameError, ShapeError
 from epir.models.folder import read_config
 from epir.recognition.answer import NOT_FOUND, UNCERTAIN
-from epir.recognition.backend import read_recipe
+from epir.recognition.movement import read_recipe
 from epir.recognition.recognizer import Recognizer
 
 
@@ -124,8 +125,8 @@ def test_very_large_frames_are_fine(recognizer, smile):
 
 def test_many_inputs_become_a_table(recognizer, smile, still, tmp_path):
     table = recognizer.predict_many([(smile[12], smile[20]), still, tmp_path / "none.mp4"], fps=60)
-    assert list(table["input"])[1:] == ["array", str(tmp_path / "none.mp4")]
-    assert table["positive"].notna().tolist() == [True, False, False]
+    assert list(table["file"])[1:] == ["array", str(tmp_path / "none.mp4")]
+    assert table["p_positive"].notna().tolist() == [True, False, False]
     assert "there is no folder or video" in table["error"].iloc[2]
     assert table["apex"].iloc[0] == 1
 
@@ -133,7 +134,7 @@ def test_many_inputs_become_a_table(recognizer, smile, still, tmp_path):
 def test_a_table_keeps_the_order_of_its_inputs(recognizer, smile, tmp_path):
     gone, pair = tmp_path / "none.mp4", (smile[12], smile[20])
     table = recognizer.predict_many([gone, pair, gone])
-    assert table["input"].tolist() == [str(gone), "two pictures", str(gone)]
+    assert table["file"].tolist() == [str(gone), "two pictures", str(gone)]
     assert [bool(each) for each in table["error"]] == [True, False, True]
     with pytest.raises(ConfigError, match=r"takes several inputs, not the one 'a.mp4'\n  fix: give a list"):
         recognizer.predict_many("a.mp4")
@@ -181,7 +182,7 @@ def test_inputs_that_cannot_be_used_say_why(recognizer, tmp_path, smile):
         (smile[0], ShapeError, "is one picture, not a clip"),
         (smile.astype(float), ShapeError, r"frames are \(T, H, W, 3\) uint8 RGB, not float64"),
         ((smile[0], smile[0, ::2]), ShapeError, "the onset is 260 x 260 px but the apex is 260 x 130 px"),
-        (3, ShapeError, "there is nothing to look at in int"),
+        (3, ShapeError, "cannot read frames from int"),
     ):
         with pytest.raises(kind, match=words):
             recognizer.predict(given)
@@ -240,37 +241,8 @@ def test_a_device_can_be_chosen(trained, tmp_path):
         Recognizer.from_pretrained(trained.folder, backend="onnx", device="cuda")
 
 
-def test_a_model_of_several_maps_gets_them_from_the_frames(tmp_path, folder, smile):
-    """Given and spotted key frames, and two pictures, whose one map stands for all."""
-    from epir.core.records import Clip
-    from epir.flow.recipe import FlowRecipe
-    from epir.maps.prepare import prepare_clip
-    from epir.maps.views import read_views
-    from epir.models.registry import create_model
-
-    network = create_model("epir-seq", width=16, feed_forward=16, blocks=3, heads=2)
-    classes = ("negative", "positive", "surprise")
-    recipe = {**FlowRecipe().to_meta(), "views": "rise2+return2"}
-    network.save_pretrained(tmp_path / "model", labels=classes, notes={"recipe": recipe})
-    recognizer = Recognizer.from_pretrained(tmp_path / "model")
-    seen = []
-    given = recognizer.backend.scores_and_units
-    recognizer.backend.scores_and_units = lambda maps: seen.append(maps) or given(maps)
-
-    answer = recognizer.predict(folder, onset=113, apex=121)
-    clip = Clip("own", "1", "smile", "positive", 113, 121, None, 60.0, frames=folder)
-    prepared = prepare_clip(clip, recognizer.recipe, 28, read_views("rise2+return2"))
-    assert prepared.clip.extra["frame_pairs"] == "113-117;117-121;125-121;129-125"
-    assert np.array_equal(seen[-1][0], prepared.map)
-    assert answer.map.shape == (3, 28, 28) and answer.attribution is None and set(answer.scores) == set(classes)
-
-    pair = recognizer.predict((smile[12], smile[20]))
-    assert all(np.array_equal(view, pair.map) for view in seen[-1][0])
-    assert any("it stands for all 4 of the model" in word for word in pair.warnings)
-
-    spotted = recognizer.predict(smile, fps=60)
-    assert spotted.apex is not None and seen[-1].shape[1:] == (4, 3, 28, 28)
-
-    network.save_pretrained(tmp_path / "joined", labels=classes)
-    with pytest.raises(CheckpointError, match=r"takes 4 maps of a clip, and its folder does not say from which frames"):
-        Recognizer.from_pretrained(tmp_path / "joined")
+def test_epir_predict_is_what_the_command_does(recognizer, trained, smile):
+    pair = (smile[12], smile[20])
+    answer = epir.predict(pair, model=trained.folder, threshold=1.0, explain=False)
+    assert answer.scores == recognizer.predict(pair).scores
+    assert answer.label == "uncertain" and answer.attribution is None

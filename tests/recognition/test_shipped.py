@@ -5,9 +5,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from epir.evaluation.run import evaluate
+from epir.evaluation.run import evaluate_zero_shot
 from epir.models.folder import UNIT_HEAD, read_config, shipped_folder
-from epir.recognition.backend import read_recipe
+from epir.recognition.movement import read_recipe
 from epir.recognition.recognizer import Recognizer
 from epir.synthetic.maps import synthetic_maps
 
@@ -44,7 +44,7 @@ def test_the_card_says_what_they_are_worth():
 )
 def test_they_recognise_new_synthetic_people_however_the_flow_was_computed(recipe, tmp_path):
     count = 24 if recipe == "ststnet-like" else 90  # TV-L1 is slow
-    run = evaluate(synthetic_maps(count, recipe, seed=2024), protocol="sde", zero_shot=True, out=tmp_path / "run")
+    run = evaluate_zero_shot(synthetic_maps(count, recipe, seed=2024), protocol="sde", out=tmp_path / "run")
     assert run.scores["strict"]["uf1"] > 0.6  # chance: 0.33
 
 

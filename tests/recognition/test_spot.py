@@ -12,14 +12,16 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from fake_spotting import FakeRecognizer
+from fake_spotting import FakeRecognizer, movement
 
 from epir.core.engines import Engine
-from epir.core.errors import EpirError
+from epir.core.errors import EpirError, EpirWarning
 from epir.datasets.intervals import Interval, LongVideo, read_intervals, write_intervals
 from epir.recognition import spot as spot_file
+from epir.recognition.answer import Person
 from epir.recognition.spot import find_videos, spot_videos
-from epir.recognition.spotted import read_failed, read_record, read_spotted, record_path, refuse_twice, to_submit
+from epir.spotting.megc.spotted import check_distinct, read_failed, read_record, read_spotted, record_path, to_submit
+from epir.spotting.timeline import MACRO
 
 
 @pytest.fixture
@@ -72,7 +74,7 @@ def test_every_video_gets_a_file_and_all_intervals_one_list(tmp_path, fake):
     result = spot_videos(videos, tmp_path / "s", workers=1, progress=progress)
     assert (result.videos, result.spotted, result.failed) == (2, 2, ())
     assert progress.done == progress.total == 100 and progress.notes == ["a, 1 of 2", "quiet, 2 of 2"]
-    record = read_record(record_path(tmp_path / "s", "synthetic/s1/a"))
+    record = read_record(tmp_path / "s", "synthetic/s1/a")
     micro, macro = record.intervals
     assert (micro.onset, micro.apex, micro.offset) == (11, 13, 15)  # frame 0 of a file is frame 1 of the corpus
     assert (micro.emotion, micro.score, micro.probability, micro.strength) == ("surprise", 0.5, 0.9, 0.01)
@@ -89,12 +91,26 @@ def test_every_video_gets_a_file_and_all_intervals_one_list(tmp_path, fake):
     assert [len(video.intervals) for video in again] == [2, 0]
 
 
+def test_macro_expressions_of_everybody_count_also_of_those_without_a_micro_expression(tmp_path, fake, monkeypatch):
+    predict = fake.predict
+
+    def with_another_person(path, **options):
+        answer = predict(path, **options)
+        other = replace(answer.timeline, movements=(), others=(movement(3, 8, 30, MACRO),))
+        return replace(answer, people=(Person(0, answer.timeline), Person(1, other)))
+
+    monkeypatch.setattr(fake, "predict", with_another_person)
+    spot_videos(corpus_of(tmp_path / "c", ("a",)), tmp_path / "s", workers=1)
+    record = read_record(tmp_path / "s", "synthetic/s1/a")
+    assert [(each.kind, each.onset) for each in record.intervals] == [("macro", 4), ("micro", 11), ("macro", 21)]
+
+
 def test_folders_keep_the_numbers_and_the_rate_of_the_corpus(tmp_path, fake):
     folder = tmp_path / "frames"
     folder.mkdir()
     video = LongVideo("samm-lv", "006", "006_1", folder, 200.0, 50, (), first=1)
     spot_videos([video], tmp_path / "s", workers=1)
-    assert read_record(record_path(tmp_path / "s", video.key)).intervals[0].onset == 10
+    assert read_record(tmp_path / "s", video.key).intervals[0].onset == 10
     assert fake.rates == [200.0]
     spot_videos(corpus_of(tmp_path / "c"), tmp_path / "t", workers=1)
     assert fake.rates[1:] == [None, None]  # a file says its times itself
@@ -113,6 +129,28 @@ def test_a_second_call_spots_what_is_missing_and_nothing_else(tmp_path, fake):
     assert len(read_spotted(tmp_path / "s")[0]) == 3
 
 
+def test_a_video_that_changed_or_whose_record_was_edited_is_spotted_again(tmp_path, fake):
+    videos = corpus_of(tmp_path / "c")
+    spot_videos(videos, tmp_path / "s", workers=1)
+    videos[1].path.write_bytes(b"other frames")
+    with pytest.warns(EpirWarning, match=r"^synthetic/s1/b has changed since: spotted again$"):
+        assert spot_videos(videos, tmp_path / "s", workers=1).spotted == 1
+    record = record_path(tmp_path / "s", videos[0].key)
+    record.write_text(record.read_text().replace('"onset": 11', '"onset": 12'))
+    with pytest.raises(EpirError, match=r"(?s)the entry of synthetic/s1/a was edited by hand.*to resume"):
+        read_spotted(tmp_path / "s")
+    with pytest.warns(EpirWarning, match="the entry of synthetic/s1/a was edited by hand: left out"):
+        spot_videos(videos[1:], tmp_path / "s", workers=1)
+    with pytest.raises(EpirError, match="1 of 2 videos are done"):
+        read_spotted(tmp_path / "s")
+    assert spot_videos(videos, tmp_path / "s", workers=1).spotted == 1
+    assert read_record(tmp_path / "s", videos[0].key).intervals[0].onset == 11
+    videos[0].path.unlink()  # what replaced it cannot be read: the old record must not stand for it
+    with pytest.warns(EpirWarning, match="has changed since"):
+        assert len(spot_videos(videos, tmp_path / "s", workers=1).failed) == 1
+    assert [len(video.predictions) for video in read_spotted(tmp_path / "s")[0]] == [0, 2]
+
+
 def test_a_video_that_fails_fails_alone_counts_as_empty_and_is_tried_again(tmp_path, fake):
     videos = corpus_of(tmp_path / "c")
     videos[0].path.unlink()
@@ -120,7 +158,7 @@ def test_a_video_that_fails_fails_alone_counts_as_empty_and_is_tried_again(tmp_p
     assert [each.key for each in result.failed] == ["synthetic/s1/a"] and result.spotted == 1
     assert "there is no folder or video" in read_failed(tmp_path / "s")[0].problem
     found, words = read_spotted(tmp_path / "s")
-    assert [len(video.found) for video in found] == [0, 2] and "1 of 2 videos" in words[0]
+    assert [len(video.predictions) for video in found] == [0, 2] and "1 of 2 videos" in words[0]
     corpus_of(tmp_path / "c")
     assert spot_videos(videos, tmp_path / "s", workers=1).failed == ()
     assert read_failed(tmp_path / "s") == () and read_spotted(tmp_path / "s")[1] == []
@@ -182,9 +220,9 @@ def test_what_cannot_be_scored_says_why(tmp_path, fake):
     with pytest.raises(EpirError, match=r"(?s)no video in common.*for example a"):
         read_spotted(tmp_path / "s", tmp_path / "other.csv")
     with pytest.raises(EpirError, match="give each video once"):
-        refuse_twice([tmp_path / "s", tmp_path / "s" / ".." / "s"])
+        check_distinct([tmp_path / "s", tmp_path / "s" / ".." / "s"])
     record_path(tmp_path / "s", bare[0].key).write_text("{")
-    with pytest.raises(EpirError, match=r"(?s)is damaged.*delete that file, then run the same command"):
+    with pytest.raises(EpirError, match=r"(?s)is damaged\n.*run the same command to resume"):
         read_spotted(tmp_path / "s", tmp_path / "own.csv")
     record_path(tmp_path / "s", bare[0].key).unlink()
     with pytest.raises(EpirError, match=r"(?s)not finished: 1 of 2 videos are done.*to resume"):
@@ -222,7 +260,7 @@ def test_from_the_release_of_a_corpus_to_scores(tmp_path, fake):
     """CAS(ME)^2 as delivered: a sheet without a header, subjects 1 for s15, one macro-expression without an offset."""
     from openpyxl import Workbook
 
-    from epir.evaluation.spotting import score_spotting
+    from epir.spotting.megc.scores import score_spotting
 
     book = Workbook()
     book.active.title = "CASFEcode_final"
@@ -253,7 +291,7 @@ sys.path.insert(0, {tests!r})
 from fake_spotting import FakeRecognizer
 from epir.datasets.intervals import read_intervals
 from epir.recognition import spot
-recognizer = FakeRecognizer(seconds=1.0)
+recognizer = FakeRecognizer(seconds=0.5)
 spot._recognizer = lambda *_: recognizer
 spot.model_digest = lambda _: "0" * 64
 spot.spot_videos(read_intervals({list!r}, corpus="synthetic"), {out!r}, workers=1)
@@ -274,7 +312,7 @@ def test_a_killed_process_is_resumed_with_what_it_had_done(tmp_path, fake):
     process.wait()
     done = {path.name: path.stat().st_mtime_ns for path in out.glob("videos/[!.]*.json")}
     assert 1 <= len(done) < 4
-    (out / "videos" / ".half-written.json").write_text("{")
+    (out / "videos" / ".a.json.tmp-half.json").write_text("{")
     with pytest.raises(EpirError, match="is not finished"):
         read_spotted(out)
     assert spot_videos(videos, out, workers=1).spotted == 4 - len(done)

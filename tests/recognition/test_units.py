@@ -9,15 +9,15 @@ import torch
 from epir.core.facs import UNITS
 from epir.evaluation.record import ClipRecord, FoldRecord
 from epir.evaluation.units import unit_records
+from epir.final.export import export
+from epir.final.train import train
+from epir.final.unit_calibration import calibrate_units_by_folds
 from epir.maps.mapset import load_maps
+from epir.models.backend import OnnxBackend, TorchBackend
 from epir.models.folder import read_config
+from epir.models.predict import MapPredictions, mirrored, predict_maps
 from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
-from epir.recognition.backend import OnnxBackend, TorchBackend
-from epir.recognition.export import export
-from epir.recognition.final import train
 from epir.recognition.recognizer import Recognizer
-from epir.recognition.unit_calibration import calibrate_units_by_folds
-from epir.training.augment import mirrored
 
 
 def test_an_answer_names_every_unit_the_most_probable_first(with_units, smile):
@@ -28,6 +28,7 @@ def test_an_answer_names_every_unit_the_most_probable_first(with_units, smile):
     assert answer.active_units == tuple(unit for unit in answer.units if unit.probability >= 0.5)
     assert json.loads(json.dumps(answer.to_dict()))["units"][0] == {
         "number": answer.units[0].number, "side": answer.units[0].side, "probability": probabilities[0],
+        "visible": answer.units[0].visible,
     }  # fmt: skip
     turned = Recognizer.from_pretrained(with_units).predict((smile[12][:, ::-1], smile[20][:, ::-1]))
     assert {unit.number: unit.probability for unit in turned.units} == pytest.approx(
@@ -38,8 +39,8 @@ def test_an_answer_names_every_unit_the_most_probable_first(with_units, smile):
 def test_the_units_of_a_mirrored_map_are_the_mirrored_units(with_units, maps):
     backend = TorchBackend(with_units)
     some = torch.from_numpy(np.array(load_maps(maps).maps[:6]))
-    _, logits = backend.scores_and_units(some.numpy())
-    _, other = backend.scores_and_units(mirrored(some).numpy())
+    logits = backend.predict(some.numpy()).units
+    other = backend.predict(mirrored(some).numpy()).units
     assert other == pytest.approx(logits[:, [PRESENT, RIGHT, LEFT]], abs=1e-5)
 
 
@@ -48,7 +49,7 @@ def test_a_side_is_named_where_the_sides_differ_by_more_than_the_margin(with_uni
     logits[0, :, :3] = np.array([[2.0, 3.0, 0.0], [1.5, 0.3, 2.2], [4.0, 3.0, 3.0]]).T
     recognizer = Recognizer.from_pretrained(with_units)
     monkeypatch.setattr(recognizer.classifier, "unit_calibration", UnitCalibration(side_margin=1.0))
-    monkeypatch.setattr(recognizer.backend, "scores_and_units", lambda maps: (np.full((1, 3), 1 / 3), logits))
+    monkeypatch.setattr(recognizer.backend, "predict", lambda maps: MapPredictions(np.full((1, 3), 1 / 3), logits))
     units = recognizer.predict((smile[12], smile[20])).units
     named = [(unit.number, unit.side) for unit in units[:3]]
     assert named == [(4, "both"), (1, "left"), (2, "right")] and units[0].probability == pytest.approx(0.982)
@@ -61,7 +62,10 @@ def test_a_model_without_a_head_answers_as_before(recognizer, smile):
 
 def test_scores_are_the_same_with_units_and_without(with_units, maps):
     backend, some = TorchBackend(with_units), np.array(load_maps(maps).maps[:5])
-    assert backend.scores_and_units(some)[0] == pytest.approx(backend.scores(some), abs=1e-6)
+    for mirror in (True, False):
+        both = predict_maps(backend.network, some, mirror=mirror, shift=1)
+        alone = predict_maps(backend.network, some, mirror=mirror, shift=1, units=False)
+        assert alone.units is None and both.scores == pytest.approx(alone.scores, abs=1e-6)
 
 
 def test_the_exported_graph_carries_units(with_units, maps, tmp_path, smile):
@@ -72,8 +76,9 @@ def test_the_exported_graph_carries_units(with_units, maps, tmp_path, smile):
     assert made.difference < 1e-4
     graph, folder = OnnxBackend(made.path), TorchBackend(with_units)
     assert graph.config.units == UNITS
-    for own, expected in zip(graph.scores_and_units(some), folder.scores_and_units(some), strict=True):
-        assert own == pytest.approx(expected, abs=1e-4)
+    own, expected = graph.predict(some), folder.predict(some)
+    assert own.scores == pytest.approx(expected.scores, abs=1e-4)
+    assert own.units == pytest.approx(expected.units, abs=1e-4)
     pair = (smile[12], smile[20])
     answers = [Recognizer.from_pretrained(each).predict(pair) for each in (made.path, with_units)]
     first, second = ({unit.number: unit.probability for unit in answer.units} for answer in answers)

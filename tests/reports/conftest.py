@@ -176,64 +176,110 @@ def draw_face(clip: Clip, size: int = 240) -> np.ndarray:
     return picture
 
 
+CORPORA = {"casme2": 2, "samm": 2, "smic": 2}
+
+
+def make_run(home: Path, name: str = "run", **changes: object) -> Run:
+    """A small run of three corpora with its map set in `home`; the same call gives the same run.
+
+    One without `pictures` has neither maps nor tokens, and is quick to report.
+    """
+    clips = changes.pop("clips", None) or make_clips(changes.pop("corpora", CORPORA), 3)
+    if not changes.pop("pictures", True):
+        return write_run(home / name, clips, tokens=False, **changes)
+    mapset = save_maps(home / "maps", make_maps(clips), clips, recipe={"name": "epir"}, force=True)
+    return write_run(home / name, clips, maps=(mapset,), **changes)
+
+
 @pytest.fixture
-def small(tmp_path: Path) -> Callable[..., Run]:
-    """Writes a small run of three corpora with its map set; the same call gives the same run."""
+def fresh(tmp_path: Path) -> Callable[..., Run]:
+    """Writes runs into `tmp_path`, to be moved or damaged."""
 
     def make(name: str = "run", **changes: object) -> Run:
-        corpora = changes.pop("corpora", {"casme2": 4, "samm": 3, "smic": 3})
-        clips = changes.pop("clips", None) or make_clips(corpora, 3)
-        maps = tmp_path / "maps"
-        mapset = save_maps(maps, make_maps(clips), clips, recipe={"name": "epir"}, force=True)
-        return write_run(tmp_path / name, clips, maps=(mapset,), **changes)
+        return make_run(tmp_path, name, **changes)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
+    """Runs that all tests share, each written once."""
+    written: dict[str, Run] = {}
+
+    def make(name: str = "run", **changes: object) -> Run:
+        call = repr((name, sorted(changes.items())))
+        if call not in written:
+            written[call] = make_run(tmp_path_factory.mktemp("runs"), name, **changes)
+        return written[call]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def plain(small: Callable[..., Run]) -> Run:
+    """The quickest run to report: of one corpus, without pictures."""
+    return small(corpora={"casme2": 2}, pictures=False, epochs=1)
 
 
 @pytest.fixture
 def some_clips() -> list[Clip]:
     """The clips of the small run."""
-    return make_clips({"casme2": 4, "samm": 3, "smic": 3}, 3)
+    return make_clips(CORPORA, 3)
 
 
-@pytest.fixture
-def with_faces(tmp_path: Path, some_clips: list[Clip]) -> tuple[Run, Clip]:
+@pytest.fixture(scope="session")
+def with_faces(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Clip]:
     """A run whose frames exist, and one of its clips."""
-    from matplotlib.image import imsave
+    return make_run_with_faces(tmp_path_factory.mktemp("faces"))
 
-    crop = "x=120 y=120 side=230 angle=0 stretch=1"
+
+def make_run_with_faces(home: Path) -> tuple[Run, Clip]:
+    """A run whose frames lie in `home`."""
+    from PIL import Image
+
     clips = []
-    for clip in some_clips:
-        folder = tmp_path / "frames" / clip.key
+    for clip in make_clips({"casme2": 2}, 1):
+        folder = home / "frames" / clip.key
         folder.mkdir(parents=True)
-        imsave(folder / "img30.png", draw_face(clip))
+        Image.fromarray(draw_face(clip)).save(folder / "img30.png")
+        crop = "x=120 y=120 side=230 angle=0 stretch=1"
         clips.append(replace(clip, extra={"frames": str(folder), "crop": crop}))
-    mapset = save_maps(tmp_path / "maps", make_maps(clips), clips, recipe={"name": "epir"})
-    return write_run(tmp_path / "run", clips, maps=(mapset,), epochs=2), clips[0]
+    return make_run(home, clips=clips, epochs=2), clips[0]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def zero_shot(small: Callable[..., Run]) -> Run:
     """A run of weights that were not trained on its clips."""
-    return small("zero-shot", zero_shot=True, epochs=0, weights="0123456789abcdef")
+    return small("zero-shot", zero_shot=True, epochs=0, weights="0123456789abcdef", pictures=False)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def rates(small: Callable[..., Run]) -> list[Run]:
     """A sweep over the integration rate."""
     return [
-        small(f"r{merges}", integration=rate, merges=merges, epochs=2, seed=merges)
+        small(f"r{merges}", integration=rate, merges=merges, epochs=2, seed=merges, corpora={"casme2": 3})
         for rate, merges in ((0.0, 0), (0.3, 5))
     ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def render() -> Callable[..., str]:
-    """The whole page of some runs."""
+    """The whole page of some runs, each drawn once."""
     from epir.core.progress import Silent
     from epir.reports.page import page
 
+    drawn: dict[str, str] = {}
+
     def make(*runs: Run, **changes: object) -> str:
-        return page(runs, **{"maps": (), "faces": True, "progress": Silent(), **changes})
+        call = repr(([str(run.folder) for run in runs], changes))
+        if call not in drawn:
+            drawn[call] = page(runs, **{"maps": (), "faces": True, "progress": Silent(), **changes})
+        return drawn[call]
 
     return make
+
+
+@pytest.fixture(scope="session")
+def one(small: Callable[..., Run], render: Callable[..., str]) -> str:
+    """The page of one run with everything on it."""
+    return render(small(corpora={"casme2": 1, "samm": 1, "smic": 1}, seeds=2, epochs=4))

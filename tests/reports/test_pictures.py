@@ -8,6 +8,7 @@ from matplotlib.image import imread
 from epir.core.errors import MapSetError
 from epir.maps.mapset import load_maps, save_maps
 from epir.reports.pictures import (
+    apex_face,
     centred,
     find_sources,
     flow_picture,
@@ -76,10 +77,10 @@ def test_integration_leaves_single_patches_alone_and_averages_groups():
     assert np.array_equal(merged[:2, 2:], picture[:2, 2:])
 
 
-def test_maps_are_found_where_the_run_recorded_them(small, tmp_path):
-    run = small(epochs=1)
+def test_maps_are_found_where_the_run_recorded_them(small):
+    run = small()
     sources = find_sources(run)
-    mapset = load_maps(tmp_path / "maps")
+    mapset = load_maps(run.folder.parent / "maps")
     assert sources.note == ""
     key = mapset.clips[3].key
     assert np.array_equal(sources.map_of(key), mapset.maps[3])
@@ -87,8 +88,8 @@ def test_maps_are_found_where_the_run_recorded_them(small, tmp_path):
     assert sources.face_of("nobody/x/y") is None
 
 
-def test_maps_that_are_gone_leave_a_note(small, tmp_path):
-    run = small(epochs=1)
+def test_maps_that_are_gone_leave_a_note(fresh, tmp_path):
+    run = fresh(epochs=1)
     (tmp_path / "maps").rename(tmp_path / "elsewhere")
     sources = find_sources(run)
     assert sources.places == {}
@@ -96,16 +97,16 @@ def test_maps_that_are_gone_leave_a_note(small, tmp_path):
     assert find_sources(run, [tmp_path / "elsewhere"]).places
 
 
-def test_recorded_maps_that_have_changed_are_not_used(small, tmp_path):
-    run = small(epochs=1)
+def test_recorded_maps_that_have_changed_are_not_used(fresh, tmp_path):
+    run = fresh(epochs=1)
     mapset = load_maps(tmp_path / "maps")
     save_maps(tmp_path / "maps", np.array(mapset.maps) + 1, mapset.clips, recipe={}, force=True)
     assert find_sources(run).places == {}
 
 
 def test_other_maps_are_refused(small, tmp_path):
-    run = small(epochs=1)
-    mapset = load_maps(tmp_path / "maps")
+    run = small()
+    mapset = load_maps(run.folder.parent / "maps")
     save_maps(tmp_path / "others", np.array(mapset.maps) * 2, mapset.clips, recipe={})
     with pytest.raises(MapSetError, match=r"others does not hold the maps of .*run\n  fix: give the map sets"):
         find_sources(run, [tmp_path / "others"])
@@ -121,16 +122,12 @@ def test_a_face_is_cut_out_where_there_are_frames(with_faces):
 
 
 def test_frames_that_cannot_be_read_cost_a_picture_only(with_faces, tmp_path):
-    run, drawn = with_faces
-    for picture in (tmp_path / "frames").rglob("*.png"):
-        picture.write_bytes(b"not a picture")
-    assert find_sources(run).face_of(drawn.key) is None
+    _, drawn = with_faces
+    (tmp_path / "img30.png").write_bytes(b"not a picture")
+    assert apex_face(replace(drawn, extra={**drawn.extra, "frames": str(tmp_path)}), None) is None
 
 
-def test_a_clip_without_a_crop_has_no_face(with_faces, tmp_path):
-    run, drawn = with_faces
-    sources = find_sources(run)
-    mapset, row = sources.places[drawn.key]
-    bare = tuple(replace(clip, extra={}) for clip in mapset.clips)
-    sources.places[drawn.key] = (replace(mapset, clips=bare), row)
-    assert sources.face_of(drawn.key) is None
+def test_a_clip_without_a_crop_has_no_face(with_faces):
+    _, drawn = with_faces
+    assert apex_face(drawn, None) is not None
+    assert apex_face(replace(drawn, extra={}), None) is None

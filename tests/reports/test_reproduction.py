@@ -10,7 +10,7 @@ from epir.evaluation.reproduce import reproduce
 from epir.maps.mapset import save_maps
 from epir.reports.reproduction import paper_tables, write_reproduction
 
-TINY = ("model.width=24", "model.feed_forward=24", "model.heads=2", "training.epochs=1")
+TINY = ("model.width=24", "model.feed_forward=24", "model.heads=2", "model.blocks=5", "training.epochs=1")
 CLASSES = ("negative", "positive", "surprise")
 
 

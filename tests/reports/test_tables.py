@@ -1,7 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
 from epir.models.registry import model_settings
 from epir.reports.tables import (
+    all_tables,
+    choices_table,
     class_table,
     cost_table,
     data_table,
@@ -32,7 +36,7 @@ def test_a_protocol_of_one_corpus_takes_its_published_part(small):
 
 
 def test_each_rung_of_a_ladder_stands_above_its_published_row(small):
-    runs = [small("a", model="vit", epochs=1), small("b", model="vit+dtsm", epochs=1)]
+    runs = [small("a", model="vit", epochs=1, pictures=False), small("b", model="vit+dtsm", epochs=1, pictures=False)]
     rows = scores_table(runs).rows
     assert [row.cells[0] for row in rows] == ["vit", "vit", "Baseline", "vit+dtsm", "vit+dtsm", "+DTSM"]
     assert rows[2].cells[4] == "0.7325"
@@ -99,9 +103,9 @@ def test_a_pipeline_has_no_size_to_tell():
 
 
 def test_the_table_has_a_row_per_run_and_no_score(small):
-    table = cost_table([small(epochs=1), small("other", model="ststnet", tokens=False, epochs=1)])
+    table = cost_table([small(epochs=1, pictures=False), small("other", model="ststnet", pictures=False, epochs=1)])
     assert [row.cells[:2] for row in table.rows] == [("epir", "7.03"), ("ststnet", "0.00")]
-    assert table.rows[0].cells[-1] == "40 s"  # 10 folds of 4 seconds
+    assert table.rows[0].cells[-1] == "24 s"  # 6 folds of 4 seconds
 
 
 def test_every_table_of_scores_says_training_and_first_weights(small):
@@ -120,4 +124,24 @@ def test_a_zero_shot_run_has_no_best_epoch_in_any_table(zero_shot):
 
 
 def test_a_run_without_a_wrong_answer_has_no_hardest_clips(small):
-    assert hardest_table(small(skill=9.0, epochs=40)) is None
+    assert hardest_table(small(skill=9.0, epochs=40, pictures=False)) is None
+
+
+def test_every_fold_of_a_nested_run_says_what_it_chose(plain):
+    choices = ("default", "training.lr=1e-4")
+    inner = {"default": 0.5, "training.lr=1e-4": 0.75}
+    folds = tuple(replace(fold, chosen=choices[n], inner=inner) for n, fold in enumerate(plain.folds))
+    run = replace(plain, folds=folds, experiment=replace(plain.experiment, choices=choices))
+    table = choices_table(run)
+    assert [row.cells[0] for row in table.rows] == [fold.fold for fold in folds]
+    assert [row.cells[2:] for row in table.rows] == [(name, "0.5000", "0.7500") for name in choices]
+    told = "default in 1 of 2 folds, training.lr=1e-4 in 1 of 2 folds"
+    assert table.caption == f"What each fold chose: {told}"
+    assert f"epir, nested: {told}." in scores_table([run]).notes
+    assert table in all_tables([run])
+    assert choices_table(plain) is None
+
+
+def test_what_the_environment_notes_stands_below_the_scores(plain):
+    run = replace(plain, environment={"notes": ["the training record of the weights is unknown"]})
+    assert "epir: the training record of the weights is unknown." in scores_table([run]).notes

@@ -33,8 +33,9 @@ PUSHES = {"smile": SMILE, "brows": BROWS_UP, "blink": LIDS_DOWN}
 class Film:
     """Numbered frames drawn when they are asked for; at most one of them is alive."""
 
-    def __init__(self, seconds, fps=60, events=(), head=None, noise=1.0):
+    def __init__(self, seconds, fps=60, events=(), head=None, noise=1.0, shade=None):
         self.fps, self.count, self.events, self.head, self.noise = fps, round(seconds * fps), events, head, noise
+        self.shade = shade  # by how much the right edge of the picture is darker than the left one, by time
         crop = astronaut()[TOP : TOP + HEIGHT, LEFT : LEFT + WIDTH]
         self.picture = cv2.resize(crop, None, fx=SCALE, fy=SCALE, interpolation=cv2.INTER_CUBIC)
         self.grain = np.random.default_rng(0).standard_normal(self.picture.size, dtype=np.float32)
@@ -54,6 +55,8 @@ class Film:
         x, y = self.columns - field[..., 0] - np.float32(shift[0]), self.rows - field[..., 1] - np.float32(shift[1])
         frame = cv2.remap(self.picture, x, y, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE).astype(np.float32)
         frame += self.noise * np.roll(self.grain, 977 * number, axis=0).reshape(frame.shape)
+        if self.shade:
+            frame *= 1 - self.shade(number / self.fps) * np.linspace(0, 1, frame.shape[1], dtype=np.float32)[:, None]
         return np.clip(frame, 0, 255).astype(np.uint8)
 
     def _field(self, pushes):

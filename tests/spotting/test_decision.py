@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from epir.spotting.candidates import Candidate
-from epir.spotting.decision import features, is_blink, is_macro, judge, match, probability, weights
+from epir.spotting.decision import features, is_blink, is_macro, judge, match, probability, weights, where
 from epir.spotting.evidence import patterns
 from epir.spotting.measure import HEAD
 from epir.spotting.regions import REGIONS, members, named
@@ -61,6 +61,9 @@ def test_a_clear_small_brief_movement_is_a_micro_expression(region):
         (candidate(head=np.full(len(HEAD), 0.05)), "head"),
         (candidate(head_rest=np.full(len(HEAD), 0.05)), "head"),
         (candidate(mismatch=8.0), "occlusion"),
+        (candidate(mismatch=8.0, light=0.1), "light"),
+        (candidate(head=np.full(len(HEAD), 0.05), light=0.1), "light"),
+        (candidate(head=np.full(len(HEAD), 0.05), light=0.02), "head"),
         (candidate("lower lip", isolated=1.5), "speech"),
         (candidate("lip corner", rest=RESTLESS, stands_out=4.0, isolated=2.2, left=0.6), "speech"),
         (candidate("upper lid", 0.006, down=1.0), "gaze"),
@@ -91,11 +94,42 @@ def test_brows_go_along_with_a_blink_and_the_mouth_does_not():
     assert verdict(candidate("inner brow"), [replace(blink, onset=10, apex=14, offset=20)]).reason == ""
 
 
-def test_a_blink_does_not_raise_brows_far():
+@pytest.mark.parametrize("size", [-0.006, -0.012, 0.012])  # below zero is up
+def test_a_blink_vetoes_brows_at_the_same_frames_however_far_they_go(size):
     blink = candidate("upper lid", 0.03, down=1.0)
-    for size, reason in ((-0.006, "blink"), (-0.012, ""), (0.012, "blink")):  # below zero is up
-        brows = candidate("inner brow", abs(size), np.sign(size), others={"outer brow": size})
-        assert verdict(brows, [blink]).reason == reason
+    brows = candidate("inner brow", abs(size), np.sign(size), others={"outer brow": size})
+    assert verdict(brows).reason == ""
+    assert verdict(brows, [blink]).reason == "blink"
+    assert verdict(replace(brows, onset=104, apex=120, offset=126), [blink]).reason == "blink"  # the blink is inside
+    assert verdict(replace(brows, onset=119, apex=126, offset=136), [blink]).reason == ""
+
+
+def test_a_blink_vetoes_a_movement_of_the_whole_face_that_is_farthest_in_the_brows():
+    blink = candidate("upper lid", 0.03, down=1.0)
+    face = candidate("lip corner", 0.004, others={"inner brow": -0.008})
+    assert REGIONS[where(face)].group == "brows"
+    assert verdict(face, [blink]).reason == "blink"
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        candidate(head=np.full(len(HEAD), 0.05)),
+        candidate(mismatch=8.0),
+        candidate("lower lip", isolated=1.5),
+        candidate("upper lid", 0.03, down=1.0),
+    ],
+)
+def test_a_rule_leaves_the_probability_as_the_classifier_gave_it(found):
+    judged = verdict(found)
+    assert judged.by_rule and judged.reason
+    assert judged.probability == probability(found, RATE) > 0
+
+
+def test_a_brow_movement_is_not_speech():
+    talking = candidate("lip corner", 0.004, others={"inner brow": -0.008}, isolated=1.5)
+    assert verdict(talking).reason == "unclear" and verdict(talking).by_rule
+    assert verdict(candidate("lip corner", 0.004, isolated=1.5)).reason == "speech"
 
 
 def test_the_weights_are_those_of_the_measures():

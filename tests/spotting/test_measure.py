@@ -53,6 +53,15 @@ def test_a_shift_of_the_whole_face_is_the_heads_and_not_the_skins(texture):
     assert np.abs(samples[-1].skin).max() < 0.003
 
 
+def test_the_light_is_measured_through_new_crops_and_a_shift_does_not_change_it(texture):
+    measure, other = FaceMeasure(SIZE), Crop(203.0, 198.0, 168.0)
+    for number, (gain, right, crop) in enumerate([(1.0, 0, CROP), (1.0, 3, CROP), (0.8, 3, other), (0.8, 0, other)]):
+        picture = (gain * moved(texture, right, 0.0)).astype(np.uint8)
+        assert measure.push(number, number / 30, face(picture, crop), crop).light == pytest.approx(
+            np.log(gain), abs=0.02
+        )
+
+
 def test_a_patch_of_skin_moves_its_region_and_no_other_side(texture):
     x, y = CROP.to_frame(np.array([[0.7 * SIZE, 0.7 * SIZE]]), SIZE)[0]  # the right corner of the mouth
     measure = FaceMeasure(SIZE)

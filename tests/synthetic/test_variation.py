@@ -9,7 +9,7 @@ from epir.synthetic.expressions import Action
 from epir.synthetic.identity import Geometry
 from epir.synthetic.maps import MapSettings, make_maps
 from epir.synthetic.movement import draw_movement
-from epir.synthetic.variation import USUAL, Variation, Way, compressed, draw_share, draw_way, filmed
+from epir.synthetic.variation import USUAL, Preprocessing, Variation, compressed, draw_share, draw_way
 
 QUICK = "epir:flow.size=56,flow.context=0.0"
 STILL = (1e-6, 2e-6)
@@ -22,13 +22,12 @@ def test_without_variation_nothing_varies():
 
 
 def test_departures_come_as_often_as_asked():
-    variation = Variation(crop=0.3, apex=0.6, jpeg=0.2, h264=0.4)
+    variation = Variation(crop=0.3, apex=0.6, jpeg=0.2)
     ways = [draw_way(variation, 0, f"s0-{number:06d}") for number in range(600)]
     shares = [draw_share(variation, 0, number) for number in range(600)]
     for found, chance in (
         (np.mean([way.zoom != 1 for way in ways]), 0.3),
         (np.mean([way.quality is not None for way in ways]), 0.2),
-        (np.mean([way.crf is not None for way in ways]), 0.4),
         (np.mean([share < 1 for share in shares]), 0.6),
     ):
         assert found == pytest.approx(chance, abs=4 * (chance * (1 - chance) / 600) ** 0.5)
@@ -53,8 +52,8 @@ def test_a_face_lower_in_the_crop_moves_lower_in_the_map_and_a_larger_one_has_it
         up = np.clip(-flow[:, 14:, 1], 0, None)
         return float((up.sum(axis=1 - axis) * np.arange(up.shape[axis])).sum() / up.sum())
 
-    assert middle(smile(Way(shift=(0.0, 3.0))), 0) == pytest.approx(middle(smile(USUAL), 0) + 3, abs=0.7)
-    assert middle(smile(Way(zoom=1.2)), 1) > middle(smile(USUAL), 1) + 0.5
+    assert middle(smile(Preprocessing(shift=(0.0, 3.0))), 0) == pytest.approx(middle(smile(USUAL), 0) + 3, abs=0.7)
+    assert middle(smile(Preprocessing(zoom=1.2)), 1) > middle(smile(USUAL), 1) + 0.5
 
 
 def test_the_crop_of_the_picture_is_that_of_the_field():
@@ -81,26 +80,7 @@ def test_compression_changes_a_picture_a_little():
     assert strong.shape == picture.shape and lost[0] > lost[1] > 0
 
 
-def test_a_film_keeps_the_pictures_but_for_its_compression():
-    random = generator(0, "film")
-    smooth = np.repeat(np.repeat(random.integers(40, 200, (8, 8, 3)), 9, 0), 9, 1).astype(np.uint8)[:71]  # (71, 72, 3)
-    moved = np.roll(smooth, 3, axis=1)
-    assert all(one is other for one, other in zip(filmed([smooth, moved], None), [smooth, moved], strict=True))
-    onset, apex = filmed([smooth, moved], 28)
-    assert onset.shape == apex.shape == smooth.shape
-    assert 0 < np.abs(onset.astype(int) - smooth).mean() < 25
-    assert np.abs(apex.astype(int) - moved).mean() < np.abs(apex.astype(int) - smooth).mean()
-
-
-def test_films_reach_the_maps_and_other_ways_stay_the_same():
-    plain, film = (make_maps(MapSettings(2, (QUICK,), variation=Variation(h264=chance))) for chance in (0.0, 1.0))
-    assert not np.array_equal(plain.maps, film.maps) and film.meta["recipe"]["variation"]["h264"] == 1.0
-    usual, other = (draw_way(Variation(crop=1, jpeg=1, h264=chance), 0, "s0-000001") for chance in (0.0, 1.0))
-    assert (usual.zoom, usual.shift, usual.quality) == (other.zoom, other.shift, other.quality)
-    assert usual.crf is None and other.crf is not None
-
-
-@pytest.mark.parametrize("name", ["crop", "apex", "jpeg", "h264"])
+@pytest.mark.parametrize("name", ["crop", "apex", "jpeg"])
 def test_a_chance_is_a_probability(name):
     with pytest.raises(ConfigError, match=rf"variation.{name} cannot be 2\n  fix: give a probability from 0 to 1"):
         Variation(**{name: 2})

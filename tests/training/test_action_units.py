@@ -6,13 +6,12 @@ import torch
 from epir.core.errors import ConfigError
 from epir.core.facs import UNITS
 from epir.models.folder import load_network, read_config, start_from
+from epir.models.predict import mirrored, predict_maps
 from epir.models.registry import build
 from epir.models.settings import SHIPPED, ModelSettings
 from epir.models.units import LEFT, PRESENT, RIGHT, UnitHead
 from epir.training.action_units import in_mirror, read_units
-from epir.training.augment import mirrored
 from epir.training.data import LabelledMaps
-from epir.training.fit import predict, predict_with_units
 from epir.training.recipe import TrainingSettings
 from epir.training.train import fit
 
@@ -68,22 +67,27 @@ def test_the_head_learns_and_stays_with_the_network(make_tiny, two_classes, tmp_
     assert set(helped.state_dict()) - set(plain.state_dict()) == {
         f"unit_head.{name}" for name in ("norm.weight", "norm.bias", "layer.weight", "layer.bias")
     }
-    scores, logits = predict_with_units(helped, two_classes.maps)
-    assert (scores == predict(helped, two_classes.maps)).all() and logits.shape == (20, 3, len(UNITS))
+    predicted = predict_maps(helped, two_classes.maps)
+    scores, logits = predicted.scores, predicted.units
+    assert (scores == predict_maps(helped, two_classes.maps, units=False).scores).all() and logits.shape == (
+        20,
+        3,
+        len(UNITS),
+    )
     found = logits[:, PRESENT, UNITS.index(12)]
     assert found[two_classes.labels == 1].min() > found[two_classes.labels == 0].max()
     fit(again, annotated, WITH_UNITS, checkpoint=tmp_path / "state")
     fit(resumed := make_tiny(), annotated, WITH_UNITS, checkpoint=tmp_path / "state")
     for other in (again, resumed):
-        assert (predict_with_units(other, two_classes.maps)[1] == logits).all()
+        assert (predict_maps(other, two_classes.maps).units == logits).all()
 
 
 @pytest.mark.parametrize("shift", [0, 1])
 def test_the_answer_for_a_mirrored_map_is_the_mirrored_answer(make_tiny, two_classes, shift):
     network = make_tiny()
     network.unit_head = UnitHead(12)
-    _, logits = predict_with_units(network, two_classes.maps, shift=shift)
-    _, other = predict_with_units(network, mirrored(two_classes.maps), shift=shift)
+    logits = predict_maps(network, two_classes.maps, shift=shift).units
+    other = predict_maps(network, mirrored(two_classes.maps), shift=shift).units
     torch.testing.assert_close(torch.from_numpy(other), torch.from_numpy(logits[:, [PRESENT, RIGHT, LEFT]]))
     assert abs(logits[:, LEFT] - logits[:, RIGHT]).max() > 0.01, "the maps are not symmetrical"
 
@@ -98,7 +102,7 @@ def test_sides_are_learnt_from_annotations(make_tiny):
     clips = LabelledMaps.of(maps.numpy(), ["a", "b"] * 20, ("a", "b"), ["L12" if each else "R12" for each in left])
     network = make_tiny(dropout=0.0)
     fit(network, clips, replace(WITH_UNITS, epochs=30, mirror=0.5))
-    logits = predict_with_units(network, maps)[1][..., UNITS.index(12)]
+    logits = predict_maps(network, maps).units[..., UNITS.index(12)]
     assert (logits[left, LEFT] > logits[left, RIGHT]).all() and (logits[~left, RIGHT] > logits[~left, LEFT]).all()
 
 
@@ -107,7 +111,7 @@ def test_without_annotations_the_setting_does_nothing(make_tiny, two_classes):
     fit(one, two_classes, RECIPE)
     fit(two, two_classes, WITH_UNITS)
     fit(three, replace(two_classes, units=read_units([""] * 20)), WITH_UNITS)
-    assert (predict(one, two_classes.maps) == predict(two, two_classes.maps)).all()
+    assert (predict_maps(one, two_classes.maps).scores == predict_maps(two, two_classes.maps).scores).all()
     assert two.unit_head is None and three.unit_head is None
 
 
@@ -126,7 +130,7 @@ def test_the_head_is_saved_loaded_and_started_from(small_clips, tmp_path):
     network.save_pretrained(tmp_path / "model", labels=("a", "b"))
     assert read_config(tmp_path / "model").units == UNITS
     loaded = load_network(tmp_path / "model")
-    assert (predict_with_units(loaded, small_clips.maps)[1] == predict_with_units(network, small_clips.maps)[1]).all()
+    assert (predict_maps(loaded, small_clips.maps).units == predict_maps(network, small_clips.maps).units).all()
     other = build(SMALL)
     assert start_from(other, tmp_path / "model", ("a", "b"))
     torch.testing.assert_close(other.state_dict(), network.state_dict())

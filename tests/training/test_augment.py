@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epir.models.network import InputNormalisation, standardised
-from epir.training.augment import augment, blurred, mirrored, mixtures, shifted, turned, views
+from epir.models.predict import mirrored
+from epir.training.augment import augment, blurred, mixtures, shifted, turned
 from epir.training.recipe import TrainingSettings
 
 STILL = TrainingSettings(mirror=0.0, shift=0, noise=0.0)
@@ -125,20 +126,6 @@ def test_turn_zoom_and_blur_follow_the_recipe_and_its_random_numbers():
     assert torch.equal(augment(maps, STILL, torch.Generator()), maps)
 
 
-def test_views_are_the_map_its_shifts_and_their_mirror_images():
-    maps = torch.randn(2, 3, 6, 6)
-    assert [len(views(maps, mirror=m, shift=s)) for m, s in ((False, 0), (True, 0), (False, 1), (True, 1))] == [
-        1,
-        2,
-        5,
-        10,
-    ]
-    seen = views(maps, mirror=True, shift=1)
-    assert torch.equal(seen[0], maps) and torch.equal(seen[5], mirrored(maps))
-    assert torch.equal(seen[1][..., 1:], maps[..., :-1]) and torch.equal(seen[4][:, :, :-1], maps[:, :, 1:])
-    assert len({float(each.sum()) for each in seen}) == 10
-
-
 @given(st.integers(0, 1000))
 def test_a_mixture_lies_between_its_maps_on_the_scale_of_the_first(seed):
     first, second = flows(seed), 50 * flows(seed + 1) + 3
@@ -148,19 +135,3 @@ def test_a_mixture_lies_between_its_maps_on_the_scale_of_the_first(seed):
     torch.testing.assert_close(share, share[:, :1].expand_as(share), rtol=1e-5, atol=1e-5)
     assert share.min() >= 0 and share.max() <= 1 and len(set(share[:, 0].tolist())) == len(share)
     torch.testing.assert_close(mixtures(first, 2 * first + 1, torch.Generator()), first)
-
-
-def test_all_maps_of_a_clip_are_changed_alike():
-    """Two equal maps of one clip stay equal, and one map per clip is changed as it always was."""
-    settings = TrainingSettings(mirror=0.5, shift=2, turn=5, zoom=0.1, blur=0.5, noise=0.0)
-    maps = torch.randn(6, 3, 14, 14)
-    both = augment(torch.stack([maps, maps], dim=1), settings, torch.Generator().manual_seed(0))
-    alone = augment(maps, settings, torch.Generator().manual_seed(0))
-    assert both.shape == (6, 2, 3, 14, 14)
-    assert torch.equal(both[:, 0], both[:, 1])
-    assert torch.equal(both[:, 0], alone)
-    seen = views(torch.stack([maps, maps], dim=1), mirror=True, shift=1)
-    for each, expected in zip(seen, views(maps, mirror=True, shift=1), strict=True):
-        assert torch.equal(each[:, 0], expected) and torch.equal(each[:, 1], expected)
-    mixed = mixtures(both, both.flip(0), torch.Generator().manual_seed(1))
-    assert torch.equal(mixed[:, 0], mixed[:, 1])

@@ -5,9 +5,8 @@ import pytest
 import torch
 
 from epir.core.errors import ConfigError, TrainingError
-from epir.training.augment import mirrored, views
+from epir.models.predict import predict_maps
 from epir.training.data import LabelledMaps
-from epir.training.fit import predict
 from epir.training.recipe import TrainingSettings
 from epir.training.train import fit
 
@@ -21,14 +20,14 @@ def weights(model):
 def test_what_can_be_learnt_is_learnt(make_tiny, two_classes):
     model = make_tiny()
     trained = fit(model, two_classes, replace(QUICK, epochs=30))
-    assert (predict(model, two_classes.maps).argmax(1) == two_classes.labels.numpy()).all()
+    assert (predict_maps(model, two_classes.maps).scores.argmax(1) == two_classes.labels.numpy()).all()
     assert len(trained.losses) == 30 and trained.losses[-1] < trained.losses[0]
-    assert trained.clips_per_second > 0 and not model.training
+    assert not model.training
 
 
-@pytest.mark.parametrize("averaging", ["none", "ema", "last"])
+@pytest.mark.parametrize("averaging", ["none", "ema"])
 def test_a_seed_decides_everything(make_tiny, two_classes, averaging):
-    recipe = replace(QUICK, averaging=averaging, last=2)
+    recipe = replace(QUICK, averaging=averaging)
     found = []
     for seed in (5, 5, 6):
         model = make_tiny()
@@ -38,22 +37,24 @@ def test_a_seed_decides_everything(make_tiny, two_classes, averaging):
     assert torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2])
 
 
-@pytest.mark.parametrize("averaging", ["none", "ema", "last"])
+@pytest.mark.parametrize("averaging", ["none", "ema"])
 def test_predicting_after_each_epoch_changes_nothing(make_tiny, two_classes, averaging):
-    recipe = replace(QUICK, averaging=averaging, last=2)
+    recipe = replace(QUICK, averaging=averaging)
     alone, watched = make_tiny(), make_tiny()
     seen = []
 
     def watch(epoch, network):
         assert not network.training
         torch.rand(100 * epoch)
-        seen.append((epoch, predict(network, two_classes.maps)))
+        seen.append((epoch, predict_maps(network, two_classes.maps).scores))
 
     fit(alone, two_classes, recipe)
     fit(watched, two_classes, recipe, after_epoch=watch)
     assert torch.equal(weights(alone), weights(watched))
     assert [epoch for epoch, _ in seen] == [1, 2, 3, 4]
-    assert np.array_equal(seen[-1][1], predict(watched, two_classes.maps))  # the last prediction is the result
+    assert np.array_equal(
+        seen[-1][1], predict_maps(watched, two_classes.maps).scores
+    )  # the last prediction is the result
 
 
 def test_training_leaves_the_callers_random_numbers_alone(make_tiny, two_classes):
@@ -65,28 +66,6 @@ def test_training_leaves_the_callers_random_numbers_alone(make_tiny, two_classes
     assert torch.equal(torch.rand(4), expected)
 
 
-def test_the_fold_statistics_come_from_the_training_clips(make_tiny, two_classes):
-    model = make_tiny(normalise="fold")
-    shifted = LabelledMaps(two_classes.maps + 5, two_classes.labels, two_classes.classes)
-    fit(model, shifted, QUICK)
-    torch.testing.assert_close(model.normalise.mean.flatten(), shifted.maps.mean((0, 2, 3)))
-
-
-def test_mirror_averaging_is_the_mean_of_both_sides(make_tiny, two_classes):
-    model = make_tiny()
-    plain = predict(model, two_classes.maps, mirror=False)
-    other = predict(model, mirrored(two_classes.maps), mirror=False)
-    assert np.allclose(predict(model, two_classes.maps, mirror=True), (plain + other) / 2)
-    assert np.allclose(plain.sum(1), 1)
-
-
-def test_many_clips_are_predicted_in_parts(make_tiny, two_classes):
-    model = make_tiny()
-    many = two_classes.maps.repeat(30, 1, 1, 1)
-    assert np.allclose(predict(model, many), np.tile(predict(model, two_classes.maps), (30, 1)), atol=1e-6)
-    assert predict(model, many[:0].numpy()).shape == (0, 2)
-
-
 def test_class_weights_lift_a_rare_class(make_tiny):
     random = torch.Generator().manual_seed(0)
     clips = LabelledMaps(
@@ -96,7 +75,7 @@ def test_class_weights_lift_a_rare_class(make_tiny):
     for is_weighted in (False, True):
         model = make_tiny()
         fit(model, clips, replace(QUICK, epochs=10, class_weights=is_weighted))
-        chances.append(predict(model, clips.maps)[:, 1].mean())
+        chances.append(predict_maps(model, clips.maps).scores[:, 1].mean())
     assert chances[1] > chances[0] + 0.1
 
 
@@ -127,7 +106,7 @@ def test_weights_that_a_step_spoiled_are_not_called_good(make_tiny, two_classes)
     with pytest.raises(TrainingError, match="lower rate"):
         fit(model, two_classes, replace(QUICK, lr=1000, weight_decay=1000, gradient_limit=0.0, warmup=0.0))
     assert torch.isfinite(weights(model)).all()
-    assert np.isfinite(predict(model, two_classes.maps)).all()
+    assert np.isfinite(predict_maps(model, two_classes.maps).scores).all()
 
 
 def test_a_model_of_other_classes_is_refused(make_tiny, two_classes):
@@ -164,13 +143,6 @@ def test_progress_tells_loss_and_throughput(make_tiny, two_classes):
     assert "loss" in notes[1] and "clips a second" in notes[1]
 
 
-def test_an_answer_is_the_mean_over_the_views(make_tiny, two_classes):
-    model = make_tiny()
-    fit(model, two_classes, QUICK)
-    alone = [predict(model, each, mirror=False) for each in views(two_classes.maps, mirror=True, shift=1)]
-    np.testing.assert_allclose(predict(model, two_classes.maps, shift=1), np.mean(alone, axis=0), atol=1e-6)
-
-
 def test_a_last_step_that_spoils_the_weights_is_found(make_tiny, two_classes, monkeypatch):
     """The loss of every step was finite; what the last one left is looked at too."""
     model = make_tiny()
@@ -183,10 +155,3 @@ def test_a_last_step_that_spoils_the_weights_is_found(make_tiny, two_classes, mo
     with pytest.raises(TrainingError, match=r"not a number any more in epoch 1; .* last good weights\n  fix: train"):
         fit(model, two_classes, recipe)
     assert torch.isfinite(weights(model)).all()
-
-
-def test_scores_that_are_no_numbers_are_no_answer(make_tiny, two_classes):
-    model = make_tiny()
-    next(model.parameters()).data.fill_(float("nan"))
-    with pytest.raises(TrainingError, match=r"scores that are not numbers\n  fix: its training diverged"):
-        predict(model, two_classes.maps)

@@ -1,7 +1,7 @@
 import pytest
 
 from epir.core.config import from_dict, to_dict
-from epir.core.errors import ConfigError, EpirWarning
+from epir.core.errors import ConfigError
 from epir.models.settings import SHIPPED
 from epir.training.recipe import RECIPES, TrainingSettings, training_recipe
 
@@ -31,7 +31,6 @@ def test_a_recipe_survives_its_file(name):
         ({"lr": 0.0}, r"training.lr is 0\n  fix: give a number above 0"),
         ({"noise": -0.1}, r"training.noise is -0.1\n  fix: give 0 or more"),
         ({"interpolate": 0.5}, r"training.interpolate needs weights to interpolate with\n  fix: set training.start"),
-        ({"replay": -1}, r"training.replay is -1\n  fix: give 0 or more"),
         ({"teachers": -1}, r"training.teachers is -1\n  fix: give 0 or more"),
         ({"mirror": 1.5}, r"training.mirror is 1.5\n  fix: give a share between 0 and 1"),
     ],
@@ -44,18 +43,3 @@ def test_impossible_recipes_are_refused(change, words):
 def test_an_unknown_recipe_is_refused_with_the_nearest():
     with pytest.raises(ConfigError, match=r"no training recipe 'papr'\n  fix: did you mean 'paper'"):
         training_recipe("papr")
-
-
-@pytest.mark.parametrize(("old", "new"), [("strict", "finetune"), ("peer", "baseline")])
-def test_old_names_of_recipes_go_on_working_with_a_note(old, new):
-    with pytest.warns(EpirWarning, match=f"the recipe {old} is now called {new}"):
-        assert training_recipe(old) is RECIPES[new]
-
-
-def test_runs_and_models_with_the_old_names_of_settings_are_read():
-    values = to_dict(RECIPES["finetune"])
-    old = {
-        {"teachers": "tutors", "interpolate": "keep", "replay": "company"}.get(name, name): values[name]
-        for name in values
-    }
-    assert "tutors" in old and from_dict(TrainingSettings, old) == RECIPES["finetune"]

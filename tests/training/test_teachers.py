@@ -3,10 +3,10 @@ from unittest.mock import Mock, call
 import pytest
 import torch
 
-from epir.training.fit import TrainingInputs, predict, run_epochs
+from epir.models.predict import predict_maps
+from epir.training.fit import TrainingInputs, run_epochs
 from epir.training.recipe import TrainingSettings
 from epir.training.teachers import SHARE_OF_START, DistillationTarget, Teacher, TeacherSettings, train_teachers
-from epir.training.train import fit
 
 RECIPE = TrainingSettings(epochs=2, batch=10, teachers=2, shift=0, turn=0, zoom=0, device="cpu")
 
@@ -47,7 +47,7 @@ def test_teachers_learn_the_clips_and_leave_the_model_and_random_numbers_alone(m
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     torch.manual_seed(3)
     state = torch.get_rng_state()
-    found = train_teachers(model, two_classes, RECIPE, fit, seed=0)
+    found = train_teachers(model, two_classes, RECIPE, seed=0)
     assert torch.equal(torch.get_rng_state(), state)
     assert len(found) == 2
     for teacher in found:
@@ -57,7 +57,7 @@ def test_teachers_learn_the_clips_and_leave_the_model_and_random_numbers_alone(m
 
 def test_a_seed_decides_the_teachers(make_tiny, two_classes):
     def answers(seed):
-        return [each(two_classes.maps) for each in train_teachers(make_tiny(), two_classes, RECIPE, fit, seed=seed)]
+        return [each(two_classes.maps) for each in train_teachers(make_tiny(), two_classes, RECIPE, seed=seed)]
 
     first, again, other = answers(1), answers(1), answers(2)
     assert torch.equal(first[0], again[0]) and not torch.equal(first[0], other[0])
@@ -73,10 +73,10 @@ def test_the_teacher_is_asked_about_each_batch_and_as_many_mixtures(make_tiny, t
 
     trained = run_epochs(make_tiny(), two_classes, RECIPE, TrainingInputs(teacher=teacher), seed=0)
     assert asked == [20] * 4 and len(trained.losses) == 2
-    assert abs(predict(trained.model, two_classes.maps) - 0.5).max() < 0.4
+    assert abs(predict_maps(trained.model, two_classes.maps).scores - 0.5).max() < 0.4
 
 
 def test_progress_counts_the_teachers(make_tiny, two_classes):
     progress = Mock()
-    train_teachers(make_tiny(), two_classes, RECIPE, fit, seed=0, progress=progress)
+    train_teachers(make_tiny(), two_classes, RECIPE, seed=0, progress=progress)
     assert progress.mock_calls == [call.start("training teachers", 2), call.advance(), call.advance(), call.finish()]

@@ -1,4 +1,4 @@
-"""A tiny trained model, clips of synthetic faces, and two servers that all tests share.
+"""Clips of synthetic faces, and one server with the shipped weights that all tests share.
 
 Nothing here depends on speed: time limits are far beyond what a busy machine needs, and tests wait for events.
 """
@@ -22,18 +22,10 @@ from epir.web.app import address_of, listen, make_server
 from epir.web.service import Service
 from epir.web.settings import ServeSettings
 
-TINY = ("model.width=32", "model.feed_forward=48", "model.blocks=4", "model.heads=2")
-QUICK = ("training.epochs=3", "training.lr=2e-3")
 PATIENCE_S = 1800  # reached only if something hangs
-NO_HURRY = {"timeout_s": 3600.0, "live_timeout_s": 3600.0, "receive_s": 3600.0}
-SMALL = {
-    "queue": 1,
-    "max_bytes": 3 << 20,
-    "max_pixels": 1_000_000,
-    "keep_results": 4,
-    "live_frames": 60,
-    "live_side": 400,
-    "live_idle_s": 3600.0,
+LIMITS = {
+    **{"timeout_s": 3600.0, "live_timeout_s": 3600.0, "receive_s": 3600.0, "live_idle_s": 3600.0, "min_rate": 1e-3},
+    **{"max_pixels": 1_000_000, "live_side": 400, "examples_ahead": False},
 }
 
 
@@ -52,21 +44,11 @@ def wait_until():
 
 
 @pytest.fixture(scope="session")
-def model(tmp_path_factory):
-    """A model folder that takes seconds to make; it knows negative, positive and surprise a little."""
-    import torch
+def recognizer():
+    """The shipped weights, as the server has them."""
+    from epir.recognition.recognizer import Recognizer
 
-    from epir import train
-    from epir.maps.mapset import save_maps
-    from epir.synthetic.maps import synthetic_maps
-
-    torch.set_num_threads(1)
-    folder = tmp_path_factory.mktemp("web-model")
-    made = synthetic_maps(120, "direct", seed=3)
-    save_maps(folder / "maps", made.maps, made.clips, recipe=made.meta["recipe"])
-    recipe = {"training": "scratch", "folds": 2, "changes": [*TINY, *QUICK], "workers": 1}
-    train(folder / "maps", protocol="sde", out=folder / "tiny", **recipe)
-    return folder / "tiny"
+    return Recognizer.from_pretrained(None)
 
 
 @pytest.fixture(scope="session")
@@ -78,6 +60,17 @@ def clip(tmp_path_factory):
 
     frames = render_frames(BY_NAME["smile"], Silent())
     return write_film(tmp_path_factory.mktemp("web-clip") / "smile.mp4", frames, FPS)
+
+
+@pytest.fixture(scope="session")
+def still(clip, tmp_path_factory):
+    """The same face at rest."""
+    from epir.frames.film import write_film
+    from epir.frames.reader import open_frames
+
+    with open_frames(clip) as frames:
+        rest = [frame.pixels for frame in frames.between(0, 29)]
+    return write_film(tmp_path_factory.mktemp("web-still") / "still.mp4", rest, 100.0)
 
 
 @pytest.fixture(scope="session")
@@ -95,17 +88,52 @@ def pictures(clip, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def server(model, start_serve):
-    """The address of `epir serve` in a process of its own, without a slash at the end."""
-    limits = (f"--set={name}={value}" for name, value in NO_HURRY.items())
-    with start_serve("--model", str(model), *limits) as (address, _, _):
-        yield address
+def running():
+    """The server that all tests share, within this process, so that a test can look inside: (service, address)."""
+    service = Service(ServeSettings(**LIMITS))
+    listening = listen("127.0.0.1", 0)
+    server = make_server(service)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    try:
+        service.start()
+        thread.start()
+        yield service, address_of(listening).rstrip("/")
+    finally:
+        server.should_exit = True
+        if thread.ident is not None:
+            thread.join(timeout=PATIENCE_S)
+        service.close()
+        listening.close()
+
+
+@pytest.fixture(scope="session")
+def server(running):
+    """Its address, without a slash at the end."""
+    return running[1]
+
+
+@pytest.fixture
+def service(running):
+    return running[0]
 
 
 @pytest.fixture
 def client(server):
     with httpx.Client(base_url=server, timeout=PATIENCE_S) as opened:
         yield opened
+
+
+@pytest.fixture
+def uploads(service):
+    """The uploads that lie on the disk."""
+    return lambda: list(service.private.uploads.iterdir())
+
+
+@pytest.fixture(scope="session")
+def answer(server, clip):
+    """The answer of the server for the clip; it stays on the server."""
+    sent = {"files": (clip.name, clip.read_bytes())}
+    return httpx.post(f"{server}/api/predict", files=sent, timeout=PATIENCE_S).json()
 
 
 @pytest.fixture(scope="session")
@@ -130,40 +158,3 @@ def start_serve(tmp_path_factory):
             process.stdout.close()
 
     return run
-
-
-@pytest.fixture(scope="session")
-def small(model):
-    """A server with low limits within this process, so that a test can look inside: (service, address)."""
-    service = Service(ServeSettings(**SMALL, **NO_HURRY, examples_ahead=False), model)
-    listening = listen("127.0.0.1", 0)
-    server = make_server(service)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    try:
-        service.start()
-        thread.start()
-        yield service, address_of(listening).rstrip("/")
-    finally:
-        server.should_exit = True
-        if thread.ident is not None:
-            thread.join(timeout=PATIENCE_S)
-        service.close()
-        listening.close()
-
-
-@pytest.fixture
-def service(small):
-    return small[0]
-
-
-@pytest.fixture
-def api(small):
-    """A client of the small server."""
-    with httpx.Client(base_url=small[1], timeout=PATIENCE_S) as client:
-        yield client
-
-
-@pytest.fixture
-def uploads(service):
-    """The uploads that lie on the disk."""
-    return lambda: list(service.private.uploads.iterdir())

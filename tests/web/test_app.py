@@ -6,24 +6,24 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import httpx
 import pytest
 
+from epir.cli.serve import serve as serve_command
 from epir.core.errors import EpirError, MissingExtra
 from epir.web.app import address_of, addresses_of, listen
-
-COMMAND = [sys.executable, "-m", "epir.cli.main", "serve", "--port", "0"]
 
 
 def private_folders(temporary):
     return list(temporary.glob("epir-serve-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_no_file_is_left_however_it_ends(start_serve, model, how, wait_until):
-    which = () if how == signal.SIGINT else ("--model", str(model))  # the shipped weights are the default
-    with start_serve(*which, "--set", "examples_ahead=false") as (address, process, temporary):
+def test_no_file_is_left_however_it_ends(start_serve, how, wait_until):
+    with start_serve("--set", "examples_ahead=false") as (address, process, temporary):
         assert httpx.get(f"{address}/api/health", timeout=None).json()["model"]["name"] == "epir"
         assert len(private_folders(temporary)) == 1
         os.kill(process.pid, how)
@@ -32,13 +32,11 @@ def test_no_file_is_left_however_it_ends(start_serve, model, how, wait_until):
         assert process.returncode == {signal.SIGINT: 0, signal.SIGTERM: 143, signal.SIGKILL: -9}[how]
 
 
-def test_no_file_is_left_when_it_ends_while_loading(model, tmp_path, wait_until):
-    process = subprocess.Popen(
-        [*COMMAND, "--model", str(model)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "TMPDIR": str(tmp_path)},
-    )
+@pytest.mark.slow
+def test_no_file_is_left_when_it_ends_while_loading(tmp_path, wait_until):
+    command = [sys.executable, "-m", "epir.cli.main", "serve", "--port", "0"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     wait_until(lambda: private_folders(tmp_path))
     process.terminate()
     process.communicate()
@@ -46,14 +44,15 @@ def test_no_file_is_left_when_it_ends_while_loading(model, tmp_path, wait_until)
     assert private_folders(tmp_path) == []
 
 
-def test_a_missing_model_is_an_error_of_two_lines_and_another_host_a_warning():
-    done = subprocess.run([*COMMAND, "--model", "nowhere", "--host", "0.0.0.0"], capture_output=True, text=True)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert "warning: other machines can reach this server at 0.0.0.0. It has no password" in done.stderr
-    problem, fix = done.stderr.splitlines()[-2:]
-    assert problem.startswith("there is no model folder ") and problem.endswith("nowhere")
-    assert fix.startswith("fix: check the path")
+def test_a_missing_model_is_an_error_and_another_host_a_warning(capsys):
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        with pytest.raises(EpirError, match=r"there is no model folder .*nowhere\n  fix: check the path"):
+            serve_command(model=Path("nowhere"), host="0.0.0.0", port=0)
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+    printed = " ".join(capsys.readouterr().err.split())
+    assert "warning: other machines can reach this server at 0.0.0.0. It has no password" in printed
 
 
 def test_a_port_that_is_taken_is_an_error():
@@ -66,8 +65,6 @@ def test_a_port_that_is_taken_is_an_error():
 
 
 def test_without_the_extra_it_says_how_to_install_it(monkeypatch):
-    from epir.cli.serve import serve
-
     real = builtins.__import__
 
     def without(name, *arguments, **options):
@@ -79,7 +76,7 @@ def test_without_the_extra_it_says_how_to_install_it(monkeypatch):
     with pytest.raises(
         MissingExtra, match=r'the web server is not installed\n  fix: pip install -c constraints.txt ".\[web\]"'
     ):
-        serve()
+        serve_command()
 
 
 @pytest.mark.parametrize(("host", "start"), [("127.0.0.1", "http://127.0.0.1:"), ("0.0.0.0", "http://127.0.0.1:")])

@@ -7,7 +7,6 @@ from epir.core.errors import ConfigError
 from epir.core.progress import Silent
 from epir.frames.reader import open_frames
 from epir.recognition.answer import NOT_FOUND
-from epir.recognition.recognizer import Recognizer
 from epir.web.examples import BY_NAME, EXAMPLES, FPS, SIZE, example_video, list_examples, plan_example, render_frames
 
 
@@ -46,11 +45,11 @@ def test_an_unknown_one_is_refused_with_the_nearest():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: each.name)
-def test_the_planned_movement_is_spotted(example, model, tmp_path):
+def test_the_planned_movement_is_spotted(example, recognizer, tmp_path):
     path, course = example_video(example.name, tmp_path, Silent()), plan_example(example).course
     with open_frames(path) as frames:
         assert (len(frames), frames.fps) == (plan_example(example).frames, FPS)
-    answer = Recognizer.from_pretrained(model).predict(path)
+    answer = recognizer.predict(path)
     if course is None:
         assert answer.label == NOT_FOUND
     else:

@@ -1,12 +1,13 @@
 """Forms parse the same whatever pieces they arrive in, and every byte is counted."""
 
+import asyncio
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from epir.web.form import FormReader, display_name
+from epir.web.form import FormReader, display_name, with_deadlines
 from epir.web.problems import RequestError
 
 TYPE = "multipart/form-data; boundary=edge"
@@ -93,7 +94,9 @@ def test_bytes_are_counted_as_they_come():
     start = body(file("files", "a", b""))[:-12]
     read.feed(start)
     read.feed(bytes((3 << 20) - len(start)))
-    with pytest.raises(RequestError, match="the request is larger than 3 MiB\n  fix: cut the video") as refused:
+    with pytest.raises(
+        RequestError, match=r"the request is larger than 3 MiB\n  fix: cut the video, .* max_bytes=6291456"
+    ) as refused:
         read.feed(b"\0")
     assert refused.value.status == 413
 
@@ -122,7 +125,7 @@ def test_a_long_boundary_is_a_malformed_request(length):
         ("a\r\nSet-Cookie: x", "a  Set-Cookie: x"),
         ("/", "the file"),
         ("", "the file"),
-        ("x" * 500, "x" * 120),
+        ("x" * 500 + "_img0046.jpg", "x" * 59 + "…" + "x" * 48 + "_img0046.jpg"),
     ],
 )
 def test_a_name_is_only_text(name, shown):
@@ -135,3 +138,53 @@ def test_a_display_name_is_short_and_printable(name):
     assert 1 <= len(shown) <= 120
     assert shown.isprintable()
     assert "/" not in shown and "\\" not in shown
+
+
+class Clock(asyncio.SelectorEventLoop):
+    """An event loop whose time passes by itself: what it waits for happens at once."""
+
+    def __init__(self):
+        super().__init__()
+        self.now = 0.0
+
+    def time(self):
+        return self.now
+
+    def _run_once(self):
+        timers = [each.when() for each in self._scheduled if not each.cancelled()]
+        if not self._ready and timers:
+            self.now = max(self.now, min(timers))
+        super()._run_once()
+
+
+def arrives(*pieces, **limits):
+    """How many bytes of a body arrive, whose pieces are (seconds to wait, bytes)."""
+
+    async def body():
+        for seconds, size in pieces:
+            await asyncio.sleep(seconds)
+            yield bytes(size)
+
+    async def read():
+        return sum([len(piece) async for piece in with_deadlines(body(), **{"seconds": 600, "stall": 20, **limits})])
+
+    with asyncio.Runner(loop_factory=Clock) as runner:
+        return runner.run(read())
+
+
+def test_a_body_within_its_time_limits_arrives():
+    assert arrives(*[(1.0, 20_000)] * 100, rate=16_384) == 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("pieces", "message"),
+    [
+        ([(1.0, 1)] * 100, "the upload is slower than 16 KiB per second\n  fix: send a smaller file, or use a faster"),
+        ([(5.0, 100_000)] * 200, "the upload took more than 600 seconds\n  fix: send a smaller file"),
+        ([(1.0, 500_000), (21.0, 1)], "no byte came for 20 seconds\n  fix: send"),
+    ],
+)
+def test_a_body_that_is_too_slow_is_refused(pieces, message):
+    with pytest.raises(RequestError, match=message) as refused:
+        arrives(*pieces, rate=16_384)
+    assert refused.value.status == 408

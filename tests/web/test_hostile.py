@@ -24,15 +24,15 @@ STARTS = (
     b"\x89PNG\r\n\x1a\n",
 )
 NAMES = ("a.mp4", "../../etc/passwd", "/etc/shadow", "..\\..\\x.avi", "\0", 'a;b="c', "%2e%2e/x", "ü😀.png", "x" * 3000)
-QUIET = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+QUIET = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture
-def post_and_check(service, api):
+def post_and_check(service, client):
     """Posts something and checks the reply."""
 
     def post(path, **sent):
-        reply = api.post(path, **sent)
+        reply = client.post(path, **sent)
         assert reply.status_code in DOCUMENTED, reply.text
         body = reply.json()
         if reply.status_code != 200:
@@ -41,7 +41,8 @@ def post_and_check(service, api):
         assert str(service.private.path) not in reply.text
         assert "uploads" not in reply.text
         assert list(service.private.uploads.iterdir()) == []
-        assert {name for _, _, names in os.walk(service.private.path) for name in names} <= {"smile.webm"}
+        left = {name for _, _, names in os.walk(service.private.path) for name in names}
+        assert all(name.endswith(".webm") for name in left)  # the examples
 
     return post
 
@@ -50,7 +51,7 @@ def post_and_check(service, api):
 def film(clip, tmp_path_factory):
     """The bytes of a short part of the clip."""
     with open_frames(clip) as frames:
-        part = [frame.pixels for frame in frames.between(40, 60)]
+        part = [frame.pixels for frame in frames.between(40, 48)]
     return write_film(tmp_path_factory.mktemp("film") / "short.mp4", part, 100).read_bytes()
 
 
@@ -95,7 +96,8 @@ def test_any_form_to_predict(post_and_check, film, data):
     post_and_check("/api/predict", **form(data.draw(st.permutations(parts))))
 
 
-@settings(QUIET, max_examples=25)
+@pytest.mark.slow
+@settings(QUIET, max_examples=8)
 @given(data=st.data())
 def test_any_damaged_video(post_and_check, film, data):
     content = data.draw(contents(film).filter(lambda each: len(each) > 1000))
@@ -103,11 +105,11 @@ def test_any_damaged_video(post_and_check, film, data):
 
 
 @pytest.fixture(scope="module")
-def camera(small):
+def camera(server):
     """The address for the frames of a session."""
-    ticket = httpx.post(f"{small[1]}/api/live", timeout=None).json()
+    ticket = httpx.post(f"{server}/api/live", timeout=None).json()
     yield ticket["frames"]
-    httpx.delete(f"{small[1]}/api/live/{ticket['id']}", timeout=None)
+    httpx.delete(f"{server}/api/live/{ticket['id']}", timeout=None)
 
 
 @QUIET
@@ -131,16 +133,16 @@ def test_any_body(post_and_check, camera, body, kind, live):
 
 @QUIET
 @given(id=st.text(max_size=30), picture=st.sampled_from(["", "/why.png", "/../x", "/..%2f..%2fetc%2fpasswd"]))
-def test_any_unknown_result(api, id, picture):
+def test_any_unknown_result(client, id, picture):
     from urllib.parse import quote
 
-    reply = api.get(f"/api/results/{quote(id, safe='')}{picture}")
+    reply = client.get(f"/api/results/{quote(id, safe='')}{picture}")
     assert reply.status_code in (404, 405)
     assert set(reply.json()) == {"problem", "fix"}
 
 
-def post(api, *files):
-    reply = api.post("/api/predict", files=[("files", each) for each in files])
+def post(client, *files):
+    reply = client.post("/api/predict", files=[("files", each) for each in files])
     return reply.status_code, reply.json()["problem"]
 
 
@@ -161,27 +163,27 @@ def avi(path, size, frames=6):
     return bytearray(path.read_bytes())
 
 
-def test_bombs_of_every_kind(service, api, tmp_path):
+def test_bombs_of_every_kind(service, client, tmp_path):
     pid = service.workers[0].pid
     picture = ("a.png", black_png(1200, 1000))
-    assert post(api, picture, picture) == (413, "a picture has 1200 x 1000 px")
+    assert post(client, picture, picture) == (413, "a picture has 1200 x 1000 px")
     large = ("b.avi", bytes(avi(tmp_path / "b.avi", (1200, 1000))))
-    assert post(api, large) == (413, "the frames have 1200 x 1000 px")
+    assert post(client, large) == (413, "the frames have 1200 x 1000 px")
     lying = avi(tmp_path / "c.avi", (64, 64))
     struct.pack_into("<I", lying, lying.find(b"avih") + 8 + 16, 2_000_000_000)  # frames, says the file
     struct.pack_into("<I", lying, lying.find(b"strh") + 8 + 32, 2_000_000_000)
-    reply = post(api, ("c.avi", bytes(lying)))
+    reply = post(client, ("c.avi", bytes(lying)))
     assert reply == (422, "no face was found")  # frames are counted while they are read
     assert service.workers[0].pid == pid
 
 
-def test_a_large_picture_in_few_bytes_is_cheap(api):
+def test_a_large_picture_in_few_bytes_is_cheap(client):
     """A bitmap of one kilobyte that is 1,000 x 1,000 px: every face is looked for in a reduced frame first."""
     header = struct.pack("<IiiHHIIiiII", 40, 1000, 1000, 1, 8, 1, 4, 0, 0, 1, 0)
     content = b"BM" + struct.pack("<IHHI", 62, 0, 0, 58) + header + bytes(4) + b"\0\1\0\1"
-    assert post(api, ("a.bmp", content), ("b.bmp", content)) == (422, "no face was found")
+    assert post(client, ("a.bmp", content), ("b.bmp", content)) == (422, "no face was found")
 
 
-def test_playlists_never_reach_the_decoder(api):
+def test_playlists_never_reach_the_decoder(client):
     playlist = b"#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:10.0,\nfile:///etc/hostname\n#EXT-X-ENDLIST\n"
-    assert post(api, ("film.mp4", playlist)) == (415, "film.mp4 is not a video or picture that can be read")
+    assert post(client, ("film.mp4", playlist)) == (415, "film.mp4 is not a video or picture that can be read")

@@ -46,7 +46,7 @@ def test_a_full_queue_refuses_with_retry_after():
 
 
 def test_uploads_that_arrive_take_no_place():
-    queue = JobQueue(places=0, workers=1, receiving=9)
+    queue = JobQueue(places=0, workers=1, receiving=18)
     with ExitStack() as slow:
         for _ in range(9):
             slow.enter_context(queue.receiving())
@@ -61,10 +61,12 @@ def test_only_so_many_uploads_arrive_at_once():
     queue = JobQueue(places=8, workers=1, receiving=2)
     with ExitStack() as slow:
         slow.enter_context(queue.receiving())
-        slow.enter_context(queue.receiving())
+        with pytest.raises(RequestError, match="your address has as many uploads under way as it may: 1") as share:
+            slow.enter_context(queue.receiving())  # also this machine itself
+        slow.enter_context(queue.receiving("10.0.0.1"))
         with pytest.raises(RequestError, match="too many uploads arrive at once") as refused:
-            slow.enter_context(queue.receiving())
-    assert refused.value.status == 503
+            slow.enter_context(queue.receiving("10.0.0.2"))
+    assert (share.value.status, refused.value.status) == (429, 503)
 
 
 def test_an_address_has_its_share_and_others_theirs():

@@ -1,16 +1,23 @@
-"""A camera session: bounded, never silent about what it drops, and gone when it is over."""
+"""A camera session: bounded, never silent about what it drops, and gone when it is over; and through a real server."""
 
 import asyncio
 import json
+import os
+import signal
 import threading
 from itertools import pairwise
 
+import httpx
+import numpy as np
 import pytest
 
+from epir.frames.picture import decode_jpeg
+from epir.frames.reader import open_frames
+from epir.reports.pictures import jpeg
 from epir.web.jobs import Job
-from epir.web.live import MOST_FRAMES, LiveSession, LiveSessions
+from epir.web.live import LiveSession, LiveSessions
 from epir.web.problems import CRASHED, RequestError
-from epir.web.settings import ServeSettings
+from epir.web.settings import LIVE_BUFFER_FRAMES, ServeSettings
 
 SETTINGS = ServeSettings(live_idle_s=0.05, live_backlog_s=3.0)
 
@@ -72,7 +79,7 @@ def test_what_waits_is_bounded_whatever_comes():
     assert counts["dropped"] == 1800 - len(taken(live))
     burst = session()
     burst.push([number * 1e-6 for number in range(5000)], [b"x"] * 5000)
-    assert len(burst._waiting) <= MOST_FRAMES
+    assert len(burst._waiting) <= LIVE_BUFFER_FRAMES
     assert burst.dropped == 5000 - len(burst._waiting)
 
 
@@ -92,12 +99,18 @@ def test_old_frames_are_refused():
 def test_reports_become_events_and_a_client_that_comes_back_misses_none():
     live = session()
     live.push([0.0], [b"a"])
-    live.exchange({"movements": [{"label": "positive"}], "motion": {"time": [1]}, "status": {"coverage": 0.5}})
+    live.exchange(
+        {
+            "movements": [{"label": "positive"}],
+            "motion": [{"track": 0, "time": [1]}, {"track": 1, "time": [2]}],
+            "status": {"coverage": 0.5},
+        }
+    )
     live.job.finish({"movements": [{"label": "surprise"}]}, {})
     events = [text.split("\n")[1] for text in read(live)]
-    assert events == ["event: movement", "event: motion", "event: status", "event: movement", "event: end"]
-    assert [text.split("\n")[0] for text in read(live, after=3)] == ["id: 4", "id: 5"]
-    status = json.loads(read(live)[2].split("data: ")[1])
+    assert events == [f"event: {name}" for name in ("movement", "motion", "motion", "status", "movement", "end")]
+    assert [text.split("\n")[0] for text in read(live, after=4)] == ["id: 5", "id: 6"]
+    status = json.loads(read(live)[3].split("data: ")[1])
     assert status == {"coverage": 0.5, "received": 1, "dropped": 0, "waiting_s": 0.0}
 
 
@@ -150,3 +163,86 @@ def test_sessions_are_limited_in_all_and_for_each_address():
     assert first.ended is not None
     with pytest.raises(RequestError, match="no such camera session"):
         sessions.get("x")
+
+
+@pytest.fixture(scope="module")
+def frames(clip):
+    """The clip as JPEGs."""
+    with open_frames(clip) as film:
+        return [jpeg(frame.pixels, quality=92) for frame in film]
+
+
+def post_frames(client, url, frames, first=0, step=10.0):
+    files = [("frames", (f"{number}.jpg", frame)) for number, frame in enumerate(frames)]
+    times = ",".join(f"{step * (first + number):g}" for number in range(len(frames)))
+    return client.post(url, files=files, data={"times": times})
+
+
+def events_of(client, url):
+    """Every event until the end: (name, data)."""
+    found = []
+    with httpx.stream("GET", str(client.base_url).rstrip("/") + url, timeout=None) as reply:
+        assert reply.headers["content-type"].startswith("text/event-stream")
+        for line in reply.iter_lines():
+            if line.startswith("event: "):
+                name = line[7:]
+            elif line.startswith("data: "):
+                found.append((name, json.loads(line[6:])))
+    return found
+
+
+def test_a_camera_gets_what_predict_says(client, service, frames, recognizer, uploads, wait_until):
+    ticket = client.post("/api/live").json()
+    for first in range(0, len(frames), 20):
+        part = frames[first : first + 20]
+        assert post_frames(client, ticket["frames"], part, first).status_code == 200
+        wait_until(lambda: not service.live.get(ticket["id"])._waiting)  # a busy machine must not make it drop any
+    assert uploads() == []
+    assert client.delete(f"/api/live/{ticket['id']}").status_code == 204
+    events = events_of(client, ticket["events"])
+    own = recognizer.predict([decode_jpeg(each) for each in frames], fps=100.0, explain=False)
+    assert own.all
+    movements = [data for name, data in events if name == "movement"]
+    keys = ("label", "scores", "onset", "apex", "offset", "units", "text")
+    assert [{key: each[key] for key in keys} for each in movements] == [
+        {key: each.to_dict()[key] for key in keys} for each in own.all
+    ]
+    status = [data for name, data in events if name == "status"][-1]
+    assert (status["received"], status["dropped"], status["looked_at"]) == (len(frames), 0, len(frames))
+    assert status["coverage"] == pytest.approx(1, abs=1e-3)
+    assert events[-1] == ("end", {"reason": "stopped", "problem": None})
+    assert sum(len(data["time"]) for name, data in events if name == "motion") <= len(frames)
+
+
+def test_uploads_are_served_while_a_camera_runs_and_a_dead_process_ends_only_the_camera(
+    client, service, frames, pictures, wait_until
+):
+    ticket = client.post("/api/live").json()
+    session = service.live.get(ticket["id"])
+    sent = [("files", (path.name, path.read_bytes())) for path in pictures]
+    assert client.post("/api/predict", files=sent).status_code == 200
+    assert client.get("/api/health").json()["cameras"]["running"] == 1
+    worker = next(each for each in service.live_workers if each._job is session.job)
+    os.kill(worker.pid, signal.SIGKILL)
+    assert post_frames(client, ticket["frames"], frames[:2]).status_code == 200  # the next frames find out
+    events = events_of(client, ticket["events"])
+    assert events[-1][1]["problem"]["problem"] == "the worker process died while it analysed this input"
+    assert post_frames(client, ticket["frames"], frames[:2], first=2).status_code == 404
+    wait_until(lambda: client.get("/api/health").json()["cameras"]["running"] == 0)
+
+
+def test_frames_that_cannot_be_used_are_counted(client):
+    ticket = client.post("/api/live").json()
+    large = jpeg(np.zeros((8, 4000, 3), np.uint8))
+    assert post_frames(client, ticket["frames"], [b"no picture", large, b"\xff\xd8cut"]).status_code == 200
+    client.delete(f"/api/live/{ticket['id']}")
+    status = [data for name, data in events_of(client, ticket["events"]) if name == "status"][-1]
+    assert (status["damaged"], status["looked_at"]) == (3, 0)
+
+
+def test_an_unknown_session_and_unknown_options_are_refused(client):
+    for reply in (client.get("/api/live/x/events"), client.delete("/api/live/x"), client.post("/api/live/x/frames")):
+        assert reply.status_code == 404
+        assert reply.json()["fix"] == "begin another one with POST /api/live"
+    assert client.post("/api/live?sensitivity=extreme").status_code == 422
+    assert client.post("/api/live?threshold=2").status_code == 422

@@ -16,15 +16,14 @@ import pytest
 ROOT = Path(__file__).parents[2]
 USER = ("you", "open-sesame")
 
+pytestmark = pytest.mark.slow  # starts two proxies and a server
+
 
 @pytest.fixture(scope="module")
-def behind(start_serve, model):
+def behind(start_serve):
     """A server that knows itself by the name of the examples."""
-    with start_serve("--model", str(model), "--name", "faces.example.org", "--set=examples_ahead=false") as (
-        address,
-        _,
-        _,
-    ):
+    limits = ("--set=examples_ahead=false", f"--set=max_bytes={64 << 20}")
+    with start_serve("--name", "faces.example.org", *limits) as (address, _, _):
         yield address
 
 

@@ -33,5 +33,5 @@ def test_blocks_with_more_strain_count_more():
 
 def test_features_have_the_length_of_blocks_times_directions():
     maps = np.random.default_rng(0).random((3, 3, 28, 28)).astype(np.float32)
-    pipeline = build(model_settings("bi-woof", grid=6, bins=8))
-    assert pipeline.features(maps, ()).shape == (3, 6 * 6 * 8)
+    method = build(model_settings("bi-woof", grid=6, bins=8)).estimator
+    assert method.features(maps, ()).shape == (3, 6 * 6 * 8)

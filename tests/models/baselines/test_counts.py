@@ -58,4 +58,9 @@ def test_the_attention_of_rcn_has_no_parameters():
 
 
 def test_capsulenet_has_the_capsules_of_its_paper():
-    assert create_model("capsulenet").head.shape == (3, 32 * 6 * 6, 8, 16)  # classes, primary capsules, their numbers
+    assert create_model("capsulenet").module.head.shape == (
+        3,
+        32 * 6 * 6,
+        8,
+        16,
+    )  # classes, primary capsules, their numbers

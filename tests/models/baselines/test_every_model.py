@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from epir.core.errors import ShapeError, TrainingError
-from epir.models.registry import build, create_model, is_pipeline, list_models, model_settings
+from epir.core.errors import ConfigError, ShapeError, TrainingError
+from epir.models.registry import build, create_model, find_method, list_models, model_settings
 from epir.models.settings import NAMED
 
-NETWORKS = [name for name in list_models() if not is_pipeline(name) and name != "epir-seq"]  # it takes several maps
-ON_MAPS = [name for name in list_models() if is_pipeline(name) and build(model_settings(name)).needs == "maps"]
+NETWORKS = [name for name in list_models() if find_method(name).kind == "network"]
+ON_MAPS = [name for name in list_models() if name not in NETWORKS and name != "lbp-top"]  # which reads frames
 
 # smaller sizes of what would take seconds a step; the models not named here are tried as they are
 SMALL = {
@@ -19,7 +19,32 @@ SMALL = {
     "capsulenet": {"width": 8},
     "htnet": {"width": 12, "blocks": (1, 1, 1), "map_size": 56},  # 4 patches in a block: attention has a choice
     "resnet18-flow": {"width": 8},
+    "featref": {"width": 32, "own_width": 8},
 }
+IMPOSSIBLE = [
+    ("ststnet", {"map_size": 4}, r"ststnet cannot take 4 px maps\n  fix: use maps of 8 px or more, for example 28"),
+    ("ststnet", {"classes": 1}, "ststnet cannot classify 1 classes\n  fix: set classes to 2 or more"),
+    ("ststnet", {"dropout": 1.0}, "dropout cannot be 1.0\n  fix: use 0 or more and less than 1"),
+    ("capsulenet", {"map_size": 14}, "capsulenet cannot take 14 px maps\n  fix: use maps of 19 px"),
+    ("capsulenet", {"routings": 0}, "routings cannot be 0\n  fix: use 1 or more"),
+    ("rcn-a", {"map_size": 20}, "rcn-a cannot pool a 20 px map to 5 places per side\n  fix: set pool to at most 4"),
+    ("htnet", {"map_size": 42}, "cannot divide a 42 px map into 7 px patches in 3 levels\n  fix: .*multiple of 28"),
+    ("htnet", {"blocks": ()}, "cannot have no blocks\n  fix: give one block"),
+    ("htnet", {"width": 2}, "3 heads do not fit in a width of 2\n  fix: use fewer heads"),
+    ("bi-woof", {"grid": 40}, "cannot divide a 28 px map into 40 x 40 blocks\n  fix: set grid to at most 28"),
+    ("bi-woof", {"cost": 0.0}, "cost cannot be 0.0\n  fix: use more than 0"),
+    ("bi-woof", {"normalise": "squash"}, "normalise cannot be 'squash'\n  fix: use one of: map, none"),
+    ("mdmo", {"bins": 1}, "bins cannot be 1\n  fix: use 2 or more"),
+    ("mdmo", {"balance": 1.5}, "balance cannot be 1.5\n  fix: use 0 or more and 1 or less"),
+    ("lbp-top", {"length": 8}, "8 frames are too few for a reach of 4 frames\n  fix: set length to 9 or more"),
+    ("lbp-top", {"grid": 139}, "a 140 px face has no 139 x 139 blocks\n  fix: set grid to less"),
+]
+
+
+@pytest.mark.parametrize(("name", "changes", "words"), IMPOSSIBLE)
+def test_what_cannot_work_is_refused_before_anything_is_built(name, changes, words):
+    with pytest.raises(ConfigError, match=words):
+        model_settings(name, **changes)
 
 
 def small(name, **changes):
@@ -118,7 +143,7 @@ def test_larger_maps_fit(name, size):
     assert model(maps_for(model, clips=1)).shape == (1, 3)
 
 
-@pytest.mark.parametrize("name", ["ststnet", "off-apexnet", "dual-inception", "resnet18-flow"])
+@pytest.mark.parametrize("name", ["ststnet", "off-apexnet", "dual-inception", "resnet18-flow", "featref"])
 @pytest.mark.parametrize("size", [8, 14, 29, 31])
 def test_odd_and_small_maps_fit_where_layers_allow(name, size):
     model = small(name, map_size=size).eval()
@@ -133,58 +158,58 @@ def test_a_still_face_gives_an_answer(name):
 
 
 @pytest.mark.parametrize("name", ON_MAPS)
-def test_pipelines_learn_a_planted_signal_and_tell_new_clips(name, planted):
-    pipeline = build(model_settings(name))
+def test_estimators_learn_a_planted_signal_and_tell_new_clips(name, planted):
+    estimator = build(model_settings(name))
     maps, labels = planted(seed=0)
-    pipeline.fit(maps, labels, seed=0)
+    estimator.fit(maps, labels, seed=0)
     for seed in (0, 1):
         maps, labels = planted(seed=seed)
-        scores = pipeline.scores(maps)
+        scores = estimator.predict(maps)[1]
         assert scores.shape == (48, 3)
         np.testing.assert_allclose(scores.sum(axis=1), 1)
         np.testing.assert_array_equal(scores.argmax(axis=1), labels)
 
 
 @pytest.mark.parametrize("name", ON_MAPS)
-def test_pipelines_give_the_same_again_alone_and_in_company(name, planted):
+def test_estimators_give_the_same_again_alone_and_in_company(name, planted):
     maps, labels = planted()
     scores = []
     for seed in (0, 1):
-        pipeline = build(model_settings(name, cost=10.0, balanced=True))
-        pipeline.fit(maps, labels, seed=seed)
-        scores.append(pipeline.scores(maps))
+        estimator = build(model_settings(name, cost=10.0, balanced=True))
+        estimator.fit(maps, labels, seed=seed)
+        scores.append(estimator.predict(maps)[1])
     np.testing.assert_array_equal(*scores)
-    np.testing.assert_allclose(np.concatenate([pipeline.scores(one[None]) for one in maps]), scores[0], rtol=1e-9)
+    np.testing.assert_allclose(np.concatenate([estimator.predict(one[None])[1] for one in maps]), scores[0], rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", ON_MAPS)
 @pytest.mark.parametrize("classes", [2, 5, 7])
-def test_pipelines_score_every_class_also_those_never_seen(name, classes, planted):
+def test_estimators_score_every_class_also_those_never_seen(name, classes, planted):
     maps, labels = planted(clips=4 * classes, classes=classes)
-    pipeline = build(model_settings(name, classes=classes))
-    pipeline.fit(maps, labels)
-    np.testing.assert_array_equal(pipeline.scores(maps).argmax(axis=1), labels)
+    estimator = build(model_settings(name, classes=classes))
+    estimator.fit(maps, labels)
+    np.testing.assert_array_equal(estimator.predict(maps)[1].argmax(axis=1), labels)
     wider = build(model_settings(name, classes=classes + 1))
     wider.fit(maps, labels)
-    scores = wider.scores(maps)
+    scores = wider.predict(maps)[1]
     assert scores.shape == (len(maps), classes + 1)
     assert (scores[:, -1] == 0).all()
-    assert wider.scores(maps[:0]).shape == (0, classes + 1)
+    assert wider.predict(maps[:0])[1].shape == (0, classes + 1)
 
 
 @pytest.mark.parametrize("name", ON_MAPS)
-def test_pipelines_refuse_what_they_cannot_use(name, planted):
+def test_estimators_refuse_what_they_cannot_use(name, planted):
     maps, labels = planted()
-    pipeline = build(model_settings(name))
-    with pytest.raises(TrainingError, match=f"{name} has not been fitted\n  fix: call fit"):
-        pipeline.scores(maps)
+    estimator = build(model_settings(name))
+    with pytest.raises(TrainingError, match="has not been fitted\n  fix: call fit"):
+        estimator.predict(maps)[1]
     with pytest.raises(TrainingError, match="clips of one class only\n  fix: train on clips of two classes"):
-        pipeline.fit(maps, 0 * labels)
+        estimator.fit(maps, 0 * labels)
     with pytest.raises(ShapeError, match=r"takes maps \(n, 3, 28, 28\) but got \(48, 2, 28, 28\)\n  fix: .*--size 28"):
-        pipeline.fit(maps[:, :2], labels)
+        estimator.fit(maps[:, :2], labels)
     maps[3, 0, 0, 0] = np.inf
     with pytest.raises(ShapeError, match="NaN or infinity"):
-        pipeline.fit(maps, labels)
+        estimator.fit(maps, labels)
 
 
 @pytest.mark.slow

@@ -91,21 +91,20 @@ def small(**changes):
 
 
 def test_clips_are_told_apart_by_their_frames(corpus):
-    pipeline, labels = small(), np.arange(12) % 2
+    method, labels = small(), np.arange(12) % 2
     nothing = np.zeros((12, 3, 28, 28), dtype=np.float32)  # the maps say nothing
-    assert pipeline.needs == "frames"
-    pipeline.fit(nothing[:8], labels[:8], clips=corpus[:8])
-    scores = pipeline.scores(nothing[8:], clips=corpus[8:])
-    np.testing.assert_array_equal(scores.argmax(axis=1), labels[8:])
+    method.fit(nothing[:8], labels[:8], clips=corpus[:8])
+    classes, _ = method.predict(nothing[8:], clips=corpus[8:])
+    np.testing.assert_array_equal(classes, labels[8:])
 
 
 def test_a_clip_is_read_once(corpus, monkeypatch):
     reads = []
     monkeypatch.setattr(lbp_top, "read_volume", lambda *place, **_: reads.append(place) or np.zeros((12, 64, 64)))
     lbp_top._clip_features.cache_clear()
-    pipeline, nothing = small(), np.zeros((12, 3, 28, 28), dtype=np.float32)
+    method, nothing = small().estimator, np.zeros((12, 3, 28, 28), dtype=np.float32)
     for _ in range(3):
-        pipeline.features(nothing, corpus)
+        method.features(nothing, corpus)
     assert len(reads) == 12
     lbp_top._clip_features.cache_clear()
 
@@ -126,21 +125,23 @@ def test_frames_that_were_turned_for_the_maps_are_turned_here(corpus):
     np.testing.assert_allclose(upside_down, whole[:, ::-1, ::-1], atol=1e-3)
     turned = replace(corpus[0], extra={**place, "turned": "2"})
     nothing = np.zeros((1, 3, 28, 28), dtype=np.float32)
-    assert not np.array_equal(small().features(nothing, [turned]), small().features(nothing, [corpus[0]]))
+    assert not np.array_equal(
+        small().estimator.features(nothing, [turned]), small().estimator.features(nothing, [corpus[0]])
+    )
 
 
 def test_clips_without_frames_are_refused_with_a_fix(corpus, tmp_path):
     nothing = np.zeros((1, 3, 28, 28), dtype=np.float32)
-    pipeline = small()
+    method = small().estimator
     with pytest.raises(
         MapSetError, match=r"does not say where those of a/1/c are\n  fix: .*epir prepare.*leave lbp-top out"
     ):
-        pipeline.features(nothing, [Clip("a", "1", "c", "x")])
+        method.features(nothing, [Clip("a", "1", "c", "x")])
     gone = Clip("a", "1", "c", "x", extra={"frames": str(tmp_path / "gone"), "crop": "x"})
     with pytest.raises(MapSetError, match=r"those of a/1/c are not at .*gone\n  fix: bring the corpus back"):
-        pipeline.features(nothing, [gone])
+        method.features(nothing, [gone])
     with pytest.raises(TrainingError, match=r"got 0 clips for 1 maps\n  fix: pass clips=..., one per map"):
-        pipeline.features(nothing, [])
+        method.features(nothing, [])
     place = corpus[0].extra
     with pytest.raises(MapSetError, match="has 1 frames between onset and offset, too few for lbp-top\n  fix: check"):
         read_volume(place["frames"], place["crop"], 0, 16, 20, size=64, length=12)

@@ -24,16 +24,16 @@ def test_features_by_hand():
     maps = np.zeros((1, 3, 28, 28), dtype=np.float32)
     maps[0, 0, :14, :14] = 2.0  # to the right
     maps[0, 1, 14:, 14:] = 1.0  # down
-    pipeline = build(model_settings("mdmo", grid=2, normalise="none"))
-    magnitude, angle = np.split(pipeline.features(maps, ())[0], 2)
+    method = build(model_settings("mdmo", grid=2, normalise="none")).estimator
+    magnitude, angle = np.split(method.features(maps, ())[0], 2)
     np.testing.assert_allclose(magnitude, [0.9 * 1.0, 0, 0, 0.9 * 0.5])
     np.testing.assert_allclose(angle, [0, 0, 0, 0.1 * np.pi / 2], atol=1e-7)
 
 
 def test_thirty_six_regions_give_seventy_two_features_as_in_the_paper():
     maps = np.random.default_rng(0).standard_normal((2, 3, 28, 28)).astype(np.float32)
-    assert build(model_settings("mdmo")).features(maps, ()).shape == (2, 72)
+    assert build(model_settings("mdmo")).estimator.features(maps, ()).shape == (2, 72)
 
 
 def test_a_still_face_has_no_features():
-    assert not build(model_settings("mdmo")).features(np.zeros((1, 3, 28, 28), dtype=np.float32), ()).any()
+    assert not build(model_settings("mdmo")).estimator.features(np.zeros((1, 3, 28, 28), dtype=np.float32), ()).any()

@@ -38,5 +38,5 @@ def test_features_follow_the_classifiers_weights():
     maps = torch.randn(2, 3, 28, 28)
     before = model.forward_features(maps)
     with torch.no_grad():
-        model.head.weight.copy_(torch.randn_like(model.head.weight))
+        model.module.head.weight.copy_(torch.randn_like(model.module.head.weight))
     assert not torch.allclose(model.forward_features(maps), before)

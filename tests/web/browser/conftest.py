@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import cv2
-import httpx
 import numpy as np
 import pytest
 
@@ -19,6 +18,7 @@ QUIET = (
     *("--disable-background-networking", "--disable-component-update", "--force-color-profile=srgb"),
 )
 REFUSED = re.compile(r"Failed to load resource: (the server responded with a status of (4\d\d|503)|net::ERR_FAILED)")
+FAKE = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
 FILM = {"sheet": "/static/icon.svg", "size": 32, "columns": 8}
 PATIENCE = 300_000  # ms, reached only if something hangs
 
@@ -69,8 +69,9 @@ def firefox(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="package")
-def plain_chromium(chromium):
-    return chromium()
+def plain_chromium(chromium, film):
+    """The Chromium of all tests; its camera shows a film."""
+    return chromium(*FAKE, f"--use-file-for-fake-video-capture={film}")
 
 
 @pytest.fixture(scope="package")
@@ -106,10 +107,9 @@ def open_page(browser, server):
 
 
 @pytest.fixture(scope="session")
-def result_id(server, clip):
+def result_id(answer):
     """The id of a finished result, for all tests that only need one."""
-    sent = {"files": (clip.name, clip.read_bytes())}
-    return httpx.post(f"{server}/api/predict", files=sent, timeout=None).json()["id"]
+    return answer["id"]
 
 
 @pytest.fixture
@@ -141,12 +141,14 @@ def pair(frames, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def film(frames, tmp_path_factory):
-    """A film for Chromium's fake camera, which loops it: forwards and backwards, so that nothing jumps."""
-    path = tmp_path_factory.mktemp("film") / "face.y4m"
+    """A film for Chromium's fake camera, which loops it: a face at rest that smiles, and the way back."""
+    path = tmp_path_factory.mktemp("camera") / "face.y4m"
     height, width = frames.shape[1:3]
+    noise = np.random.default_rng(0).normal(0, 1.5, (30, *frames.shape[1:]))
+    rest = np.clip(frames[0] + noise, 0, 255).astype(np.uint8)
     with path.open("wb") as file:
-        file.write(f"YUV4MPEG2 W{width} H{height} F60:1 Ip A1:1 C420\n".encode())
-        for frame in [*frames, *frames[::-1]]:
+        file.write(f"YUV4MPEG2 W{width} H{height} F30:1 Ip A1:1 C420\n".encode())
+        for frame in [*rest, *frames[::3], *rest, *frames[::-3]]:
             file.write(b"FRAME\n" + cv2.cvtColor(frame, cv2.COLOR_BGR2YUV_I420).tobytes())
     return path
 
@@ -181,18 +183,29 @@ def several():
                 },
                 "scores": dict(zip(("negative", "positive", "surprise"), row, strict=True)),
                 "warnings": ["the head moves strongly: by 9 % of the face between onset and apex"],
-                "pictures": {name: "/static/icon.svg" for name in ("onset", "apex", "flow", "tokens", "rollout")},
+                "pictures": {
+                    name: "/static/icon.svg" for name in ("onset", "apex", "why", "flow", "tokens", "rollout")
+                },
+                "attribution": {"label": label, "regions": {"brows": 0.031, "eyes": 0.012, "cheeks": -0.01}},
             }
         )
         frames = list(span.values())
         events.append({**{name: at / 100 for name, at in span.items()}, "frames": frames, "label": label})
     blink = {"onset": 3.5, "apex": 3.6, "offset": 3.8, "frames": [350, 360, 380], "label": "blink"}
-    curve = {"time": time.tolist(), "frames": list(range(600)), "energy": energy.tolist(), "level": 0.36}
-    curve |= {"events": events, "others": [blink]}
-    rejected = {"reason": "blink", "region": "eyes", "side": "both", "strength": 0.02, "probability": 0.0, "track": 0}
+    curve = {"track": 0, "time": time.tolist(), "frames": list(range(600)), "energy": energy.tolist(), "level": 0.36}
+    curve |= {"events": events, "others": [blink], "film": None}
+    rejected = {
+        "reason": "blink",
+        "region": "eyes",
+        "side": "both",
+        "strength": 0.02,
+        "probability": 0.0,
+        "track": 0,
+        "rule": "the lids shut",
+    }
     rejected |= {"onset": 350, "apex": 360, "offset": 380, "onset_s": 3.5, "apex_s": 3.6, "offset_s": 3.8}
-    result = {**movements[1], "movements": movements, "frames": 600, "seconds": 6.0, "curve": curve, "model": "epir"}
-    result |= {"rejected": [{**rejected, "replay": None}], "film": None, "table": "/static/icon.svg"}
-    result |= {"reliability": [{"low": 0.8, "high": 0.9, "clips": 95, "right": 0.8632}], "judged_on": "people"}
+    result = {**movements[1], "movements": movements, "frames": 600, "seconds": 6.0, "curves": [curve], "model": "epir"}
+    result |= {"rejected": [{**rejected, "replay": None}], "table": "/static/icon.svg"}
+    result |= {"reliability": [{"low": 0.8, "high": 0.9, "clips": 95, "right": 0.8632}], "calibrated_on": "people"}
     expires = "2026-11-17T12:00:00+00:00"
     return {"id": "several", "name": "film", "state": "done", "result": result, "error": None, "expires": expires}

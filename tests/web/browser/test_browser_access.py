@@ -2,7 +2,7 @@
 
 import pytest
 
-pytestmark = pytest.mark.slow  # each starts a page of a real browser
+pytestmark = pytest.mark.slow  # a real browser
 
 SECTIONS = {"/": "#start", "/r/several": "#result", "/r/nothing": "#problem", "/#camera": "#camera"}
 SIZES = [(360, 740), (768, 1024), (1400, 900)]
@@ -42,8 +42,9 @@ def press_until(page, key, reached, most=40):
     pytest.fail(f"{key} never reaches: {reached}")
 
 
-def test_the_page_works_with_the_keyboard_only(open_page):
+def test_the_page_works_with_the_keyboard_only(open_page, instantly):
     page = open_page()
+    instantly(page)
     page.wait_for_selector(".example")
     press_until(page, "Tab", "node.id === 'files'")
     assert page.locator("label[for=files]").evaluate("(node) => getComputedStyle(node).outlineStyle") == "solid"
@@ -70,7 +71,9 @@ def test_movements_are_chosen_by_arrow_keys_and_by_a_click_on_the_timeline(open_
     page.locator(".movements input:checked").focus()
     page.keyboard.press("ArrowRight")
     assert page.locator(".label").inner_text() == "Uncertain"
-    assert page.locator(".certainty").inner_text() == "Most likely negative, but its score is only 0.40."
+    assert page.locator(".certainty").inner_text() == (
+        "A micro-expression with a probability of 0.93; if it is one, most likely negative, but its score is only 0.40."
+    )
     assert page.locator(".which").inner_text() == "Number 3 of 3 movements"
     page.locator(".timeline .event").first.click(force=True)
     assert page.locator(".label").inner_text() == "Positive"
@@ -98,6 +101,8 @@ def test_all_text_has_enough_contrast_and_axe_finds_no_violation(open_page, serv
     page.route("**/api/results/several", lambda route: route.fulfill(json=several))
     page.wait_for_selector(".example")
     page.locator(".options summary").click()
+    rows = [{"name": "a.mp4", "state": "failed", "text": "No face was found."}]
+    page.evaluate("(rows) => sessionStorage.setItem('epir-batch', JSON.stringify(rows))", rows)
     for path in ("/", "/r/several", "/r/nothing", "/#batch", "/#camera"):
         page.goto(server + path)
         page.wait_for_selector(f"{SECTIONS.get(path, path[1:])}:visible h1")

@@ -4,33 +4,9 @@ import csv
 import json
 import re
 
-import numpy as np
 import pytest
 
-pytestmark = pytest.mark.slow  # each starts a page of a real browser
-
-FAKE = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
-
-
-@pytest.fixture(scope="session")
-def film(frames, tmp_path_factory):
-    """A film for Chromium's fake camera, which loops it: a face at rest that smiles, and the way back."""
-    import cv2
-
-    path = tmp_path_factory.mktemp("camera") / "face.y4m"
-    height, width = frames.shape[1:3]
-    noise = np.random.default_rng(0).normal(0, 1.5, (30, *frames.shape[1:]))
-    rest = np.clip(frames[0] + noise, 0, 255).astype(np.uint8)
-    with path.open("wb") as file:
-        file.write(f"YUV4MPEG2 W{width} H{height} F30:1 Ip A1:1 C420\n".encode())
-        for frame in [*rest, *frames[::3], *rest, *frames[::-3]]:
-            file.write(b"FRAME\n" + cv2.cvtColor(frame, cv2.COLOR_BGR2YUV_I420).tobytes())
-    return path
-
-
-@pytest.fixture(scope="module")
-def with_camera(chromium, film):
-    return chromium(*FAKE, f"--use-file-for-fake-video-capture={film}")
+pytestmark = pytest.mark.slow  # a real browser
 
 
 def start(page):
@@ -44,7 +20,7 @@ def figures(page):
     return dict(zip(names, page.locator("#camera-figures dd").all_inner_texts(), strict=True))
 
 
-@pytest.mark.parametrize("which", ["with_camera", "firefox_with_camera"], ids=["chromium", "firefox"])
+@pytest.mark.parametrize("which", ["plain_chromium", "firefox_with_camera"], ids=["chromium", "firefox"])
 def test_the_camera_is_looked_at_as_a_stream_until_it_is_stopped(open_page, request, which):
     page = open_page("/#camera", using=request.getfixturevalue(which))
     sent = []
@@ -58,18 +34,17 @@ def test_the_camera_is_looked_at_as_a_stream_until_it_is_stopped(open_page, requ
     assert re.fullmatch(r"\d+ %", shown["Coverage"])
     assert 0 <= float(shown["Frames per second"]) < 130
     assert re.fullmatch(r"\d+\.\d s", shown["Latency"])
-    if which == "with_camera":
+    if which == "plain_chromium":
         page.wait_for_selector("#camera-curve .curve", state="attached")
     else:
         page.get_by_text("No face is seen. Look into the camera, with light from the front.").wait_for()
     page.get_by_role("button", name="Stop").click()
     assert track.evaluate("(track) => track.readyState") == "ended"
     assert page.locator("#camera-hint").inner_text() == "The camera is off."
-    page.wait_for_timeout(500)
-    before = len(sent)
-    page.wait_for_timeout(1000)
-    assert len(sent) == before > 0
-    assert set(sent) <= {200, 404}
+    assert page.locator("#camera-figures dd").count() >= 2  # what was seen stays
+    if which == "plain_chromium":
+        assert page.locator("#camera-curve .curve").count() >= 1
+    assert sent and set(sent) <= {200, 404}
 
 
 MOVEMENT = {
@@ -101,8 +76,8 @@ def found(page):
     )
 
 
-def test_movements_are_listed_replayed_and_saved(open_page, with_camera):
-    page = open_page("/#camera", using=with_camera)
+def test_movements_are_listed_replayed_and_saved(open_page):
+    page = open_page("/#camera")
     found(page)
     start(page)
     given = page.locator("#camera-history-list li", has=page.get_by_text(MOVEMENT["text"], exact=True))
@@ -129,8 +104,8 @@ def test_movements_are_listed_replayed_and_saved(open_page, with_camera):
     assert page.locator("#camera-history").is_hidden()
 
 
-def test_nothing_is_recorded_until_it_is_asked_for(open_page, with_camera):
-    page = open_page("/#camera", using=with_camera)
+def test_nothing_is_recorded_until_it_is_asked_for(open_page):
+    page = open_page("/#camera")
     page.evaluate(
         "() => { const real = MediaRecorder; window.made = 0; window.MediaRecorder = class extends real {"
         " constructor(...all) { super(...all); window.made++; } }; }"
@@ -139,15 +114,14 @@ def test_nothing_is_recorded_until_it_is_asked_for(open_page, with_camera):
     page.wait_for_selector("#camera-figures dd")
     assert page.evaluate("window.made") == 0
     page.get_by_role("button", name="Record").click()
-    page.wait_for_timeout(1500)
     with page.expect_download() as saved:
         page.get_by_role("button", name="Stop recording").click()
     with open(saved.value.path(), "rb") as file:
         assert file.read(4) == b"\x1a\x45\xdf\xa3"
 
 
-def test_leaving_the_camera_turns_it_off(open_page, with_camera):
-    page = open_page("/#camera", using=with_camera)
+def test_leaving_the_camera_turns_it_off(open_page):
+    page = open_page("/#camera")
     track = start(page)
     page.locator("nav").get_by_text("Clip").click()
     assert track.evaluate("(track) => track.readyState") == "ended"
@@ -187,3 +161,75 @@ def test_the_list_of_calls_needs_no_network(open_page):
     assert "408" in page.locator("details[open]").inner_text()
     page.locator("details[open] a", has_text="PredictAnswer").first.click()
     page.wait_for_selector("#type-PredictAnswer[open] table")
+
+
+MOTION = """async ([parts, seen]) => {
+  const { EventSource: Real, fetch: realFetch } = window;
+  window.fetch = async (address, options) => {
+    if (!String(address).includes("/api/live")) return realFetch(address, options);
+    if (options.method === "DELETE") return new Response(null, { status: 204 });
+    const body = { id: "x", frames: "/api/live/x/frames", events: "/api/live/x/events", seconds: 60, received: 1 };
+    return new Response(JSON.stringify(body), { status: 201 });
+  };
+  window.EventSource = class extends EventTarget {
+    constructor() {
+      super();
+      window.tell = (name, data) => this.dispatchEvent(new MessageEvent(name, { data: JSON.stringify(data) }));
+    }
+    close() {}
+  };
+}"""
+STATUS = {
+    **{"until_s": 9.0, "elapsed_s": 9.0, "covered_s": 9.0, "coverage": 1.0, "rate": 60.0, "fps": 60.0},
+    **{"looked_at": 537, "damaged": 0, "face": "", "received": 540, "waiting_s": 0.0, "dropped": 3},
+}
+
+
+def told(page, name, data):
+    page.evaluate("([name, data]) => window.tell(name, data)", [name, data])
+
+
+def xs(page):
+    """The horizontal places of every line of the curve."""
+    lines = page.locator("#camera-curve .curve").evaluate_all("(all) => all.map((each) => each.getAttribute('points'))")
+    return [[float(point.split(",")[0]) for point in line.split()] for line in lines]
+
+
+def test_after_a_cut_no_curve_runs_backwards_and_stop_erases_nothing(open_page):
+    """The first person's last seconds come after the first ones of the person after the cut."""
+    page = open_page("/#camera")
+    page.evaluate(MOTION, [[], 0])
+    start(page)
+    page.wait_for_function(
+        "() => window.tell && document.querySelector('#camera-answer .label').textContent === 'Looking'"
+    )
+    page.wait_for_timeout(300)
+
+    def part(track, *times):
+        curve = {"track": track, "time": times, "frames": [round(60 * each) for each in times], "level": 0.2}
+        told(page, "motion", {**curve, "energy": [0.3] * len(times), "rejected": []})
+
+    part(0, 1.0, 1.1, 1.2)
+    part(1, 8.4, 8.5, 8.6)
+    part(0, 1.3, 1.4)
+    told(page, "status", STATUS)
+    page.wait_for_function("() => document.querySelectorAll('#camera-curve .curve').length === 2")
+    assert [len(line) for line in xs(page)] == [5, 3]
+    assert all(line == sorted(line) for line in xs(page))
+    words = page.locator("#camera-warnings").inner_text()
+    assert "3 frames of 540 left out; no gap" in words and "too slow" not in words
+    page.get_by_role("button", name="Stop").click()
+    part(1, 8.7)
+    page.wait_for_function(
+        "() => document.querySelectorAll('#camera-curve .curve')[1]?.getAttribute('points').split(' ').length === 4"
+    )
+    assert page.locator("#camera-answer .label").inner_text() == "Looking"
+
+
+def test_a_server_that_leaves_out_many_frames_is_called_too_slow(open_page):
+    page = open_page("/static/responsible-use.html")
+    call = "async (values) => (await import('/static/format.js')).leftOut(...values)"
+    assert page.evaluate(call, ["the server", 0, 540, False]) is None
+    assert page.evaluate(call, ["the server", 60, 540, True]) == (
+        "the server is too slow for this camera (60 frames of 540 left out)"
+    )

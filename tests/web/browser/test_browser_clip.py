@@ -1,11 +1,9 @@
-"""The page in a real browser, from a clip to its answer."""
+"""The page in a real browser, from a clip to its answer. The first test is the one of the daily loop."""
 
 import re
 
 import httpx
 import pytest
-
-pytestmark = pytest.mark.slow  # each starts a page of a real browser
 
 LABELS = re.compile("negative|positive|surprise|uncertain", re.IGNORECASE)
 
@@ -45,6 +43,7 @@ def test_a_video_gives_an_answer_with_its_pictures(open_page, clip, instantly):
     assert re.search(r"/r/[\w-]+$", page.url)
 
 
+@pytest.mark.slow
 def test_each_overlay_is_another_picture(open_page, result_id):
     page = open_page(f"/r/{result_id}")
     answered(page)
@@ -55,8 +54,12 @@ def test_each_overlay_is_another_picture(open_page, result_id):
     assert len(set(seen)) == 4
     moved = page.locator(".moved").inner_text()
     assert moved.endswith(".") and moved in page.locator(".overlay img").get_attribute("alt")
+    page.get_by_role("radio", name="Why").check()
+    alt = page.locator(".overlay img").get_attribute("alt")
+    assert re.match(r"Why on the face: the score of (negative|positive|surprise) falls most without the \w+", alt)
 
 
+@pytest.mark.slow
 def test_a_file_name_is_shown_as_text(open_page, tmp_path):
     path = tmp_path / "<img src=x onerror=alert(1)>.mp4"
     path.write_text("only text")
@@ -67,6 +70,7 @@ def test_a_file_name_is_shown_as_text(open_page, tmp_path):
     assert page.locator("#start-problem img").count() == 0
 
 
+@pytest.mark.slow
 def test_the_thumbnails_of_examples_are_visible(open_page):
     page = open_page()
     page.wait_for_function(
@@ -75,6 +79,7 @@ def test_the_thumbnails_of_examples_are_visible(open_page):
     )
 
 
+@pytest.mark.slow
 def test_one_picture_asks_for_the_other(open_page, pair):
     page = open_page()
     upload(page, pair[0])
@@ -86,19 +91,21 @@ def test_one_picture_asks_for_the_other(open_page, pair):
     assert page.locator(".pair .file").all_inner_texts() == ["frame9.png", "frame10.png"]
 
 
+@pytest.mark.slow
 def test_a_file_above_the_limit_is_not_even_sent(open_page, tmp_path):
     page = open_page()
-    page.locator("#limits", has_text="64 MB").wait_for()
+    page.locator("#limits", has_text="256 MB").wait_for()
     sent = []
     page.on("request", lambda request: request.method == "POST" and sent.append(request.url))
     with (tmp_path / "long.mp4").open("wb") as file:
-        file.truncate(70 << 20)
+        file.truncate(300 << 20)
     upload(page, tmp_path / "long.mp4")
     page.wait_for_selector("#start-problem:not([hidden])")
-    assert page.locator("#start-problem-text").inner_text() == "long.mp4: this is 70 MB; the limit is 64 MB."
+    assert page.locator("#start-problem-text").inner_text() == "long.mp4: this is 300 MB; the limit is 256 MB."
     assert sent == []
 
 
+@pytest.mark.slow
 def test_a_permalink_survives_a_reload_until_the_result_is_deleted(open_page, pair, server):
     files = [("files", (path.name, path.read_bytes())) for path in pair]
     id = httpx.post(f"{server}/api/predict", files=files, timeout=None).json()["id"]
@@ -113,6 +120,7 @@ def test_a_permalink_survives_a_reload_until_the_result_is_deleted(open_page, pa
     assert "no such result" in page.locator("#problem-text").inner_text()
 
 
+@pytest.mark.slow
 def test_back_leads_from_the_answer_to_the_start(open_page, clip, instantly):
     page = open_page()
     instantly(page)
@@ -124,6 +132,7 @@ def test_back_leads_from_the_answer_to_the_start(open_page, clip, instantly):
     assert LABELS.fullmatch(answered(page))
 
 
+@pytest.mark.slow
 def test_the_key_frames_that_are_given_are_used(open_page, clip):
     page = open_page()
     page.locator(".options summary").click()
@@ -135,6 +144,7 @@ def test_the_key_frames_that_are_given_are_used(open_page, clip):
     assert (given["onset"], given["apex"]) == (5, 40)
 
 
+@pytest.mark.slow
 def test_json_and_explanation_can_be_downloaded(open_page, result_id):
     page = open_page(f"/r/{result_id}")
     label = answered(page)
@@ -146,6 +156,7 @@ def test_json_and_explanation_can_be_downloaded(open_page, result_id):
     assert f'"{label.lower()}"' in page.locator("body").inner_text().lower()
 
 
+@pytest.mark.slow
 def test_a_server_without_response_is_reported_and_can_be_tried_again(open_page, clip, instantly):
     page = open_page()
     page.route("**/api/predict**", lambda route: route.abort())
@@ -158,6 +169,7 @@ def test_a_server_without_response_is_reported_and_can_be_tried_again(open_page,
     assert LABELS.fullmatch(answered(page))
 
 
+@pytest.mark.slow
 def test_a_full_queue_is_reported_and_can_be_tried_again(open_page, clip):
     page = open_page()
     text = '{"problem": "the server is busy", "fix": "try again in 4 seconds"}'
@@ -168,6 +180,7 @@ def test_a_full_queue_is_reported_and_can_be_tried_again(open_page, clip):
     assert page.get_by_role("button", name="Try again").is_visible()
 
 
+@pytest.mark.slow
 def test_the_progress_of_a_clip_is_shown(open_page, instantly):
     page = open_page()
     instantly(page)

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytestmark = pytest.mark.slow  # starts a page of a real browser
+pytestmark = pytest.mark.slow  # a real browser
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +40,19 @@ def test_how_certain_an_answer_is(call):
     known = [{"low": 0.8, "high": 0.9, "clips": 40, "right": 0.775}]
     answer = {"label": "positive", "scores": {"positive": 0.8, "negative": 0.2}}
     assert call("certainty", answer, "people", known) == (
-        "Score 0.80. On real people the model had not seen, 78 of 100 answers with such a score were right."
+        "On real people the model had not seen, 78 of 100 annotated clips with such a score were classified right. "
+        "Score 0.80."
     )
     assert sure("uncertain", negative=0.45, positive=0.55) == "Most likely positive, but its score is only 0.55."
     unlikely = {"label": "uncertain", "scores": {"positive": 0.8, "negative": 0.2}, "probability": 0.3}
-    assert call("certainty", unlikely) == "Most likely positive, but this may be no micro-expression at all."
-    assert sure("no micro-expression found") == "No movement was both short and clear enough."
+    assert call("certainty", unlikely) == (
+        "A micro-expression with a probability of 0.30; if it is one, most likely positive."
+    )
+    spotted = {"label": "positive", "scores": {"positive": 0.8, "negative": 0.2}, "probability": 0.7}
+    assert call("certainty", spotted, "people", known) == (
+        "A micro-expression with a probability of 0.70; if it is one, positive with a score of 0.80."
+    )  # annotated clips say nothing about movements that were spotted
+    assert sure("no micro-expression found") == "No movement was both short and clear enough to be reported."
 
 
 def test_why_a_movement_was_rejected(call):
@@ -96,14 +103,13 @@ def test_the_tables_of_a_batch_are_joined(open_page):
         {"name": 'b "2".mp4', "state": "failed", "text": "No face."},
     ]
     joined = page.evaluate("async (rows) => (await import('/static/batch.js')).joined(rows)", rows)
-    assert joined == 'file,text,error\na.mp4,"one, two",\n"b ""2"".mp4",,"No face."\n'
+    assert joined == 'file,text,error\na.mp4,"one, two",\n"b ""2"".mp4",,No face.\n'
 
 
 def test_settings_and_action_units_have_the_words_of_the_page(call):
     from epir.recognition import caution
-    from epir.recognition.settings import RecognitionSettings
 
-    words = caution.about_rate(None, RecognitionSettings()) + caution.about_face(200.0, 3, RecognitionSettings())
+    words = caution.frame_rate_warnings(None) + caution.face_warnings(200.0, 3)
     shown = [call("inPageWords", each) for each in words]
     assert len(shown) == 2 and all("under Settings" in each and "--" not in each for each in shown)
     assert call("unitName", 12) == "Lip corner puller"

@@ -8,7 +8,7 @@ import re
 import cv2
 import pytest
 
-pytestmark = pytest.mark.slow  # each starts a page of a real browser
+pytestmark = pytest.mark.slow  # two real browsers
 
 LABELS = re.compile("negative|positive|surprise|uncertain", re.IGNORECASE)
 DROP = """([kind, files]) => {
@@ -92,8 +92,9 @@ def shown(canvas, frame):
     )
 
 
-def test_a_dropped_video_is_answered_and_replayed(open_page, clip):
+def test_a_dropped_video_is_answered_and_replayed(open_page, clip, instantly):
     page = open_page()
+    instantly(page)
     drop(page, clip)
     assert LABELS.fullmatch(answered(page))
     assert page.locator("#result .eyebrow").inner_text().startswith("smile.mp4 · 109 frames · 1.09 s · 100 frames per")
@@ -139,17 +140,18 @@ def test_a_reload_keeps_the_name_and_the_answer(open_page, result_id, server):
     assert answered(page) == label
 
 
-def test_a_dropped_folder_is_one_clip(open_page, folder):
+def test_a_dropped_folder_is_one_clip(open_page, folder, jpegs, instantly):
     page = open_page()
+    instantly(page)
+    listen(page)
     page.locator(".options summary").click()
     page.get_by_role("spinbutton", name="Frames per second").fill("100")
     page.get_by_role("combobox", name="Sensitivity").select_option("high")
     page.get_by_role("combobox", name="Faces").select_option("all")
     drop(page, folder)
     assert LABELS.fullmatch(answered(page))
-    assert page.locator("#result .eyebrow").inner_text() == "s01 · 109 frames · 1.09 s · 100 frames per second"
-    given = page.evaluate("fetch(location.pathname.replace('/r/', '/api/results/')).then((r) => r.json())")["result"]
-    assert given["curve"]["frames"][0] == 7  # the numbers in the names
+    options = [["name", "s01"], ["fps", "100"], ["sensitivity", "high"], ["faces", "all"]]
+    assert page.evaluate("window.sent") == [*(["files", name] for name, _ in jpegs), *options]
 
 
 def test_a_chosen_folder_is_one_clip(open_page, folder, jpegs, instantly):
@@ -198,17 +200,17 @@ def test_two_pictures_are_put_in_order_by_their_numbers_and_swapped(open_page, j
 
 def test_several_clips_become_a_table(open_page, clip, jpegs):
     page = open_page()
-    choose(page, [("b.mp4", clip.read_bytes()), ("notes.mp4", b"only text"), *jpegs[:60]])
+    choose(page, [("b.mp4", clip.read_bytes()), ("notes.mp4", b"only text"), *jpegs[:12]])
     page.wait_for_selector("#batch:not([hidden])")
     page.wait_for_selector("#batch-bar", state="hidden")
     rows = page.locator("#batch-rows tr")
-    assert rows.locator("th").all_inner_texts() == ["b.mp4", "img7.jpg to img66.jpg", "notes.mp4"]
+    assert rows.locator("th").all_inner_texts() == ["b.mp4", "img7.jpg to img18.jpg", "notes.mp4"]
     assert page.locator("#batch-status").inner_text() == "3 of 3 done, 1 without an answer"
     assert "notes.mp4 is not a video or picture that can be read." in rows.last.inner_text()
     with page.expect_download() as download:
         page.get_by_role("button", name="Table of all (CSV)").click()
     table = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
-    assert {row["file"] for row in table} == {"b.mp4", "img7.jpg to img66.jpg", "notes.mp4"}
+    assert {row["file"] for row in table} == {"b.mp4", "img7.jpg to img18.jpg", "notes.mp4"}
     assert [row["file"] for row in table if row["error"]] == ["notes.mp4"]
     page.get_by_role("link", name="b.mp4").click()
     assert LABELS.fullmatch(answered(page))
@@ -262,10 +264,69 @@ def test_a_rejected_movement_is_opened_from_the_timeline(open_page, server, seve
     answered(page)
     page.locator(".timeline .other").click()
     assert page.locator(".entry[open] summary").inner_text().split("\n")[0] == "Blink"
-    facts = dict(
-        zip(page.locator(".entry dt").all_inner_texts(), page.locator(".entry dd").all_inner_texts(), strict=True)
-    )
+    names, values = page.locator(".entry dt").all_inner_texts(), page.locator(".entry dd").all_inner_texts()
+    facts = dict(zip(names, values, strict=True))
     assert facts["Onset"] == "frame 350 · 3.50 s" and facts["How far"] == "2 % of the face’s width"
+    assert facts["Probability"] == "0.00 that it is a micro-expression"
+    assert "probability 0.00" in page.locator(".entry[open] summary").inner_text()
+
+
+def test_every_person_and_the_whole_video_are_on_the_timeline(open_page, server, several):
+    """Person 2 is seen beside person 1, person 3 after a cut; for the last second nobody is."""
+    page = open_page()
+    first = several["result"]["curves"][0]
+    beside = {**first, "track": 1, "events": [], "others": []}
+    later = {**beside, "track": 2, "time": [7.0, 7.1, 8.0, 8.1], "frames": [700, 710, 800, 810], "energy": [0.2] * 4}
+    movements = [*several["result"]["movements"]]
+    movements[2] = {**movements[2], "track": 1, "onset": 466}
+    beside["events"], cut = first["events"][2:], {**first, "events": first["events"][:2]}
+    changes = {"curves": [cut, beside, later], "movements": movements, "seconds": 9.0, "frames": 900}
+    page.route(
+        "**/api/results/several", lambda route: route.fulfill(json=several | {"result": several["result"] | changes})
+    )
+    page.goto(server + "/r/several")
+    answered(page)
+    assert page.locator("#result .eyebrow").inner_text().endswith("2 people")
+    assert page.locator(".lane-name").all_inner_texts() == ["Person 1, 3", "Person 2"]
+    assert page.locator(".lane").first.locator(".curve").count() == 3  # the third is broken where no face was seen
+    assert page.locator(".lane").first.get_by_text("8 s").count() == 1
+    assert page.locator(".lane svg").first.get_attribute("aria-label").startswith("Motion of the face over 9.00 s")
+    page.locator(".lane").last.locator(".event").click()
+    assert page.locator(".label").inner_text() == "Uncertain"
+
+
+def test_the_box_at_the_pointer_holds_its_text(open_page, result_id):
+    page = open_page(f"/r/{result_id}")
+    answered(page)
+    chart = page.locator(".timeline svg").bounding_box()
+    page.mouse.move(chart["x"] + chart["width"] - 13, chart["y"] + 100)
+    page.wait_for_selector(".peek:not([hidden])")
+    box, text = page.locator(".peek").bounding_box(), page.locator(".peek span").bounding_box()
+    assert box["x"] <= text["x"] and text["x"] + text["width"] <= box["x"] + box["width"]
+
+
+def test_a_batch_without_clips_leads_to_the_start(open_page):
+    page = open_page("/#batch")
+    page.wait_for_selector("#start:not([hidden])")
+    assert page.locator("#batch").is_hidden()
+
+
+def test_results_that_the_server_no_longer_keeps_are_not_linked(open_page):
+    page = open_page("/static/responsible-use.html")
+    rows = [{"name": str(each), "state": "done", "ended": each} for each in range(5)]
+    rows.insert(2, {"name": "damaged", "state": "failed"})
+    kept = page.evaluate(
+        "async ([rows, most]) => [...(await import('/static/batch.js')).keptRows(rows, most)].map((row) => row.name)",
+        [rows, 2],
+    )
+    assert sorted(kept) == ["3", "4"]
+
+
+@pytest.mark.parametrize("name", ["=1+1.mp4", "+x.mp4", "-x.mp4", "@x.mp4"])
+def test_a_name_that_a_spreadsheet_would_run_is_escaped(open_page, name):
+    page = open_page("/static/responsible-use.html")
+    assert page.evaluate("async (name) => (await import('/static/format.js')).csvCell(name)", name) == f"'{name}"
+    assert page.evaluate("async (value) => (await import('/static/format.js')).csvCell(value)", -0.5) == "-0.5"
 
 
 def test_after_an_error_nothing_has_to_be_entered_again(open_page, result_id):
@@ -291,6 +352,9 @@ def test_a_phone_shows_all_of_it(open_page, result_id):
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     for button in page.locator("#result button:visible").all():
         assert button.bounding_box()["height"] >= 32
+    for slider in page.locator(".marks input").all():
+        box = slider.bounding_box()
+        assert box["width"] >= 180 and box["height"] >= 36  # a finger can set a frame
 
 
 def test_what_is_stored_stands_beside_the_upload(open_page):

@@ -1,0 +1,144 @@
+import numpy as np
+import pytest
+
+from epir.core.errors import EpirWarning
+from epir.core.records import Prediction
+from epir.final.calibration import (
+    calibrate,
+    calibration_error,
+    cross_fitted,
+    fit_temperature,
+    highest_score,
+    negative_log_likelihood,
+    with_temperature,
+)
+
+
+def drawn(count=4000, temperature=1.0, seed=0):
+    """Scores whose truth is drawn from them, then sharpened by `temperature`."""
+    random = np.random.default_rng(seed)
+    honest = with_temperature(random.dirichlet([1.2, 1.2, 1.2], count), 1.0)
+    truth = np.array([random.choice(3, p=row) for row in honest])
+    return with_temperature(honest, 1 / temperature), truth
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.5])
+def test_the_temperature_that_was_put_in_is_found(temperature):
+    scores, truth = drawn(temperature=temperature)
+    assert fit_temperature(scores, truth) == pytest.approx(temperature, rel=0.08)
+
+
+def test_the_fitted_temperature_is_the_best_of_all():
+    scores, truth = drawn(500, temperature=2.0, seed=3)
+    best = negative_log_likelihood(scores, truth, fit_temperature(scores, truth))
+    assert all(best <= negative_log_likelihood(scores, truth, t) + 1e-9 for t in np.geomspace(0.1, 10, 60))
+
+
+def test_a_temperature_keeps_the_order_and_the_sum():
+    scores = np.array([[0.7, 0.2, 0.1], [0.0, 0.5, 0.5]])
+    soft = with_temperature(scores, 3.0)
+    assert soft.sum(axis=1) == pytest.approx([1, 1])
+    assert soft[0].tolist() == sorted(soft[0], reverse=True)
+    assert soft[0, 0] < 0.7
+    assert with_temperature(scores, 1.0)[0] == pytest.approx(scores[0])
+
+
+def test_the_calibration_error_worked_by_hand():
+    scores = np.array([[0.95, 0.05]] * 4 + [[0.65, 0.35]] * 4)
+    truth = np.array([0, 0, 0, 1, 0, 0, 1, 1])
+    assert calibration_error(scores, truth) == pytest.approx(0.5 * abs(0.75 - 0.95) + 0.5 * abs(0.5 - 0.65))
+
+
+def test_scores_that_mean_what_they_say_have_no_error():
+    assert calibration_error(*drawn()) < 0.03
+    assert calibration_error(*drawn(temperature=3.0)) > 0.1
+
+
+def test_no_fold_is_calibrated_by_itself():
+    scores, truth = drawn(60, temperature=2.0)
+    fold = np.array(["a"] * 30 + ["b"] * 30)
+    other = truth.copy()
+    other[:30] = (other[:30] + 1) % 3  # another truth in fold a changes what b gets, and not what a gets
+    before, after = cross_fitted(scores, truth, fold), cross_fitted(scores, other, fold)
+    assert (before[:30] == after[:30]).all()
+    assert not (before[30:] == after[30:]).all()
+
+
+def test_calibrating_predictions_lowers_their_error():
+    scores, truth = drawn(600, temperature=3.0)
+    names = ("a", "b", "c")
+    predictions = [
+        Prediction("x", str(n % 200), str(n), names[t], "a", "a", 0, f"fold {n % 4}", tuple(row))
+        for n, (row, t) in enumerate(zip(scores, truth, strict=True))
+    ]
+    found = calibrate(predictions, names)
+    assert found.temperature == pytest.approx(3.0, rel=0.2)
+    assert found.error_after < 0.5 * found.error_before
+    assert 0 < found.answered < 1
+    assert found.right > (scores.argmax(1) == truth).mean()
+
+
+def all_right(people=4, each=6, best=0.8):
+    """Predictions of a small corpus of which every one is right."""
+    rest = (1 - best) / 2
+    return [
+        Prediction(
+            "x", str(person), str(n), "abc"[n % 3], "a", "a", 0, str(person), tuple(np.roll([best, rest, rest], n))
+        )
+        for person in range(people)
+        for n in range(each)
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::epir.core.errors.EpirWarning")
+@pytest.mark.parametrize("best", [0.5, 0.8, 0.95, 0.9999])
+@pytest.mark.parametrize("people", [1, 2, 4, 9])
+def test_a_few_people_who_were_all_right_make_nobody_sure(people, best):
+    found = calibrate(all_right(people, best=best), ("a", "b", "c"))
+    assert found.temperature > 0.2
+    assert found.highest == pytest.approx((people + 1) / (people + 2), abs=1e-6)
+    scores = np.array([each.scores for each in all_right(people, best=best)])
+    after = with_temperature(scores, found.temperature, found.highest)
+    assert after.max() <= found.highest + 1e-9
+    assert after.max(axis=1).mean() <= (people + 1) / (people + 2) + 1e-4
+
+
+@pytest.mark.filterwarnings("ignore::epir.core.errors.EpirWarning")
+def test_more_people_who_were_all_right_make_surer():
+    found = [calibrate(all_right(people), ("a", "b", "c")) for people in (2, 4, 16, 64, 256)]
+    temperatures = [each.temperature for each in found]
+    assert temperatures == sorted(temperatures, reverse=True) and len(set(temperatures)) == 5
+    assert [each.highest for each in found] == sorted(each.highest for each in found)
+
+
+def test_more_clips_of_the_same_people_support_no_more():
+    def arrays(rows):
+        truth = ["abc".index(each.truth) for each in rows]
+        return np.array([each.scores for each in rows]), np.array(truth), np.array([each.subject for each in rows])
+
+    few, many = arrays(all_right(4, 6)), arrays(all_right(4, 60))
+    assert fit_temperature(*few) == pytest.approx(fit_temperature(*many), rel=1e-3)
+
+
+def test_with_many_people_the_prior_vanishes():
+    scores, truth = drawn(4000, temperature=0.5)
+    everyone = np.arange(4000).astype(str)
+    assert fit_temperature(scores, truth, everyone) == pytest.approx(fit_temperature(scores, truth), rel=0.02)
+    assert highest_score(everyone) > 0.9997
+
+
+def test_few_people_and_the_end_of_the_range_are_told_of():
+    with pytest.warns(EpirWarning, match=r"calibrated on 4 people only, so none is above 0.83; calibrate on more"):
+        calibrate(all_right(4), ("a", "b", "c"))
+    wrong = [Prediction("x", str(n), "c", "b", "a", "a", 0, str(n), (0.9, 0.05, 0.05)) for n in range(40)]
+    with pytest.warns(EpirWarning, match="the temperature 20 is at the end of its range, 0.05 to 20"):
+        calibrate(wrong, ("a", "b", "c"))
+
+
+def test_a_highest_score_keeps_the_order_and_the_sum():
+    scores = np.array([[0.98, 0.015, 0.005], [0.6, 0.3, 0.1], [1.0, 0.0, 0.0]])
+    for temperature in (0.05, 1.0):
+        made = with_temperature(scores, temperature, 0.9)
+        assert made.sum(axis=1) == pytest.approx([1, 1, 1]) and made.max() == pytest.approx(0.9)
+        assert (made.argsort(axis=1)[:2] == scores.argsort(axis=1)[:2]).all()
+    assert with_temperature(scores, 1.0, 0.9)[1] == pytest.approx(scores[1])

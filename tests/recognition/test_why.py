@@ -1,0 +1,202 @@
+import io
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from PIL import Image
+
+from epir.models.tokens import Tokens
+from epir.recognition.why import (
+    alt_text,
+    draw_attention,
+    draw_flow,
+    draw_tokens,
+    draw_why,
+    headline,
+    save_picture,
+)
+
+
+@dataclass
+class Pixels:
+    onset: np.ndarray
+    apex: np.ndarray
+    flow: np.ndarray
+
+
+@dataclass
+class Attribution:
+    label: str
+    patches: np.ndarray
+
+
+@dataclass
+class Answer:
+    input: str = "clips/a.mp4"
+    label: str = "positive"
+    scores: Any = field(default_factory=lambda: {"negative": 0.2, "positive": 0.7, "surprise": 0.1})
+    onset: int | None = 20
+    apex: int | None = 25
+    offset: int | None = 33
+    fps: float | None = 50.0
+    warnings: tuple = ()
+    map: Any = field(default_factory=lambda: np.random.default_rng(2).normal(size=(3, 28, 28)).astype(np.float32))
+    tokens: Any = None
+    attribution: Any = None
+    probability: float | None = None
+    onset_s: float | None = None
+    apex_s: float | None = None
+    units: tuple = ()
+    unit_text: str = ""
+    text: str = "Both lip corners up; 1.2 % of the face."
+    evidence: Any = None
+
+
+@pytest.fixture
+def answer():
+    random = np.random.default_rng(0)
+    face = random.integers(0, 255, (56, 56, 3), dtype=np.uint8)
+    groups = ((0, 1), (2,), (3, 7), *((patch,) for patch in (4, 5, 6, *range(8, 16))))
+    rollout = tuple(tuple(row) for row in random.dirichlet(np.ones(16), 3))
+    tokens = Tokens(groups, (0, 2, 0), rollout)
+    return Answer(evidence=Pixels(face, face, random.normal(size=(56, 56, 2)).astype(np.float32)), tokens=tokens)
+
+
+def words(figure):
+    return [text.get_text() for axes in figure.axes for text in [axes.title, *axes.texts]]
+
+
+def test_the_picture_has_every_part(answer):
+    figure = draw_why(answer)
+    said = words(figure)
+    for part in ("onset, frame 20", "apex, frame 25", "paper's method: 16 patches, 14 tokens",
+                 "paper's method: token of each head", "paper's method: attention, mean",
+                 "calibrated score"):  # fmt: skip
+        assert part in said
+    assert any(word.startswith("flow, without the motion of the head") for word in said)
+    assert {"0.20", "0.70", "0.10", "A", "B", "1 3", "2"} <= set(said)
+
+
+def test_the_attribution_leads_and_the_sentence_stands_above(answer):
+    falls = np.zeros((7, 7), np.float32)
+    falls[4, 1], falls[4, 5] = 0.3, 0.1
+    answer.attribution = Attribution("positive", falls)
+    figure = draw_why(answer)
+    assert figure.axes[0].title.get_text() == "what positive rests on (occlusion)"
+    assert "75 %" in [text.get_text() for text in figure.axes[0].texts]
+    assert [text.get_text() for text in figure.texts][:2] == ["a.mp4: positive (0.70)", answer.text]
+    answer.attribution = Attribution("positive", np.zeros((7, 7), np.float32))
+    assert draw_why(answer).axes[0].title.get_text() == "positive: no single part decides"
+
+
+def test_the_action_units_stand_below_the_sentence(answer):
+    answer.units, answer.unit_text = (1,), "Action units: 12 (0.93), left 14 (0.60)"
+    said = [text.get_text() for text in draw_why(answer).texts]
+    assert said[2] == "Action units: 12 (0.93), left 14 (0.60)"
+
+
+def test_the_probability_of_being_one_at_all_leads(answer):
+    answer.probability = 0.61
+    assert headline(answer) == "a.mp4: a micro-expression with probability 0.61; if so, positive (0.70)"
+
+
+def test_a_picture_says_in_words_what_it_shows(answer, tmp_path):
+    path = save_picture(draw_why(answer), tmp_path / "why.png")
+    assert alt_text(answer) == "a.mp4: positive (0.70). Both lip corners up; 1.2 % of the face."
+    assert Image.open(path).text["Description"] == alt_text(answer)
+
+
+def test_without_tokens_the_channels_of_the_map_are_shown(answer):
+    answer.tokens = None
+    assert {"map: u, orange to the right", "map: v, orange down", "map: strain"} <= set(words(draw_why(answer)))
+
+
+def test_warnings_stand_below(answer):
+    answer.warnings = ("the face is small", "there are several faces")
+    text = draw_why(answer)._supxlabel.get_text()
+    assert text == "Note: the face is small.\nNote: there are several faces."
+
+
+def test_the_headline_says_what_an_uncertain_answer_leans_to(answer):
+    assert headline(answer) == "a.mp4: positive (0.70)"
+    answer.label = "uncertain"
+    assert headline(answer) == "a.mp4: uncertain (most likely positive, 0.70)"
+    answer.label, answer.scores = "no micro-expression found", {}
+    assert headline(answer) == "a.mp4: no micro-expression found"
+
+
+def test_the_times_of_key_frames_are_those_of_the_file(answer):
+    answer.onset_s, answer.apex_s = 0.2, 0.3
+    assert "apex, frame 25 (0.30 s)" in words(draw_why(answer))
+
+
+def test_a_picture_is_written_whole(answer, tmp_path):
+    path = save_picture(draw_why(answer), tmp_path / "deep" / "why.png")
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert [each.name for each in path.parent.iterdir()] == ["why.png"]
+
+
+H = 112
+TOKENS = Tokens(
+    groups=((0, 1, 4), *((patch,) for patch in range(16) if patch not in (0, 1, 4))),
+    selected=(0, 2),
+    rollout=((1 / 16,) * 16, (0.85, *((0.01,) * 15))),
+)
+
+
+@pytest.fixture
+def face():
+    skin = np.full((H, H, 3), 170, np.uint8)
+    flow = np.zeros((H, H, 2), np.float32)
+    flow[70:90, 30:50] = (0.0, -4.0)
+    return Pixels(skin, skin, flow)
+
+
+def pixels(figure):
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=100)
+    out.seek(0)
+    return (imread(out)[..., :3] * 255).astype(int)
+
+
+def part(picture, top, left, size=0.25):
+    side = picture.shape[0]
+    return picture[int(top * side) : int((top + size) * side), int(left * side) : int((left + size) * side)]
+
+
+def spread(picture):
+    return float(np.ptp(picture, axis=-1).mean())
+
+
+def test_panels_are_square_and_reach_the_edge(face):
+    for figure in (
+        draw_flow(face.onset, face.flow),
+        draw_tokens(face.onset, TOKENS),
+        draw_attention(face.onset, TOKENS),
+    ):
+        picture = pixels(figure)
+        assert picture.shape[0] == picture.shape[1]
+        assert (picture[0].min(axis=-1) < 255).any()
+
+
+def test_flow_colours_what_moved_and_leaves_the_rest_grey(face):
+    picture = pixels(draw_flow(face.onset, face.flow))
+    assert spread(part(picture, 0.62, 0.27, 0.18)) > 40
+    assert spread(part(picture, 0.0, 0.7)) < 12
+
+
+def test_a_face_that_does_not_move_can_be_drawn(face):
+    assert spread(pixels(draw_flow(face.onset, np.zeros_like(face.flow)))) < 5
+
+
+def test_merged_and_selected_patches_are_coloured(face):
+    picture = pixels(draw_tokens(face.onset, TOKENS))
+    assert spread(part(picture, 0.0, 0.0)) > 20
+    assert spread(part(picture, 0.76, 0.76, 0.2)) < 3
+
+
+def test_attention_is_warmest_where_it_is_strongest(face):
+    picture = pixels(draw_attention(face.onset, TOKENS))
+    assert spread(part(picture, 0.0, 0.0)) > spread(part(picture, 0.5, 0.5)) + 10

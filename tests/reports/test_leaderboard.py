@@ -1,0 +1,203 @@
+"""Results as data: what is recorded of a run, and the tables that follow from it."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from epir import synthetic_maps
+from epir.cli.verbs import app
+from epir.core.engines import Engine
+from epir.core.errors import EpirError, OutputError, RunError
+from epir.evaluation.run import evaluate
+from epir.evaluation.scores import accuracy, confusion_matrix, uar, uf1
+from epir.maps.mapset import save_maps
+from epir.reports.leaderboard import clean_command, fill_blocks, fill_pages, read_results, record_result
+
+ROOT = Path(__file__).parents[2]
+QUICK = ("training.epochs=2", "training.batch=16")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A map set and a finished run of it with two seeds."""
+    home = tmp_path_factory.mktemp("leaderboard")
+    maps = synthetic_maps(24, "direct")
+    save_maps(home / "maps", maps.maps, maps.clips, recipe={"name": "drawn"})
+    evaluate(
+        home / "maps", protocol="sde", model="ststnet", folds=2, seeds=2, out=home / "run", changes=QUICK,
+        engine=Engine(workers=1),
+    )  # fmt: skip
+    return home
+
+
+@pytest.fixture
+def result(home, tmp_path):
+    from epir.evaluation.store import open_run
+
+    path = record_result(open_run(home / "run"), tmp_path / "results", f"epir evaluate {home / 'maps'} --protocol sde")
+    return json.loads(path.read_text())
+
+
+def recomputed(result, answers):
+    """The scores of one seed from the compact predictions."""
+    classes = [str(number) for number in range(len(result["classes"]))]
+    confusion = confusion_matrix(result["predictions"]["truth"], answers, classes)
+    return [float(score(confusion)) for score in (uf1, uar, accuracy)]
+
+
+def check(result):
+    """Scores, conventions and the curve of a result say what its predictions say."""
+    own = result["scores"][result["main"]]
+    predictions = result["predictions"]
+    if predictions is not None:
+        assert len(predictions["clips"]) == len(set(predictions["clips"])) == result["clips"]
+        scores = np.mean([recomputed(result, answers) for answers in predictions["answers"]], axis=0)
+        assert scores == pytest.approx([own["uf1"], own["uar"], own["accuracy"]], abs=1e-5)
+    first = result["conventions"][0]
+    assert first["uf1"] == pytest.approx(own["uf1"], abs=1e-5)
+    if result["epochs"]:
+        assert result["epochs"][-1][1] == pytest.approx(own["uf1"], abs=1e-5)
+        assert result["epochs"][-1][2] == pytest.approx(result["scores"]["best_epoch"]["uf1"], abs=1e-5)
+
+
+def test_a_result_is_recomputed_from_its_own_predictions(result):
+    check(result)
+    assert (result["protocol"], result["seeds"], len(result["uf1_by_seed"])) == ("sde", 2, 2)
+    assert result["settings"]["training"]["epochs"] == 2 and len(result["epochs"]) == 2
+
+
+def test_a_result_names_no_path_and_no_host(result, home):
+    import platform
+
+    text = json.dumps(result)
+    assert str(home) not in text and platform.node() not in text.replace(result["versions"].get("commit", ""), "")
+    assert result["command"] == "epir evaluate maps --protocol sde"
+    assert all("folder" not in each and each["digest"] for each in result["maps"])
+
+
+@pytest.mark.parametrize(
+    ("command", "clean"),
+    [
+        ("epir evaluate a/b c --protocol cde --out x --seeds 3", "epir evaluate b c --protocol cde --seeds 3"),
+        ("epir evaluate m --record=results --engine ray --folds 10", "epir evaluate m --folds 10"),
+        ("epir evaluate m --force --json --zero-shot --weights /w/mine", "epir evaluate m --zero-shot --weights mine"),
+        ("epir evaluate m --nested 'training.lr=1e-4 training.epochs=2'",) * 2,
+    ],
+)
+def test_commands_keep_what_decides_the_scores(command, clean):
+    assert clean_command(command) == clean
+
+
+def test_the_command_line_records_a_finished_run(home, tmp_path):
+    words = ["evaluate", home / "maps", "--protocol", "sde", "--model", "ststnet", "--folds", 2, "--seeds", 2]
+    words += ["--out", home / "run", "--record", tmp_path / "results", "--workers", 1]
+    outcome = CliRunner().invoke(app, [*map(str, words), *(word for each in QUICK for word in ("--set", each))])
+    assert outcome.exit_code == 0, outcome.output
+    (result,) = read_results(tmp_path / "results")
+    settings = " ".join(f"--set {each}" for each in QUICK)
+    assert result["command"] == f"epir evaluate maps --protocol sde --model ststnet --folds 2 --seeds 2 {settings}"
+
+
+def test_recording_again_replaces_the_result_and_nothing_else(home, tmp_path):
+    from epir.evaluation.store import open_run
+
+    run = open_run(home / "run")
+    first = record_result(run, tmp_path, "epir evaluate one").read_text()
+    assert record_result(run, tmp_path, "epir evaluate one").read_text() == first
+    other = tmp_path / "run.json"
+    other.write_text('{"mine": 1}')
+    with pytest.raises(OutputError, match="is not a result of epir"):
+        record_result(run, tmp_path, "epir evaluate one")
+    with pytest.raises(RunError, match="is not a result of epir"):
+        read_results(tmp_path)
+    assert other.read_text() == '{"mine": 1}'
+
+
+PAGE = "# Page\n\n<!-- results: {} -->\noutdated\n<!-- /results -->\n\nend\n"
+
+
+def test_blocks_are_filled_and_stay_filled(result):
+    better = {
+        **result,
+        "name": "better",
+        "scores": {**result["scores"], "strict": {**result["scores"]["strict"], "uf1": 1.0}},
+    }
+    filled = fill_blocks(PAGE.format("scores sde"), [result, better])
+    assert filled.startswith("# Page\n") and filled.endswith("<!-- /results -->\n\nend\n") and "outdated" not in filled
+    assert filled.index("| better |") < filled.index("| run | ststnet |")  # the best first
+    assert f"{result['scores']['strict']['uf1']:.4f}" in filled
+    assert fill_blocks(filled, [result, better]) == filled
+    assert "better" not in fill_blocks(PAGE.format("scores sde run"), [result, better])
+
+
+@pytest.mark.parametrize(
+    ("view", "words"),
+    [
+        ("conventions", "CapsuleNet"),
+        ("commands", "epir evaluate maps --protocol sde"),
+        ("scores", "LOSO"),
+        ("short", "LOSO, 2 seeds"),
+    ],
+)
+def test_every_view_shows_what_was_recorded(result, view, words):
+    result = {**result, "evaluation": "loso"}
+    assert words in fill_blocks(PAGE.format(f"{view} sde"), [result])
+
+
+def test_the_ladder_stands_beside_what_the_paper_prints(result):
+    settings = {**result["settings"], "model": {"name": "vit+dtsm"}}
+    filled = fill_blocks(PAGE.format("ladder cde"), [{**result, "protocol": "cde", "settings": settings}])
+    assert "vit+dtsm (+DTSM)" in filled and "0.7736" in filled and "0.7325" not in filled
+
+
+def test_what_was_not_recorded_is_not_shown(result):
+    for words in ("scores cde", "units sde", "ladder sde", "scores sde nobody"):
+        assert "\nNothing is recorded yet.\n" in fill_blocks(PAGE.format(words), [result])
+
+
+@pytest.mark.parametrize(
+    ("page", "problem"),
+    [(PAGE.format("best cde"), "there is no table 'best cde'"), ("<!-- results: scores cde -->\n", "does not end")],
+)
+def test_blocks_that_cannot_be_filled(page, problem):
+    with pytest.raises(EpirError, match=problem):
+        fill_blocks(page, [])
+
+
+def test_pages_are_filled_where_they_changed(result, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text("no block\n")
+    (tmp_path / "docs" / "one.md").write_text(PAGE.format("scores sde"))
+    assert fill_pages(tmp_path) == [tmp_path / "docs" / "one.md"]
+    assert fill_pages(tmp_path) == []
+
+
+def test_a_run_without_epochs_shows_no_best_epoch(result):
+    plain = {**result, "epochs": [], "conventions": result["conventions"][:1]}
+    assert "| – |" in fill_blocks(PAGE.format("scores sde"), [plain])
+    assert "Nothing is recorded yet." in fill_blocks(PAGE.format("conventions sde"), [plain])
+
+
+def test_large_runs_are_recorded_without_predictions(home, monkeypatch):
+    from epir.evaluation.store import open_run
+    from epir.reports import leaderboard
+
+    monkeypatch.setattr(leaderboard, "MOST_ANSWERS", 10)
+    result = leaderboard.result_of(replace(open_run(home / "run")), "epir evaluate one")
+    assert result["predictions"] is None and result["predictions_digest"]
+
+
+def test_every_published_result_says_what_its_predictions_say():
+    for result in read_results(ROOT / "results"):
+        check(result)
+
+
+def test_the_tables_of_the_pages_are_what_the_results_say():
+    results = read_results(ROOT / "results")
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        text = page.read_text(encoding="utf-8")
+        assert fill_blocks(text, results) == text, f"{page.name} differs from results/: run make results"

@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from epir.core.errors import ConfigError
+from epir.spotting.evidence import CLASSIFIER
+from epir.spotting.false_alarm_training import chances, collect, draw_patterns, examples, learn, train
+from epir.spotting.measure import HEAD
+from epir.spotting.regions import REGIONS, named
+
+
+def test_a_logistic_regression_finds_the_side_that_matters():
+    random = np.random.default_rng(0)
+    measures = random.normal(size=(600, 3))
+    truth = (random.uniform(size=600) < 1 / (1 + np.exp(-(3 * measures[:, 0] - 1)))).astype(int)
+    found = learn(measures, truth)
+    assert found[0] > 10 * max(abs(found[1]), abs(found[2]))
+    assert found[3] < 0
+    assert chances(measures, found).mean() == pytest.approx(truth.mean(), abs=0.01)
+
+
+def test_a_kept_scene_gives_its_examples_without_being_drawn_again(tmp_path):
+    count, skin = 200, np.random.default_rng(0).normal(0, 2e-5, (200, len(REGIONS), 2))
+    rise = 0.006 * np.exp(-(((np.arange(count) - 100) / 4) ** 2))
+    skin[:, named("inner brow")[0], 1] -= rise
+    moved = np.zeros((1, len(REGIONS)))
+    moved[0, named("inner brow")[0]] = 0.006
+    path = tmp_path / "scene.npz"
+    np.savez(
+        path,
+        rate=50.0,
+        skin=skin,
+        head=np.zeros((count, len(HEAD))),
+        mismatch=np.ones(count),
+        spans=np.array([[92, 109]]),
+        moved=moved,
+    )
+    labels = [truth for _, truth in examples(collect(path, 0))]
+    assert labels.count(1) == 1
+
+
+def test_a_folder_of_the_user_is_left_alone(tmp_path):
+    (tmp_path / CLASSIFIER).write_text("mine")
+    with pytest.raises(ConfigError, match=r"holds something else than scenes\n  fix: name a new folder"):
+        train(tmp_path)
+    assert (tmp_path / CLASSIFIER).read_text() == "mine"
+
+
+def test_patterns_have_length_one_and_differ():
+    made = draw_patterns(6)
+    assert made.shape == (6, len(REGIONS), 2)
+    assert (made**2).sum(axis=(1, 2)) == pytest.approx(np.ones(6))
+    flat = made.reshape(6, -1)
+    assert (flat @ flat.T - np.eye(6)).max() < 0.999

@@ -1,0 +1,170 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from epir.faces.align import Crop
+from epir.spotting.regions import GROUPS
+from epir.spotting.timeline import MACRO, FaceMovement, Timeline
+from epir.spotting.visibility import (
+    CONDITIONS,
+    MOVING,
+    SLOW,
+    SMALL,
+    STILL,
+    measured_recalls,
+    smallest_visible,
+    visibility_of,
+    visible_seconds,
+)
+
+RECALLS = {
+    STILL: {0.005: 0.8, 0.01: 1.0},
+    MOVING: {0.005: 0.0, 0.01: 0.2, 0.02: 0.4},
+    SLOW: {0.005: 0.3, 0.01: 0.6},
+    SMALL: {0.005: 0.0, 0.01: 0.4, 0.02: 0.9},
+}
+LIPS = GROUPS.index("lips and chin")
+
+
+def timeline(seconds=5, fps=30.0, side=150.0, **changes):
+    """A face that keeps still."""
+    count = round(seconds * fps)
+    none = np.zeros(count, np.float32)
+    made = Timeline(
+        fps=fps,
+        numbers=np.arange(count),
+        motion=np.zeros((count, len(GROUPS)), np.float32),
+        face=none,
+        lids=none,
+        head=none,
+        movements=(),
+        frames=count,
+        stamps=np.arange(count) / fps,
+        squares=(Crop(0.0, 0.0, side),) * count,
+    )
+    return replace(made, **changes)
+
+
+def talking(made):
+    motion = made.motion.copy()
+    motion[:, LIPS] = 0.01 * np.sin(np.arange(len(motion)) * 0.9) + 0.01
+    return replace(made, motion=motion)
+
+
+def conditions(made):
+    return {each.conditions for each in visible_seconds(made, RECALLS)}
+
+
+def test_a_still_face_shows_the_smallest_movements():
+    seconds = visible_seconds(timeline(4.5), RECALLS)
+    assert [(each.start, each.stop) for each in seconds] == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 4.5)]
+    assert {(each.smallest, each.conditions, each.reasons) for each in seconds} == {(0.005, (STILL,), ())}
+    assert all(each.is_judged for each in seconds)
+
+
+def test_speech_and_head_motion_hide_every_size_that_was_measured():
+    head = (0.03 * np.sin(np.arange(150) / 10)).astype(np.float32)
+    for made, words in ((talking(timeline()), "speech"), (timeline(head=head), "head motion")):
+        for each in visible_seconds(made, RECALLS):
+            assert (each.conditions, each.smallest, each.is_judged) == ((MOVING,), None, False)
+            assert words in " ".join(each.reasons)
+
+
+def test_a_micro_expression_of_the_mouth_is_not_speech():
+    motion = timeline().motion.copy()
+    motion[60:72, LIPS] = 0.02
+    assert conditions(timeline(motion=motion)) == {(STILL,)}
+
+
+def test_low_rates_and_small_faces_are_named_with_their_numbers():
+    (slow,) = set(visible_seconds(timeline(1, fps=15.0), RECALLS))
+    assert (slow.smallest, slow.conditions, slow.reasons) == (0.01, (SLOW,), ("15 frames a second",))
+    (small,) = set(visible_seconds(timeline(1, side=62.0), RECALLS))
+    assert (small.smallest, small.conditions, small.reasons) == (0.02, (SMALL,), ("a face about 60 px wide",))
+
+
+def test_the_worst_of_several_conditions_counts():
+    (both,) = set(visible_seconds(timeline(1, fps=15.0, side=62.0), RECALLS))
+    assert (both.conditions, both.smallest) == ((SLOW, SMALL), 0.02)
+    assert conditions(talking(timeline(fps=15.0))) == {(MOVING, SLOW)}
+
+
+def test_seconds_of_a_macro_expression_are_not_still():
+    macro = FaceMovement(40, 55, 80, 0.01, "lip corners", MACRO, seconds=(40 / 30, 55 / 30, 80 / 30))
+    seconds = visible_seconds(timeline(others=(macro,)), RECALLS)
+    assert [each.conditions for each in seconds] == [(STILL,), (MOVING,), (MOVING,), (STILL,), (STILL,)]
+
+
+def test_a_second_without_a_face_cannot_be_judged():
+    made = timeline()
+    late = replace(made, stamps=made.stamps + 2.0)
+    seconds = visible_seconds(late, RECALLS)
+    assert len(seconds) == 7
+    assert [each.reasons for each in seconds[:3]] == [("no face",)] * 2 + [()]
+    assert not seconds[0].is_judged and seconds[0].conditions == ()
+
+
+@pytest.mark.parametrize(
+    ("recalls", "smallest"),
+    [({0.01: 0.5}, 0.01), ({0.01: 0.49}, None), ({0.005: 0.9, 0.01: 0.3, 0.02: 0.8}, 0.02), ({}, None)],
+)
+def test_the_smallest_size_is_followed_by_none_that_is_missed(recalls, smallest):
+    assert smallest_visible(STILL, {STILL: recalls}) == smallest
+
+
+def test_the_table_in_the_package_covers_every_condition():
+    recalls = measured_recalls()
+    assert set(recalls) == set(CONDITIONS)
+    for sizes in recalls.values():
+        assert {0.01, 0.02, 0.03} <= set(sizes) and all(0 <= recall <= 1 for recall in sizes.values())
+    assert smallest_visible(STILL) is not None and smallest_visible(STILL) <= 0.01
+
+
+def partly_talking(seconds=10, **changes):
+    """Quiet for the first half, then talking."""
+    made = timeline(seconds, **changes)
+    motion = made.motion.copy()
+    half = len(motion) // 2
+    motion[half:] = talking(made).motion[half:]
+    return replace(made, motion=motion)
+
+
+def test_what_could_be_seen_is_a_sentence():
+    seen = visibility_of([partly_talking()])
+    assert (
+        seen.text
+        == "In 5 of 10 s a movement of 0.5 % of the face would most likely have been seen; in 5 s (speech) not."
+    )
+    assert visibility_of([timeline(4)]).text == (
+        "In all 4 s a movement of 0.5 % of the face would most likely have been seen."
+    )
+    assert visibility_of([]).text == ""
+
+
+def test_a_video_that_could_not_be_judged_is_no_negative_result():
+    assert visibility_of([talking(timeline(6))]).text == (
+        "In none of the 6 s can a micro-expression be ruled out (speech): "
+        "most movements of up to 3 % of the face would have been missed."
+    )
+
+
+def test_spans_say_from_when_to_when_and_why():
+    told = visibility_of([partly_talking()]).to_dict()
+    assert (told["seconds"], told["judged_s"], told["smallest"]) == (10, 5, 0.005)
+    spans = [(each["start"], each["stop"], each["smallest"], each["judged"], each["reasons"]) for each in told["spans"]]
+    assert spans == [(0, 5, 0.005, True, []), (5, 10, None, False, ["speech"])]
+
+
+def test_the_worst_of_those_who_are_seen_counts():
+    alone = replace(timeline(10), stamps=timeline(10).stamps + 5)  # is seen from 5 s on
+    both = visibility_of([partly_talking(), alone], span=(0.0, 15.0))
+    assert [(each.start, each.stop, each.reasons) for each in both.spans] == [
+        (0, 5, ()), (5, 10, ("speech",)), (10, 15, ())
+    ]  # fmt: skip
+
+
+def test_a_part_of_a_video_begins_where_it_begins():
+    made = timeline(4)
+    late = visibility_of([replace(made, stamps=made.stamps + 60)], span=(60.0, 64.0))
+    assert (late.total, late.judged, late.spans[0].start) == (4, 4, 60)
