@@ -1,10 +1,10 @@
-"""What the documentation site adds to the files of this folder: the README as its first page, and the public names.
+"""What the documentation site adds to the files of this folder: the README as its first page, and the reference.
 
 A hook of MkDocs (`hooks:` in mkdocs.yml); nothing is written twice, and nothing into this folder.
 """
 
-import ast
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,10 @@ import griffe
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "docs"))
+
+import reference  # noqa: E402
+
 PAGES = {"index.md": "README.md", "CONTRIBUTING.md": "CONTRIBUTING.md", "CHANGELOG.md": "CHANGELOG.md"}
 OTHERS = {
     "CITATION.cff": "CITATION.cff",
@@ -21,10 +25,11 @@ OTHERS = {
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages that lie outside of docs/, and one with the public interface."""
+    """Add the pages that lie outside of docs/, and those of the reference."""
     for page, source in (PAGES | OTHERS).items():
         files.append(File.generated(config, page, content=_without_header((ROOT / source).read_text(encoding="utf-8"))))
-    files.append(File.generated(config, "api.md", content=_public_names()))
+    for page, write in reference.PAGES.items():
+        files.append(File.generated(config, page, content=write()))
     return files
 
 
@@ -36,18 +41,6 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         if site != page.file.src_uri:
             markdown = markdown.replace(f"](../{source})", f"]({site})").replace(f"]({source})", f"]({site})")
     return markdown
-
-
-def _public_names() -> str:
-    """The names of `epir/__init__.py`, by the file that each is in."""
-    tree = ast.parse((ROOT / "src/epir/__init__.py").read_text(encoding="utf-8"))
-    (homes,) = (
-        ast.literal_eval(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "_HOME"
-    )
-    lines = ["# Python", "", "Everything here is imported as `from epir import NAME`.", ""]
-    return "\n".join([*lines, *(f"::: {home}.{name}\n" for name, home in sorted(homes.items()))])
 
 
 def _without_header(text: str) -> str:

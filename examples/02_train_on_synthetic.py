@@ -13,6 +13,6 @@ model = epir.create_model("epir", width=48, feed_forward=96, blocks=7)  # small,
 trained = epir.fit(model, clips, epir.TrainingSettings(epochs=8, lr=2e-3))
 print(f"trained on {len(train)} maps, loss {trained.losses[0]:.2f} -> {trained.losses[-1]:.2f}")
 
-scores = epir.predict(model, others.maps)  # (160, 3), rows sum to 1
+scores = epir.predict_maps(model, others.maps).scores  # (160, 3), rows sum to 1
 right = [CLASSES[row.argmax()] == clip.emotion for row, clip in zip(scores, others.clips, strict=True)]
 print(f"accuracy {sum(right) / len(right):.2f} strict, on {len(others)} maps of other people")

@@ -7,15 +7,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import epir
-from epir.evaluation.comparison import compare_all
-from epir.evaluation.table import comparison_table, score_table
-from epir.synthetic.maps import synthetic_maps
 
-maps = synthetic_maps(120, "direct", seed=3)
+maps = epir.synthetic_maps(120, "direct", seed=3)
 with TemporaryDirectory() as folder:
     runs = [
         epir.evaluate(maps, protocol="sde", model=name, folds=3, out=Path(folder) / name)
         for name in ("bi-woof", "mdmo")
     ]
-    print(score_table(runs).text())
-    print(comparison_table(compare_all(runs)).text())
+    for run in runs:
+        for column, title in (("strict", "strict"), ("best_epoch", "best epoch (leaks)")):
+            low, high = run.scores[column]["uf1_interval"]
+            print(f"{run.name}: UF1 {run.scores[column]['uf1']:.3f} ({low:.3f} to {high:.3f}) {title}")
+    result = epir.compare(*runs)
+    low, high = result.interval
+    print(f"difference, strict: {result.difference:+.3f} ({low:+.3f} to {high:+.3f}), p {result.p:.3f} over people")

@@ -27,14 +27,13 @@ print(json.dumps([dict(zip(labels, row.tolist())) for row in scores]))
 
 if __name__ == "__main__":
     import epir
-    from epir.recognition.export import export
 
     maps = epir.synthetic_maps(4, "direct", seed=1).maps  # u, v and strain of four synthetic clips
-    model = Path(sys.argv[1]) if len(sys.argv) > 1 else epir.models.folder.shipped_folder()
+    model = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(epir.__file__).with_name("weights")
     recognizer = epir.Recognizer.from_pretrained(model)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.onnx"
-        export(model, file, maps=maps)  # or: epir export --out model.onnx
+        epir.export(model, file, maps=maps)  # or: epir export --out model.onnx
         np.save(Path(folder) / "maps.npy", maps)
         command = [sys.executable, "-c", ANSWER, str(file), str(Path(folder) / "maps.npy")]
         answers = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
