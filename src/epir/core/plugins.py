@@ -170,7 +170,9 @@ def _import_failed(place: str, name: str, fault: BaseException, path: str, error
     lines = [frame.lineno for frame in traceback.extract_tb(fault.__traceback__) if path in ("", frame.filename)]
     line = fault.lineno if isinstance(fault, SyntaxError) else next(reversed(lines), None)
     where = f"{place}, line {line}," if line and path else place
-    return error(f"{where} cannot be imported: {words}", fix=f"correct it, so that Python can import it, for {name}")
+    return error(
+        f"{where} cannot be imported: {words}", fix=f"mend that line, or install what it needs, and name {name} again"
+    )
 
 
 def _attribute(
