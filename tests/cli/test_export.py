@@ -2,6 +2,7 @@ import json
 import re
 
 import pytest
+import torch
 import typer
 from typer.testing import CliRunner
 
@@ -31,6 +32,7 @@ def test_the_difference_is_told(tmp_path):
 
 @pytest.mark.slow
 def test_eight_bits_say_how_many_answers_stay_the_same(tmp_path):
+    torch.manual_seed(1)  # of random weights a few lose too much in eight bits, and are refused
     Epir(preset("epir", width=16, feed_forward=16, blocks=3, heads=2)).save_pretrained(tmp_path / "model")
     result = CliRunner().invoke(app, [str(tmp_path / "model"), "--out", str(tmp_path / "m.onnx"), "--int8"])
     assert result.exit_code == 0, result.output
