@@ -277,3 +277,18 @@ def test_an_end_from_outside_takes_two_lines_also_on_ray(tmp_path, way):
     word = "Interrupted" if way == signal.SIGINT else "Terminated"
     assert printed.endswith(f"{word}.\nRun the same command to resume.\n") and "Traceback" not in printed, printed
     assert not list(Path(tmp_path / "run").glob("folds/[!.]*"))
+
+
+def test_ctrl_c_while_ray_starts_waits_until_it_has_started_and_a_second_one_does_not():
+    before, started = signal.getsignal(signal.SIGINT), []
+    with pytest.raises(KeyboardInterrupt), cluster._first_interrupt_held():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        started.append(True)
+    assert started and signal.getsignal(signal.SIGINT) is before
+    with pytest.raises(KeyboardInterrupt), cluster._first_interrupt_held():
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        started.append("late")
+    assert started == [True]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from epir.core import config
 from epir.core.config import differences, digest, from_dict, override, read_toml, to_dict, write_toml
 from epir.core.errors import ConfigError
-from epir.faces.settings import FaceSettings
+from epir.faces.face import FaceSettings
 from epir.flow.recipe import FlowSettings
 from epir.models.settings import ModelSettings
 from epir.spotting.settings import SpottingSettings

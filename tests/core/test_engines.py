@@ -1,9 +1,13 @@
 import os
+import signal
 import time
 
+import cv2
 import pytest
+import torch
+from joblib.externals.loky import get_reusable_executor
 
-from epir.core.engines import Engine, JobProgress, reporting_status
+from epir.core.engines import Engine, JobProgress, cores, one_thread, processor, reporting_status
 from epir.core.errors import ConfigError, EpirError
 
 
@@ -59,6 +63,13 @@ def test_a_worker_that_dies_is_told_in_two_lines(in_order):
         list(Engine(workers=2).run(repr, [Deadly(), Deadly()], in_order=in_order))
 
 
+def test_a_worker_that_the_system_ended_for_its_memory_is_told_as_such(monkeypatch):
+    counts = iter([3, 4])
+    monkeypatch.setattr("epir.core.engines.memory_kills", lambda: next(counts))
+    with pytest.raises(EpirError, match=r"^memory ran out and the system ended a worker process; what is finished"):
+        list(Engine(workers=2).run(repr, [Deadly(), Deadly()]))
+
+
 class Counted:
     """Counts how often it is pickled."""
 
@@ -75,12 +86,14 @@ def test_what_is_shared_is_sent_once():
     assert found == [f"shared {number}" for number in range(6)] and Counted.times == 1
 
 
-def three_steps(job, wait):
+def three_steps(job, seen):
+    """Says that it is at the first step, and goes on when `seen` is there."""
     progress = JobProgress(job, training="epoch")
     progress.start("training", 3)
-    for _ in range(3):
-        progress.advance()
-        time.sleep(wait)
+    progress.advance()
+    while seen is not None and not seen.exists():
+        time.sleep(0.05)
+    progress.advance(2)
     return job
 
 
@@ -96,11 +109,87 @@ def test_jobs_tell_what_they_are_doing():
     JobProgress("nobody").advance()  # nobody is told
 
 
-@pytest.mark.parametrize(("workers", "wait"), [(1, 0.0), (2, 0.8)])
-def test_an_engine_passes_on_what_its_jobs_are_doing(workers, wait):
+def test_an_engine_passes_on_what_its_jobs_are_doing():
     told = []
-    assert sorted(Engine(workers=workers).run(three_steps, ["a", "b"], wait, status=told.append)) == ["a", "b"]
-    words = {each for words in told for each in words}
-    assert words & {"a: epoch 1 of 3", "a: epoch 2 of 3"} and words & {"b: epoch 1 of 3", "b: epoch 2 of 3"}
-    if workers == 2:
-        assert any(len(each) == 2 for each in told)  # both at the same time
+    assert sorted(Engine(workers=1).run(three_steps, ["a", "b"], None, status=told.append)) == ["a", "b"]
+    assert ["a: epoch 1 of 3"] in told and ["b: epoch 1 of 3"] in told
+
+
+def test_an_engine_passes_on_what_its_jobs_are_doing_at_the_same_time(tmp_path):
+    told = []
+
+    def status(words):
+        told.append(sorted(words))
+        if len(words) == 2:
+            (tmp_path / "seen").touch()
+
+    assert sorted(Engine(workers=2).run(three_steps, ["a", "b"], tmp_path / "seen", status=status)) == ["a", "b"]
+    assert ["a: epoch 1 of 3", "b: epoch 1 of 3"] in told
+
+
+def test_the_machine_has_a_core_and_a_processor():
+    assert cores() >= 1 and processor()
+
+
+def test_threads_are_given_back_also_after_an_error():
+    def threads():
+        return cv2.getNumThreads(), torch.get_num_threads()
+
+    before = threads()
+    with pytest.raises(ValueError, match="boom"), one_thread():
+        assert threads() == (1, 1)
+        raise ValueError("boom")
+    assert threads() == before
+
+
+def report(number):
+    return number, os.getpid(), signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def wait_for(number, path):
+    """Job 0 ends when `path` is there, which job 1 makes."""
+    if number:
+        path.touch()
+    while not path.exists():
+        time.sleep(0.05)
+    return number
+
+
+def wait_for_the_reader(number, path):
+    """Job 0 ends when `path` is there, which the reader of the results makes."""
+    while not number and not path.exists():
+        time.sleep(0.05)
+    return number
+
+
+def test_workers_are_other_processes_and_leave_ctrl_c_to_their_parent():
+    before = signal.getsignal(signal.SIGINT)
+    results = list(Engine(workers=2).run(report, range(6), in_order=True))
+    assert [number for number, _, _ in results] == list(range(6))
+    assert all(ignores and pid != os.getpid() for _, pid, ignores in results)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def blocked(number):
+    return signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_workers_are_born_deaf_to_signals_so_that_none_dies_loudly_while_it_starts():
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    get_reusable_executor(max_workers=2).shutdown(kill_workers=True)  # those of other tests
+    for signals in Engine(workers=2).run(blocked, range(4)):
+        assert {signal.SIGINT, signal.SIGTERM} <= signals
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+def test_results_in_order_wait_for_the_first_job(tmp_path):
+    """The second job has ended before the first does."""
+    assert list(Engine(workers=2).run(wait_for, range(2), tmp_path / "done", in_order=True)) == [0, 1]
+
+
+def test_results_come_as_soon_as_they_are_ready_unless_in_order(tmp_path):
+    """The first job ends only after the result of the second has been read."""
+    results = Engine(workers=2).run(wait_for_the_reader, range(2), tmp_path / "read")
+    assert next(results) == 1
+    (tmp_path / "read").touch()
+    assert list(results) == [0]

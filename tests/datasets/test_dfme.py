@@ -35,7 +35,7 @@ def test_three_sheets_are_one_corpus_with_a_fixed_split(tmp_path, release):
         ("dfme/sub0007/sub0007_01", "test-a", 500.0),
         ("dfme/sub0001/sub0001_01", "test-b", 200.0),
     ]
-    assert [note for note in corpus.notes if note.startswith("test-b")] == ["test-b: 1 clips in DFME_test_B.xlsx"]
+    assert [note for note in corpus.notes if note.startswith("test-b")] == ["test-b: 1 clip in DFME_test_B.xlsx"]
     assert corpus.defects == ()
 
 

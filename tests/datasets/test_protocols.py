@@ -5,7 +5,7 @@ import pytest
 
 from epir.core.errors import ProtocolError
 from epir.core.records import Clip
-from epir.datasets.protocols import get_protocol, list_protocols, protocol_text
+from epir.datasets.protocols import corpus_words, get_protocol, list_protocols, protocol_text
 
 
 def clip(corpus, emotion, subject="s", name="c"):
@@ -336,3 +336,17 @@ def test_the_text_to_copy():
     assert 'classes = ["negative", "positive", "surprise"]' in protocol_text("CDE")
     with pytest.raises(ProtocolError, match=r"sde has no file.*\n  fix: show another"):
         protocol_text("sde")
+
+
+@pytest.mark.parametrize("corpus", ["casme", "casme2", "casme3", "4dme", "mmew", "samm"])
+def test_every_clip_of_the_six_corpora_takes_part_whatever_its_emotion(corpus):
+    protocol = get_protocol("cd6me")
+    for word in corpus_words()[corpus]:
+        assert protocol.label(Clip(corpus, "1", "a", word)) in protocol.classes
+
+
+def test_other_corpora_have_no_part_in_cd6me_and_one_corpus_is_held_out_at_a_time():
+    protocol = get_protocol("cd6me")
+    assert protocol.label(Clip("smic", "s01", "a", "negative")) is None
+    assert protocol.label(Clip("dfme", "s01", "a", "anger")) is None
+    assert protocol.folds == "loco"

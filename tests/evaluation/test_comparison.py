@@ -1,23 +1,31 @@
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from epir.core.errors import RunError
+from epir.core.records import Prediction
 from epir.evaluation.comparison import (
+    CONSTANT,
+    FREQUENCY,
+    HEAVY,
     Training,
+    chance_counts,
     compare,
     compare_all,
+    default_models,
+    mean_ranks,
     permutation_test,
     scores_with_training,
     setting_differences,
     training_of,
 )
 from epir.evaluation.experiment import ZERO_SHOT, Experiment
-from epir.evaluation.record import ClipRecord, FoldRecord
+from epir.evaluation.fold import ClipRecord, FoldRecord
 from epir.evaluation.scores import all_scores, uf1
 from epir.evaluation.store import Run
 from epir.models.folder import shipped_folder, weights_digest
@@ -26,6 +34,7 @@ from epir.models.settings import SHIPPED
 from epir.training.recipe import RECIPES, TrainingSettings
 
 CLASSES = ("negative", "positive", "surprise")
+TWO = ("calm", "moved")
 
 
 def made(name, right, *, people=16, each=3, seeds=1, protocol="cde", seed=0):
@@ -95,11 +104,6 @@ def test_the_observed_difference_counts_among_the_random_swaps():
     found = compare(decided("a", [False] * 40), decided("b", [True] * 40))
     assert found.difference == 1 and not found.is_exact
     assert found.p == pytest.approx(1 / 10_001, rel=1e-9)
-
-
-def test_an_exact_p_value_has_nothing_added():
-    found = compare(decided("a", [False] * 5), decided("b", [True] * 5))
-    assert found.is_exact and found.p == 2 / 2**5  # no swap and all swaps
 
 
 def test_every_way_of_swapping_by_hand():
@@ -191,13 +195,40 @@ def test_settings_of_one_model_alone_stand_in_one_line():
     assert setting_differences(first, first) == []
 
 
-def test_a_training_in_words():
-    assert str(Training("scratch", "random")) == "training scratch, first weights random"
-    assert Training(None, None).cells == ("–", "–")
-
-
 def test_scores_for_json_say_their_training():
     run = made("a", 0.5)
     assert scores_with_training(run) == {"training": "scratch", "first_weights": "random", **run.scores}
     found = compare(run, replace(run, folder=Path("b")))
     assert found.first_training == found.second_training == Training("scratch", "random")
+
+
+def run_of(truths):
+    """A run of folds of one person each: a letter of `truths` for each clip, a word for each person."""
+    predictions = [
+        Prediction("smic", str(person), f"c{number}", TWO["cm".index(letter)], "calm", "calm", 0, str(person), (1, 0))
+        for person, letters in enumerate(truths)
+        for number, letter in enumerate(letters)
+    ]
+    return SimpleNamespace(predictions=predictions, experiment=SimpleNamespace(classes=TWO))
+
+
+def test_the_default_methods_need_maps_only_and_are_quick():
+    assert default_models()[:2] == ("epir", "ststnet") and "lbp-top" not in default_models(heavy=True)
+    assert set(default_models(heavy=True)) - set(default_models()) == set(HEAVY)
+
+
+def test_the_most_frequent_class_is_that_of_the_other_people():
+    counts = chance_counts(run_of(["cc", "ccc", "mmmmm"]), CONSTANT)
+    np.testing.assert_array_equal(counts[0], [[0, 2], [0, 0]])  # of the others 3 are calm, 5 moved
+    np.testing.assert_array_equal(counts[2], [[0, 0], [5, 0]])  # all of the others are calm
+
+
+def test_guesses_by_frequency_are_expected_counts():
+    counts = chance_counts(run_of(["cm", "cccm"]), FREQUENCY)
+    np.testing.assert_allclose(counts[0], [[0.75, 0.25], [0.75, 0.25]])
+    np.testing.assert_allclose(counts[1], [[1.5, 1.5], [0.5, 0.5]])
+    assert counts.sum() == pytest.approx(6)
+
+
+def test_equal_methods_share_their_ranks():
+    assert mean_ranks(np.array([[0.5, 0.9], [0.5, 0.1], [0.5, 0.5]])) == [1.5, 2.5, 2.0]

@@ -15,7 +15,7 @@ from epir.evaluation.conventions import (
     epoch_rows,
 )
 from epir.evaluation.experiment import Experiment
-from epir.evaluation.record import ClipRecord, FoldRecord
+from epir.evaluation.fold import ClipRecord, FoldRecord
 from epir.evaluation.store import Run
 from epir.models.registry import model_settings
 

@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -7,15 +8,74 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epir.evaluation.experiment import Experiment
-from epir.evaluation.fold import FoldInputs, best_epoch, run_fold
+from epir.evaluation.fold import ClipRecord, FoldInputs, FoldRecord, best_epoch, from_json, run_fold, to_json
 from epir.evaluation.run import fold_jobs
 from epir.evaluation.samples import gather, read_maps
 from epir.maps.mapset import load_maps
 from epir.models.registry import model_settings
 from epir.training.recipe import TrainingSettings
 
+TOKENS = {"groups": [[0, 1], [2]], "selected": [0, 1, 0], "rollout": [[0.5, 0.25, 0.25]]}
+RECORD = FoldRecord(
+    fold="casme2/sub01",
+    seed=2,
+    experiment="abc",
+    clips=(
+        ClipRecord("casme2", "sub01", "EP01", "b", "a", "b", (0.6, 0.4), (1, 1, 0), TOKENS),
+        ClipRecord("casme2", "sub01", 'quote " and ü', "a", "a", "a", (0.9, 0.1), (0, 0, 0)),
+    ),
+    loss=(1.5, 1.0, 0.5),
+    best_epoch=2,
+    training_clips=7,
+    training_seconds=1.5,
+    seconds=2.0,
+)
 QUICK = TrainingSettings(epochs=3, batch=16, lr=0.01)
 SMALL = {"width": 12, "heads": 2, "feed_forward": 12, "blocks": 5, "patch": 3}
+
+
+@pytest.mark.parametrize("column", ["strict", "seen_in_training"])
+def test_a_record_survives_its_file(column):
+    text = to_json(RECORD, column)
+    assert from_json(text) == RECORD and ('"strict"' in text) == (column == "strict")
+
+
+def test_the_file_is_plain_json_without_what_a_clip_lacks():
+    text = to_json(RECORD)
+    values = json.loads(text)
+    assert values["format"] == "epir-fold/1" and values["clips"][0]["tokens"] == TOKENS
+    assert "tokens" not in values["clips"][1]
+
+
+def test_predictions_carry_both_columns():
+    first, second = RECORD.predictions
+    assert (first.strict, first.best_epoch, first.truth, first.seed, first.fold) == ("a", "b", "b", 2, "casme2/sub01")
+    assert second.key == 'casme2/sub01/quote " and ü'
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "epir-fold/2"}', to_json(RECORD)[:-30]])
+def test_anything_else_is_refused(text):
+    with pytest.raises((ValueError, KeyError, TypeError)):
+        from_json(text)
+
+
+def test_a_change_of_one_answer_is_seen():
+    values = json.loads(to_json(RECORD))
+    values["clips"][0]["strict"] = "b"
+    with pytest.raises(ValueError, match="changed after it was written"):
+        from_json(json.dumps(values))
+
+
+def test_the_digest_does_not_depend_on_how_long_it_took():
+    other = replace(RECORD, seconds=9.0, training_seconds=8.0)
+    assert json.loads(to_json(other))["digest"] == json.loads(to_json(RECORD))["digest"]
+
+
+def test_a_record_without_a_digest_is_refused():
+    values = json.loads(to_json(RECORD))
+    del values["digest"]
+    with pytest.raises(ValueError, match="changed after it was written"):
+        from_json(json.dumps(values))
 
 
 @pytest.fixture
@@ -106,20 +166,6 @@ def test_the_best_epoch_is_the_latest_of_the_best(rows):
     hits = (by_epoch == truth).sum(1).tolist()
     best = best_epoch(by_epoch, truth)
     assert hits[best - 1] == max(hits) and max(hits) not in hits[best:]
-
-
-def test_the_teachers_of_the_recipe_teach_in_a_fold(make_task, monkeypatch):
-    """Under teachers that always say `surprise`, `surprise` is what the fold predicts."""
-    from epir.training import train as module
-
-    class Surprised(torch.nn.Module):
-        def forward(self, maps):
-            return torch.tensor([-9.0, -9.0, 9.0]).expand(len(maps), 3)
-
-    monkeypatch.setattr(module, "train_teachers", lambda *arguments, **options: [Surprised()])
-    task = make_task()
-    taught = replace(task, experiment=replace(task.experiment, training=replace(QUICK, teachers=1, epochs=20)))
-    assert {clip.strict for clip in run_fold(taught).clips} == {"surprise"}
 
 
 def test_the_best_epoch_is_chosen_per_person_in_a_grouped_fold(make_task):

@@ -109,7 +109,7 @@ def change(number, **values):
         (change(1, clip=""), "line 3: the clip has no corpus, subject or name", "every row"),
         (lambda rows: [*rows, rows[0]], "stands there twice", "one row per clip"),
         (change(5, clip="other"), "the map sets have no clip", "as clips.csv of the map set does"),
-        (lambda rows: rows[1:], "lacks 1 clips of the map sets", "predict every clip"),
+        (lambda rows: rows[1:], "lacks 1 clip of the map sets", "predict every clip"),
         (lambda rows: [{**rows[0], "truth": wrong(rows[0])}, *rows[1:]], "in the map sets", "correct the truth"),
     ],
 )

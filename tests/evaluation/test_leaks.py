@@ -9,13 +9,16 @@ import pytest
 from epir.core.engines import Engine
 from epir.core.errors import EpirWarning, LeakError
 from epir.evaluation.comparison import scores_with_training
+from epir.evaluation.leaks import record_gaps, unnamed_calibration
 from epir.evaluation.run import evaluate, evaluate_zero_shot
 from epir.evaluation.samples import gather
 from epir.evaluation.table import score_table
 from epir.maps.copies import fingerprints, map_hashes
 from epir.maps.mapset import load_maps, save_maps
+from epir.models.folder import shipped_folder
 from epir.models.registry import create_model
-from epir.models.seen import UNKNOWN, Seen
+from epir.models.seen import BLIND, UNKNOWN, Seen
+from epir.synthetic.maps import synthetic_maps
 
 CLASSES = ("negative", "positive", "surprise")
 SEEN = "seen in training (leaks)"
@@ -239,3 +242,24 @@ def test_a_run_is_not_resumed_after_its_action_units_were_edited(make_maps, tmp_
     assert digest("4+7") == digest("12")  # nothing learns them
     assert digest("4+7", learns_units=True) != digest("12", learns_units=True)
     assert digest("4+7", learns_units=True) == digest("4+7", learns_units=True)
+
+
+def test_a_record_that_cannot_recognise_moved_maps_says_so(make_maps, weights_that_saw):
+    clips = gather([load_maps(make_maps())], "cde")
+    drawn = frozenset({"synthetic/s1-1"})
+    for seen, gaps in (
+        (Seen(), [UNKNOWN]),  # a forged empty record: nobody trains on nobody
+        (Seen(frozenset({"mine/a"}), frozenset({1})), [BLIND]),
+        (Seen(frozenset({"mine/a"}), frozenset({1}), fingerprints=frozenset({(1,) * 8})), []),
+        (Seen(drawn, frozenset({1})), []),  # no real clip is among synthetic ones
+    ):
+        assert record_gaps(weights_that_saw(seen), clips) == gaps
+    assert record_gaps(shipped_folder(), clips) == []
+    synthetic = gather([synthetic_maps(4, "direct", size=12)], "sde")
+    assert record_gaps(shipped_folder(), synthetic) == [BLIND]
+
+
+def test_a_temperature_of_people_who_are_not_named_is_told_in_the_run(make_maps):
+    (note,) = unnamed_calibration(shipped_folder(), gather([load_maps(make_maps())], "cde"))
+    assert "fitted on 48 people of casme2, samm" in note and "UF1 do not depend on it" in note
+    assert not unnamed_calibration(shipped_folder(), gather([synthetic_maps(4, "direct", size=12)], "sde"))

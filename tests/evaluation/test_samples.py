@@ -68,9 +68,7 @@ def test_map_sets_of_two_sizes_are_refused(make_maps):
 
 def test_a_map_set_without_any_clip_of_the_protocol_is_refused(make_maps):
     sets = [load_maps(make_maps(corpora=("samm",)))]
-    words = (
-        "none of the 24 clips takes part in the protocol sde-casme2: .*'negative'.*\n  fix: choose the protocol .* sde"
-    )
+    words = "none of 24 clips takes part in the protocol sde-casme2: .*'negative'.*\n  fix: choose the protocol .* sde"
     with pytest.raises(ProtocolError, match=words):
         gather(sets, "sde-casme2")
 

@@ -12,7 +12,6 @@ from epir.evaluation.series import (
     evaluate_models,
     ladder_variants,
     mixed_training,
-    parse_models,
     sweep_variants,
 )
 from epir.models.registry import model_settings
@@ -20,16 +19,6 @@ from epir.training.recipe import BASELINE, FINETUNE, SCRATCH
 
 ONE = Engine(workers=1)
 SMALL = ("model.width=12", "model.heads=2", "model.feed_forward=12", "model.patch=3", "training.epochs=1")
-
-
-def test_models_are_named_with_commas():
-    assert parse_models("epir, ststnet,epir") == ("epir", "ststnet")
-    with pytest.raises(ConfigError, match="there is no model 'stsnet'\n  fix: did you mean 'ststnet'"):
-        parse_models("epir,stsnet")
-    for text in (",", "epir,,vit", "epir,"):
-        words = f"--model {text} has a comma too many\n  fix: write --model epir,ststnet"
-        with pytest.raises(ConfigError, match=words):
-            parse_models(text)
 
 
 def test_the_ladder_is_the_papers():

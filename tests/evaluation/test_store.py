@@ -6,14 +6,11 @@ import sys
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from epir.core.errors import ConfigError, EpirError, EpirWarning, MachineError, RunError
 from epir.core.output import locked
-from epir.core.store import entry_name
 from epir.evaluation.experiment import Experiment, read_experiment
-from epir.evaluation.record import ClipRecord, FoldRecord
+from epir.evaluation.fold import ClipRecord, FoldRecord
 from epir.evaluation.store import open_run, open_store
 from epir.models.registry import model_settings
 from epir.training.recipe import training_recipe
@@ -97,7 +94,7 @@ def test_an_unfinished_run_says_so(tmp_path):
     with open_store(tmp_path, EXPERIMENT) as store:
         store.add(record("casme2/1"))
     with pytest.raises(
-        RunError, match="is not finished: 1 folds are done\n  fix: run the command that began this run again to resume"
+        RunError, match="is not finished: 1 fold done\n  fix: run the command that began this run again to resume"
     ):
         open_run(tmp_path)
 
@@ -117,7 +114,7 @@ def test_more_seeds_go_on_with_what_is_done(tmp_path):
     with open_store(tmp_path, more) as store:
         assert store.has("casme2/1", 0) and not store.has("casme2/1", 1)
         store.add(record("casme2/1", seed=1))
-    with pytest.raises(RunError, match="is not finished: 3 folds are done"):
+    with pytest.raises(RunError, match="is not finished: 3 folds done"):
         open_run(tmp_path)  # no scores of fewer seeds are left
     run = finished(tmp_path, more)
     assert run.experiment == more and run.scores["seeds"] == 3
@@ -178,11 +175,25 @@ def test_force_starts_over(tmp_path):
     assert read_experiment(tmp_path / "config.toml") == changed and not (tmp_path / "scores.json").exists()
 
 
+def test_force_does_not_reach_through_a_link_onto_a_run_of_another_protocol(tmp_path):
+    finished(tmp_path / "theirs")
+    (tmp_path / "mine").symlink_to(tmp_path / "theirs")
+    other = replace(EXPERIMENT, protocol="sde")
+    with (
+        pytest.raises(EpirError, match=rf"mine is a link to {tmp_path / 'theirs'}, a run of the protocol cde, not sde"),
+        open_store(tmp_path / "mine", other, force=True),
+    ):
+        pass
+    assert open_run(tmp_path / "theirs").experiment == EXPERIMENT
+    with open_store(tmp_path / "mine", EXPERIMENT, force=True) as store:  # the same protocol starts over
+        assert not store.has("casme2/1", 0)
+
+
 @pytest.mark.parametrize("force", [False, True])
 def test_a_folder_of_something_else_is_left_alone(tmp_path, force):
     (tmp_path / "thesis.tex").write_text("precious")
     with (
-        pytest.raises(EpirError, match="was not made by epir\n  fix: choose another"),
+        pytest.raises(EpirError, match="that epir made\n  fix: choose another"),
         open_store(tmp_path, EXPERIMENT, force=force),
     ):
         pass
@@ -256,18 +267,6 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
         open_run(tmp_path)
 
 
-@given(st.lists(st.text(min_size=1, max_size=200), min_size=2, max_size=8, unique=True))
-def test_file_names_are_safe_and_different(names):
-    files = [entry_name(name) for name in names]
-    assert len(set(files)) == len(names)
-    for name in files:
-        assert not set(name) & set('/\\:*?"<>| \0\n') and len(f"{name}__seed10.json") < 255
-
-
-def test_a_person_reads_well_in_a_file_name():
-    assert entry_name("casme2/sub01") == "casme2+sub01"
-
-
 HOLD = """
 import fcntl, sys
 with open(sys.argv[1], "a") as file:
@@ -288,13 +287,6 @@ def test_a_folder_in_use_is_refused_and_a_killed_process_leaves_no_lock(tmp_path
     for _ in range(2):  # and a process may lock it again and again
         with locked(tmp_path):
             pass
-
-
-def test_an_unwritable_place_is_reported(tmp_path):
-    (tmp_path / "file").write_text("in the way")
-    words = r"file is a file, not a folder\n  fix: choose another name for --out"
-    with pytest.raises(EpirError, match=words), open_store(tmp_path / "file", EXPERIMENT):
-        pass
 
 
 STRAYS = ("samm+2__seed0 (conflicted copy).json", "samm+2__seed0 2.json", "samm+3__seed0.json", "notes.json")

@@ -11,7 +11,7 @@ from epir.core.engines import Engine
 from epir.core.errors import CheckpointError, ConfigError, ProtocolError
 from epir.core.facs import CD6ME_UNITS, UNITS, parse_units
 from epir.core.records import Clip
-from epir.evaluation.record import ClipRecord, FoldRecord, from_json, to_json
+from epir.evaluation.fold import ClipRecord, FoldRecord, from_json, to_json
 from epir.evaluation.run import evaluate, evaluate_zero_shot
 from epir.evaluation.samples import EvaluationSet, Sample, with_units
 from epir.evaluation.store import open_run
@@ -166,7 +166,7 @@ def test_what_has_no_units_is_refused(annotated, make_maps, tmp_path):
     call = dict(protocol="cde", target="units", out=tmp_path / "run", engine=Engine(workers=1))
     with pytest.raises(CheckpointError, match=r"have no head for action units\n  fix: train them .*action_units=1"):
         evaluate_zero_shot(annotated, weights=plain, **call)
-    with pytest.raises(ProtocolError, match=r"none of the 24 clips has annotated action units\n  fix: .*action_units"):
+    with pytest.raises(ProtocolError, match=r"none of 24 clips has annotated action units\n  fix: .*action_units"):
         evaluate_zero_shot(make_maps("bare"), weights=plain, **call)
     with pytest.raises(ConfigError, match=r"'bi-woof' has no features .* be learned\n  fix: evaluate a network"):
         evaluate(annotated, model="bi-woof", **call)

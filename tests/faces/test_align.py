@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from epir.core.errors import FrameError
 from epir.faces.align import Crop, face_crop, whole_frame
-from epir.faces.face import Face
+from epir.faces.face import Face, FaceSettings
 from epir.faces.finder import find_crop
-from epir.faces.settings import FaceSettings
 
 
 def face_at(eyes, mouth, nose=(0.0, 0.0)):

@@ -4,7 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from epir.faces.face import Face
+from epir.core.errors import ConfigError
+from epir.faces.face import Face, FaceSettings
 
 UPRIGHT = Face((0.0, 0.0, 90.0, 110.0), (25.0, 40.0), (65.0, 40.0), (45.0, 60.0), (30.0, 82.0), (60.0, 82.0), 0.99)
 
@@ -41,3 +42,16 @@ def test_a_face_on_a_tilted_head_is_plausible(degrees):
 )
 def test_landmarks_that_lie_as_in_no_face_are_not_plausible(changes):
     assert not replace(UPRIGHT, **changes).is_plausible
+
+
+def test_wrong_choices_are_refused_with_the_nearest():
+    with pytest.raises(ConfigError, match=r"\[face.detector\] has no choice 'mtcn'\n  fix: did you mean 'mtcnn'"):
+        FaceSettings(detector="mtcn")
+    with pytest.raises(
+        ConfigError, match=r"\[face.choice\] has no choice 'first'\n  fix: use one of: central, largest"
+    ):
+        FaceSettings(choice="first")
+    with pytest.raises(ConfigError, match=r"face.min_face cannot be 5\n  fix: give a width in pixels from 20"):
+        FaceSettings(min_face=5)
+    with pytest.raises(ConfigError, match=r"face.margin cannot be -1"):
+        FaceSettings(margin=-1)

@@ -5,8 +5,8 @@ from skimage.data import astronaut
 
 from epir.core.errors import ConfigError
 from epir.faces.align import face_crop
+from epir.faces.face import FaceSettings, TrackingSettings
 from epir.faces.finder import find_face
-from epir.faces.settings import FaceSettings, TrackingSettings
 from epir.faces.tracking import (
     NO_FACE,
     TOO_SMALL,

@@ -9,7 +9,7 @@ import pytest
 from epir.core.errors import CheckpointError, EpirError, MissingExtra, ShapeError
 from epir.final import export as module
 from epir.maps.mapset import load_maps
-from epir.models.backend import OnnxBackend, TorchBackend
+from epir.models.predict import OnnxBackend, TorchBackend
 from epir.recognition.recognizer import Recognizer
 
 pytest.importorskip("onnxruntime")

@@ -4,7 +4,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from epir.core.errors import ConfigError, EpirError, LeakError, ProtocolError
+from epir.core.errors import ConfigError, EpirError, EpirWarning, LeakError, ProtocolError
 from epir.final.train import train
 from epir.maps.mapset import load_maps, save_maps
 from epir.models.folder import read_config
@@ -45,9 +45,33 @@ def test_an_existing_folder_is_kept_unless_forced(trained, maps):
         train(maps, protocol="sde", out=trained.folder)
 
 
+def test_a_training_that_was_killed_when_its_model_was_in_place_is_told_that_it_is_complete(
+    maps, tmp_path, monkeypatch
+):
+    call = dict(protocol="sde", out=tmp_path / "mine", changes=[*SMALL, "training.epochs=1"], folds=2, workers=1)
+    with monkeypatch.context() as stopped:
+        stopped.setattr("epir.final.train._remove_states", lambda out, complete=False: complete or 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            train(maps, **call)
+    assert len(list(tmp_path.iterdir())) == 2  # the model and what its training was kept in
+    before = bytes_of(tmp_path / "mine")
+    with pytest.warns(EpirWarning, match=r"mine is complete already, from these maps and settings; --force trains it"):
+        again = train(maps, **call)
+    notes = read_config(tmp_path / "mine").notes
+    assert again.strict == notes["strict"] and again.clips == 120 and again.evaluation == "strict"
+    assert again.calibration.temperature == notes["temperature"] and bytes_of(tmp_path / "mine") == before
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    with pytest.raises(EpirError, match=r"exists already\n  fix: .*--force"):
+        train(maps, **call, seed=1)
+
+
+def bytes_of(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
 def test_a_folder_that_is_no_model_is_kept_even_when_forced(maps, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(EpirError, match="exists already and was not made by epir"):
+    with pytest.raises(EpirError, match=r"exists already and is not .* that epir made"):
         train(maps, protocol="sde", out=tmp_path, force=True)
     assert (tmp_path / "mine.txt").read_text() == "mine"
 
@@ -96,7 +120,6 @@ def test_other_people_calibrate_the_model_itself(maps, tmp_path):
         protocol="sde",
         out=tmp_path / "model",
         calibrate_on=[others],
-        checkpoint=tmp_path / "state",
         changes=changes,
         note="## Elsewhere\n\nNot measured.\n",
     )
@@ -107,28 +130,12 @@ def test_other_people_calibrate_the_model_itself(maps, tmp_path):
     card = (made.folder / "README.md").read_text()
     assert "\n\n## Elsewhere\n\nNot measured.\n\n## Limits\n" in card
     assert "this model predicts 96 clips of 12 other people once" in card and "folds" not in card
-    assert (tmp_path / "state").exists()
 
 
 def test_nobody_is_trained_on_and_calibrates(maps, tmp_path):
     words = r"in the training set and in --calibrate-on: 15 people \(.*\n  fix: calibrate on other people"
     with pytest.raises(LeakError, match=words):
         train(maps, protocol="sde", out=tmp_path / "model", calibrate_on=[maps])
-
-
-def test_the_teachers_of_the_recipe_teach_the_final_model(maps, tmp_path, monkeypatch):
-    """Under teachers that always say `surprise`, `surprise` is what the model says about everybody."""
-    from epir.training import train as module
-
-    class Surprised(torch.nn.Module):
-        def forward(self, maps):
-            return torch.tensor([-9.0, -9.0, 9.0]).expand(len(maps), 3)
-
-    monkeypatch.setattr(module, "train_teachers", lambda *arguments, **options: [Surprised()])
-    changes = [*SMALL, "training.teachers=1", "training.epochs=4", "training.lr=2e-3"]
-    others = synthetic_maps(24, "direct", seed=8)
-    made = train(maps, protocol="sde", out=tmp_path / "model", calibrate_on=[others], changes=changes)
-    assert [sum(column) for column in zip(*made.strict["confusion"], strict=True)] == [0, 0, 24]
 
 
 def test_the_folder_remembers_whom_it_has_seen(trained, maps):

@@ -62,7 +62,7 @@ def test_frames_of_mixed_size(clip, answer_of, tmp_path):
     assert (listed, prepared, predicted) == ([SIZES], SIZES, SIZES)
     with pytest.raises(FrameError, match="frames differ in size"):
         answer_of(clip.frames)
-    with pytest.raises(DatasetError, match=r"none of the 1 clips could be prepared; drawn/s9/long: frames differ in"):
+    with pytest.raises(DatasetError, match=r"none of 1 clip could be prepared; drawn/s9/long: frames differ in"):
         prepare([clip], None, tmp_path / "maps", workers=1)
 
 

@@ -4,7 +4,7 @@ import os
 import numpy as np
 import pytest
 
-from epir.core.errors import EpirError, MapSetError
+from epir.core.errors import MapSetError
 from epir.core.records import Clip
 from epir.maps.mapset import MapSet, check_same_shape, load_maps, save_maps
 
@@ -64,7 +64,7 @@ def truncate(folder, name):
             "maps.npy",
             r"float32 \(2, 3, 4, 5\), not float32 \(n, 3, S, S\)",
         ),
-        (lambda f, n: np.save(f / n, np.zeros((1, 3, 4, 4), np.float32)), "maps.npy", r"has 1 maps but 2 rows"),
+        (lambda f, n: np.save(f / n, np.zeros((1, 3, 4, 4), np.float32)), "maps.npy", r"has 1 map but 2 rows"),
         (
             lambda f, n: (f / n).write_text((f / n).read_text().replace("575", "5x5")),
             "clips.csv",
@@ -83,11 +83,6 @@ def test_what_is_not_there_is_named(tmp_path):
         MapSetError, match=r"there is no map set .*nowhere\n  fix: check the path, or make one with epir prepare"
     ):
         load_maps(tmp_path / "nowhere")
-
-
-def test_nothing_is_overwritten_without_force(folder):
-    with pytest.raises(EpirError, match="exists already"):
-        save_maps(folder, np.zeros((2, 3, 4, 4)), CLIPS, recipe={})
 
 
 def test_sets_of_different_sizes_or_with_a_clip_twice_are_refused(folder):

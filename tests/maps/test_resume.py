@@ -143,5 +143,5 @@ def test_a_folder_of_other_things_is_not_touched(tmp_path):
     (tmp_path / "thesis.txt").write_text("x")
     for place in (tmp_path, tmp_path / "thesis.txt"):
         for force in (False, True):
-            with pytest.raises(EpirError, match=r"(not made by epir|not a folder)\n  fix: choose another name"):
+            with pytest.raises(EpirError, match=r"(that epir made|not a folder)\n  fix: choose another name"):
                 prepare([Clip("a", "b", "c", "surprise")], None, place, force=force)

@@ -17,6 +17,7 @@ from epir.models.registry import (
     find_method,
     list_models,
     model_settings,
+    parse_models,
     settings_from_dict,
 )
 from epir.models.settings import PRESETS
@@ -312,3 +313,13 @@ def test_code_that_has_changed_is_told_and_refused_where_it_does_not_fit(net_fil
         pytest.raises(CheckpointError, match=r"cannot be built .*'width'\n  fix: restore"),
     ):
         Network.from_pretrained(folder)
+
+
+def test_models_are_named_with_commas():
+    assert parse_models("epir, ststnet,epir") == ("epir", "ststnet")
+    with pytest.raises(ConfigError, match="there is no model 'stsnet'\n  fix: did you mean 'ststnet'"):
+        parse_models("epir,stsnet")
+    for text in (",", "epir,,vit", "epir,"):
+        words = f"--model {text} has a comma too many\n  fix: write --model epir,ststnet"
+        with pytest.raises(ConfigError, match=words):
+            parse_models(text)

@@ -5,12 +5,13 @@ import cv2
 import numpy as np
 import pytest
 
+import epir
 from epir.core.config import override, read_toml
 from epir.core.errors import ConfigError, EpirError
 from epir.datasets.registry import load_corpus
 from epir.datasets.survey import survey
 from epir.frames.reader import open_frames
-from epir.synthetic.corpus import CorpusSettings, plan_corpus, portrait_of, write_corpus
+from epir.synthetic.corpus import CorpusSettings, data_card, plan_corpus, portrait_of, write_corpus
 from epir.synthetic.identity import draw_identity
 from epir.synthetic.moving import MovingFace
 
@@ -131,7 +132,7 @@ def test_nothing_is_replaced_unasked(corpus, tmp_path):
         write_corpus(corpus[0], SMALL)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("years of work")
-    with pytest.raises(EpirError, match=r"was not made by epir\n  fix: choose another name"):
+    with pytest.raises(EpirError, match=r"that epir made\n  fix: choose another name"):
         write_corpus(tmp_path / "mine", SMALL, force=True)
     assert (tmp_path / "mine" / "thesis.tex").exists()
 
@@ -178,3 +179,22 @@ def test_a_lost_frame_is_found_by_the_check(corpus, tmp_path):
     (folder / row["frames"] / f"img{int(row['apex']):04d}.jpg").unlink()
     result = survey(load_corpus("synthetic", folder))
     assert not result.is_clean and "apex frame" in result.corpus.defects[0].problem
+
+
+def test_a_data_card_counts_what_is_there():
+    settings = CorpusSettings(people=2, clips=3, idle=1, size=96, fps=50)
+    plans = plan_corpus(settings)
+    card = data_card(settings, plans)
+    head = card.split("---")[1].splitlines()
+    assert "license: apache-2.0" in head and "- n<1K" in head and "- video-classification" in head
+    counted = [int(line.split("|")[2]) for line in card.splitlines() if line.startswith("| ") and "clips" not in line]
+    assert sum(counted) == len(plans) == 8
+    assert f"{len(plans)} clips of 2 synthetic people" in card and "96 x 96 px, 50 frames a second" in card
+    assert "- 1K<n<10K" in data_card(settings, plans * 500)
+
+
+def test_synth_writes_a_corpus_from_python(tmp_path):
+    made = epir.synth(tmp_path / "c", people=1, clips=1, idle=0, size=96, fps=50)
+    assert (made.people, made.clips) == (1, 1) and (tmp_path / "c" / "README.md").read_text().startswith("---\nlicense")
+    with pytest.raises(ConfigError, match="'peple'"):
+        epir.synth(tmp_path / "d", peple=1)

@@ -1,7 +1,7 @@
 import numpy as np
 
 from epir.synthetic.corpus import CorpusSettings, plan_corpus
-from epir.synthetic.sheet import COLUMNS, CROP, FACE, GAP, TITLE, motion_sheet, people_sheet, tile
+from epir.synthetic.sheet import CROP, FACE, GAP, PANELS, TITLE, motion_sheet, people_sheet, tile
 
 
 def test_pictures_lie_side_by_side_in_order():
@@ -18,7 +18,7 @@ def test_everybody_is_on_the_sheet_of_people():
 
 def test_the_sheet_of_motion_has_a_row_for_each_emotion():
     sheet = motion_sheet(0, plan_corpus(CorpusSettings(people=1, clips=3, idle=1)))
-    assert sheet.shape == (3 * (TITLE + CROP + GAP), len(COLUMNS) * (CROP + GAP) - GAP, 3)
+    assert sheet.shape == (3 * (TITLE + CROP + GAP), len(PANELS) * (CROP + GAP) - GAP, 3)
     onset, apex, more = (sheet[TITLE : TITLE + CROP, n * (CROP + GAP) :][:, :CROP].astype(int) for n in range(3))
     assert 0 < np.abs(apex - onset).mean() < np.abs(more - onset).mean()
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -5,7 +7,184 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epir.core.errors import ConfigError, TrainingError
-from epir.training.data import LabelledMaps, shuffled, steps_per_epoch
+from epir.core.facs import UNITS
+from epir.models.folder import load_network, read_config, start_from
+from epir.models.predict import mirrored, predict_maps
+from epir.models.registry import build
+from epir.models.settings import SHIPPED, ModelSettings
+from epir.models.units import LEFT, PRESENT, RIGHT, UnitHead
+from epir.training.data import LabelledMaps, in_mirror, read_units, shuffled, steps_per_epoch
+from epir.training.recipe import TrainingSettings
+from epir.training.train import fit
+
+RECIPE = TrainingSettings(epochs=4, batch=8, lr=0.01)
+WITH_UNITS = replace(RECIPE, action_units=1.0)
+
+
+def of_unit(truth, unit):
+    return truth[:, UNITS.index(unit)]
+
+
+def test_what_annotations_say():
+    truth = read_units(["4+L14", "R12", "", "1 + 2 + 25", "31"])
+    named = [[unit for unit, there in zip(UNITS, row[:, PRESENT].tolist(), strict=True) if there == 1] for row in truth]
+    assert named == [[4, 14], [12], [], [1, 2, 25], []]
+    assert truth[2].isnan().all() and not truth[[0, 1, 3, 4], :, PRESENT].isnan().any()
+    assert of_unit(truth, 4)[0].tolist() == [1, 1, 1]
+    assert of_unit(truth, 14)[0].tolist() == [1, 1, 0] and of_unit(truth, 12)[1].tolist() == [1, 0, 1]
+    assert of_unit(truth, 12)[0, [LEFT, RIGHT]].isnan().all(), "a unit that is not there has no side"
+    assert read_units([]).shape == (0, len(UNITS), 3)
+
+
+def test_annotators_who_write_no_sides_say_nothing_about_them():
+    assert read_units(["4", "12+6"])[..., [LEFT, RIGHT]].isnan().all()
+    assert of_unit(read_units(["4", "L12"]), 4)[0].tolist() == [1, 1, 1]
+
+
+def test_left_and_right_change_places_in_the_mirror():
+    truth = read_units(["4+L14", "R12"])
+    seen = in_mirror(truth, torch.tensor([True, False]))
+    assert of_unit(seen, 14)[0].tolist() == [1, 0, 1]
+    torch.testing.assert_close(seen[1], truth[1], equal_nan=True)
+    torch.testing.assert_close(seen[..., PRESENT], truth[..., PRESENT], equal_nan=True)
+
+
+def test_clips_without_an_annotation_say_nothing():
+    torch.manual_seed(0)
+    head, features = UnitHead(5), torch.randn(3, 5, requires_grad=True)
+    truth = read_units(["L4", "", "12"])
+    loss = head.loss(features, truth)
+    loss.backward()
+    assert torch.isfinite(loss) and (features.grad[1] == 0).all() and (features.grad[0] != 0).any()
+    torch.testing.assert_close(loss, head.loss(features[[0, 2]], truth[[0, 2]]))
+    assert head.loss(features, read_units(["", "", ""])) == 0
+
+
+def test_the_head_learns_and_stays_with_the_network(make_tiny, two_classes, tmp_path):
+    annotated = replace(two_classes, units=read_units(["1+2" if label == 0 else "12" for label in two_classes.labels]))
+    plain, helped, again = make_tiny(), make_tiny(), make_tiny()
+    fit(plain, annotated, RECIPE)
+    trained = fit(helped, annotated, WITH_UNITS)
+    assert trained.model is helped and plain.unit_head is None
+    assert set(helped.state_dict()) - set(plain.state_dict()) == {
+        f"unit_head.{name}" for name in ("norm.weight", "norm.bias", "layer.weight", "layer.bias")
+    }
+    predicted = predict_maps(helped, two_classes.maps)
+    scores, logits = predicted.scores, predicted.units
+    assert (scores == predict_maps(helped, two_classes.maps, units=False).scores).all() and logits.shape == (
+        20,
+        3,
+        len(UNITS),
+    )
+    found = logits[:, PRESENT, UNITS.index(12)]
+    assert found[two_classes.labels == 1].min() > found[two_classes.labels == 0].max()
+    fit(again, annotated, WITH_UNITS, checkpoint=tmp_path / "state")
+    fit(resumed := make_tiny(), annotated, WITH_UNITS, checkpoint=tmp_path / "state")
+    for other in (again, resumed):
+        assert (predict_maps(other, two_classes.maps).units == logits).all()
+
+
+@pytest.mark.parametrize("shift", [0, 1])
+def test_the_answer_for_a_mirrored_map_is_the_mirrored_answer(make_tiny, two_classes, shift):
+    network = make_tiny()
+    network.unit_head = UnitHead(12)
+    logits = predict_maps(network, two_classes.maps, shift=shift).units
+    other = predict_maps(network, mirrored(two_classes.maps), shift=shift).units
+    torch.testing.assert_close(torch.from_numpy(other), torch.from_numpy(logits[:, [PRESENT, RIGHT, LEFT]]))
+    assert abs(logits[:, LEFT] - logits[:, RIGHT]).max() > 0.01, "the maps are not symmetrical"
+
+
+def test_sides_are_learnt_from_annotations(make_tiny):
+    """Clips that move on the right of the picture, the person's left, or on the other side."""
+    random = torch.Generator().manual_seed(2)
+    left = torch.arange(40) % 2 == 0
+    maps = 0.3 * torch.randn(40, 3, 6, 6, generator=random)
+    maps[left, 1, :, 3:] -= 1
+    maps[~left, 1, :, :3] -= 1
+    clips = LabelledMaps.of(maps.numpy(), ["a", "b"] * 20, ("a", "b"), ["L12" if each else "R12" for each in left])
+    network = make_tiny(dropout=0.0)
+    fit(network, clips, replace(WITH_UNITS, epochs=30, mirror=0.5))
+    logits = predict_maps(network, maps).units[..., UNITS.index(12)]
+    assert (logits[left, LEFT] > logits[left, RIGHT]).all() and (logits[~left, RIGHT] > logits[~left, LEFT]).all()
+
+
+def test_without_annotations_the_setting_does_nothing(make_tiny, two_classes):
+    one, two, three = make_tiny(), make_tiny(), make_tiny()
+    fit(one, two_classes, RECIPE)
+    fit(two, two_classes, WITH_UNITS)
+    fit(three, replace(two_classes, units=read_units([""] * 20)), WITH_UNITS)
+    assert (predict_maps(one, two_classes.maps).scores == predict_maps(two, two_classes.maps).scores).all()
+    assert two.unit_head is None and three.unit_head is None
+
+
+SMALL = ModelSettings(map_size=8, patch=4, width=8, heads=2, feed_forward=8, blocks=3, integration=0.25, classes=2)
+
+
+@pytest.fixture
+def small_clips():
+    maps = torch.randn(8, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+    return LabelledMaps.of(maps.numpy(), ["a", "b"] * 4, ("a", "b"), ["L12", "4"] * 4)
+
+
+def test_the_head_is_saved_loaded_and_started_from(small_clips, tmp_path):
+    network = build(SMALL)
+    fit(network, small_clips, replace(WITH_UNITS, epochs=1))
+    network.save_pretrained(tmp_path / "model", labels=("a", "b"))
+    assert read_config(tmp_path / "model").units == UNITS
+    loaded = load_network(tmp_path / "model")
+    assert (predict_maps(loaded, small_clips.maps).units == predict_maps(network, small_clips.maps).units).all()
+    other = build(SMALL)
+    assert start_from(other, tmp_path / "model", ("a", "b"))
+    torch.testing.assert_close(other.state_dict(), network.state_dict())
+    trained_on = build(SMALL)
+    fit(trained_on, small_clips, replace(WITH_UNITS, epochs=1, start=tmp_path / "model", interpolate=1.0))
+    torch.testing.assert_close(trained_on.state_dict(), network.state_dict())  # the head too goes back to the start
+    forgotten = build(SMALL)
+    fit(forgotten, small_clips, replace(RECIPE, epochs=1, start=tmp_path / "model"))
+    assert forgotten.unit_head is None, "a head that is not trained on does not fit features that moved"
+
+
+def test_a_folder_without_a_head_is_started_from_with_a_new_one(small_clips, tmp_path):
+    network = build(SMALL)
+    network.save_pretrained(tmp_path / "plain", labels=("a", "b"))
+    assert read_config(tmp_path / "plain").units == () and load_network(tmp_path / "plain").unit_head is None
+    model = build(SMALL)
+    fit(model, small_clips, replace(WITH_UNITS, epochs=2, start=tmp_path / "plain", interpolate=1.0))
+    body = {name: tensor for name, tensor in model.state_dict().items() if not name.startswith("unit_head")}
+    torch.testing.assert_close(body, network.state_dict())
+    assert model.unit_head is not None and model.unit_head.layer.bias.abs().max() > 0  # moved, not interpolated away
+
+
+def test_a_frozen_model_learns_a_head_and_nothing_else(small_clips, tmp_path):
+    first = build(SMALL)
+    first.save_pretrained(tmp_path / "start", labels=("a", "b"))
+    trained = build(SMALL)
+    fit(trained, small_clips, replace(WITH_UNITS, start=tmp_path / "start", freeze=True))
+    after = trained.state_dict()
+    assert all(torch.equal(tensor, after[name]) for name, tensor in first.state_dict().items())
+    assert trained.unit_head is not None and trained.unit_head.layer.bias.abs().max() > 0
+    assert all(parameter.requires_grad for parameter in trained.parameters())
+
+
+def test_a_new_head_begins_as_if_there_had_been_none(small_clips, tmp_path):
+    body = build(SMALL)
+    body.save_pretrained(tmp_path / "plain", labels=("a", "b"))
+    body.unit_head = UnitHead(body.forward_features(body.normalise(small_clips.maps[:1])).shape[-1])
+    body.save_pretrained(tmp_path / "with-head", labels=("a", "b"))
+    trained = []
+    for start, new in (("plain", False), ("with-head", True), ("with-head", False)):
+        model = build(SMALL)
+        recipe = replace(WITH_UNITS, start=tmp_path / start, freeze=True, new_unit_head=new)
+        trained.append(fit(model, small_clips, recipe).model.unit_head.layer.weight)
+    assert torch.equal(trained[0], trained[1]) and not torch.equal(trained[0], trained[2])
+
+
+def test_a_frozen_model_needs_weights_and_something_to_learn():
+    with pytest.raises(ConfigError, match="only a head for action units learn"):
+        TrainingSettings(freeze=True, action_units=1.0)
+    with pytest.raises(ConfigError) as caught:
+        TrainingSettings(freeze=True, start=SHIPPED)
+    assert caught.value.fix == "set training.start and training.action_units too"
 
 
 @given(st.integers(2, 60), st.integers(1, 70))
@@ -47,5 +226,5 @@ def test_the_file_behind_the_maps_is_not_touched():
 
 
 def test_one_clip_is_too_few():
-    with pytest.raises(TrainingError, match="1 clips are too few to train on\n  fix: give two clips or more"):
+    with pytest.raises(TrainingError, match="1 clip to train on: too few\n  fix: give two clips or more"):
         LabelledMaps.of(np.zeros((1, 3, 2, 2)), ["a"], ("a", "b")).check_enough()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SENT_PER_CORE = 2  # jobs that Ray holds for each core
 RETRIES = 3  # of a job whose worker or node died
-CONNECT_SECONDS = 10
+CONNECT_SECONDS = 6
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # of HTTP/2, with empty settings
 SMALLEST_STORE = 80 * 2**20  # bytes; Ray takes no less
 UNAUTHENTICATED = ("Unauthenticated", "InvalidAuthToken", "AuthenticationError")  # in words of Ray
@@ -169,20 +169,43 @@ def _connected(ray: Any, engine: "Engine", *, size: int) -> Iterator[None]:
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     with ExitStack() as stack:
         before = stack.enter_context(_same_sigterm())
-        if engine.address:
-            _join(ray, engine.address, **quiet)
-        else:
-            ray.init(
-                num_cpus=engine.processes,
-                num_gpus=None if engine.gpus else 0,
-                include_dashboard=False,
-                object_store_memory=max(SMALLEST_STORE, 4 * size),
-                _temp_dir=str(stack.enter_context(scratch_folder("ray"))),
-                **quiet,
-            )
-        stack.callback(ray.shutdown)
+        with _first_interrupt_held():
+            stack.callback(ray.shutdown)
+            if engine.address:
+                _join(ray, engine.address, **quiet)
+            else:
+                ray.init(
+                    num_cpus=engine.processes,
+                    num_gpus=None if engine.gpus else 0,
+                    include_dashboard=False,
+                    object_store_memory=max(SMALLEST_STORE, 4 * size),
+                    _temp_dir=str(stack.enter_context(scratch_folder("ray"))),
+                    **quiet,
+                )
         with _sigterm_through_ray(before):
             yield
+
+
+@contextmanager
+def _first_interrupt_held() -> Iterator[None]:
+    """Act on a Ctrl-C when the block ends: half a start of Ray leaves processes and tracebacks; a second one acts."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before, heard = signal.getsignal(signal.SIGINT), []
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+        if len(heard) > 1:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if heard:
+        raise KeyboardInterrupt
 
 
 @contextmanager

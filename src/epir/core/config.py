@@ -19,8 +19,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origi
 import tomli_w
 
 from epir.core.errors import ConfigError
-from epir.core.files import write_text
-from epir.core.reading import MOST_SETTINGS, read_text
+from epir.core.files import MOST_SETTINGS, read_text, write_text
 
 Settings = TypeVar("Settings")
 Value = TypeVar("Value")
@@ -84,14 +83,14 @@ class Described(NamedTuple):
 def describe(kind: type) -> list[Described]:
     """Every setting of a class: its name, type and default, and what it does."""
     hints = typing.get_type_hints(kind)
-    found = []
+    settings = []
     for field in dataclasses.fields(kind):
         if field.init:
             factory: Any = field.default_factory
             default = field.default if factory is dataclasses.MISSING else factory()
             words = _type_words(hints[field.name])
-            found.append(Described(field.name, words, default, field.metadata.get("about", "")))
-    return found
+            settings.append(Described(field.name, words, default, field.metadata.get("about", "")))
+    return settings
 
 
 def _type_words(hint: Any) -> str:

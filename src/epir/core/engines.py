@@ -1,22 +1,27 @@
-"""Where jobs run: in this process, in worker processes of this machine, or as Ray tasks on a cluster.
+"""Where jobs run, and their progress: in this process, in worker processes of this machine, or as Ray tasks.
 
 A job is one fold, one clip or one video. An engine decides how long the work takes, never its results.
 """
 
 import math
+import os
+import platform
+import signal
+import subprocess
+import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from epir.core.errors import ConfigError, RunError
 from epir.core.files import scratch_folder
-from epir.core.processes import cores, process_pool
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -26,6 +31,33 @@ Files = Callable[[Any], Iterable[Path]]  # the files that a job reads where it r
 MOST_PER_CORE = 16  # workers: each is a process with a torch of its own
 SECONDS_BETWEEN_LOOKS = 1.0  # at what the running jobs are doing
 SECONDS_BETWEEN_WORDS = 0.5  # of one job about what it is doing
+SECONDS_BETWEEN_PARENT_CHECKS = 0.5  # of a worker at its parent
+
+
+class Progress(Protocol):
+    """Receives the steps of a task; the command line draws a bar from it."""
+
+    def start(self, task: str, total: int) -> None:
+        """A task of `total` steps begins (any task before it has ended)."""
+
+    def advance(self, steps: int = 1, note: str = "") -> None:
+        """Some steps are done; `note` is the current status."""
+
+    def finish(self) -> None:
+        """The task has ended."""
+
+
+class Silent:
+    """Shows nothing: the default of library calls."""
+
+    def start(self, task: str, total: int) -> None:
+        """Ignore it."""
+
+    def advance(self, steps: int = 1, note: str = "") -> None:
+        """Ignore it."""
+
+    def finish(self) -> None:
+        """Ignore it."""
 
 
 @dataclass(frozen=True)
@@ -134,20 +166,41 @@ def _run_in_processes(
     workers: int,
     status: Status | None,
 ) -> Iterator[tuple[int, Result]]:
-    """One process per worker, one thread per process; jobs are dealt out one by one, so that an error leaves none."""
-    from joblib import delayed
+    """One process per worker, one thread per process; jobs are dealt out one by one, so that an error leaves none.
+
+    Workers end with their parent, however that ends; Ctrl-C and SIGTERM, which a terminal and a service manager send to
+    all of them, are left to the parent, also while they start.
+    """
+    from joblib import Parallel, delayed
     from joblib.externals.loky.cloudpickle_wrapper import dumps
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     with scratch_folder("jobs") as folder:
         (folder / SHARED).write_bytes(dumps((work, shared)))
-        pool = process_pool(workers, in_order=False, batch_size=1, pre_dispatch=workers)
+        # loky takes the import of torch after lighter work for a leak, starts that worker anew, and says so
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
+        pool = Parallel(
+            n_jobs=workers,
+            backend="loky",
+            return_as="generator_unordered",
+            batch_size=1,
+            pre_dispatch=workers,
+            inner_max_num_threads=1,
+            initializer=start_worker,
+            initargs=(os.getpid(),),
+        )
+        kills = memory_kills()
         with _poll_status(folder, status):
             try:
-                yield from pool(delayed(_in_process)(str(folder), *job) for job in jobs)
+                with _signals_blocked():  # inherited by the workers, and by the thread that starts more of them
+                    results = pool(delayed(_in_process)(str(folder), *job) for job in jobs)
+                yield from results
             except TerminatedWorkerError:
+                why = "memory ran out and the system ended a worker process"
+                if memory_kills() == kills:
+                    why = "a worker process died, possibly out of memory"
                 raise RunError(
-                    "a worker process died, possibly out of memory; what is finished is kept",
+                    f"{why}; what is finished is kept",
                     fix=f"run the same command with fewer workers (--workers {max(1, workers - 1)}) to resume",
                 ) from None
 
@@ -158,7 +211,11 @@ SHARED = "shared.pickle"  # the work and what all its jobs share, written once a
 def _in_process(folder: str, number: int, job: Any) -> tuple[int, Any]:
     work, shared = _read_shared(folder)
     words = Path(folder) / f"{number}.txt"
-    with reporting_status(throttled(lambda text: _write_words(words, text))):
+
+    def tell(text: str) -> None:
+        words.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+    with reporting_status(throttled(tell)):
         try:
             return number, work(job, *shared)
         finally:
@@ -170,10 +227,6 @@ def _read_shared(folder: str) -> Any:
     import pickle
 
     return pickle.loads((Path(folder) / SHARED).read_bytes())
-
-
-def _write_words(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 # ------------------------------------------------------------------------------------- what the jobs are doing
@@ -252,3 +305,85 @@ def _poll_status(folder: Path, status: Status | None) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processor() -> str:
+    """The model of the processor, or `unknown`."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or "unknown"
+
+
+def memory_kills() -> int:
+    """How many processes the system has ended since it started because memory ran out; 0 where it does not say."""
+    counts = Path("/proc/vmstat")
+    lines = counts.read_text(encoding="utf-8").splitlines() if counts.exists() else []
+    return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
+
+
+def source_commit() -> str | None:
+    """The git commit of this source, with `+changes` where it was changed since; `None` for an installed package."""
+    root = Path(__file__).parents[3]
+    if not (root / ".git").exists() or not (root / "src" / "epir").exists():
+        return None
+    try:
+        words = [
+            subprocess.run(
+                ["git", "-C", str(root), *command], capture_output=True, text=True, check=True
+            ).stdout.strip()
+            for command in (("rev-parse", "HEAD"), ("status", "--porcelain", "--", "src"))
+        ]
+    except (OSError, subprocess.CalledProcessError):  # no git here, or a folder that it does not trust
+        return None
+    return f"{words[0]}{'+changes' if words[1] else ''}"
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread for OpenCV, torch and numerical libraries, of those that are loaded already.
+
+    Processes share the cores, and the result must not depend on their number.
+    """
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    with ExitStack() as stack:
+        if (cv2 := sys.modules.get("cv2")) is not None:
+            stack.callback(cv2.setNumThreads, cv2.getNumThreads())
+            cv2.setNumThreads(1)
+        if (torch := sys.modules.get("torch")) is not None:
+            stack.callback(torch.set_num_threads, torch.get_num_threads())
+            torch.set_num_threads(1)
+        stack.enter_context(threadpool_limits(limits=1))
+        yield
+
+
+@contextmanager
+def _signals_blocked() -> Iterator[None]:
+    """Hold back Ctrl-C and SIGTERM in this thread, and for good in the processes and threads that it starts inside."""
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # which would unblock them
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def start_worker(parent: int) -> None:
+    """Leave signals to the parent, and end when it has ended."""
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(SECONDS_BETWEEN_PARENT_CHECKS)
+    os._exit(1)

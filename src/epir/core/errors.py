@@ -112,9 +112,32 @@ FAULTS = {  # of the machine: nothing is wrong with the input
 }
 
 
+NO_MEMORY = (  # in the words of torch, CUDA and OpenCV, whose errors are of other types
+    "can't allocate memory",
+    "not enough memory",
+    "out of memory",
+    "Insufficient memory",
+)
+
+
 def is_machine_fault(error: BaseException) -> bool:
     """Whether an error comes from the machine, and would strike any other input as well."""
-    return isinstance(error, MachineError | MemoryError) or (isinstance(error, OSError) and error.errno in FAULTS)
+    return (
+        isinstance(error, MachineError)
+        or is_out_of_memory(error)
+        or (isinstance(error, OSError) and error.errno in FAULTS)
+    )
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether memory ran out, whichever library says so."""
+    by_words = not isinstance(error, EpirError) and any(words in str(error) for words in NO_MEMORY)
+    return isinstance(error, MemoryError) or by_words
+
+
+def out_of_memory() -> MachineError:
+    """The error for it."""
+    return MachineError("memory ran out", fix="use fewer --workers or smaller inputs, or close other programs")
 
 
 def machine_fault(error: OSError, path: str | Path | None = None) -> MachineError:

@@ -30,11 +30,11 @@ def parse_units(annotation: str) -> dict[int, Side]:
     >>> parse_units("(R6 or R12A)+7B")
     {6: 'right', 12: 'right', 7: 'both'}
     """
-    found: dict[int, Side] = {}
+    units: dict[int, Side] = {}
     for letters, digits in _UNIT.findall(annotation):
         side, number = _side(letters), int(digits)
-        found[number] = side if found.get(number, side) == side else "both"
-    return found
+        units[number] = side if units.get(number, side) == side else "both"
+    return units
 
 
 def unknown_units(annotation: str) -> list[str]:

@@ -29,7 +29,7 @@ from epir.core.files import apply_umask, hidden_name, save_to_disk, write_text
 
 MARK = ".epir"
 MAP_SET, MODEL, RUN, CORPUS, ANSWER, DEMO = "map set", "model folder", "run", "synthetic corpus", "answer", "demo"
-SPOTTED, REPRODUCTION = "folder of spotted videos", "reproduction"
+SPOTTED, REPRODUCTION, STUDY = "folder of spotted videos", "reproduction", "study"
 ANOTHER = "choose another name for --out"
 
 _held: ContextVar[frozenset[Path]] = ContextVar("locks held", default=frozenset())
@@ -71,24 +71,30 @@ def check_folder(
     check_place(path, needs=needs)
     around = kind_of(path.parent) if kind == ANSWER and path.parent.is_dir() else None
     if around in (MAP_SET, MODEL, RUN, CORPUS, SPOTTED):
-        raise OutputError(f"{path} would lie inside {path.parent}, which is a {around}", fix=ANOTHER)
+        raise OutputError(f"{path} would lie inside {path.parent}, which is {_a(around)}", fix=ANOTHER)
     if not path.exists() or _is_empty(path):
         return
     if not path.is_dir():
         raise OutputError(f"{path} is a file, not a folder", fix=ANOTHER)
-    found = kind_of(path)
-    if found is None:
-        raise OutputError(f"{path} exists already and was not made by epir", fix=f"{ANOTHER}; it is left as it is")
-    if found != kind:
-        raise OutputError(f"{path} exists already and is a {found}, not a {kind}", fix=ANOTHER)
+    actual = kind_of(path)
+    if actual is None:
+        raise OutputError(
+            f"{path} exists already and is not {_a(kind)} that epir made", fix=f"{ANOTHER}; it is left as it is"
+        )
+    if actual != kind:
+        raise OutputError(f"{path} exists already and is {_a(actual)}, not {_a(kind)}", fix=ANOTHER)
     if not force:
         raise OutputError(f"{path} exists already", fix="choose another name, or add --force to replace it")
 
 
+def _a(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
 def check_file(path: Path, *, force: bool = False, inputs: Iterable[str | Path] = (), needs: int = 0) -> None:
     """Refuse a file that cannot or must not be written; nothing is changed."""
-    for given in inputs:
-        if resolved(given) == path:
+    for each in inputs:
+        if resolved(each) == path:
             raise OutputError(f"{path} is an input of this command", fix="choose another name for the output")
     check_place(path, needs=needs)
     if path.is_dir():
@@ -121,8 +127,8 @@ def check_place(path: Path, *, needs: int = 0) -> None:
 
 
 def _check_inputs(path: Path, inputs: Iterable[str | Path]) -> None:
-    for given in inputs:
-        source = resolved(given)
+    for each in inputs:
+        source = resolved(each)
         if source == path:
             raise OutputError(f"{path} is an input of this command", fix=ANOTHER)
         if path in source.parents:
@@ -175,13 +181,9 @@ def _is_run(folder: Path) -> bool:
     return {"protocol", "model", "training"} <= values.keys()
 
 
-def _is_corpus(folder: Path) -> bool:
-    return (folder / "corpus.toml").is_file() and (folder / "annotations.csv").is_file()
-
-
 def _is_answer(folder: Path) -> bool:
-    own = ("answer.json", "timeline.png", "annotated.mp4", "why.png")
-    others = [name for name in os.listdir(folder) if name not in own and not name.startswith("why-")]
+    names = ("answer.json", "timeline.png", "annotated.mp4", "why.png")
+    others = [name for name in os.listdir(folder) if name not in names and not name.startswith("why-")]
     return "answers" in _json(folder / "answer.json") and not others
 
 
@@ -189,7 +191,7 @@ _KINDS: dict[str, Callable[[Path], bool]] = {
     MAP_SET: _is_map_set,
     MODEL: _is_model,
     RUN: _is_run,
-    CORPUS: _is_corpus,
+    CORPUS: lambda folder: (folder / "corpus.toml").is_file() and (folder / "annotations.csv").is_file(),
     ANSWER: _is_answer,
 }
 

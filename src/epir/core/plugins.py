@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from epir.core.errors import ConfigError, EpirError
-from epir.core.reading import MOST_SETTINGS, read_bytes
+from epir.core.files import MOST_SETTINGS, read_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +76,11 @@ def load_object(
         raise error(f"{name!r} names no {what}", fix=f"write the name after a colon: {place}:NAME")
     if place.endswith(".py"):
         path, content = _read_source(place, what, error)
-        module, found = _import_file(path, content, name, error), Plugin(name, str(path), _digest(content))
+        module, plugin = _import_file(path, content, name, error), Plugin(name, str(path), _digest(content))
     else:
         module = _import_module(place, name, error)
-        found = _record(name, module)
-    return _attribute(module, attribute, name, what, error, accepts), found
+        plugin = _record(name, module)
+    return _attribute(module, attribute, name, what, error, accepts), plugin
 
 
 def call_failed(plugin: Plugin, fault: BaseException, *, error: type[EpirError]) -> EpirError:
@@ -178,19 +178,19 @@ def _import_failed(place: str, name: str, fault: BaseException, path: str, error
 def _attribute(
     module: ModuleType, attribute: str, name: str, what: str, error: type[EpirError], accepts: Callable[[Any], bool]
 ) -> Any:
-    found: Any = module
+    value: Any = module
     for part in attribute.split("."):
-        if not hasattr(found, part):
-            names = [each for each in vars(found) if not each.startswith("_") and callable(getattr(found, each))]
+        if not hasattr(value, part):
+            names = [each for each in vars(value) if not each.startswith("_") and callable(getattr(value, each))]
             near = get_close_matches(part, names, n=1)
             raise error(
                 f"{name}: there is no {part!r} in it",
                 fix=f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(names) or 'nothing to call'}",
             )
-        found = getattr(found, part)
-    if not accepts(found):
-        raise error(f"{name} is a value of type {type(found).__name__}, not a {what}", fix="name a function or a class")
-    return found
+        value = getattr(value, part)
+    if not accepts(value):
+        raise error(f"{name} is a value of type {type(value).__name__}, not a {what}", fix="name a function or a class")
+    return value
 
 
 def _record(name: str, module: ModuleType, package: str = "") -> Plugin:

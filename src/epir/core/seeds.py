@@ -1,11 +1,16 @@
-"""One place for randomness: every stream is named, and comes from the seed and its name alone.
+"""Randomness: every stream comes from the seed and its name alone; and the bootstrap over people.
 
 So a fold gives the same numbers whatever worker runs it, in whatever order, also after a kill.
+
+Axes: P people, R resamplings
 """
 
 import hashlib
 
 import numpy as np
+
+RESAMPLINGS = 2000
+LEVEL = 0.95
 
 
 def stream_seed(seed: int, *names: object) -> int:
@@ -17,3 +22,25 @@ def stream_seed(seed: int, *names: object) -> int:
 def generator(seed: int, *names: object) -> np.random.Generator:
     """NumPy's generator for the stream called `names` under `seed`."""
     return np.random.default_rng(stream_seed(seed, *names))
+
+
+def resample_people(people: int, resamplings: int = RESAMPLINGS) -> np.ndarray:
+    """How often each person is in each resampling, (R, P); rows sum to P, and every call gives the same.
+
+    Whole people are resampled with replacement, since the clips of one person are alike.
+
+    >>> resample_people(3, 2).sum(axis=1).tolist()
+    [3, 3]
+    """
+    random = generator(0, "bootstrap over people")
+    return random.multinomial(people, np.full(people, 1 / people), size=resamplings)
+
+
+def interval(scores: np.ndarray, level: float = LEVEL) -> tuple[float, float]:
+    """The middle `level` of the resampled scores (R,), without those that are NaN.
+
+    >>> interval(np.arange(101.0), level=0.5)
+    (25.0, 75.0)
+    """
+    low, high = np.nanquantile(scores, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)

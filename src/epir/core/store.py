@@ -31,9 +31,8 @@ from urllib.parse import quote
 from zipfile import BadZipFile
 
 from epir.core.errors import EpirError, EpirWarning
-from epir.core.files import atomic_write, remove_partial_files, write_text
+from epir.core.files import BAD_ARRAY, atomic_write, check_regular, read_json, remove_partial_files, write_text
 from epir.core.output import locked, remove
-from epir.core.reading import BAD_ARRAY, check_regular, read_json
 
 if TYPE_CHECKING:
     import numpy as np

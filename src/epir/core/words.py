@@ -23,6 +23,15 @@ def people(number: int) -> str:
     return counted(number, "person", "people")
 
 
+def percent(share: float) -> float:
+    """A share of the face's width as people read it, in %: lengths are written so wherever epir writes them.
+
+    >>> percent(0.0063)
+    0.63
+    """
+    return round(100 * share, 3)
+
+
 def ranges(numbers: Sequence[int], most: int = 5) -> str:
     """Sorted numbers as text, runs shortened: `3-5, 9`; after `most` runs only their count.
 

@@ -7,14 +7,21 @@ onset to offset, `apex` marks the apex, `action units` the units. Times become f
 import csv
 import io
 import os
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
-from epir.core.errors import DatasetError
-from epir.core.reading import read_text
-from epir.datasets.tiers import TierInterval, Tiers, read_tiers
+from epir.core.errors import DatasetError, MissingExtra
+from epir.core.files import atomic_write, joined, read_text
+from epir.core.output import resolved
 
+ENDINGS = (".eaf", ".textgrid")
+SHORTEST = 0.001  # seconds: ELAN counts milliseconds
 EMOTION, APEX, UNITS = "micro-expression", "apex", "action units"  # tiers
 HEADER = ("clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps", "action_units")
 VIDEOS = (".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi", ".wmv", ".mpg")
@@ -28,6 +35,169 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {  # of a CSV, by what they may be call
     "subject": ("subject", "person"),
     "action_units": ("action_units", "units", "aus"),
 }
+
+
+@dataclass(frozen=True)
+class TierInterval:
+    """A label from `start` to `end`, in seconds."""
+
+    start: float
+    end: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Tier:
+    """A named row of intervals, in the order of time."""
+
+    name: str
+    intervals: tuple[TierInterval, ...]
+    points: bool = False  # the start of each interval is meant
+
+
+@dataclass(frozen=True)
+class Tiers:
+    """The tiers of one recording; ELAN files name their media."""
+
+    tiers: tuple[Tier, ...]
+    media: Path | None = None
+
+    def get(self, name: str) -> Tier | None:
+        """The tier of this name, whatever its case."""
+        return next((tier for tier in self.tiers if tier.name.strip().casefold() == name.strip().casefold()), None)
+
+    @property
+    def names(self) -> str:
+        """The names of all tiers, for messages."""
+        return ", ".join(tier.name for tier in self.tiers)
+
+
+def without_overlap(name: str, intervals: Iterable[TierInterval], *, points: bool = False) -> list[Tier]:
+    """One tier, or several (`name 2`, ...) where intervals overlap: a tier can hold one at a time."""
+    rows: list[list[TierInterval]] = []
+    for each in sorted(intervals, key=lambda one: (one.start, one.end)):
+        row = next((row for row in rows if row[-1].end <= each.start), None)
+        if row is None:
+            rows.append([each])
+        else:
+            row.append(each)
+    names = [name if number == 1 else f"{name} {number}" for number in range(1, len(rows) + 1)]
+    return [Tier(title, tuple(row), points) for title, row in zip(names, rows, strict=True)]
+
+
+def write_eaf(path: Path, tiers: Sequence[Tier], media: Path | None = None) -> Path:
+    """Write an ELAN file that refers to `media`."""
+    eaf = _pympi().Eaf(author="epir")
+    if media is not None:
+        relative = Path(os.path.relpath(resolved(media), resolved(path).parent)).as_posix()
+        eaf.add_linked_file(resolved(media).as_uri(), relpath=relative, mimetype=_mime(media))
+    for tier in tiers:
+        eaf.add_tier(tier.name)
+        for each in tier.intervals:
+            start = round(1000 * each.start)
+            eaf.add_annotation(tier.name, start, max(round(1000 * each.end), start + 1), each.label)
+    if tiers:
+        eaf.remove_tier("default")  # which every new file has
+    with atomic_write(path) as temporary:
+        temporary.unlink()  # pympi would keep it as a backup
+        eaf.to_file(str(temporary))
+    return path
+
+
+def write_textgrid(path: Path, tiers: Sequence[Tier], seconds: float) -> Path:
+    """Write a Praat file of a recording of so many seconds, with interval tiers and point tiers."""
+    textgrid = _praatio()
+    end = max([seconds, *(each.end for tier in tiers for each in tier.intervals)]) + SHORTEST
+    grid = textgrid.Textgrid(0.0, end)
+    for tier in tiers:
+        if tier.points:
+            places = [(each.start, each.label) for each in tier.intervals]
+            grid.addTier(textgrid.PointTier(tier.name, places, 0.0, end))
+        else:
+            parts = [(each.start, max(each.end, each.start + SHORTEST), each.label) for each in tier.intervals]
+            grid.addTier(textgrid.IntervalTier(tier.name, parts, 0.0, end))
+    with atomic_write(path) as temporary:
+        grid.save(str(temporary), format="long_textgrid", includeBlankSpaces=True)
+    return path
+
+
+def read_tiers(path: Path) -> Tiers:
+    """The tiers of an ELAN or Praat file."""
+    if not path.is_file():
+        raise DatasetError(f"there is no file {path}", fix="check the path")
+    if path.suffix.casefold() == ".eaf":
+        return _read_eaf(path)
+    if path.suffix.casefold() == ".textgrid":
+        return _read_textgrid(path)
+    raise DatasetError(f"{path} is no annotation file", fix=f"give files that end in {', '.join(ENDINGS)} or .csv")
+
+
+def _read_eaf(path: Path) -> Tiers:
+    pympi = _pympi()
+    with _readable(path, "ELAN"):
+        eaf = pympi.Eaf(str(path), suppress_version_warning=True)
+        tiers = []
+        for name in eaf.get_tier_names():
+            spans = sorted(each[:3] for each in eaf.get_annotation_data_for_tier(name))
+            tiers.append(
+                Tier(name, tuple(TierInterval(a / 1000, b / 1000, str(label).strip()) for a, b, label in spans))
+            )
+        linked = [media for each in eaf.get_linked_files() if (media := _linked(path, each)) is not None]
+    return Tiers(tuple(tiers), linked[0] if linked else None)
+
+
+def _linked(path: Path, link: dict[str, Any]) -> Path | None:
+    """The media that an ELAN file names, where it still is, or beside the file."""
+    relative, url = link.get("RELATIVE_MEDIA_URL") or "", link.get("MEDIA_URL") or ""
+    places = [joined(path.parent, relative)] if relative else []
+    named = Path(unquote(url.removeprefix("file://"))) if url else None
+    if named is not None:
+        places += [named, path.parent / named.name]
+    return next((place for place in places if place.exists()), named)
+
+
+def _read_textgrid(path: Path) -> Tiers:
+    textgrid = _praatio()
+    tiers = []
+    with _readable(path, "Praat"):
+        for tier in textgrid.openTextgrid(str(path), includeEmptyIntervals=False).tiers:
+            points = isinstance(tier, textgrid.PointTier)
+            entries = [(e.time, e.time, e.label) if points else (e.start, e.end, e.label) for e in tier.entries]
+            intervals = tuple(TierInterval(start, end, label.strip()) for start, end, label in entries)
+            tiers.append(Tier(tier.name, intervals, points))
+    return Tiers(tuple(tiers))
+
+
+@contextmanager
+def _readable(path: Path, program: str) -> Any:
+    """Any failure of a library to read a file, as one error; what it prints goes to stderr, beside the answer."""
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    except Exception as error:
+        raise DatasetError(f"{path} cannot be read: {error}", fix=f"open it in {program} and save it again") from None
+
+
+def _mime(media: Path) -> str:
+    return {".mp4": "video/mp4", ".mov": "video/quicktime", ".mpg": "video/mpeg"}.get(media.suffix.lower(), "video/*")
+
+
+def _pympi() -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import pympi
+    except ImportError:
+        raise MissingExtra.named("pympi-ling, which reads and writes ELAN files,", "annotate") from None
+    return pympi
+
+
+def _praatio() -> Any:
+    try:
+        from praatio import textgrid
+    except ImportError:
+        raise MissingExtra.named("praatio, which reads and writes Praat files,", "annotate") from None
+    return textgrid
 
 
 @dataclass(frozen=True)
@@ -88,13 +258,13 @@ def import_rows(
             "; ".join(f"{path}: {words}" for path, words in without.items()),
             fix="annotate a movement, or name its tier: --tier NAME",
         )
-    return Imported(tuple(_named(rows)), without)
+    return Imported(tuple(name_clips(rows)), without)
 
 
-def manifest_text(rows: Iterable[Mapping[str, str]], folder: Path) -> str:
-    """The CSV of a manifest in `folder`; paths are relative to it."""
+def manifest_text(rows: Iterable[Mapping[str, str]], folder: Path, further: Sequence[str] = ()) -> str:
+    """The CSV of a manifest in `folder`, with `further` columns; paths are relative to it."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, HEADER, lineterminator="\n")
+    writer = csv.DictWriter(text, (*HEADER, *further), lineterminator="\n")
     writer.writeheader()
     for row in rows:
         writer.writerow({**row, "frames": Path(os.path.relpath(row["frames"], folder)).as_posix()})
@@ -141,8 +311,8 @@ def _tier_rows(
 
 def _is(name: str, wanted: str) -> bool:
     """Whether a tier is the wanted one, or that of one of several people: `micro-expression of 1`."""
-    own, known = name.strip().casefold(), wanted.strip().casefold()
-    return own == known or (own.startswith(f"{known} of ") and own[len(known) + 4 :].isdigit())
+    plain, known = name.strip().casefold(), wanted.strip().casefold()
+    return plain == known or (plain.startswith(f"{known} of ") and plain[len(known) + 4 :].isdigit())
 
 
 def _within(each: TierInterval, others: Iterable[TierInterval]) -> TierInterval | None:
@@ -152,8 +322,8 @@ def _within(each: TierInterval, others: Iterable[TierInterval]) -> TierInterval 
 
 def _beside(path: Path) -> Path:
     """The video of the same name beside a file, or a folder of frames of that name."""
-    found = [path.with_suffix(ending) for ending in VIDEOS]
-    return next((place for place in [*found, path.with_suffix("")] if place.exists()), found[0])
+    candidates = [path.with_suffix(ending) for ending in VIDEOS]
+    return next((place for place in [*candidates, path.with_suffix("")] if place.exists()), candidates[0])
 
 
 def _csv_rows(path: Path, subject: str | None) -> list[dict[str, str]]:
@@ -166,27 +336,27 @@ def _csv_rows(path: Path, subject: str | None) -> list[dict[str, str]]:
     except csv.Error as error:
         raise DatasetError(f"{path} is not a table: {error}", fix="save it as CSV with commas, in UTF-8") from None
     known = {name.strip().casefold(): name for name in reader.fieldnames or ()}
-    found = {own: next((known[name] for name in spelt if name in known), None) for own, spelt in COLUMNS.items()}
-    missing = [own for own in ("frames", "emotion", "onset") if found[own] is None]
+    columns = {field: next((known[name] for name in spelt if name in known), None) for field, spelt in COLUMNS.items()}
+    missing = [field for field in ("frames", "emotion", "onset") if columns[field] is None]
     if missing:
         raise DatasetError(
             f"{path} has no column {missing[0]}", fix="name the columns file, emotion, onset, apex, offset"
         )
     rows = []
     for cells in lines:
-        row = {own: (cells.get(name) or "").strip() if name else "" for own, name in found.items()}
+        row = {field: (cells.get(name) or "").strip() if name else "" for field, name in columns.items()}
         is_rejected = (cells.get(known.get("status", "")) or "").strip().casefold() == "rejected"
         if not row["onset"] or is_rejected:
             continue
         place = Path(row["frames"])
-        place = place if place.is_absolute() or os.path.exists(place) else path.parent / place
+        place = place if place.is_absolute() or os.path.exists(place) else joined(path.parent, row["frames"])
         row["subject"] = subject or row["subject"] or place.stem
         row |= {key: row[key].removesuffix(".0") for key in ("onset", "apex", "offset")}
         rows.append({**row, "frames": str(place)})
     return rows
 
 
-def _named(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+def name_clips(rows: Iterable[dict[str, str]]) -> list[dict[str, str]]:
     """The rows with a clip name each, counted for each video."""
     counts: dict[str, int] = {}
     named = []

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from epir.core.errors import DatasetError
-from epir.core.people import conflicting_people, fill_people
-from epir.core.records import Clip
+from epir.core.records import Clip, conflicting_people, fill_people
 from epir.core.words import missing_frames, ranges
 from epir.datasets.intervals import LongVideo
 from epir.datasets.spelling import plain, whole
@@ -89,11 +88,11 @@ class Corpus:
     @property
     def unusable(self) -> dict[str, str]:
         """The clips whose onset, apex or offset cannot be meant, each with what is wrong."""
-        found: dict[str, str] = {}
+        problems: dict[str, str] = {}
         for defect in self.faults:
             if defect.kind in UNUSABLE:
-                found[defect.clip] = "; ".join(filter(None, [found.get(defect.clip), defect.problem]))
-        return found
+                problems[defect.clip] = "; ".join(filter(None, [problems.get(defect.clip), defect.problem]))
+        return problems
 
     @property
     def people(self) -> tuple[str, ...]:

@@ -1,26 +1,31 @@
-"""CASME [1]: column names, spellings and label maps.
+"""CASME [1] and CASME II [2]: column names, spellings and label maps.
+
+The sheet of CASME II exists in two versions, recognised by content: three clips of sub24 are sadness in 2014, surprise
+in 2019.
 
 [1] Yan et al. 2013, CASME Database: A Dataset of Spontaneous Micro-Expressions Collected from Neutralized Faces, FG
+[2] Yan et al. 2014, CASME II: An Improved Spontaneous Micro-Expression Database and the Baseline Evaluation, PLoS ONE
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from epir.core.records import Clip
-from epir.datasets.base import Corpus
 from epir.datasets.folders import Layouts
-from epir.datasets.loading import SheetFormat, load_sheet
+from epir.datasets.loading import SheetFormat
 from epir.datasets.sheet import Table
+from epir.datasets.spelling import column
 
-WORDS = frozenset({"tense", "disgust", "repression", "surprise", "happiness", "fear", "contempt", "sadness"})
+CASME_WORDS = frozenset({"tense", "disgust", "repression", "surprise", "happiness", "fear", "contempt", "sadness"})
+CASME2_WORDS = frozenset({"others", "disgust", "happiness", "repression", "surprise", "sadness", "fear"})
+CASME2_MOVED = ("casme2/sub24/EP07_01", "casme2/sub24/EP07_04f", "casme2/sub24/EP10_03")
 
 
-def version(clips: Sequence[Clip], table: Table) -> str:
+def casme_version(clips: Sequence[Clip], table: Table) -> str:
     """`2019`, a sheet of 193 rows, or `2013`, of 189."""
     return "2019" if len(table.rows) == 193 or "2019" in table.path.stem else "2013"
 
 
-FORMAT = SheetFormat(
+CASME = SheetFormat(
     corpus="casme",
     title="CASME",
     fps=60.0,
@@ -36,17 +41,55 @@ FORMAT = SheetFormat(
     further={"action_units": ("AU", "Action Units")},
     passed_on=("action_units",),
     subject="sub{:02d}".format,
-    words=WORDS,
+    words=CASME_WORDS,
     layouts=Layouts(
         {"{subject}/{clip}": "frames", "{subject}/{clip}.avi": "video"},
         {"cropped": "*crop*", "selected": "*select*", "raw": "*raw*"},
         example="Cropped/sub01/EP01_5/reg_EP01_5-113.jpg",
     ),
-    version=version,
+    version=casme_version,
     rows=189,
 )
 
 
-def load(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
-    """CASME as found under `root`."""
-    return load_sheet(FORMAT, root, sheet=sheet, tree=tree)
+def casme2_version(clips: Sequence[Clip], table: Table) -> str:
+    """`2014` or `2019`: by the clips that moved, or, in a part of the sheet, by its columns and its name."""
+    moved = {clip.emotion for clip in clips if clip.key in CASME2_MOVED}
+    if moved == {"sadness"}:
+        return "2014"
+    if moved == {"surprise"}:
+        return "2019"
+    if "2019" in table.path.name or "objectiveclasses" in map(column, table.columns):
+        return "2019"
+    return "2014" if "2014" in table.path.name else "unknown"
+
+
+CASME2 = SheetFormat(
+    corpus="casme2",
+    title="CASME II",
+    fps=200.0,
+    sheets=(
+        "CASME2-coding-2*.xlsx",
+        "CASME2-coding*.xlsx",
+        "CASME2-coding*.csv",
+        "CASME2-coding*.xls",
+        "CASME2*label*.xls*",
+    ),
+    columns={
+        "subject": ("Subject",),
+        "clip": ("Filename",),
+        "onset": ("OnsetFrame", "Onset"),
+        "apex": ("ApexFrame", "Apex"),
+        "offset": ("OffsetFrame", "Offset"),
+        "emotion": ("Estimated Emotion", "Emotion"),
+    },
+    further={"action_units": ("Action Units",), "objective_class": ("Objective Classes",)},
+    subject="sub{:02d}".format,
+    words=CASME2_WORDS,
+    layouts=Layouts(
+        {"{subject}/{clip}": "frames", "{subject}/{clip}.avi": "video"},
+        {"cropped": "*crop*", "selected": "*select*", "raw": "*raw*"},
+        example="Cropped/sub01/EP02_01f/reg_img46.jpg",
+    ),
+    version=casme2_version,
+)

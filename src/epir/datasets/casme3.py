@@ -1,20 +1,28 @@
-"""CAS(ME)^3 Part A [1]: column names, spellings and label maps.
+"""CAS(ME)^3 Part A [1], as clips and as long videos: column names, spellings and label maps.
 
-A video holds several micro-expressions, so that the name of a clip carries its onset: `a_355`.
+A video holds several micro-expressions, so that the name of a clip carries its onset: `a_355`. The sheet of the long
+videos lists macro-expressions too, and no emotions: they are taken from the label sheet of the micro-expressions, if it
+lies beside; the two list the same movements in the same order.
 
 [1] Li et al. 2023, CAS(ME)^3: A Third Generation Facial Spontaneous Micro-Expression Database with Depth Information
     and High Ecological Validity, IEEE Transactions on Pattern Analysis and Machine Intelligence
 """
 
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from epir.datasets.base import Corpus
-from epir.datasets.folders import Layouts
-from epir.datasets.loading import SheetFormat, load_sheet
+from epir.core.errors import DatasetError
+from epir.core.records import Clip
+from epir.datasets.folders import Layouts, Tree
+from epir.datasets.loading import FRAMES, Events, SheetFormat, kind_of
+from epir.datasets.sheet import Row, Table, find_sheet, read_table
+from epir.datasets.spelling import subject_number, whole
 
-WORDS = frozenset({"disgust", "surprise", "others", "fear", "anger", "sad", "happy"})
+CASME3_WORDS = frozenset({"disgust", "surprise", "others", "fear", "anger", "sad", "happy"})
 
-FORMAT = SheetFormat(
+CASME3 = SheetFormat(
     corpus="casme3",
     title="CAS(ME)^3 Part A",
     fps=30.0,
@@ -32,7 +40,7 @@ FORMAT = SheetFormat(
     subject="spNO.{:d}".format,
     clip="{clip}_{onset}",
     clip_case=str.lower,
-    words=WORDS,
+    words=CASME3_WORDS,
     layouts=Layouts(
         {"{subject}/{clip}/color": "full", "{subject}/{clip}": "full", "{subject}_{clip}_{onset}": "clips"},
         {},
@@ -40,8 +48,97 @@ FORMAT = SheetFormat(
         ignored=("depth", "video"),
     ),
 )
+MICRO = {860: "v2", 921: "v1"}  # how many micro-expressions each version of the sheet lists
+
+_VIDEO = re.compile(r"spno\.?(\d+)/([a-m])(?:/color)?", re.IGNORECASE)
 
 
-def load(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
-    """CAS(ME)^3 Part A as found under `root`: full sequences or trimmed clips."""
-    return load_sheet(FORMAT, root, sheet=sheet, tree=tree)
+def video(path: Path) -> tuple[int, str] | None:
+    """Subject and name of the video that a folder holds."""
+    parts = path.parts[-3:] if path.name.casefold() == "color" else path.parts[-2:]
+    match = _VIDEO.fullmatch("/".join(parts))
+    return (int(match[1]), match[2].lower()) if match else None
+
+
+def events(disk: Tree, table: Table) -> Events:
+    """The rows with names for their videos, and the emotions of the micro-expressions."""
+    rows = [_event(row, table) for row in table.rows if row.cells["kind"]]
+    micro = [row for row in rows if row.cells["kind"] == "micro"]
+    emotions, note = _emotions(disk, micro)
+    return [replace(row, cells={**row.cells, "emotion": emotions.get(row.number, "")}) for row in rows], (note,)
+
+
+def _event(row: Row, table: Table) -> Row:
+    kind, name = kind_of(row, table), row.cells["clip"].lower()
+    onset, offset = whole(row.cells["onset"]), whole(row.cells["offset"])
+    full = f"{name}_{onset}" if kind == "micro" else f"{name}_{onset}-{offset}"
+    return replace(row, cells={**row.cells, "kind": kind, "video": name, "name": full})
+
+
+def _emotions(disk: Tree, micro: Sequence[Row]) -> tuple[dict[int, str], str]:
+    """The emotion of each row by its number: by order where both sheets fit, else by subject, video and frames."""
+    form = CASME3
+    try:
+        path, _ = find_sheet(disk, form.sheets, title=form.title)
+    except DatasetError:
+        return {}, f"no emotions: put {form.sheets[0]} beside the sheet"
+    labels = read_table(path, form.columns, page=form.page).rows
+    pairs = list(zip(micro, labels, strict=False))
+    if len(micro) == len(labels) and all(_alike(*pair) for pair in pairs):
+        emotions = {row.number: label.cells["emotion"] for row, label in pairs}
+        return emotions, f"emotions from {disk.relative(path)}, row by row"
+    by_frames = {_frames(label): label.cells["emotion"] for label in labels}
+    emotions = {row.number: by_frames[_frames(row)] for row in micro if _frames(row) in by_frames}
+    missing = len(micro) - len(emotions)
+    return emotions, f"emotions from {disk.relative(path)}, by frames; {missing} micro-expressions have none"
+
+
+def _alike(row: Row, label: Row) -> bool:
+    """Whether two rows mean one movement: the same video, and at least one frame in common (four cells are broken)."""
+    return _video(row) == _video(label) and any(whole(row.cells[name]) == whole(label.cells[name]) for name in FRAMES)
+
+
+def _video(row: Row) -> tuple[int | None, str]:
+    return subject_number(row.cells["subject"]), row.cells["clip"].lower()
+
+
+def _frames(row: Row) -> tuple[object, ...]:
+    return (*_video(row), whole(row.cells["onset"]), whole(row.cells["offset"]))
+
+
+def version(clips: Sequence[Clip], table: Table) -> str:
+    """`v1` or `v2`, by the number of micro-expressions, or, in a part of the sheet, by its name."""
+    micro = sum(row.cells["kind"].casefold().startswith("micro") for row in table.rows)
+    named = re.search(r"v(\d)", table.path.stem, re.IGNORECASE)
+    return MICRO.get(micro, f"v{named[1]}" if named else "unknown")
+
+
+CASME3_LV = SheetFormat(
+    corpus="casme3",
+    name="casme3-lv",
+    title="CAS(ME)^3 Part A with macro-expressions",
+    fps=30.0,
+    sheets=("CAS(ME)3_part_A_v2.xls*", "CAS(ME)3_part_A_v[0-9]*.xls*", "CAS(ME)3_part_A_v[0-9]*.csv"),
+    page="AU+Emotion",
+    columns={
+        "subject": ("Subject",),
+        "clip": ("Filename",),
+        "onset": ("Onset",),
+        "apex": ("Apex",),
+        "offset": ("Offset",),
+        "kind": ("Expression type",),
+    },
+    further={"action_units": ("AU",), "objective_class": ("Objective class",)},
+    subject="spNO.{:d}".format,
+    clip="{name}",
+    words=CASME3_WORDS,
+    layouts=Layouts(
+        {"{subject}/{video}/color": "full", "{subject}/{video}": "full"},
+        {},
+        example="part_A/spNO.1/a/color/123.jpg",
+        ignored=("depth", "video"),
+    ),
+    events=events,
+    version=version,
+    video=video,
+)

@@ -16,9 +16,8 @@ from pathlib import Path
 
 from epir.core.errors import DatasetError
 from epir.core.records import Clip
-from epir.datasets.base import Corpus
 from epir.datasets.folders import Layouts, Tree
-from epir.datasets.loading import Events, SheetFormat, kind_of, load_sheet
+from epir.datasets.loading import Events, SheetFormat, kind_of
 from epir.datasets.sheet import Row, Table
 from epir.datasets.spelling import frame_number, subject_number
 
@@ -46,14 +45,14 @@ def video_name(text: str) -> str:
 
     Only the code counts: one of the names behind it is misspelt in the release.
     """
-    found = _FOLDER.fullmatch(text)
-    return VIDEOS.get(found[2], text) if found else text.casefold()
+    match = _FOLDER.fullmatch(text)
+    return VIDEOS.get(match[2], text) if match else text.casefold()
 
 
 def video(path: Path) -> tuple[int, str] | None:
     """Subject and name of the video that a folder or file holds."""
-    found = _FOLDER.fullmatch(path.stem if path.suffix else path.name)
-    return (int(found[1]), VIDEOS[found[2]]) if found and found[2] in VIDEOS else None
+    match = _FOLDER.fullmatch(path.stem if path.suffix else path.name)
+    return (int(match[1]), VIDEOS[match[2]]) if match and match[2] in VIDEOS else None
 
 
 def events(disk: Tree, table: Table) -> Events:
@@ -95,7 +94,7 @@ def version(clips: Sequence[Clip], table: Table) -> str:
     return "updated" if first == RICH_UNITS or "updated" in table.path.name.casefold() else "final"
 
 
-FORMAT = SheetFormat(
+CASME_SQ = SheetFormat(
     corpus="casme-sq",
     title="CAS(ME)^2",
     fps=30.0,
@@ -130,8 +129,3 @@ FORMAT = SheetFormat(
     version=version,
     video=video,
 )
-
-
-def load(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
-    """CAS(ME)^2 as found under `root`: its micro-expressions as clips, everything as long videos."""
-    return load_sheet(FORMAT, root, sheet=sheet, tree=tree)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from epir.core.errors import DatasetError
 from epir.core.records import Clip
-from epir.datasets.base import Corpus
+from epir.core.words import counted
 from epir.datasets.folders import Layouts, Tree
-from epir.datasets.loading import Events, SheetFormat, load_sheet
+from epir.datasets.loading import Events, SheetFormat
 from epir.datasets.sheet import Row, Table, find_sheet, read_table
 
 SEVEN = ("anger", "contempt", "disgust", "fear", "happiness", "sadness", "surprise")  # EmotionId 0, 1, ...
@@ -44,9 +44,9 @@ def split_of(name: str) -> str:
     >>> split_of("DFME_train.xlsx"), split_of("DFME_test_A.xlsx"), split_of("test_data_B.xlsx")
     ('train', 'test-a', 'test-b')
     """
-    found = _TEST.search(Path(name).stem)
-    if found:
-        return f"test-{(found[1] or found[2]).lower()}"
+    match = _TEST.search(Path(name).stem)
+    if match:
+        return f"test-{(match[1] or match[2]).lower()}"
     if "train" in name.casefold():
         return "train"
     raise DatasetError(
@@ -77,7 +77,9 @@ def events(disk: Tree, table: Table) -> Events:
             for row in parts[part].rows:
                 units = action_units(row.cells.get("action_units", ""))
                 rows.append(replace(row, cells={**row.cells, "split": part, "action_units": units}))
-    return rows, [f"{part}: {len(one.rows)} clips in {disk.relative(one.path)}" for part, one in sorted(parts.items())]
+    return rows, [
+        f"{part}: {counted(len(one.rows), 'clip')} in {disk.relative(one.path)}" for part, one in sorted(parts.items())
+    ]
 
 
 def version(clips: Sequence[Clip], table: Table) -> str:
@@ -85,7 +87,7 @@ def version(clips: Sequence[Clip], table: Table) -> str:
     return "challenge"
 
 
-FORMAT = SheetFormat(
+DFME = SheetFormat(
     corpus="dfme",
     title="DFME",
     fps=200.0,
@@ -100,8 +102,3 @@ FORMAT = SheetFormat(
     version=version,
     first_frame=0,
 )
-
-
-def load(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
-    """DFME as found under `root`; with `sheet`, the sheets in the folder of that one."""
-    return load_sheet(FORMAT, root, sheet=sheet, tree=tree)

@@ -77,20 +77,20 @@ class Tree:
             if listing.frames:
                 pictures.append(folder)
                 count += len(listing.frames)
-        found = []
+        parts = []
         if archives:
-            found.append(f"{_counted(len(archives), 'archive')} not unpacked ({_examples(archives)})")
+            parts.append(f"{_counted(len(archives), 'archive')} not unpacked ({_examples(archives)})")
         if videos:
-            found.append(f"{_counted(len(videos), 'video')} ({_examples(videos)})")
+            parts.append(f"{_counted(len(videos), 'video')} ({_examples(videos)})")
         if len(pictures) == 1:
-            found.append(f"{_counted(count, 'picture')} in one folder ({self.relative(pictures[0])})")
+            parts.append(f"{_counted(count, 'picture')} in one folder ({self.relative(pictures[0])})")
         elif pictures:
-            found.append(f"pictures in {len(pictures)} folders ({_examples([self.relative(p) for p in pictures])})")
-        if not found:
+            parts.append(f"pictures in {len(pictures)} folders ({_examples([self.relative(p) for p in pictures])})")
+        if not parts:
             listing = self.listing(self.root)
             names = [*(f"{name}/" for name in listing.folders), *listing.files]
-            found.append(f"neither pictures nor videos ({_examples(names)})" if names else "nothing")
-        return ", ".join(found)
+            parts.append(f"neither pictures nor videos ({_examples(names)})" if names else "nothing")
+        return ", ".join(parts)
 
 
 def check_unpacked(path: Path) -> None:
@@ -213,7 +213,7 @@ class _Search:
             part: {self._wanted(part, spelling) for place in places for spelling in place.spellings}
             for part in firsts.values()
         }
-        found: dict[str, list[tuple[Path, str]]] = {}
+        kinds: dict[str, list[tuple[Path, str]]] = {}
         level = [self.tree.root]
         for _ in range(DEEPEST + 1):
             below: list[Path] = []
@@ -223,11 +223,11 @@ class _Search:
                     index = self._index(folder, part)
                     hits = [path for meaning in index.keys() & wanted[part] for path in index[meaning]]
                     if hits:
-                        found.setdefault(self._kind(folder, layout), []).append((folder, layout))
+                        kinds.setdefault(self._kind(folder, layout), []).append((folder, layout))
                         entered.update(hits)
                 below += [path for path in self.tree.listing(folder).folders.values() if path not in entered]
             level = [path for path in below if path.name.casefold() not in self.layouts.ignored]
-        return {kind: found[kind] for kind in self.layouts.order if kind in found}
+        return {kind: kinds[kind] for kind in self.layouts.order if kind in kinds}
 
     def folder(self, place: Place, roots: Sequence[tuple[Path, str]]) -> Path | None:
         """The clip's video, or its folder: the first that holds frames, or the first that is there at all."""

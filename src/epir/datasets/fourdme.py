@@ -11,12 +11,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
 
 from epir.core.records import Clip
-from epir.datasets.base import Corpus
 from epir.datasets.folders import Layouts, Tree
-from epir.datasets.loading import Events, SheetFormat, load_sheet
+from epir.datasets.loading import Events, SheetFormat
 from epir.datasets.sheet import Row, Table
 
 FIVE = ("positive", "negative", "surprise", "repression", "others")
@@ -56,7 +54,7 @@ def version(clips: Sequence[Clip], table: Table) -> str:
     return "v1"
 
 
-FORMAT = SheetFormat(
+FOURDME = SheetFormat(
     corpus="4dme",
     title="4DME",
     fps=60.0,
@@ -81,8 +79,3 @@ FORMAT = SheetFormat(
     version=version,
     rows=267,
 )
-
-
-def load(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
-    """4DME as found under `root`."""
-    return load_sheet(FORMAT, root, sheet=sheet, tree=tree)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal, NoReturn, get_args
 
 from epir.core.errors import DatasetError, is_machine_fault
-from epir.core.files import write_text
+from epir.core.files import joined, write_text
 from epir.datasets.folders import check_unpacked
 from epir.datasets.sheet import Row, read_table
 from epir.datasets.spelling import frame_number, frame_of_file, plain
@@ -164,7 +164,7 @@ def _video(path: Path, row: Row, corpus: str) -> LongVideo:
         fps = 0.0
     if not 0 < fps < float("inf"):
         _fail(path, row, f"the fps is {cells['fps']!r}, which is not a frame rate", "for example 30")
-    place = path.parent / cells["path"]
+    place = joined(path.parent, cells["path"])
     there = span(_numbers(place)) or (1, None)
     first, frames = _number(path, row, "first"), _number(path, row, "frames")
     return LongVideo(

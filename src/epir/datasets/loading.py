@@ -19,8 +19,8 @@ TRIMMED = "the folder of the clip is trimmed: its frames are counted anew from i
 
 def version_in_name(clips: Sequence[Clip], table: Table) -> str:
     """The version that the sheet's file name gives: `v2`; `unknown` where it gives none."""
-    found = re.search(r"v(?:er)?[\W_]?(\d+)", table.path.stem, re.IGNORECASE)
-    return f"v{found[1]}" if found else "unknown"
+    match = re.search(r"v(?:er)?[\W_]?(\d+)", table.path.stem, re.IGNORECASE)
+    return f"v{match[1]}" if match else "unknown"
 
 
 Events = tuple[Sequence[Row], Sequence[str]]  # one row for each movement, and notes on how they came about
@@ -94,7 +94,7 @@ def load_sheet(form: SheetFormat, root: Path, *, sheet: str | Path | None = None
     )
     table = read_table(path, {**form.columns, **form.further}, page=form.page, optional=form.further, names=form.header)
     rows, remarks = form.events(disk, table)
-    entries, found = _entries(form, table, rows)
+    entries, wrong = _entries(form, table, rows)
     if not entries:
         raise DatasetError(f"{path} has no rows below its header", fix="give another sheet with --sheet")
 
@@ -111,7 +111,7 @@ def load_sheet(form: SheetFormat, root: Path, *, sheet: str | Path | None = None
         problems += [*order_problems(clip), *_folder_problems(disk, clip)]
         clips.append(clip)
         corrected += [*entry.corrected, *moved]
-        found += defects(clip, problems, tree=matches.kind, corpus=form.released_as)
+        wrong += defects(clip, problems, tree=matches.kind, corpus=form.released_as)
     videos = _long_videos(form, disk, matches, entries, clips) if form.video else ()
     return Corpus(
         name=form.released_as,
@@ -119,7 +119,7 @@ def load_sheet(form: SheetFormat, root: Path, *, sheet: str | Path | None = None
         sheet=form.version(clips, table),
         clips=tuple(clip for clip, entry in zip(clips, entries, strict=True) if entry.kind == "micro"),
         corrected=tuple(corrected),
-        defects=tuple(found),
+        defects=tuple(wrong),
         tree=matches.kind,
         notes=(*_notes(form, disk, path, others, matches), *remarks),
         layout="" if matches.folders else layout_problem(disk, form.layouts),
@@ -256,7 +256,7 @@ def _long_videos(
 ) -> list[LongVideo]:
     """Every video that the sheet names or the disk holds, by subject and name."""
     videos: dict[tuple[str, str], LongVideo] = {}
-    found: dict[tuple[str, str], list[Interval]] = {}
+    movements: dict[tuple[str, str], list[Interval]] = {}
     for entry, clip in zip(entries, clips, strict=True):
         key = (entry.subject, entry.cells["video"])
         path = clip.frames or disk.root / entry.subject / entry.cells["video"]
@@ -265,12 +265,12 @@ def _long_videos(
         if clip.onset is not None and clip.offset is not None and clip.onset <= clip.offset:
             by = form.first_frame if is_video(path.name) else 0
             apex = None if clip.apex is None else clip.apex + by
-            found.setdefault(key, []).append(
+            movements.setdefault(key, []).append(
                 Interval(key[1], key[0], entry.kind, clip.onset + by, apex, clip.offset + by, clip.emotion)
             )
     for key, path in _unannotated(form, disk, matches):
         videos.setdefault(key, _long_video(form, disk, *key, path))
-    return [replace(videos[key], intervals=in_order(found.get(key, ()))) for key in sorted(videos)]
+    return [replace(videos[key], intervals=in_order(movements.get(key, ()))) for key in sorted(videos)]
 
 
 def _long_video(form: SheetFormat, disk: Tree, subject: str, name: str, path: Path) -> LongVideo:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from epir.core.errors import DatasetError, is_machine_fault
 from epir.core.facs import unknown_units
+from epir.core.files import joined
 from epir.core.records import Clip
 from epir.core.words import FASTEST_RATE
 from epir.datasets.base import Corpus, Defect, Problem, defects, frame_problems, order_problems, with_people
@@ -36,17 +37,17 @@ def load(root: Path, *, sheet: str | Path | None = None, labels: str | Path | No
 
 def read_labels(path: Path) -> dict[str, str]:
     """The class of each word, by the word in lower case; a header `word,class` is passed over."""
-    found: dict[str, str] = {}
+    classes: dict[str, str] = {}
     for number, cells in enumerate(read_cells(path), start=1):
         if not any(cells) or (number == 1 and [column(cell) for cell in cells[:2]] == ["word", "class"]):
             continue
         if len(cells) < 2 or not cells[0] or any(cells[2:]):
             raise DatasetError(f"{path}, row {number}: {','.join(cells)!r} is not a word and its class", fix=LABELS)
-        if found.setdefault(cells[0].casefold(), cells[1]) != cells[1]:
+        if classes.setdefault(cells[0].casefold(), cells[1]) != cells[1]:
             raise DatasetError(f"{path}, row {number}: {cells[0]!r} has two classes", fix="delete one of the two rows")
-    if not found:
+    if not classes:
         raise DatasetError(f"{path} gives no word a class", fix=LABELS)
-    return found
+    return classes
 
 
 def relabelled(corpus: Corpus, labels: Path) -> Corpus:
@@ -100,11 +101,13 @@ def find_manifest(root: Path, name: str = NAME) -> Path:
     check_unpacked(root)
     if root.is_file():
         return root
-    found = sorted(path for path in root.glob("*.csv") if not path.name.startswith("."))
-    named = [path for path in found if path.name.casefold() == name]
-    if named or len(found) == 1:
-        return (named or found)[0]
-    problem = f"{root} holds {len(found)} CSV files, none called {name}" if found else f"there is no CSV file in {root}"
+    tables = sorted(path for path in root.glob("*.csv") if not path.name.startswith("."))
+    named = [path for path in tables if path.name.casefold() == name]
+    if named or len(tables) == 1:
+        return (named or tables)[0]
+    problem = (
+        f"{root} holds {len(tables)} CSV files, none called {name}" if tables else f"there is no CSV file in {root}"
+    )
     raise DatasetError(problem, fix=f"call it {name}, or give its path; its columns are {','.join(COLUMNS[:8])}")
 
 
@@ -123,23 +126,23 @@ def _manifest(path: Path, root: Path, corpus: str) -> Corpus:
     disk = Tree(path.parent)
     clips: dict[str, Clip] = {}
     rows: dict[str, int] = {}
-    found: list[Defect] = []
+    wrong: list[Defect] = []
     for row in table.rows:
         empty = [name for name in ("clip", "subject") if not row.cells[name]]
         if empty:
-            found += [Defect(f"row {row.number}", f"the {name} is empty", kind="empty cell") for name in empty]
+            wrong += [Defect(f"row {row.number}", f"the {name} is empty", kind="empty cell") for name in empty]
             continue
         clip, problems = _clip(row, path.parent, corpus)
         if clip.key in clips:
             words = f"it is listed twice, in rows {rows[clip.key]} and {row.number}: give each clip its own name"
-            found.append(Defect(clip.key, words, kind="listed twice"))
+            wrong.append(Defect(clip.key, words, kind="listed twice"))
             continue
         clip, more = _with_frames(clip, row.cells["frames"], disk)
         clips[clip.key], rows[clip.key] = clip, row.number
-        found += defects(clip, [*problems, *order_problems(clip), *more], tree="")
-    if not clips and not found:
+        wrong += defects(clip, [*problems, *order_problems(clip), *more], tree="")
+    if not clips and not wrong:
         raise DatasetError(f"{path} lists no clips", fix="write one row per clip below the header")
-    return with_people(Corpus(corpus, root, path.name, tuple(clips.values()), defects=tuple(found), tree="as listed"))
+    return with_people(Corpus(corpus, root, path.name, tuple(clips.values()), defects=tuple(wrong), tree="as listed"))
 
 
 def _clip(row: Row, folder: Path, corpus: str) -> tuple[Clip, list[Problem]]:
@@ -161,7 +164,7 @@ def _clip(row: Row, folder: Path, corpus: str) -> tuple[Clip, list[Problem]]:
         clip=cells["clip"],
         emotion=cells["emotion"],
         fps=_fps(cells, problems),
-        frames=folder / cells["frames"] if cells["frames"] else None,
+        frames=joined(folder, cells["frames"]) if cells["frames"] else None,
         extra={name: cell for name, cell in row.further.items() if cell},
         **numbers,
     ), problems

@@ -8,12 +8,10 @@ are counted from its first picture instead.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from epir.core.records import Clip
-from epir.datasets.base import Corpus
 from epir.datasets.folders import Layouts
-from epir.datasets.loading import SheetFormat, load_sheet
+from epir.datasets.loading import SheetFormat
 from epir.datasets.sheet import Table
 
 SIX = ("happiness", "surprise", "anger", "disgust", "fear", "sadness")
@@ -25,7 +23,7 @@ def version(clips: Sequence[Clip], table: Table) -> str:
     return "v2" if "_v2" in table.path.stem.casefold() else "v1"
 
 
-FORMAT = SheetFormat(
+MMEW = SheetFormat(
     corpus="mmew",
     title="MMEW",
     fps=90.0,
@@ -52,8 +50,3 @@ FORMAT = SheetFormat(
     rows=300,
     trimmed=True,
 )
-
-
-def load(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
-    """The micro-expressions of MMEW as found under `root`."""
-    return load_sheet(FORMAT, root, sheet=sheet, tree=tree)

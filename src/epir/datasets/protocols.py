@@ -28,7 +28,6 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -44,17 +43,6 @@ SDE = "sde"
 NO_CLASS = ("synthetic", "none")  # corpus and word of clips without any expression: no class under any protocol
 ANY_WORD = "*"
 TRAIN, TEST = "train", "test"  # the parts of a split; there may be several: test-a, test-b
-_HOMES = {  # of the words of each corpus
-    "casme2": "casme2",
-    "samm": "samm",
-    "smic": "smic",
-    "casme3": "casme3",
-    "casme": "casme",
-    "mmew": "mmew",
-    "dfme": "dfme",
-    "4dme": "fourdme",
-    "casme-sq": "casme_sq",
-}
 _TYPES: Mapping[str, type] = {  # of the keys of a file
     "about": str,
     "classes": list,
@@ -70,7 +58,10 @@ _TYPES: Mapping[str, type] = {  # of the keys of a file
 @cache
 def corpus_words() -> Mapping[str, frozenset[str]]:
     """The emotion words of each corpus that has words of its own."""
-    return {name: import_module(f"epir.datasets.{home}").WORDS for name, home in _HOMES.items()}
+    from epir.datasets import casme, casme3, casme_sq, dfme, fourdme, mmew, samm, smic
+
+    sheets = (casme.CASME2, samm.SAMM, casme3.CASME3, casme.CASME, mmew.MMEW, dfme.DFME, fourdme.FOURDME)
+    return {"smic": smic.WORDS, **{each.corpus: each.words for each in (*sheets, casme_sq.CASME_SQ)}}
 
 
 @dataclass(frozen=True)
@@ -140,7 +131,7 @@ class Protocol:
                         f"the protocol {self.name} has {name!r} in the part {part}, and no clip is of that person",
                         fix=_nearest(name, people),
                     )
-        found = {}
+        part_of = {}
         for person in people:
             parts = [part for part, names in self.parts.items() if any(fnmatchcase(person, name) for name in names)]
             if len(parts) != 1:
@@ -149,15 +140,15 @@ class Protocol:
                     f"the protocol {self.name} has {person} {where}",
                     fix="name each person in one part" + ("" if parts else f", for example in {TRAIN}"),
                 )
-            found[person] = parts[0]
-        return found
+            part_of[person] = parts[0]
+        return part_of
 
     def _leaves_out(self, clip: Clip) -> bool:
         """Whether the clip itself is left out, or is of another corpus than those this protocol is about."""
         if self.corpora:
             if clip.corpus not in self.corpora:
                 return True
-        elif self.maps and not self.words and clip.corpus in _HOMES and clip.corpus not in self.maps:
+        elif self.maps and not self.words and clip.corpus in corpus_words() and clip.corpus not in self.maps:
             return True
         if any(
             not any(fnmatchcase(clip.extra.get(name, "").strip(), value) for value in values)
@@ -197,8 +188,8 @@ class AnyLabels(Protocol):
 @cache
 def list_protocols() -> tuple[str, ...]:
     """The built-in protocols by name; `sde` takes its classes from the clips."""
-    found = (entry.name for entry in files("epir.datasets").joinpath("protocols").iterdir())
-    return (*sorted(name.removesuffix(".toml") for name in found if name.endswith(".toml")), SDE)
+    names = (entry.name for entry in files("epir.datasets").joinpath("protocols").iterdir())
+    return (*sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")), SDE)
 
 
 def protocol_text(name: str) -> str:
@@ -334,19 +325,21 @@ def _word_table(
     table: Mapping[str, Any], classes: Sequence[str], known: frozenset[str] | None, where: str
 ) -> dict[str, str]:
     """The class of each word in lower case; `known` are the words of the corpus."""
-    found: dict[str, str] = {}
+    classes_of: dict[str, str] = {}
     for name, words in table.items():
         _check_key(name, classes, where, what="class")
         for text in _texts(words, name, where, least=1):
             word = " ".join(text.split()).casefold()
             if known is not None and word != ANY_WORD and not synonyms(word) & known:
                 raise ProtocolError(f"{where}: the corpus has no word {text!r}", fix=_nearest(word, known))
-            if found.setdefault(word, name) != name:
-                raise ProtocolError(f"{where}: {text!r} is of {found[word]} and of {name}", fix="give it one class")
-    if known is not None and ANY_WORD in found:
-        rest = found.pop(ANY_WORD)
-        found |= {word: rest for word in known if not synonyms(word) & found.keys()}
-    return found
+            if classes_of.setdefault(word, name) != name:
+                raise ProtocolError(
+                    f"{where}: {text!r} is of {classes_of[word]} and of {name}", fix="give it one class"
+                )
+    if known is not None and ANY_WORD in classes_of:
+        rest = classes_of.pop(ANY_WORD)
+        classes_of |= {word: rest for word in known if not synonyms(word) & classes_of.keys()}
+    return classes_of
 
 
 def _check_parts(parts: Mapping[str, Sequence[str]], folds: str, where: str) -> None:

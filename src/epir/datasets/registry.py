@@ -1,70 +1,88 @@
-"""Every corpus by name; the file of a corpus is imported when it is asked for."""
+"""Every corpus by name, and corpora that code of the user's reads; the file of a corpus is imported when asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from epir.core.errors import DatasetError
-from epir.core.plugins import is_plugin_name, list_plugins
-from epir.datasets.base import Corpus
+from epir.core.errors import DatasetError, EpirError, is_machine_fault
+from epir.core.plugins import Plugin, call_failed, is_plugin_name, list_plugins, load_object
+from epir.core.records import Clip
+from epir.datasets.base import Corpus, Correction, Defect, defects, frame_problems, order_problems, with_people
+from epir.datasets.folders import Tree
 from epir.datasets.intervals import LongVideo
-from epir.datasets.user_corpus import GROUP, load_user_corpus
+from epir.datasets.loading import SheetFormat, load_sheet
+from epir.datasets.spelling import is_video
 
-_HOME = {
-    "casme2": "epir.datasets.casme2:load",
-    "samm": "epir.datasets.samm:load",
-    "smic": "epir.datasets.smic:load",
-    "casme3": "epir.datasets.casme3:load",
-    "casme": "epir.datasets.casme:load",
-    "mmew": "epir.datasets.mmew:load",
-    "dfme": "epir.datasets.dfme:load",
-    "4dme": "epir.datasets.fourdme:load",
-    "casme-sq": "epir.datasets.casme_sq:load",
-    "samm-lv": "epir.datasets.samm_lv:load",
-    "casme3-lv": "epir.datasets.casme3_lv:load",
-    "smic-e": "epir.datasets.smic:load_e",
-    "synthetic": "epir.datasets.manifest:load_synthetic",
-    "manifest": "epir.datasets.manifest:load",
-}
-_LONG = {
-    "casme-sq": "epir.datasets.casme_sq:load",
-    "samm-lv": "epir.datasets.samm_lv:load",
-    "casme3-lv": "epir.datasets.casme3_lv:load",
-    "smic-e": "epir.datasets.smic:long_videos",
-    "synthetic": "epir.datasets.manifest:long_synthetic",
-    "manifest": "epir.datasets.manifest:long_videos",
-}
+GROUP = "epir.corpora"
+COUNTS = ("clips", "people", "emotions")
+TEXTS = ("corpus", "subject", "clip", "emotion")
+NUMBERS = ("onset", "apex", "offset")
 
-_ABOUT = {
-    "casme2": "CASME II: 255 clips of 26 people at 200 frames a second; licence from its authors",
-    "samm": "SAMM: 159 clips of 29 people at 200 frames a second; licence from its authors",
-    "smic": "SMIC: 164 clips of 16 people at 100 frames a second (HS), also VIS and NIR; licence from its authors",
-    "casme3": "CAS(ME)^3 Part A: 30 frames a second; licence from its authors",
-    "casme": "CASME: 189 clips at 60 frames a second; licence from its authors",
-    "mmew": "MMEW: 300 clips at 90 frames a second; licence from its authors",
-    "dfme": "DFME: 2,629 clips of the challenge's fixed split, at 200 to 500 frames a second; licence from its authors",
-    "4dme": "4DME: 267 clips, the grey videos; licence from its authors",
-    "casme-sq": "CAS(ME)^2: long videos at 30 frames a second, micro- and macro-expressions; licence from its authors",
-    "samm-lv": "SAMM Long Videos: long videos at 200 frames a second, micro and macro; licence from its authors",
-    "casme3-lv": "CAS(ME)^3 Part A as long videos at 30 frames a second, micro and macro; licence from its authors",
-    "smic-e": "SMIC-E: SMIC with frames before and after (HS, VIS, NIR), as long videos; licence from its authors",
-    "synthetic": "what epir synth drew; no licence needed",
-    "manifest": "clips of your own: a CSV with one row per clip",
+
+class _Home(NamedTuple):
+    """Where a corpus is read: `module:name` of a sheet's format or of a function, below `epir.datasets`."""
+
+    clips: str
+    about: str
+    videos: str = ""  # where its long videos are read, if it has any
+
+
+_HOMES = {
+    "casme2": _Home(
+        "casme:CASME2", "CASME II: 255 clips of 26 people at 200 frames a second; licence from its authors"
+    ),
+    "samm": _Home("samm:SAMM", "SAMM: 159 clips of 29 people at 200 frames a second; licence from its authors"),
+    "smic": _Home(
+        "smic:load",
+        "SMIC: 164 clips of 16 people at 100 frames a second (HS), also VIS and NIR; licence from its authors",
+    ),
+    "casme3": _Home("casme3:CASME3", "CAS(ME)^3 Part A: 30 frames a second; licence from its authors"),
+    "casme": _Home("casme:CASME", "CASME: 189 clips at 60 frames a second; licence from its authors"),
+    "mmew": _Home("mmew:MMEW", "MMEW: 300 clips at 90 frames a second; licence from its authors"),
+    "dfme": _Home(
+        "dfme:DFME",
+        "DFME: 2,629 clips of the challenge's fixed split, at 200 to 500 frames a second; licence from its authors",
+    ),
+    "4dme": _Home("fourdme:FOURDME", "4DME: 267 clips, the grey videos; licence from its authors"),
+    "casme-sq": _Home(
+        "casme_sq:CASME_SQ",
+        "CAS(ME)^2: long videos at 30 frames a second, micro- and macro-expressions; licence from its authors",
+        "casme_sq:CASME_SQ",
+    ),
+    "samm-lv": _Home(
+        "samm:SAMM_LV",
+        "SAMM Long Videos: long videos at 200 frames a second, micro and macro; licence from its authors",
+        "samm:SAMM_LV",
+    ),
+    "casme3-lv": _Home(
+        "casme3:CASME3_LV",
+        "CAS(ME)^3 Part A as long videos at 30 frames a second, micro and macro; licence from its authors",
+        "casme3:CASME3_LV",
+    ),
+    "smic-e": _Home(
+        "smic:load_e",
+        "SMIC-E: SMIC with frames before and after (HS, VIS, NIR), as long videos; licence from its authors",
+        "smic:long_videos",
+    ),
+    "synthetic": _Home("manifest:load_synthetic", "what epir synth drew; no licence needed", "manifest:long_synthetic"),
+    "manifest": _Home("manifest:load", "clips of your own: a CSV with one row per clip", "manifest:long_videos"),
 }
 
 
 def describe_corpora() -> dict[str, str]:
     """One line about each corpus, those of installed packages too."""
     installed = {name: f"a corpus of an installed package (entry point of {GROUP})" for name in list_plugins(GROUP)}
-    return installed | {name: _ABOUT[name] for name in _HOME}
+    return installed | {name: home.about for name, home in _HOMES.items()}
 
 
 def list_corpora() -> tuple[str, ...]:
     """The names that `load_corpus` knows."""
-    return tuple(_HOME)
+    return tuple(_HOMES)
 
 
 def load_corpus(name: str, root: str | Path, **options: Any) -> Corpus:
@@ -81,13 +99,17 @@ def load_corpus(name: str, root: str | Path, **options: Any) -> Corpus:
     >>> [clip.key for clip in corpus.clips]
     ['synthetic/001/001_01']
     """
-    corpus: Corpus = _call(name, root, _HOME, options)
+    wanted = name.strip().casefold()
+    if wanted not in _HOMES and (is_plugin_name(name) or name in list_plugins(GROUP)):
+        return load_user_corpus(name, _existing(root, name), options)
+    _check_corpus(name, (*_HOMES, *list_plugins(GROUP)))
+    corpus: Corpus = _call(wanted, root, _HOMES[wanted].clips, options)
     return corpus
 
 
 def list_long_corpora() -> tuple[str, ...]:
     """The names that `load_long_videos` knows."""
-    return tuple(_LONG)
+    return tuple(name for name, home in _HOMES.items() if home.videos)
 
 
 def load_long_videos(name: str, root: str | Path, **options: Any) -> list[LongVideo]:
@@ -95,31 +117,36 @@ def load_long_videos(name: str, root: str | Path, **options: Any) -> list[LongVi
 
     Videos whose frames are not there are listed too: their movements count as missed, not as absent.
     """
-    found: Corpus | list[LongVideo] = _call(name, root, _LONG, options)
-    return list(found.videos) if isinstance(found, Corpus) else found
+    wanted, known = name.strip().casefold(), list_long_corpora()
+    if (wanted in _HOMES or is_plugin_name(name)) and wanted not in known:
+        raise DatasetError(f"{wanted} has no long videos", fix=f"use one of: {', '.join(known)}")
+    _check_corpus(name, known)
+    loaded: Corpus | list[LongVideo] = _call(wanted, root, _HOMES[wanted].videos, options)
+    return list(loaded.videos) if isinstance(loaded, Corpus) else loaded
 
 
-def _call(name: str, root: str | Path, homes: Mapping[str, str], options: Mapping[str, Any]) -> Any:
+def _check_corpus(name: str, known: Sequence[str]) -> None:
     wanted = name.strip().casefold()
-    if homes is _HOME and wanted not in _HOME and (is_plugin_name(name) or name in list_plugins(GROUP)):
-        return load_user_corpus(name, _existing(root, name), options)
-    if homes is _LONG and (wanted in _HOME or is_plugin_name(name)) and wanted not in _LONG:
-        raise DatasetError(f"{wanted} has no long videos", fix=f"use one of: {', '.join(homes)}")
-    if wanted not in homes:
-        near = get_close_matches(wanted, (*homes, *list_plugins(GROUP)), n=2)
+    if wanted not in known:
+        near = get_close_matches(wanted, (*known, *list_plugins(GROUP)), n=2)
         raise DatasetError(
             f"there is no corpus {name!r}",
-            fix=f"did you mean {' or '.join(map(repr, sorted(near)))}?" if near else f"use one of: {', '.join(homes)}",
+            fix=f"did you mean {' or '.join(map(repr, sorted(near)))}?" if near else f"use one of: {', '.join(known)}",
         )
-    folder = _existing(root, wanted)
-    module, _, function = homes[wanted].partition(":")
-    load = getattr(import_module(module), function)
+
+
+def _call(name: str, root: str | Path, home: str, options: Mapping[str, Any]) -> Any:
+    folder = _existing(root, name)
+    module, _, attribute = home.partition(":")
+    load = getattr(import_module(f"epir.datasets.{module}"), attribute)
+    if isinstance(load, SheetFormat):
+        load = partial(load_sheet, load)
     known = [name for name in signature(load).parameters if name != "root"]
     for option in options:
         if option not in known:
             raise DatasetError(
-                f"{wanted} has no option {option!r}",
-                fix=f"its options are: {', '.join(known)}" if known else f"{wanted} takes no options",
+                f"{name} has no option {option!r}",
+                fix=f"its options are: {', '.join(known)}" if known else f"{name} takes no options",
             )
     return load(folder, **options)
 
@@ -129,3 +156,148 @@ def _existing(root: str | Path, name: str) -> Path:
     if not folder.exists():
         raise DatasetError(f"there is no folder {folder}", fix=f"give the folder into which {name} was unpacked")
     return folder
+
+
+def load_user_corpus(name: str, root: Path, options: Mapping[str, Any], *, known: Sequence[str] = ()) -> Corpus:
+    """The corpus that a function of the user's, called `name`, reads under `root`: clips, or a whole `Corpus`.
+
+        def load(root: Path) -> list[Clip]: ...
+
+        load.expected = {"clips": 120, "people": 12, "emotions": {"joy": 80, "anger": 40}}
+        load.corrections = [{"clip": "lab/s1/c7", "field": "offset", "old": "19", "new": "91", "reason": "a slip"}]
+
+    Both attributes may be missing. Frame numbers are those of the pictures, or count from 0 in a video.
+    """
+    load, plugin = load_object(name, group=GROUP, what="corpus", error=DatasetError, known=known)
+    try:
+        loaded = load(root, **options)
+        result = loaded if isinstance(loaded, Corpus) else tuple(loaded)
+    except EpirError:
+        raise
+    except Exception as fault:
+        if is_machine_fault(fault):
+            raise
+        raise call_failed(plugin, fault, error=DatasetError) from None
+    if isinstance(result, Corpus):
+        return replace(result, code=plugin.to_dict(), expected=result.expected or _expected(load, plugin))
+    clips, corrected = _corrected(_checked(result, plugin), load, plugin)
+    kept: dict[str, Clip] = {}
+    wrong: list[Defect] = []
+    disk = Tree(root if root.is_dir() else root.parent)
+    for clip in clips:
+        if clip.key in kept:
+            words = "it is listed twice: give each clip of a subject its own name"
+            wrong.append(Defect(clip.key, words, kind="listed twice"))
+            continue
+        kept[clip.key] = clip
+        problems = [*order_problems(clip), *_frame_problems(clip, disk)]
+        wrong += defects(clip, problems, tree="")
+    names = {clip.corpus for clip in kept.values()}
+    return with_people(
+        Corpus(
+            name=names.pop() if len(names) == 1 else plugin.name,
+            root=root,
+            sheet=plugin.name,
+            clips=tuple(kept.values()),
+            corrected=corrected,
+            defects=tuple(wrong),
+            tree="as listed",
+            expected=_expected(load, plugin),
+            code=plugin.to_dict(),
+        )
+    )
+
+
+def _checked(returned: Sequence[Any], plugin: Plugin) -> list[Clip]:
+    """The clips with their frames as paths; what cannot be a clip is refused."""
+    if not returned:
+        raise DatasetError(f"{plugin.name} returned no clips", fix="return one epir.Clip for each clip")
+    clips = []
+    for place, clip in enumerate(returned):
+        if not isinstance(clip, Clip):
+            raise DatasetError(
+                f"{plugin.name} returned {type(clip).__name__} as clip {place}, not an epir.Clip",
+                fix="return clips: Clip(corpus, subject, clip, emotion, onset=..., frames=...)",
+            )
+        for field in TEXTS:
+            value = getattr(clip, field)
+            if not isinstance(value, str) or not is_text(value) or not (value.strip() or field == "emotion"):
+                raise DatasetError(
+                    f"{plugin.name}, clip {place}: the {field} is {value!r}", fix=f"give the {field} as text"
+                )
+        for field in NUMBERS:
+            number = getattr(clip, field)
+            if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 0):
+                raise DatasetError(
+                    f"{plugin.name}, clip {clip.key}: the {field} is {number!r}", fix="give a frame number, or None"
+                )
+        clips.append(clip if clip.frames is None else replace(clip, frames=Path(clip.frames)))
+    return clips
+
+
+def is_text(value: str) -> bool:
+    """Whether a file in UTF-8 can hold this text: a lone surrogate is none."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _corrected(
+    clips: Sequence[Clip], load: Callable[..., Any], plugin: Plugin
+) -> tuple[list[Clip], tuple[Correction, ...]]:
+    """The clips with the loader's corrections applied where the old value stands."""
+    corrections = [_correction(values, plugin) for values in getattr(load, "corrections", ())]
+    keys = {clip.key for clip in clips}
+    for one in corrections:
+        if one.clip not in keys:
+            raise DatasetError(f"{plugin.name} corrects {one.clip}, which it does not list", fix="correct its name")
+    new, applied = [], []
+    for clip in clips:
+        for one in corrections:
+            if one.clip == clip.key and str(getattr(clip, one.field)) == one.old:
+                value = int(one.new) if one.field in NUMBERS else float(one.new) if one.field == "fps" else one.new
+                clip = replace(clip, **{one.field: value})  # type: ignore[arg-type]
+                applied.append(one)
+        new.append(clip)
+    return new, tuple(applied)
+
+
+def _correction(values: Any, plugin: Plugin) -> Correction:
+    names = [field.name for field in fields(Correction)]
+    fix = f"give {', '.join(names)} as text; fields are onset, apex, offset, fps and emotion"
+    if isinstance(values, Correction):
+        values = {name: getattr(values, name) for name in names}
+    if not isinstance(values, Mapping) or set(values) != set(names):
+        raise DatasetError(f"{plugin.name}: {values!r} is not a correction", fix=fix)
+    one = Correction(**{name: str(value) for name, value in values.items()})
+    try:
+        if one.field not in (*NUMBERS, "fps", "emotion"):
+            raise ValueError(one.field)
+        float(one.new) if one.field == "fps" else int(one.new) if one.field in NUMBERS else None
+    except ValueError:
+        raise DatasetError(f"{plugin.name}: {values!r} is not a correction", fix=fix) from None
+    return one
+
+
+def _expected(load: Callable[..., Any], plugin: Plugin) -> Mapping[str, Any] | None:
+    counts = getattr(load, "expected", None)
+    if counts is None:
+        return None
+    if not isinstance(counts, Mapping) or not set(counts) <= set(COUNTS):
+        raise DatasetError(
+            f"{plugin.name}: the expected counts are {counts!r}",
+            fix='give {"clips": 120, "people": 12, "emotions": {"joy": 80}}, or some of these',
+        )
+    return dict(counts)
+
+
+def _frame_problems(clip: Clip, disk: Tree) -> list[tuple[str, str]]:
+    if clip.frames is None:
+        return [("no folder", "the loader gives no frames")]
+    if clip.frames.is_dir():
+        return list(frame_problems(clip, disk.listing(clip.frames).frames))
+    if not clip.frames.exists():
+        return [("no folder", f"there is no folder or video {clip.frames}")]
+    return [] if is_video(clip.frames.name) else [("no folder", f"{clip.frames} is neither a folder nor a video")]

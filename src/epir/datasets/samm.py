@@ -1,17 +1,26 @@
-"""SAMM [1]: column names, spellings and label maps.
+"""SAMM [1] and SAMM Long Videos [2]: column names, spellings and label maps.
+
+The micro-movements of the long videos are those of SAMM under the same names, in other frame numbers for 82 of 159
+clips. Their sheet has no emotions: they are taken from the sheet of SAMM, if it lies beside.
 
 [1] Davison et al. 2018, SAMM: A Spontaneous Micro-Facial Movement Dataset, IEEE Transactions on Affective Computing
+[2] Yap et al. 2020, SAMM Long Videos: A Spontaneous Facial Micro- and Macro-Expressions Dataset, FG
 """
 
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from epir.datasets.base import Corpus
-from epir.datasets.folders import Layouts
-from epir.datasets.loading import SheetFormat, load_sheet
+from epir.core.errors import DatasetError
+from epir.core.records import Clip
+from epir.datasets.folders import Layouts, Tree
+from epir.datasets.loading import FRAMES, Events, SheetFormat, kind_of
+from epir.datasets.sheet import Table, find_sheet, read_table
 
-WORDS = frozenset({"anger", "other", "happiness", "surprise", "contempt", "disgust", "fear", "sadness"})
+SAMM_WORDS = frozenset({"anger", "other", "happiness", "surprise", "contempt", "disgust", "fear", "sadness"})
 
-FORMAT = SheetFormat(
+SAMM = SheetFormat(
     corpus="samm",
     title="SAMM",
     fps=200.0,
@@ -27,11 +36,95 @@ FORMAT = SheetFormat(
     },
     further={"action_units": ("Action Units",), "objective_class": ("Objective Classes",)},
     subject="{:03d}".format,
-    words=WORDS,
+    words=SAMM_WORDS,
     layouts=Layouts({"{subject}/{clip}": "frames"}, {"cropped": "*crop*"}, example="006/006_1_2/006_05562.jpg"),
 )
+_VIDEO = re.compile(r"(\d{3})_(\d+)")
+_FRACTION = re.compile(r"\d+\.\d*[1-9]\d*")
 
 
-def load(root: Path, *, sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
-    """SAMM as found under `root`."""
-    return load_sheet(FORMAT, root, sheet=sheet, tree=tree)
+def video(path: Path) -> tuple[int, str] | None:
+    """Subject and name of the video that a folder holds."""
+    match = _VIDEO.fullmatch(path.name)
+    return (int(match[1]), path.name) if match else None
+
+
+def rounded(text: str) -> str:
+    """A frame number of the first version of the sheet, some of which are fractions, as the organisers round it.
+
+    >>> rounded("1487.5"), rounded("1605.0"), rounded("-1")
+    ('1488', '1605.0', '-1')
+    """
+    return str(int(float(text) + 0.5)) if _FRACTION.fullmatch(text) else text
+
+
+def events(disk: Tree, table: Table) -> Events:
+    """The rows with whole frame numbers, the names of their videos, and the emotions of SAMM."""
+    emotions, note = _emotions(disk)
+    rows = []
+    fractions = 0
+    for row in table.rows:
+        numbers = {name: rounded(row.cells[name]) for name in FRAMES}
+        fractions += any(numbers[name] != row.cells[name] for name in FRAMES)
+        kind = kind_of(row, table) if row.cells["clip"] else ""
+        micro = kind == "micro"
+        changed = {
+            "video": row.cells["clip"].rpartition("_")[0],
+            "kind": kind,
+            "name": row.cells["clip"] if micro else f"{row.cells['clip']}_macro",  # one name is used for both kinds
+            "emotion": emotions.get(row.cells["clip"], "") if micro else "",
+        }
+        rows.append(replace(row, cells={**row.cells, **numbers, **changed}))
+    if emotions:
+        micro_rows = [row for row in rows if row.cells["kind"] == "micro"]
+        known = sum(bool(row.cells["emotion"]) for row in micro_rows)
+        note += f", for {known} of {len(micro_rows)} micro-movements"
+    notes = [f"fractions of frames in {fractions} rows are rounded, as the organisers do"] if fractions else []
+    return rows, (*notes, note)
+
+
+def _emotions(disk: Tree) -> tuple[dict[str, str], str]:
+    """The emotion of each micro-movement by its file name, and a note on where they come from."""
+    form = SAMM
+    try:
+        path, _ = find_sheet(disk, form.sheets, title=form.title)
+    except DatasetError:
+        return {}, f"no emotions: put the sheet of SAMM ({form.sheets[0]}) beside that of the long videos"
+    table = read_table(path, form.columns, page=form.page)
+    return {row.cells["clip"]: row.cells["emotion"] for row in table.rows}, f"emotions from {disk.relative(path)}"
+
+
+def version(clips: Sequence[Clip], table: Table) -> str:
+    """`v1`, with fractions of frames or an onset 0, or `later`."""
+    for row in table.rows:
+        cells = [row.cells[name] for name in FRAMES]
+        if any(map(_FRACTION.fullmatch, cells)) or (row.cells["clip"] and cells[0] == "0"):
+            return "v1"
+    return "later"
+
+
+SAMM_LV = SheetFormat(
+    corpus="samm",
+    name="samm-lv",
+    title="SAMM Long Videos",
+    fps=200.0,
+    sheets=("SAMM_LongVideos_V3*.xls*", "SAMM*Long*Videos*.xls*", "SAMM*Long*Videos*.csv", "SAMM*LV*.xls*"),
+    page="FACS_Movement_Only",
+    columns={
+        "subject": ("Subject",),
+        "clip": ("Filename",),
+        "onset": ("Onset", "Onset Frame"),
+        "apex": ("Apex", "Apex Frame"),
+        "offset": ("Offset", "Offset Frame"),
+        "kind": ("Type",),
+    },
+    further={"action_units": ("Action Units",)},
+    passed_on=("action_units",),
+    subject="{:03d}".format,
+    clip="{name}",
+    words=SAMM_WORDS,
+    layouts=Layouts({"{video}": "frames"}, {}, example="SAMM_longvideos/006_1/006_1_0001.jpg"),
+    events=events,
+    version=version,
+    video=video,
+)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn
 from zipfile import BadZipFile, ZipFile
 
 from epir.core.errors import DatasetError, is_machine_fault
-from epir.core.reading import read_bytes
+from epir.core.files import read_bytes
 from epir.datasets.folders import Tree
 from epir.datasets.spelling import column, plain
 
@@ -56,16 +56,16 @@ def find_sheet(tree: Tree, patterns: Sequence[str], *, title: str, example: str 
             fits = (pattern for pattern in patterns if fnmatchcase(name.casefold(), pattern.casefold()))
             if not name.startswith("~$") and (first := next(fits, None)):
                 named[first].append(folder / name)
-    found = [
+    sheets = [
         path for paths in named.values() for path in sorted(paths, key=lambda path: path.name.casefold(), reverse=True)
     ]
-    if not found:
+    if not sheets:
         raise DatasetError(
             f"there is no annotation sheet of {title} in {tree.root}; it holds {tree.contents()}",
             fix=f"put it there (looked for: {', '.join(patterns)}), or give its path with --sheet"
             + (f"; frames are expected as {example}" if example else ""),
         )
-    return found[0], tuple(found[1:])
+    return sheets[0], tuple(sheets[1:])
 
 
 def read_table(
@@ -155,10 +155,10 @@ def _header_row(grid: Grid, fields: Mapping[str, Sequence[str]]) -> int | None:
     return None
 
 
-def _fail_without_column(path: Path, spellings: Sequence[str], found: Sequence[str]) -> NoReturn:
+def _fail_without_column(path: Path, spellings: Sequence[str], columns: Sequence[str]) -> NoReturn:
     others = f" (nor {', '.join(map(repr, spellings[1:]))})" if spellings[1:] else ""
     raise DatasetError(
-        f"{path} has no column {spellings[0]!r}{others}; its columns are: {', '.join(found) or 'none'}",
+        f"{path} has no column {spellings[0]!r}{others}; its columns are: {', '.join(columns) or 'none'}",
         fix=f"rename the column to {spellings[0]!r}, or give another sheet",
     )
 

@@ -34,8 +34,8 @@ _LONG = re.compile(r"(hs|vis|nir)[-_ ]?long|smic[-_ ]?(hs|vis|nir)[-_ ]?e$")  # 
 
 def clip_name(text: str) -> str:
     """A clip's name in full, `s1_ne_01` as `s01_ne_01`; any other text in lower case."""
-    found = _CLIP.fullmatch(text)
-    return f"s{int(found[1]):02d}_{found[2].lower()}_{int(found[3]):02d}" if found else text.casefold()
+    match = _CLIP.fullmatch(text)
+    return f"s{int(match[1]):02d}_{match[2].lower()}_{int(match[3]):02d}" if match else text.casefold()
 
 
 def subject_name(number: str) -> str:
@@ -75,14 +75,14 @@ def long_format(part: str) -> SheetFormat:
         name = _CLIP.fullmatch(row.cells["clip"])
         if name is None:  # remarks stand below the table
             return []
-        found = []
+        movements = []
         for number in ("", "2", "3"):
             onset, offset = row.cells.get(f"onset{number}", ""), row.cells.get(f"offset{number}", "")
             full = prefix + clip_name(name[0])
             event = {"name": "_".join([full, *number]), "video": full, "onset": onset, "offset": offset}
             if not number or onset not in ("", "0"):
-                found.append(replace(row, cells={**row.cells, **event, "emotion": TOKENS[name[2].lower()]}))
-        return found
+                movements.append(replace(row, cells={**row.cells, **event, "emotion": TOKENS[name[2].lower()]}))
+        return movements
 
     def events(disk: Tree, table: Table) -> Events:
         apexes = "the column ApexF is not part of the release and is not read"
@@ -139,14 +139,14 @@ def load_folders(part: str, root: Path, *, tree: str | None = None) -> Corpus:
     if not kinds or tree not in (None, *kinds):
         raise _nothing(disk, part, tree, homes)
     kind = tree or kinds[0]
-    found: list[tuple[Clip, list[Defect]]] = []
+    loaded: list[tuple[Clip, list[Defect]]] = []
     chosen = [home.folder for home in fitting if home.tree == kind]
     for folder in chosen:
-        found += [(clip, list(defects(clip, bad, tree=kind))) for clip, bad in _clips(disk, folder, part)]
-    if not found:
+        loaded += [(clip, list(defects(clip, bad, tree=kind))) for clip, bad in _clips(disk, folder, part)]
+    if not loaded:
         raise _nothing(disk, part, tree, [])
-    found.sort(key=lambda pair: pair[0].key)
-    for (first, _), (second, _) in pairwise(found):
+    loaded.sort(key=lambda pair: pair[0].key)
+    for (first, _), (second, _) in pairwise(loaded):
         if first.key == second.key:
             raise DatasetError(
                 f"the clip {first.key} is there twice: {first.frames} and {second.frames}", fix="remove one of the two"
@@ -156,8 +156,8 @@ def load_folders(part: str, root: Path, *, tree: str | None = None) -> Corpus:
         name="smic",
         root=root,
         sheet=part,
-        clips=tuple(clip for clip, _ in found),
-        defects=tuple(defect for _, bad in found for defect in bad),
+        clips=tuple(clip for clip, _ in loaded),
+        defects=tuple(defect for _, bad in loaded for defect in bad),
         tree=kind,
         notes=tuple(notes),
     )
@@ -180,7 +180,7 @@ def _home(disk: Tree, folder: Path) -> Home:
     names = disk.names(folder)
     if any(_LONG.search(name) for name in names):
         return Home(folder, "", "")
-    part = next((found[1] for name in names if (found := _PART.search(name))), "")
+    part = next((match[1] for name in names if (match := _PART.search(name))), "")
     tree = next((kind for name in names for kind, word in TREES.items() if word in name), "frames")
     return Home(folder, part, tree)
 

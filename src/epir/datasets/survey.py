@@ -8,10 +8,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from epir.core.engines import Progress, Silent
 from epir.core.errors import ProtocolError
-from epir.core.people import probably_one
-from epir.core.progress import Progress, Silent
-from epir.core.records import Clip
+from epir.core.records import Clip, probably_one
 from epir.datasets.base import Corpus, Defect
 from epir.datasets.intervals import KINDS
 from epir.datasets.protocols import ACROSS, Protocol, get_protocol, list_protocols
@@ -27,9 +26,9 @@ class Counts:
 
     def departures(self, expected: "Counts") -> Iterator[str]:
         """One sentence for each count that is not the expected one; what nothing is expected of is passed over."""
-        for name, found, wanted in (("clips", self.clips, expected.clips), ("people", self.people, expected.people)):
-            if wanted is not None and found != wanted:
-                yield f"{found} {name}, expected {wanted}"
+        for name, actual, wanted in (("clips", self.clips, expected.clips), ("people", self.people, expected.people)):
+            if wanted is not None and actual != wanted:
+                yield f"{actual} {name}, expected {wanted}"
         for name in {**expected.classes, **self.classes} if expected.classes else ():
             if self.classes.get(name, 0) != expected.classes.get(name, 0):
                 yield f"{self.classes.get(name, 0)} clips of {name}, expected {expected.classes.get(name, 0)}"
@@ -37,8 +36,10 @@ class Counts:
 
 def count(clips: Sequence[Clip], labels: Iterable[str], order: Sequence[str] = ()) -> Counts:
     """The counts of clips that carry these labels; `order` names classes that are listed even if empty."""
-    found = Counter(labels)
-    classes = {name: found[name] for name in (*order, *(name for name, _ in found.most_common() if name not in order))}
+    counter = Counter(labels)
+    classes = {
+        name: counter[name] for name in (*order, *(name for name, _ in counter.most_common() if name not in order))
+    }
     return Counts(len(clips), len({clip.person for clip in clips}), classes)
 
 
@@ -59,9 +60,9 @@ def protocols_for(corpus: Corpus) -> tuple[Protocol, ...]:
     """The protocols that a corpus can be evaluated under: those made for it, or else those that know all its labels."""
     names = {clip.corpus for clip in corpus.clips}
     known = [get_protocol(name) for name in list_protocols() if name not in ("sde", *ACROSS)]
-    own = tuple(protocol for protocol in known if names & set(protocol.maps))
-    if own:
-        return own
+    matching = tuple(protocol for protocol in known if names & set(protocol.maps))
+    if matching:
+        return matching
     if names & set(get_protocol(ACROSS[0]).maps):
         return (get_protocol(ACROSS[0]),)
     try:
@@ -112,8 +113,8 @@ def _version(name: str, sheet: str) -> dict[str, Any]:
     """The table of one version; where the version of the sheet is unknown, the only one there is."""
     versions = _expected().get(name, {})
     only = next(iter(versions.values())) if len(versions) == 1 else {}
-    found: dict[str, Any] = versions.get(sheet, only if sheet == "unknown" else {})
-    return found
+    version: dict[str, Any] = versions.get(sheet, only if sheet == "unknown" else {})
+    return version
 
 
 def _counts(values: Mapping[str, Any], classes: str) -> Counts:
@@ -157,8 +158,8 @@ class Survey:
             "annotated": len(corpus.clips),
             "people": self.counts.people,
             "emotions": dict(self.counts.classes),
-            "protocols": {name: asdict(found) for name, (found, _) in self.protocols.items()},
-            "further": {name: found for name, (found, _) in self.further.items()},
+            "protocols": {name: asdict(actual) for name, (actual, _) in self.protocols.items()},
+            "further": {name: actual for name, (actual, _) in self.further.items()},
             "expected": _plain(self.expected),
             "defects": shortfalls
             + [{"clip": one.clip, "problem": one.problem, "known": one.known} for one in corpus.defects],
@@ -181,8 +182,8 @@ def survey(
     twice = (*same_people(corpus.clips), *(copied_clips(corpus.clips, fingerprint) if fingerprint else ()))
     corpus = replace(corpus, defects=corpus.defects + twice)
     if opener is not None:
-        found = tuple(_open_all(corpus, opener, progress or Silent()))
-        corpus = replace(corpus, defects=corpus.defects + found)
+        damaged = tuple(_open_all(corpus, opener, progress or Silent()))
+        corpus = replace(corpus, defects=corpus.defects + damaged)
     present = corpus.present
     counts = count(present, [clip.emotion for clip in present])
     expected = _counts(corpus.expected, "emotions") if corpus.expected else expected_corpus(corpus.name, corpus.sheet)
@@ -198,13 +199,16 @@ def survey(
     if expected is None and corpus.sheet == "unknown":
         departures += ("the version of the sheet is unknown, so that its counts cannot be compared",)
     departures += tuple(
-        f"{name}: {text}" for name, (found, wanted) in protocols.items() if wanted for text in found.departures(wanted)
+        f"{name}: {text}"
+        for name, (actual, wanted) in protocols.items()
+        if wanted
+        for text in actual.departures(wanted)
     )
     wanted = expected_further(corpus.name, corpus.sheet)
     further = {name: (number, wanted.get(name)) for name, number in further_counts(corpus).items()}
     further |= {name: (0, number) for name, number in wanted.items() if name not in further}
     departures += tuple(
-        f"{found} {name}, expected {n}" for name, (found, n) in further.items() if n not in (None, found)
+        f"{actual} {name}, expected {n}" for name, (actual, n) in further.items() if n not in (None, actual)
     )
     return Survey(corpus, counts, expected, protocols, departures, further)
 
@@ -220,10 +224,10 @@ def copied_clips(clips: Sequence[Clip], fingerprint: Fingerprint) -> Iterator[De
     """Clips that show the same onset and apex frames as an earlier one."""
     first: dict[str, Clip] = {}
     for clip in clips:
-        found = fingerprint(clip) if clip.frames is not None else None
-        if found is None:
+        identity = fingerprint(clip) if clip.frames is not None else None
+        if identity is None:
             continue
-        other = first.setdefault(found, clip)
+        other = first.setdefault(identity, clip)
         if other is not clip:
             yield Defect(clip.key, f"its onset and apex are the same pictures as those of {other.key}", kind="copy")
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from epir.core.table import Column, Row, Table
-from epir.evaluation.record import ClipRecord
+from epir.core.words import counted, people
+from epir.evaluation.fold import ClipRecord
 from epir.evaluation.scores import accuracy, uar, uf1
 from epir.evaluation.store import Run
 
@@ -67,7 +68,7 @@ Scores = tuple[float, float, float]  # UF1, UAR, accuracy
 def convention_rows(run: Run) -> list[ConventionRow]:
     """The scores of a run by every convention that it allows: a run without epochs has none to choose."""
     seeds = _counts(run)
-    rules: dict[str, Callable[[EpochCounts], Scores]] = {LAST: _last}
+    rules: dict[str, Callable[[EpochCounts], Scores]] = {LAST: lambda counts: _scores(counts.last.sum(0))}
     if all(len(counts.by_epoch) for counts in seeds):
         rules |= {PERSON_POOLED: _person_pooled, PERSON_MEAN: _person_mean, ONE_EPOCH: _one_epoch}
     if not run.experiment.is_zero_shot and len(seeds[0].last) > 1:
@@ -108,7 +109,8 @@ def convention_table(run: Run) -> Table:
         )
         for row in rows
     )
-    caption = f"One run, every convention: {run.name}, {run.scores['clips']} clips of {run.scores['people']} people"
+    count = f"{counted(run.scores['clips'], 'clip')} of {people(run.scores['people'])}"
+    caption = f"One run, every convention: {run.name}, {count}"
     return Table("conventions", caption, columns, cells, tuple(f"{row.name}: {row.who}" for row in rows))
 
 
@@ -116,10 +118,6 @@ def best_epochs(counts: np.ndarray) -> np.ndarray:
     """The epoch (from 0) with the most hits for counts (E, P, C, C), the latest of equals, per person: it leaks."""
     hits = np.trace(counts, axis1=-2, axis2=-1)  # (E, P)
     return np.asarray(len(hits) - 1 - hits[::-1].argmax(0))  # (P,)
-
-
-def _last(counts: EpochCounts) -> Scores:
-    return _scores(counts.last.sum(0))
 
 
 def _person_pooled(counts: EpochCounts) -> Scores:
@@ -157,16 +155,14 @@ def _scores(confusion: np.ndarray) -> Scores:
 
 def _scores_of_few(confusion: np.ndarray) -> np.ndarray:
     """UF1, UAR and accuracy (3, ...) of few clips (..., C, C): means over the classes that these clips have."""
-    share = (confusion.sum(-1) > 0).mean(
-        -1
-    )  # of the classes; one without clips has no hits, so its F1 and recall are 0
+    share = (confusion.sum(-1) > 0).mean(-1)  # of the classes; one without clips has an F1 and a recall of 0
     return np.stack([uf1(confusion) / share, uar(confusion) / share, accuracy(confusion)])
 
 
 def _counts(run: Run) -> list[EpochCounts]:
     """The counts of every seed, in order."""
     classes = {name: number for number, name in enumerate(run.experiment.classes)}
-    found = []
+    counts = []
     for seed in range(run.experiment.seeds):
         folds = [fold for fold in run.folds if fold.seed == seed]
         clips = [(number, clip) for number, fold in enumerate(folds) for clip in fold.clips]
@@ -176,8 +172,8 @@ def _counts(run: Run) -> list[EpochCounts]:
         names = {name: number for number, name in enumerate(sorted({clip.person for _, clip in clips}))}
         people = [names[clip.person] for _, clip in clips]
         by_epoch = _epochs([clip for _, clip in clips])  # (E, n)
-        found.append(EpochCounts(_grouped(people, truth, by_epoch, len(classes)), last))
-    return found
+        counts.append(EpochCounts(_grouped(people, truth, by_epoch, len(classes)), last))
+    return counts
 
 
 def _epochs(clips: Sequence[ClipRecord]) -> np.ndarray:

@@ -11,13 +11,13 @@ from typing import Any
 
 from epir import __version__
 from epir.core.errors import ProtocolError, RunError
-from epir.core.files import file_digest
+from epir.core.files import file_digest, read_rows
 from epir.core.output import RUN, check_folder, resolved
-from epir.core.reading import read_rows
 from epir.core.records import Clip
+from epir.core.words import counted
 from epir.datasets.protocols import get_protocol
 from epir.evaluation.experiment import ELSEWHERE, Experiment, ForeignModel
-from epir.evaluation.record import ClipRecord, FoldRecord
+from epir.evaluation.fold import ClipRecord, FoldRecord
 from epir.evaluation.samples import EvaluationSet, gather
 from epir.evaluation.store import Run, open_store
 from epir.maps.mapset import load_maps
@@ -129,7 +129,8 @@ def _check_clips(table: Path, clips: Sequence[ClipRecord], whole: EvaluationSet)
     missing = sorted(set(labels) - {clip.key for clip in clips})
     if missing:
         raise ProtocolError(
-            f"{table} lacks {len(missing)} clips of the map sets, for example {missing[0]}", fix="predict every clip"
+            f"{table} lacks {counted(len(missing), 'clip')} of the map sets, for example {missing[0]}",
+            fix="predict every clip",
         )
 
 

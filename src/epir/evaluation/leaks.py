@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from epir.core.errors import EpirWarning, LeakError
-from epir.core.people import plain_name, probably_one
-from epir.core.records import Fold
+from epir.core.records import Fold, plain_name, probably_one
+from epir.core.words import people
 from epir.evaluation.samples import EvaluationSet, read_maps
 from epir.maps.copies import Copy, find_copies, find_copies_between, known_fingerprints, map_hashes
 from epir.models.folder import read_config
-from epir.models.seen import FITTED_ON, UNKNOWN, WORDS, Seen, read_seen
+from epir.models.seen import BLIND, FITTED_ON, SYNTHETIC, UNKNOWN, WORDS, Seen, read_seen
 
 NAMED = 3  # how many are named in a message
 GO_ON = "or add --allow-seen: everything then says `seen in training (leaks)` in place of strict"
@@ -21,10 +21,8 @@ DIFFERENT = "if these are different people, say so in a column `person` of clips
 
 def find_seen(folder: Path, clips: EvaluationSet) -> list[str]:
     """What of these clips the weights of a model folder have seen, one sentence each; a note where nobody knows."""
-    if not knows_whom(folder):
-        warnings.warn(
-            f"{folder.name}: {UNKNOWN}; strict holds only if they are other people", EpirWarning, stacklevel=3
-        )
+    for gap in record_gaps(folder, clips):
+        warnings.warn(f"{folder.name}: {gap}; strict holds only if they are other people", EpirWarning, stacklevel=3)
     seen = read_seen(folder)
     return [] if seen is None else overlap(seen, clips)
 
@@ -32,7 +30,35 @@ def find_seen(folder: Path, clips: EvaluationSet) -> list[str]:
 def knows_whom(folder: Path) -> bool:
     """Whether a model folder has a whole record of whom its weights, and those that it started from, have seen."""
     seen = read_seen(folder)
-    return seen is not None and seen.complete
+    return seen is not None and seen.complete and bool(seen.people)
+
+
+def record_gaps(folder: Path, clips: EvaluationSet) -> list[str]:
+    """What the record of a model folder cannot say about these clips, one sentence each.
+
+    A record without fingerprints recognises no map that was shifted or mirrored. Where it lists synthetic people only,
+    as that of the shipped weights does, real clips cannot be among them, whatever they are called.
+    """
+    if not knows_whom(folder):
+        return [UNKNOWN]
+    seen = read_seen(folder) or Seen()
+    is_apart = seen.is_synthetic and all(clip.corpus != SYNTHETIC for clip in clips.clips)
+    return [] if seen.fingerprints or not seen.maps or is_apart else [BLIND]
+
+
+def unnamed_calibration(folder: Path, clips: EvaluationSet) -> list[str]:
+    """A note where the temperature was fitted on clips of the same corpora, of people whom the folder does not name.
+
+    A temperature changes probabilities, and no class.
+    """
+    fitted = read_config(folder).notes.get("real_people") or {}
+    corpora = sorted({clip.corpus for clip in clips.clips} & set(fitted.get("corpora", ())))
+    if not corpora or FITTED_ON in fitted:
+        return []
+    return [
+        f"the temperature of these weights was fitted on {people(fitted['people'])} of {', '.join(corpora)}, perhaps "
+        "on some of these: classes and UF1 do not depend on it, probabilities do"
+    ]
 
 
 def find_calibrated(folder: Path, clips: EvaluationSet) -> list[str]:
@@ -49,25 +75,24 @@ def overlap(seen: Seen, clips: EvaluationSet) -> list[str]:
     maps = read_maps(clips.samples)
     known = np.isin(map_hashes(maps), np.array(sorted(seen.maps), dtype=np.uint64))
     copied = known_fingerprints(maps, np.array(sorted(seen.fingerprints), dtype=np.uint64).reshape(-1, WORDS))
-    by_clip = [bool(each.any()) or bool(copy) for each, copy in zip(known, copied, strict=True)]  # one of its maps
-    same = [sample.clip.key for sample, is_known in zip(clips.samples, by_clip, strict=True) if is_known]
-    found = [f"{_count(people, 'person', 'people')} ({_named(people)})"] if people else []
-    return found + ([f"{_count(same, 'map')} ({_named(same)})"] if same else [])
+    same = [sample.clip.key for sample, is_known in zip(clips.samples, known | copied, strict=True) if is_known]
+    sentences = [f"{_count(people, 'person', 'people')} ({_named(people)})"] if people else []
+    return sentences + ([f"{_count(same, 'map')} ({_named(same)})"] if same else [])
 
 
 def find_across_folds(clips: EvaluationSet, folds: Sequence[Fold]) -> list[str]:
     """Copies of one clip, and people who are probably one, in different folds; one sentence each."""
     in_training = {clip.key: "" for clip in clips.clips}  # clips of a corpus's own split may never be held out
     fold_of = in_training | {clip.key: fold.name for fold in folds for clip in fold.test}
-    copies = [each for each in copies_of(clips) if fold_of[each.first] != fold_of[each.second]]
+    copies = [
+        each
+        for each in find_copies(read_maps(clips.samples), clips.clips)
+        if fold_of[each.first] != fold_of[each.second]
+    ]
     person_fold = {clip.person: fold_of[clip.key] for clip in clips.clips}
     twins = [names for names in probably_one(person_fold) if len({person_fold[name] for name in names}) > 1]
-    return describe_copies(copies) + describe_people(twins)
-
-
-def copies_of(clips: EvaluationSet) -> list[Copy]:
-    """The same clip under two names."""
-    return find_copies(read_maps(clips.samples), clips.clips)
+    names = [" = ".join(map(repr, group)) for group in twins]
+    return describe_copies(copies) + ([f"probably one person: {_named(names)}"] if names else [])
 
 
 def find_between(training: EvaluationSet, others: EvaluationSet) -> list[str]:
@@ -85,8 +110,8 @@ def find_between(training: EvaluationSet, others: EvaluationSet) -> list[str]:
         if strangers
         else []
     )
-    found = [f"{_count(both, 'person', 'people')} ({_named(both)})"] if both else []
-    return found + describe_copies(copies)
+    sentences = [f"{_count(both, 'person', 'people')} ({_named(both)})"] if both else []
+    return sentences + describe_copies(copies)
 
 
 def describe_copies(copies: Sequence[Copy]) -> list[str]:
@@ -94,14 +119,9 @@ def describe_copies(copies: Sequence[Copy]) -> list[str]:
     return [f"{_count(copies, 'copy', 'copies')} ({_named(map(str, copies))})"] if copies else []
 
 
-def describe_people(groups: Sequence[Sequence[str]]) -> list[str]:
-    """One sentence about people who are probably one, or none."""
-    return [f"probably one person: {_named(' = '.join(map(repr, names)) for names in groups)}"] if groups else []
-
-
-def check_leaks(found: Mapping[str, Sequence[str]], *, allow_seen: bool, fix: str) -> tuple[str, ...]:
+def check_leaks(leaks: Mapping[str, Sequence[str]], *, allow_seen: bool, fix: str) -> tuple[str, ...]:
     """Refuse what was found, by where it was found; with `allow_seen` give it back, with a warning."""
-    told = tuple(f"{where}: {sentence}" for where, sentences in found.items() for sentence in sentences)
+    told = tuple(f"{where}: {sentence}" for where, sentences in leaks.items() for sentence in sentences)
     if not told:
         return ()
     problem = f"the scores would not be strict. {'; '.join(told)}"

@@ -219,7 +219,7 @@ def _false_alarms(clips: np.ndarray, hits: np.ndarray) -> np.ndarray:
 
 def _together(full: Printed, parts: Mapping[str, Mapping[Hits, np.ndarray]]) -> tuple[Mapping[str, Hits], ...]:
     """The hits of the corpora whose sums also give the pair of the composite."""
-    clips, found = np.array(full.clips), []
+    clips, fits = np.array(full.clips), []
     for choice in product(*(parts[name] for name in CLIPS)):
         hits = np.sum(choice, axis=0)
         if abs((hits / clips).mean() - full.uar) > full.tolerance + ROUNDING:
@@ -229,8 +229,8 @@ def _together(full: Printed, parts: Mapping[str, Mapping[Hits, np.ndarray]]) -> 
             sums = np.unique((sums[:, None] + parts[name][each]).reshape(-1, 3), axis=0)
         scores = (2 * hits / (clips + hits + sums)).mean(1)
         if (np.abs(scores - full.uf1) <= full.tolerance + ROUNDING).any():
-            found.append(dict(zip(CLIPS, choice, strict=True)))
-    return tuple(found)
+            fits.append(dict(zip(CLIPS, choice, strict=True)))
+    return tuple(fits)
 
 
 def _triple(hits: np.ndarray) -> Hits:

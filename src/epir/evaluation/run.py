@@ -8,24 +8,29 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
 from epir import __version__
 from epir.core.config import check_known
-from epir.core.engines import Engine
+from epir.core.engines import Engine, Progress, Silent, cores, processor, source_commit
 from epir.core.errors import CheckpointError, ConfigError, EpirWarning
 from epir.core.files import scratch_folder
 from epir.core.output import resolved
-from epir.core.processes import cores, processor, source_commit
-from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
-from epir.evaluation.experiment import ZERO_SHOT, Experiment, Resolved, resolve_settings
+from epir.evaluation.experiment import ZERO_SHOT, Experiment, Resolved, check_choices, resolve_settings
 from epir.evaluation.fold import FoldInputs, FoldJob, run_job
 from epir.evaluation.folds import make_folds
-from epir.evaluation.leaks import check_leaks, find_across_folds, find_calibrated, find_seen, knows_whom
-from epir.evaluation.nested import check_choices
+from epir.evaluation.leaks import (
+    check_leaks,
+    find_across_folds,
+    find_calibrated,
+    find_seen,
+    knows_whom,
+    record_gaps,
+    unnamed_calibration,
+)
 from epir.evaluation.samples import EvaluationSet, gather, read_maps, with_units
 from epir.evaluation.store import Run, Store, open_store
 from epir.maps.mapset import MapSet, load_maps, save_maps
@@ -33,7 +38,6 @@ from epir.models.folder import check_fits, find_folder, read_config, read_settin
 from epir.models.packed import pack_method, pack_model
 from epir.models.predict import PREDICTION_BATCH, find_device
 from epir.models.registry import AnyModel, Method, find_method, has_features, method_for
-from epir.models.seen import UNKNOWN
 from epir.training.recipe import TrainingSettings, training_recipe
 
 Maps = str | Path | MapSet
@@ -43,6 +47,17 @@ UNITS_WEIGHT = 1.0  # of the action units in training, where neither the recipe 
 ALL = "all clips"  # the one fold of a zero-shot run of few clips
 SHOWN = 3  # running folds whose epochs are shown
 PACKAGES = ("torch", "numpy", "scikit-learn", "joblib", "ray")
+
+
+class RunOptions(TypedDict, total=False):
+    """How `evaluate` runs, whatever the model: the options that it shares with series of evaluations."""
+
+    folds: str
+    seeds: int
+    allow_seen: bool
+    engine: Engine | None
+    force: bool
+    progress: Progress | None
 
 
 def evaluate(
@@ -84,9 +99,10 @@ def evaluate(
     changes = tuple(changes)
     check_known(target, ("classes", "units"), what="target")
     with opened(maps) as sets:
-        clips = _clips_for(gather(sets, protocol), target)
+        clips = gather(sets, protocol)
         method = find_method("epir" if model is None else model)
         if target == "units":
+            clips = with_units(clips)
             _check_can_learn_units(method)
             changes = _with_unit_weight(training, changes)
         settings = resolve_settings(
@@ -144,7 +160,9 @@ def evaluate_zero_shot(
     """
     check_known(target, ("classes", "units"), what="target")
     with opened(maps) as sets:
-        clips = replace(_clips_for(gather(sets, protocol), target), learns_units=target == "units")
+        clips = gather(sets, protocol)
+        if target == "units":
+            clips = replace(with_units(clips), learns_units=True)
         folder = resolved(find_folder(weights))
         experiment = _zero_shot_experiment(clips, folder)
         if target == "units":
@@ -154,7 +172,9 @@ def evaluate_zero_shot(
             sets,
             clips,
             experiment,
-            Path(out) if out is not None else default_out(clips.protocol, _zero_shot_name(target)),
+            Path(out)
+            if out is not None
+            else default_out(clips.protocol, "zero-shot-units" if target == "units" else "zero-shot"),
             weights=folder,
             method=None if source is None else method_for(source, folder),
             allow_seen=allow_seen,
@@ -192,21 +212,16 @@ def _run(
         if clips.without_units:
             environment["clips_without_units"] = clips.without_units
         environment |= {"seen_in_training": list(leaks)} if leaks else {}
-        notes = [*notes, *([UNKNOWN] if unknown else [])]
+        gaps = [] if weights is None else record_gaps(weights, clips)
+        if weights is not None and experiment.is_zero_shot:
+            gaps += unnamed_calibration(weights, clips)
+        notes = [*notes, *gaps]
         store.describe(environment | ({"notes": notes} if notes else {}))
         held_out = {job.fold: [clips.samples[row].clip.key for row in job.test] for job in jobs}
         store.check(held_out)
         packed = None if method is None else pack_method(method)
         _run_missing(store, jobs, FoldInputs(experiment, clips.samples, weights, method=packed), engine, progress)
         return store.finish(held_out)
-
-
-def _clips_for(clips: EvaluationSet, target: Target) -> EvaluationSet:
-    return with_units(clips) if target == "units" else clips
-
-
-def _zero_shot_name(target: Target) -> str:
-    return "zero-shot-units" if target == "units" else "zero-shot"
 
 
 def _with_unit_weight(training: str | None, changes: tuple[str, ...]) -> tuple[str, ...]:
@@ -240,23 +255,23 @@ def _check_leaks(
     clips: EvaluationSet, experiment: Experiment, folder: Path | None, *, allow_seen: bool
 ) -> tuple[str, ...]:
     """Everything that would make the scores not strict; an error, or what was found if `allow_seen`."""
-    found: dict[str, list[str]] = {}
+    leaks: dict[str, list[str]] = {}
     if folder is not None:
         how = "these weights have seen" if experiment.is_zero_shot else "training.start has seen"
-        found[how] = find_seen(folder, clips)
+        leaks[how] = find_seen(folder, clips)
     if experiment.is_zero_shot and folder is not None:
-        found["these weights were calibrated on"] = find_calibrated(folder, clips)
+        leaks["these weights were calibrated on"] = find_calibrated(folder, clips)
     if experiment.is_zero_shot:
         fix = "evaluate on other people, or use weights that have not seen them"
     else:
         folds = make_folds(clips.clips, clips.labels, experiment.folds)
-        found["in two folds"] = find_across_folds(clips, folds)
+        leaks["in two folds"] = find_across_folds(clips, folds)
         fix = (
             "use --training scratch, or start from weights that have not seen them"
-            if not found["in two folds"]
+            if not leaks["in two folds"]
             else "keep one of the copies, and give each person one name"
         )
-    return check_leaks(found, allow_seen=allow_seen, fix=fix)
+    return check_leaks(leaks, allow_seen=allow_seen, fix=fix)
 
 
 def default_out(protocol: str, name: str) -> Path:
@@ -267,12 +282,12 @@ def default_out(protocol: str, name: str) -> Path:
 @contextmanager
 def opened(maps: Maps | Sequence[Maps]) -> Iterator[tuple[MapSet, ...]]:
     """The map sets, each with a folder that worker processes can open."""
-    given = [maps] if isinstance(maps, str | Path | MapSet) else list(maps)
-    if not given:
+    wanted = [maps] if isinstance(maps, str | Path | MapSet) else list(maps)
+    if not wanted:
         raise ConfigError("no map set given", fix="give one or more folders written by epir prepare")
     with ExitStack() as stack:
         sets = []
-        for each in given:
+        for each in wanted:
             mapset = each if isinstance(each, MapSet) else load_maps(each)
             if mapset.folder is not None:
                 mapset = replace(mapset, folder=resolved(mapset.folder))  # a worker may be in another folder
@@ -317,13 +332,13 @@ def provenance(sets: Sequence[MapSet], run: Path, *, engine: str, workers: int, 
 
 
 def _installed() -> dict[str, str]:
-    found = {}
+    versions = {}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue  # an extra that is not installed
-    return found
+    return versions
 
 
 def _experiment(clips: EvaluationSet, settings: Resolved, *, folds: str, seeds: int) -> Experiment:

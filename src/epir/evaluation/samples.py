@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,8 @@ import numpy as np
 from epir.core.config import digest
 from epir.core.errors import LeakError, MapSetError, ProtocolError
 from epir.core.facs import NO_UNITS, is_annotated
-from epir.core.people import fill_people
-from epir.core.records import Clip
+from epir.core.records import Clip, fill_people
+from epir.core.words import counted
 from epir.datasets.protocols import Protocol, get_protocol
 from epir.maps.mapset import MapSet, check_same_shape, load_maps
 
@@ -81,7 +82,7 @@ def gather(sets: Sequence[MapSet], protocol: str) -> EvaluationSet:
     ]
     _check_classes(rule, [sample.label for sample in samples], everything)
     if parts := rule.split_parts({sample.clip.person for sample in samples}):
-        samples = [_in_part(sample, parts[sample.clip.person]) for sample in samples]
+        samples = [_with(sample, split=parts[sample.clip.person]) for sample in samples]
     return EvaluationSet(
         protocol=rule.name,
         classes=rule.classes,
@@ -94,36 +95,33 @@ def gather(sets: Sequence[MapSet], protocol: str) -> EvaluationSet:
     )
 
 
-def _in_part(sample: Sample, part: str) -> Sample:
-    """The sample, with its part of the protocol's split in the column `split`."""
-    return replace(sample, clip=replace(sample.clip, extra={**sample.clip.extra, "split": part}))
-
-
 def with_units(clips: EvaluationSet) -> EvaluationSet:
     """The clips whose action units are annotated; the others are left out.
 
     Under `cd6me` all six corpora are annotated, and a clip without units has none of them.
     """
-    samples = tuple(map(_without_units, clips.samples)) if clips.protocol == "cd6me" else clips.samples
-    annotated = tuple(each for each in samples if is_annotated(each.clip.extra.get("action_units", "")))
+    samples, has_units = clips.samples, [is_annotated(clip.extra.get("action_units", "")) for clip in clips.clips]
+    if clips.protocol == "cd6me":
+        named = zip(samples, has_units, strict=True)
+        annotated = tuple(each if there else _with(each, action_units=NO_UNITS) for each, there in named)
+    else:
+        annotated = tuple(compress(samples, has_units))
     if not annotated:
         raise ProtocolError(
-            f"none of the {len(clips.samples)} clips has annotated action units",
+            f"none of {counted(len(clips.samples), 'clip')} has annotated action units",
             fix="give a map set whose clips.csv has a column action_units, for example of CASME II or SAMM",
         )
     bare = len(clips.samples) - len(annotated)
     return replace(clips, samples=annotated, left_out=clips.left_out + bare, without_units=bare)
 
 
-def _without_units(sample: Sample) -> Sample:
-    """The sample, an empty annotation written as `none`."""
-    if is_annotated(sample.clip.extra.get("action_units", "")):
-        return sample
-    return replace(sample, clip=replace(sample.clip, extra={**sample.clip.extra, "action_units": NO_UNITS}))
+def _with(sample: Sample, **cells: str) -> Sample:
+    """The sample with further columns of its clip."""
+    return replace(sample, clip=replace(sample.clip, extra={**sample.clip.extra, **cells}))
 
 
 def read_maps(samples: Sequence[Sample]) -> np.ndarray:
-    """The maps (n, 3, S, S) or (n, V, 3, S, S) of the samples, from disk; a map set that was replaced is refused."""
+    """The maps (n, 3, S, S) of the samples, from disk; a map set that was replaced is refused."""
     stamps = {(sample.folder, sample.digest): _stamp(sample.folder) for sample in samples}
     opened = {folder: _opened(folder, digest, stamp) for (folder, digest), stamp in stamps.items()}
     maps = np.stack([opened[sample.folder][sample.row] for sample in samples])
@@ -163,7 +161,7 @@ def _check_classes(rule: Protocol, labels: Sequence[str], clips: Sequence[Clip])
     words = ", ".join(f"{word!r}" for word in sorted({clip.emotion for clip in clips}))
     if not counts:
         raise ProtocolError(
-            f"none of the {len(clips)} clips takes part in the protocol {rule.name}: their labels are {words}",
+            f"none of {counted(len(clips), 'clip')} takes part in the protocol {rule.name}: their labels are {words}",
             fix="choose the protocol of this corpus with --protocol, or sde, which takes any labels",
         )
     if len(rule.classes) < 2:

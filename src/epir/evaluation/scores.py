@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from epir.core.bootstrap import LEVEL, RESAMPLINGS, interval, resample_people
 from epir.core.records import Prediction
+from epir.core.seeds import LEVEL, RESAMPLINGS, interval, resample_people
 from epir.evaluation.folds import TEST
 
 Column = Literal["strict", "best_epoch", "seen_in_training", "not_checked"]

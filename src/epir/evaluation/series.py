@@ -1,34 +1,46 @@
-"""Several evaluations in one folder: models side by side, the ladder of the ablation, and its two sweeps."""
+"""Several evaluations in one folder: models side by side, the ablation's ladder and sweeps, all that the paper prints.
+
+`reproduce` trains as the paper does. Every run is resumable by itself; equal runs (13 blocks are the model itself) are
+made once:
+
+    OUT/cde/epir, OUT/cde/vit, ...      the ladder: Tables 1 and 4, the confusion matrices
+    OUT/cde/blocks-7, ...               score against the number of blocks
+    OUT/cde/integration-30, ...         tokens at several rates of integration
+    OUT/sde-casme3/...                  the same for CAS(ME)^3: Tables 2 and 5
+    OUT/sde-casme2/epir, ...            Table 3
+"""
 
 import json
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 from epir.core.config import check_known, setting_names
-from epir.core.engines import Engine
-from epir.core.errors import ConfigError, EpirWarning, RunError
+from epir.core.errors import ConfigError, EpirWarning, ProtocolError, RunError
 from epir.core.files import write_text
 from epir.core.output import check_place, kind_of, locked, resolved
-from epir.core.plugins import is_plugin_name
-from epir.core.progress import Progress
 from epir.core.table import Table
-from epir.evaluation.comparison import scores_with_training
+from epir.evaluation.comparison import Comparison, compare, scores_with_training
 from epir.evaluation.experiment import Resolved, check_changes, first_weights, resolve_settings
 from epir.evaluation.published import RUNGS, PublishedScores, comparisons, ladder
-from epir.evaluation.run import Maps, default_out, evaluate, opened
+from epir.evaluation.run import Maps, RunOptions, default_out, evaluate, opened
 from epir.evaluation.samples import gather
 from epir.evaluation.store import CONFIG, Run, check_run_folder
 from epir.evaluation.table import score_table
-from epir.models.registry import AnyModel, Method, find_method, list_models
-from epir.models.settings import PRESETS
-from epir.training.recipe import SCRATCH
+from epir.models.registry import AnyModel, Method, find_method
+from epir.models.settings import LITERAL, PRESETS, ModelSettings
+from epir.training.recipe import PAPER, SCRATCH
 
 BLOCKS = range(7, 16)
 RATES = (0, 30, 60, 80)  # per cent of the patch tokens that integration takes away
+WHOLE = ("cde", "sde-casme3")  # protocols with a ladder and figures
+SINGLE = {"sde-casme2": "casme2", "sde-samm": "samm", "sde-smic": "smic"}
+QUICK_FOLDS, QUICK_EPOCHS = "3", 10
+QUICK_POINTS = ("blocks 7", "blocks 13", "integration 0 %", "integration 60 %")
 
 
 @dataclass(frozen=True)
@@ -50,17 +62,6 @@ class Series:
     table: Table
 
 
-def parse_models(text: str) -> tuple[str, ...]:
-    """The models in `a,b,c`, each once: names, `FILE.py:Name` or `package.module:Name`; unknown ones are refused."""
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-    if not all(names):
-        raise ConfigError(f"--model {text} has a comma too many", fix="write --model epir,ststnet")
-    for name in names:
-        if not is_plugin_name(name):
-            check_known(name, list_models(), what="model")
-    return names
-
-
 def ladder_variants() -> tuple[Variant, ...]:
     """The rungs of Tables 4 and 5, from the plain Vision Transformer up to EPIR."""
     return tuple(Variant(name, name) for name in PRESETS)
@@ -80,23 +81,17 @@ def evaluate_models(
     protocol: str,
     models: Sequence[AnyModel],
     out: str | Path | None = None,
-    folds: str = "loso",
-    seeds: int = 1,
     training: str | None = None,
     changes: Iterable[str] = (),
-    allow_seen: bool = False,
-    engine: Engine | None = None,
-    force: bool = False,
-    progress: Progress | None = None,
+    **options: Unpack[RunOptions],
 ) -> Series:
     """Evaluate each model into OUT/<model>, and put them in one table with the published scores."""
     variants = _variants(models, tuple(changes), training)
     settled = resolve_all(maps, protocol, variants)
     if note := mixed_training(settled):
         warnings.warn(note, EpirWarning, stacklevel=2)
-    each = partial(evaluate, maps, protocol=protocol, folds=folds, seeds=seeds)
     return _evaluate_each(
-        partial(each, allow_seen=allow_seen, engine=engine, force=force, progress=progress),
+        partial(evaluate, maps, protocol=protocol, **options),
         variants,
         comparisons,
         Path(out) if out is not None else default_out(protocol, "models"),
@@ -109,14 +104,9 @@ def ablate(
     protocol: str,
     sweep: str | None = None,
     out: str | Path | None = None,
-    folds: str = "loso",
-    seeds: int = 1,
     training: str | None = None,
     changes: Iterable[str] = (),
-    allow_seen: bool = False,
-    engine: Engine | None = None,
-    force: bool = False,
-    progress: Progress | None = None,
+    **options: Unpack[RunOptions],
 ) -> Series:
     """Evaluate every rung of the paper's ablation, or every point of a sweep; finished folds are not repeated.
 
@@ -126,9 +116,8 @@ def ablate(
     points = sweep_variants(sweep) if sweep else ladder_variants()
     variants = [replace(point, changes=(*shared, *point.changes), training=training) for point in points]
     resolve_all(maps, protocol, variants)
-    each = partial(evaluate, maps, protocol=protocol, folds=folds, seeds=seeds)
     return _evaluate_each(
-        partial(each, allow_seen=allow_seen, engine=engine, force=force, progress=progress),
+        partial(evaluate, maps, protocol=protocol, **options),
         variants,
         (lambda protocol: ()) if sweep else ladder,
         Path(out) if out is not None else default_out(protocol, f"ablation-{sweep or 'ladder'}"),
@@ -216,31 +205,22 @@ def _evaluate_each(
     for variant in variants:
         check_run_folder(out / folder_name(variant.name))
     with locked(resolved(out) / "table.csv"):
-        return _evaluate_all(evaluate_one, variants, published_for, out)
-
-
-def _evaluate_all(
-    evaluate_one: Callable[..., Run],
-    variants: Sequence[Variant],
-    published_for: Callable[[str], Sequence[PublishedScores]],
-    out: Path,
-) -> Series:
-    runs = tuple(
-        evaluate_one(
-            model=variant.model,
-            changes=variant.changes,
-            training=variant.training,
-            out=out / folder_name(variant.name),
+        runs = tuple(
+            evaluate_one(
+                model=variant.model,
+                changes=variant.changes,
+                training=variant.training,
+                out=out / folder_name(variant.name),
+            )
+            for variant in variants
         )
-        for variant in variants
-    )
-    names = tuple(variant.name for variant in variants)
-    published = published_for(runs[0].experiment.protocol)
-    table = score_table(runs, _matching(names, published), names=names)
-    scores = {name: scores_with_training(run) for name, run in zip(names, runs, strict=True)}
-    write_text(out / "table.csv", table.csv())
-    write_text(out / "table.json", json.dumps(scores, indent=1) + "\n")
-    return Series(names, runs, table)
+        names = tuple(variant.name for variant in variants)
+        published = published_for(runs[0].experiment.protocol)
+        table = score_table(runs, _matching(names, published), names=names)
+        scores = {name: scores_with_training(run) for name, run in zip(names, runs, strict=True)}
+        write_text(out / "table.csv", table.csv())
+        write_text(out / "table.json", json.dumps(scores, indent=1) + "\n")
+        return Series(names, runs, table)
 
 
 def folder_name(name: str) -> str:
@@ -252,3 +232,104 @@ def _matching(names: Sequence[str], published: Sequence[PublishedScores]) -> Seq
     """The published rows; of a ladder only the rungs that were run."""
     rows = {RUNGS[name] for name in names if name in RUNGS}
     return [each for each in published if each.table <= 3 or each.method in rows]
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    """The runs of one protocol, by what they are for."""
+
+    protocol: str
+    ladder: tuple[Run, ...]  # for a single corpus of Table 3: the whole model alone
+    sweeps: dict[str, tuple[Run, ...]] = field(default_factory=dict)
+
+    @property
+    def epir(self) -> Run:
+        """The whole model."""
+        return self.ladder[-1]
+
+    @property
+    def steps(self) -> tuple[Comparison, ...]:
+        """Each rung against the one below it, paired over people."""
+        return tuple(compare(below, rung) for below, rung in zip(self.ladder, self.ladder[1:], strict=False))
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Everything that the maps allow, and why the rest is missing."""
+
+    parts: tuple[Reproduced, ...]
+    missing: dict[str, str]  # protocol: reason
+    quick: bool = False
+    literal: bool = False
+
+
+def reproduce(
+    maps: Sequence[Maps],
+    *,
+    out: str | Path,
+    sweeps: bool = True,
+    quick: bool = False,
+    literal: bool = False,
+    changes: Iterable[str] = (),
+    **options: Unpack[RunOptions],
+) -> Reproduction:
+    """Run, or resume, everything that the paper prints and these maps allow; `quick` has fewer folds and epochs.
+
+    `literal` reads the paper to the letter in every rung, as the preset `paper` does for the whole model.
+    """
+    shared = [f"model.{name}={json.dumps(value)}" for name, value in LITERAL.items()] if literal else []
+    shared += [f"training.epochs={QUICK_EPOCHS}"] if quick else []
+    shared += list(changes)
+    wanted, missing = _protocols(maps)
+    options = {**options, "folds": QUICK_FOLDS} if quick else options
+
+    def run(protocol: str, variant: Variant) -> Run:
+        return evaluate(
+            maps,
+            protocol=protocol,
+            model=variant.model,
+            changes=(*shared, *variant.changes),
+            out=Path(out) / protocol / folder_name(variant.name),
+            training=PAPER,
+            **options,
+        )
+
+    parts = []
+    for protocol in wanted:
+        rungs = ladder_variants() if protocol in WHOLE else (Variant("epir", "epir"),)
+        ladder = tuple(run(protocol, rung) for rung in rungs)
+        figures = {}
+        for sweep in ("blocks", "integration") if sweeps and protocol in WHOLE else ():
+            points = [point for point in sweep_variants(sweep) if not quick or point.name in QUICK_POINTS]
+            figures[sweep] = tuple(ladder[-1] if _is_model(point) else run(protocol, point) for point in points)
+        parts.append(Reproduced(protocol, ladder, figures))
+    return Reproduction(tuple(parts), missing, quick, literal)
+
+
+def _protocols(maps: Sequence[Maps]) -> tuple[list[str], dict[str, str]]:
+    """The protocols of the paper that these maps can be evaluated under, and why not the others."""
+    wanted, missing = [], {}
+    with opened(maps) as sets:
+        corpora = {clip.corpus for mapset in sets for clip in mapset.clips}
+        for protocol in (*WHOLE, *SINGLE):
+            corpus = {"sde-casme3": "casme3", **SINGLE}.get(protocol)
+            if corpus is not None and corpus not in corpora:
+                missing[protocol] = f"no clip is of {corpus}"
+                continue
+            try:
+                gather(sets, protocol)
+            except ProtocolError as error:
+                missing[protocol] = error.problem
+            else:
+                wanted.append(protocol)
+    if not wanted:
+        raise ProtocolError(
+            f"these maps fit no protocol of the paper: {'; '.join(f'{k}: {v}' for k, v in missing.items())}",
+            fix="give maps of CASME II, SAMM and SMIC, or of CAS(ME)^3, with their own emotion words",
+        )
+    return wanted, missing
+
+
+def _is_model(point: Variant) -> bool:
+    """Whether a point of a sweep is the whole model as it is: it was run as the last rung."""
+    return point.changes == (f"model.blocks={ModelSettings().blocks}",)

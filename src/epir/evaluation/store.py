@@ -22,14 +22,14 @@ from typing import Any
 
 from epir.core import config
 from epir.core.errors import EpirWarning, RunError, machine_fault
-from epir.core.files import file_digest, remove_partial_files, write_text
+from epir.core.files import file_digest, read_json, read_text, remove_partial_files, write_text
 from epir.core.output import RUN as RUN_FOLDER
 from epir.core.output import SPOTTED, check_folder, check_place, kind_of, locked, mark, resolved
-from epir.core.reading import read_json, read_text
 from epir.core.records import Prediction
 from epir.core.store import entry_name
+from epir.core.words import counted
 from epir.evaluation.experiment import Experiment, read_experiment
-from epir.evaluation.record import FoldRecord, from_json, to_json
+from epir.evaluation.fold import FoldRecord, from_json, to_json
 from epir.evaluation.scores import all_scores
 from epir.evaluation.units import unit_scores
 from epir.models.seen import UNKNOWN
@@ -79,7 +79,7 @@ def open_run(folder: str | Path) -> Run:
     experiment = _experiment(folder)
     if not (folder / SCORES).exists():
         done = len(list((folder / FOLDS).glob("[!.]*.json")))
-        raise RunError(f"the run {folder} is not finished: {done} folds are done", fix=RESUME)
+        raise RunError(f"the run {folder} is not finished: {counted(done, 'fold')} done", fix=RESUME)
     environment = _read_json(folder / ENVIRONMENT) if (folder / ENVIRONMENT).exists() else {}
     records, scores = _read_folds(folder), _read_scores(folder / SCORES)
     _check_complete(folder, experiment, records, scores)
@@ -100,6 +100,8 @@ def open_store(
     check_run_folder(folder, inputs)
     with locked(folder):
         _remove_partial_files(folder)
+        if force:
+            _check_link(folder, experiment)
         if force or not (folder / CONFIG).exists():  # without settings, it is what a killed --force left
             _clear(folder)
         if (folder / CONFIG).exists():
@@ -116,6 +118,18 @@ def check_run_folder(folder: Path, inputs: Iterable[str | Path] = ()) -> None:
     """Refuse a folder that holds something else than a run, or that an input is part of."""
     check_folder(resolved(folder), RUN_FOLDER, force=True, inputs=inputs)
     check_place(resolved(folder) / CONFIG)
+
+
+def _check_link(folder: Path, experiment: Experiment) -> None:
+    """Refuse --force through a link onto a run of another protocol: whoever wrote the link's name did not name that."""
+    if not folder.is_symlink() or not (folder / CONFIG).exists():
+        return
+    protocol = _experiment(folder).protocol
+    if protocol != experiment.protocol:
+        raise RunError(
+            f"{folder} is a link to {resolved(folder)}, a run of the protocol {protocol}, not {experiment.protocol}",
+            fix="choose another folder with --out, or remove the link",
+        )
 
 
 class Store:
@@ -169,11 +183,11 @@ class Store:
         with _writing(self.folder / PREDICTIONS):
             write_text(self.folder / PREDICTIONS, table)
         with _writing(self.folder / SCORES):
-            made = {
+            values = {
                 **_scores(self.experiment, records, predictions),
                 TABLE_DIGEST: file_digest(self.folder / PREDICTIONS),
             }
-            scores = json.loads(json.dumps(made))
+            scores = json.loads(json.dumps(values))
             write_text(self.folder / SCORES, json.dumps({**scores, "digest": config.digest(scores)}, indent=1) + "\n")
         return open_run(self.folder)
 
@@ -211,9 +225,13 @@ def _predictions_csv(predictions: Sequence[Prediction], records: Sequence[FoldRe
     for each in predictions:
         scores = [f"{value:.6f}" for value in each.scores]
         best = each.best_epoch if "best_epoch" in experiment.columns else ""
-        own = units.get((each.seed, each.key))
-        found = [own["annotation"], "+".join(map(str, own["found"]))] if own else [""] * bool(units) * 2
-        row = [each.corpus, each.subject, each.clip, each.truth, each.strict, best, each.seed, *scores, *found]
+        units_of_clip = units.get((each.seed, each.key))
+        cells = (
+            [units_of_clip["annotation"], "+".join(map(str, units_of_clip["found"]))]
+            if units_of_clip
+            else [""] * bool(units) * 2
+        )
+        row = [each.corpus, each.subject, each.clip, each.truth, each.strict, best, each.seed, *scores, *cells]
         writer.writerow(row)
     return out.getvalue()
 

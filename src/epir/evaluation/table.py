@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from epir.core import bootstrap
+from epir.core import seeds
 from epir.core.facs import CD6ME_UNITS
 from epir.core.table import MISSING, Column, Row, Table
 from epir.core.table import interval_text as interval_text
 from epir.core.table import score_text as score_text
+from epir.core.words import counted, people
 from epir.evaluation import scores
 from epir.evaluation.comparison import SWAPS, Comparison, Training, score_columns, training_of
 from epir.evaluation.published import RUNGS, PublishedScores
@@ -21,7 +22,7 @@ COLUMN_NAMES: Final[dict[scores.Column, str]] = {
     "seen_in_training": SEEN,
     "not_checked": NOT_CHECKED,
 }
-LEVEL: Final = f"{100 * bootstrap.LEVEL:g} %"
+LEVEL: Final = f"{100 * seeds.LEVEL:g} %"
 OWN_METHOD: Final = "EPIR"  # what the published tables call the paper's own method
 CORPORA: Final = {
     "casme2": "CASME II",
@@ -122,21 +123,21 @@ def units_table(run: Run) -> Table | None:
     columns = [Column("unit"), EVALUATION, *(Column(title, "all clips", numeric=True) for title in titles)]
     columns += [Column(title, corpus_title(part), numeric=True) for part in parts for title in ("clips with it", "F1")]
     rows = []
-    for unit, own in values["units"].items():
-        cells = [f"{own['there']}", f"{own['found']:g}", score_text(own["f1"]), interval_text(own["interval"])]
-        cells.append(score_text(own["always"]))
+    for unit, score in values["units"].items():
+        cells = [f"{score['there']}", f"{score['found']:g}", score_text(score["f1"]), interval_text(score["interval"])]
+        cells.append(score_text(score["always"]))
         for part in parts.values():
             cells += [f"{part['units'][unit]['there']}", score_text(part["units"][unit]["f1"])]
         rows.append(Row((f"AU {unit}", COLUMN_NAMES[main], *cells), kind=kind_of(main)))
     for name, title in (("all", "mean of all that occur"), ("cd6me", "mean of those of CD6ME")):
-        own = values["mean"][name]
-        cells = ["", "", score_text(own["f1"]), interval_text(own["interval"])]
+        score = values["mean"][name]
+        cells = ["", "", score_text(score["f1"]), interval_text(score["interval"])]
         cells.append(score_text(values["always_positive"][name]))
         for part in parts.values():
             cells += ["", score_text(part["mean"][name]["f1"])]
-        rows.append(Row((f"{title} ({own['units']})", COLUMN_NAMES[main], *cells), kind=kind_of(main), strong=True))
+        rows.append(Row((f"{title} ({score['units']})", COLUMN_NAMES[main], *cells), kind=kind_of(main), strong=True))
     left_out = run.environment.get("clips_without_units", 0) + values["without_annotation"]
-    caption = f"Action units, {run.name}: {values['clips']} annotated clips of {values['people']} people"
+    caption = f"Action units, {run.name}: {counted(values['clips'], 'annotated clip')} of {people(values['people'])}"
     notes: tuple[str, ...] = (
         f"Binary F1, the thresholds fixed with the weights. {left_out} clips without annotated units are left out. A "
         f"dash: no annotation names the unit, so it has no part in means. {INTERVAL_NOTE}",
@@ -150,7 +151,7 @@ def units_table(run: Run) -> Table | None:
 def choices_text(run: Run) -> str:
     """How many folds of a nested evaluation chose each of the settings, such as `default in 4 of 6 folds`."""
     chosen = Counter(fold.chosen for fold in run.folds if fold.chosen)
-    return ", ".join(f"{name} in {times} of {chosen.total()} folds" for name, times in chosen.most_common())
+    return ", ".join(f"{name} in {times} of {counted(chosen.total(), 'fold')}" for name, times in chosen.most_common())
 
 
 def score_row(
@@ -179,15 +180,15 @@ def _caption(run: Run) -> str:
     else:
         seeds = "1 seed" if values["seeds"] == 1 else f"mean of {values['seeds']} seeds"
         how = f"{values['folds']} folds ({FOLDS.get(experiment.folds, 'grouped by person')}), {seeds}"
-    return f"{values['protocol']}: {values['clips']} clips of {values['people']} people, {how}"
+    return f"{values['protocol']}: {counted(values['clips'], 'clip')} of {people(values['people'])}, {how}"
 
 
 def _cells(values: Mapping[str, Any], parts: Sequence[str]) -> list[str]:
     cells = [score_text(values["uf1"]), interval_text(values.get("uf1_interval"))]
     cells += [score_text(values["uar"]), score_text(values["accuracy"])]
     for part in parts:
-        own = values.get("parts", {}).get(part, {})
-        cells += [score_text(own.get("uf1")), score_text(own.get("uar"))]
+        scores_of_part = values.get("parts", {}).get(part, {})
+        cells += [score_text(scores_of_part.get("uf1")), score_text(scores_of_part.get("uar"))]
     return cells
 
 

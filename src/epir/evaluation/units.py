@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from epir.core.bootstrap import RESAMPLINGS, interval, resample_people
 from epir.core.facs import CD6ME_UNITS, UNITS, is_annotated, parse_units
-from epir.evaluation.record import ClipRecord, FoldRecord
+from epir.core.seeds import RESAMPLINGS, interval, resample_people
+from epir.evaluation.fold import ClipRecord, FoldRecord
 from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
 
 MEANS = {"all": UNITS, "cd6me": CD6ME_UNITS}
@@ -87,8 +87,8 @@ def counts_by_person(clips: Sequence[tuple[int, ClipRecord]]) -> np.ndarray:
         assert clip.units is not None
         named = parse_units(clip.units["annotation"])
         there = np.array([unit in named for unit in UNITS])
-        found = np.isin(UNITS, clip.units["found"])
-        counts[seeds[seed], people[clip.person]] += np.stack([there & found, there, found], axis=1)
+        predicted = np.isin(UNITS, clip.units["found"])
+        counts[seeds[seed], people[clip.person]] += np.stack([there & predicted, there, predicted], axis=1)
     return counts
 
 
@@ -99,8 +99,8 @@ def resample(counts: np.ndarray, *, resamplings: int = RESAMPLINGS) -> np.ndarra
 
 def unit_f1(counts: np.ndarray) -> np.ndarray:
     """F1 of counts (..., 3); NaN where the unit is not there at all."""
-    both, there, found = np.moveaxis(counts, -1, 0)
-    return np.where(there > 0, 2 * both / np.maximum(1, there + found), np.nan)
+    both, there, predicted = np.moveaxis(counts, -1, 0)
+    return np.where(there > 0, 2 * both / np.maximum(1, there + predicted), np.nan)
 
 
 def _unit_score(counts: np.ndarray, resampled: np.ndarray, clips: int) -> dict[str, Any]:

@@ -11,8 +11,7 @@ import cv2
 import numpy as np
 
 from epir.core.errors import FrameError
-from epir.faces.face import Face
-from epir.faces.settings import FaceSettings
+from epir.faces.face import Face, FaceSettings
 
 
 @dataclass(frozen=True, slots=True)

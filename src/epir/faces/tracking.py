@@ -17,12 +17,21 @@ import cv2
 import numpy as np
 
 from epir.faces.align import Crop, face_crop, whole_frame
-from epir.faces.face import Face
-from epir.faces.finder import SECOND_FACE, brightened, choose_face
-from epir.faces.likeness import SAME_PLACE, colours, correlation, flatness, likeness, one_shot, shared_colours
+from epir.faces.face import Face, TrackingSettings
+from epir.faces.finder import (
+    SAME_PLACE,
+    SECOND_FACE,
+    brightened,
+    choose_face,
+    colours,
+    correlation,
+    flatness,
+    likeness,
+    one_shot,
+    shared_colours,
+)
 from epir.faces.mtcnn import find_faces
 from epir.faces.patch import Patch, cut_patch, face_near, small_face
-from epir.faces.settings import TrackingSettings
 from epir.frames.reader import Frame
 
 NO_FACE, TOO_SMALL = "no face", "face too small"
@@ -130,23 +139,23 @@ class FaceTracker:
         self._scene = now if self._colours is None else self._colours  # of the frame before: who leaves was seen there
         changed = self._colours is not None and shared_colours(self._colours, now) < self.settings.cut
         self._colours = now
-        given: list[TrackedFace] = []
+        ready: list[TrackedFace] = []
         for track in list(self._tracks):
-            given += self._step_on(track, frame, changed)
+            ready += self._step_on(track, frame, changed)
         if self._wants_search(frame, changed):
-            given += self._search(frame)
+            ready += self._search(frame)
         if not self._tracks:
             self._miss([frame])
-        return given
+        return ready
 
     def close(self) -> list[TrackedFace]:
         """The faces that were still waiting to be confirmed when the frames ended."""
-        given: list[TrackedFace] = []
+        ready: list[TrackedFace] = []
         for track in list(self._tracks):
             if track.confirm_at is not None and self._latest is not None:
-                given += self._confirm(track, self._latest)
+                ready += self._confirm(track, self._latest)
             self._drop(track)
-        return given
+        return ready
 
     @property
     def is_without(self) -> bool:
@@ -173,18 +182,18 @@ class FaceTracker:
             confirmed = self._confirm(track, frame)
             return [*confirmed, *self._give(track, frame, small)] if track in self._tracks else []
         if track.confirm_at is None and (frame.seconds >= track.look_at or self._drifted(track, small)):
-            found = face_near(frame.pixels, track.crop)
-            track.look_at = frame.seconds + (settings.redetect if found else settings.again)
-            if found is None and track.missed:  # a blink may cost one look, not two
+            face = face_near(frame.pixels, track.crop)
+            track.look_at = frame.seconds + (settings.redetect if face else settings.again)
+            if face is None and track.missed:  # a blink may cost one look, not two
                 self._drop(track)
                 return []
-            track.missed = found is None
-            if found is not None:
-                crop = face_crop(found, settings.face)
+            track.missed = face is None
+            if face is not None:
+                crop = face_crop(face, settings.face)
                 if self._elsewhere(track.crop, crop):
-                    self._begin_segment(track, crop, np.array(found.landmarks))
+                    self._begin_segment(track, crop, np.array(face.landmarks))
                     small = small_face(frame.pixels, crop, settings.size)
-                track.points = np.array(found.landmarks)
+                track.points = np.array(face.landmarks)
         return self._give(track, frame, small)
 
     def _give(self, track: _Track, frame: Frame, small: np.ndarray) -> list[TrackedFace]:
@@ -210,13 +219,13 @@ class FaceTracker:
 
     def _confirm(self, track: _Track, frame: Frame) -> list[TrackedFace]:
         """Give what was waiting if the face is still there; or else drop it."""
-        found = face_near(frame.pixels, track.crop)
-        if found is None or not self._is_face(found, frame.pixels):
+        face = face_near(frame.pixels, track.crop)
+        if face is None or not self._is_face(face, frame.pixels):
             self._drop(track)
             return []
-        given, track.waiting, track.confirm_at = track.waiting, [], None
+        ready, track.waiting, track.confirm_at = track.waiting, [], None
         self._in_gap = False
-        return given
+        return ready
 
     def _drifted(self, track: _Track, small: np.ndarray) -> bool:
         """Whether the head has left its place since the segment began, by its shift alone; seen now and then."""
@@ -267,20 +276,20 @@ class FaceTracker:
             crop = whole_frame(frame.pixels)
             corners = crop.to_frame(np.zeros((5, 2)), 1)
             return self._begin(frame, crop, corners, confirmed=True)
-        found = self._look_for_all(frame)
-        if not self._tracks and not found:
+        faces = self._look_for_all(frame)
+        if not self._tracks and not faces:
             self._searches += 1
             self._search_at = frame.seconds + self.settings.again * min(2 ** (self._searches // 4), 4)
             return []
         self._searches, self._search_at = 0, frame.seconds + self.settings.redetect
-        given: list[TrackedFace] = []
-        for face in found:
+        ready: list[TrackedFace] = []
+        for face in faces:
             crop = face_crop(face, self.settings.face)
             if all(
                 math.hypot(crop.x - each.crop.x, crop.y - each.crop.y) > each.crop.side / 2 for each in self._tracks
             ):
-                given += self._begin(frame, crop, np.array(face.landmarks))
-        return given
+                ready += self._begin(frame, crop, np.array(face.landmarks))
+        return ready
 
     def _begin(self, frame: Frame, crop: Crop, points: np.ndarray, *, confirmed: bool = False) -> list[TrackedFace]:
         small = small_face(frame.pixels, crop, self.settings.size)

@@ -17,9 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from epir.core.engines import Progress, Silent, one_thread
 from epir.core.output import MAP_SET, claimed
-from epir.core.processes import one_thread
-from epir.core.progress import Progress, Silent
 from epir.maps.mapset import MapSet, load_maps, save_maps
 from epir.models.folder import check_fits, find_folder, load_network, read_config
 from epir.models.network import Network
@@ -53,29 +52,29 @@ def align(
     """Write the map set `maps` again as `out`, its faces moved to where the weights (the shipped ones) expect them."""
     folder = find_folder(weights)
     with claimed(out, MAP_SET, force=force, inputs=[maps, folder]), one_thread():
-        given = load_maps(maps)
-        check_fits(folder, classes=read_config(folder).classes, map_size=given.size)
-        clips = torch.from_numpy(np.array(given.maps))  # (n, 3, S, S)
-        found = certainties(load_network(folder), clips, progress=progress)  # (K, n)
-        people = [clip.person for clip in given.clips]
-        chosen = choose(found, people)  # (n,) places in STEPS
+        mapset = load_maps(maps)
+        check_fits(folder, classes=read_config(folder).classes, map_size=mapset.size)
+        clips = torch.from_numpy(np.array(mapset.maps))  # (n, 3, S, S)
+        certainty = certainties(load_network(folder), clips, progress=progress)  # (K, n)
+        people = [clip.person for clip in mapset.clips]
+        chosen = choose(certainty, people)  # (n,) places in STEPS
         steps = np.array(STEPS)[chosen]
         of_person = dict(zip(people, steps.tolist(), strict=True))
         moves = dict(Counter(of_person.values()).most_common())
         moved = move(clips, torch.from_numpy(steps)).numpy()
-        recipe = {**given.meta["recipe"], "moved_down": moves}
-        written = save_maps(out, moved, given.clips, recipe=recipe, force=force)
-    after = found[chosen, np.arange(len(chosen))]
-    return Aligned(written, moves, float(found[0].mean()), float(after.mean()))
+        recipe = {**mapset.meta["recipe"], "moved_down": moves}
+        written = save_maps(out, moved, mapset.clips, recipe=recipe, force=force)
+    after = certainty[chosen, np.arange(len(chosen))]
+    return Aligned(written, moves, float(certainty[0].mean()), float(after.mean()))
 
 
 def alignment_note(maps: str | Path, *, weights: str | Path | None = None) -> str | None:
     """What to tell somebody who predicts a map set with the weights as it is: that its faces lie elsewhere, if so."""
-    given = load_maps(maps)
+    mapset = load_maps(maps)
     folder = find_folder(weights)
-    rows = np.unique(np.linspace(0, len(given.clips) - 1, LOOKED_AT).round().astype(int))
+    rows = np.unique(np.linspace(0, len(mapset.clips) - 1, LOOKED_AT).round().astype(int))
     with one_thread():
-        means = certainties(load_network(folder), torch.from_numpy(np.array(given.maps[rows]))).mean(1)  # (K,)
+        means = certainties(load_network(folder), torch.from_numpy(np.array(mapset.maps[rows]))).mean(1)  # (K,)
     best = int(means.argmax())
     if means[best] <= means[0] + MARGIN:
         return None
@@ -91,13 +90,13 @@ def certainties(network: Network, maps: Tensor, *, progress: Progress | None = N
     """The best score (K, n) of each of the maps (n, 3, S, S), moved by each of the steps."""
     progress = progress or Silent()
     progress.start("trying steps", len(STEPS))
-    found = []
+    scores = []
     for step in STEPS:
         moved = move(maps, torch.full((len(maps),), step))
-        found.append(predict_maps(network, moved, units=False).scores.max(1))
+        scores.append(predict_maps(network, moved, units=False).scores.max(1))
         progress.advance()
     progress.finish()
-    return np.stack(found)
+    return np.stack(scores)
 
 
 def choose(certainty: np.ndarray, people: Sequence[str]) -> np.ndarray:
@@ -108,10 +107,10 @@ def choose(certainty: np.ndarray, people: Sequence[str]) -> np.ndarray:
     who = np.array(people)
     chosen = np.zeros(len(who), dtype=np.int64)
     for person in np.unique(who):
-        own = who == person
-        means = certainty[:, own if own.all() else ~own].mean(1)  # (K,)
+        is_person = who == person
+        means = certainty[:, is_person if is_person.all() else ~is_person].mean(1)  # (K,)
         best = int(means.argmax())
-        chosen[own] = best if means[best] > means[0] + MARGIN else 0
+        chosen[is_person] = best if means[best] > means[0] + MARGIN else 0
     return chosen
 
 

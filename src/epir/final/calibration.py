@@ -18,25 +18,34 @@ Axes: n clips, C classes
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, logit
 
 from epir.core.errors import EpirWarning, ProtocolError
+from epir.core.facs import UNITS
 from epir.core.records import Prediction
+from epir.evaluation.fold import FoldRecord
 from epir.evaluation.leaks import check_leaks, find_between, find_seen
 from epir.evaluation.samples import EvaluationSet, read_maps
-from epir.evaluation.scores import score_predictions
+from epir.evaluation.scores import score_predictions, uf1
 from epir.models.folder import find_folder
 from epir.models.predict import SMALLEST, with_temperature
+from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
+from epir.training.data import read_units
 
 BINS = 10
 LOWEST, HIGHEST = 0.05, 20.0  # the range of temperatures that is searched
 PRIOR = float(np.log(2))  # deviation of the logarithm of the temperature
 FEW_PEOPLE = 10
+FEWEST = 10  # clips with and without a unit that a threshold is fitted on
+SMALLEST_RECORDED = 1e-4  # probability: records of folds have four decimals
+MARGINS = np.linspace(0.3, 0.99, 70)  # quantiles of the differences that are tried
+STEPS = np.linspace(0.05, 0.95, 91)  # thresholds that are tried
 
 
 @dataclass(frozen=True)
@@ -84,11 +93,11 @@ def cross_fitted(
     """Scores (n, C), those of each fold under the temperature that fits the other folds."""
     after = np.array(scores, float)
     for name in np.unique(fold):
-        own = fold == name
-        others = None if people is None else people[~own]
-        temperature = fit_temperature(scores[~own], truth[~own], others) if (~own).any() else 1.0
+        inside = fold == name
+        others = None if people is None else people[~inside]
+        temperature = fit_temperature(scores[~inside], truth[~inside], others) if (~inside).any() else 1.0
         highest = 1.0 if others is None or not len(others) else highest_score(others)
-        after[own] = with_temperature(scores[own], temperature, highest)
+        after[inside] = with_temperature(scores[inside], temperature, highest)
     return after
 
 
@@ -104,8 +113,8 @@ def fit_temperature(scores: np.ndarray, truth: np.ndarray, people: np.ndarray | 
         likelihood = negative_log_likelihood(scores, truth, float(np.exp(logarithm)))
         return likelihood if count is None else count * likelihood + (logarithm / PRIOR) ** 2 / 2
 
-    found = minimize_scalar(loss, bounds=(np.log(LOWEST), np.log(HIGHEST)), method="bounded", options={"xatol": 1e-6})
-    temperature = float(np.exp(found.x))
+    fit = minimize_scalar(loss, bounds=(np.log(LOWEST), np.log(HIGHEST)), method="bounded", options={"xatol": 1e-6})
+    temperature = float(np.exp(fit.x))
     if count is None:
         return temperature
     right = float((scores.argmax(axis=1) == truth).mean())
@@ -154,8 +163,8 @@ def warn_if_few_people(temperature: float, people: np.ndarray) -> None:
 
 def negative_log_likelihood(scores: np.ndarray, truth: np.ndarray, temperature: float = 1.0) -> float:
     """The mean negative log-likelihood of the truth (n,) under scores (n, C)."""
-    own = with_temperature(scores, temperature)[np.arange(len(truth)), truth]
-    return float(-np.log(np.maximum(own, SMALLEST)).mean())
+    true_scores = with_temperature(scores, temperature)[np.arange(len(truth)), truth]
+    return float(-np.log(np.maximum(true_scores, SMALLEST)).mean())
 
 
 def calibration_error(scores: np.ndarray, truth: np.ndarray) -> float:
@@ -192,7 +201,6 @@ class HeldOut:
 
 def calibrate_by_folds(run: Any, classes: Sequence[str], folds: int, start: str | Path | None = None) -> HeldOut:
     """What a finished run of grouped folds says, whose training started from the model folder `start`."""
-    from epir.final.unit_calibration import calibrate_units_by_folds
     from epir.models.folder import find_folder, read_config
     from epir.models.units import UnitCalibration
 
@@ -208,7 +216,6 @@ def calibrate_by_folds(run: Any, classes: Sequence[str], folds: int, start: str 
 
 def calibrate_on_others(network: Any, others: EvaluationSet, *, mirror: bool, shift: int) -> HeldOut:
     """Scores and calibration on other people; each half of them is scored under the temperature of the other half."""
-    from epir.final.unit_calibration import calibrate_units
     from epir.models.predict import predict_maps
 
     predicted = predict_maps(network, read_maps(others.samples), mirror=mirror, shift=shift)
@@ -257,9 +264,139 @@ def check_disjoint_people(
             f"--calibrate-on has the classes {', '.join(others.classes)}, training {', '.join(training.classes)}",
             fix="give map sets with the same classes",
         )
-    found = {"in the training set and in --calibrate-on": find_between(training, others)}
+    leaks = {"in the training set and in --calibrate-on": find_between(training, others)}
     if start is not None:
-        found["the weights that training starts from have seen, of --calibrate-on"] = find_seen(
+        leaks["the weights that training starts from have seen, of --calibrate-on"] = find_seen(
             find_folder(start), others
         )
-    return check_leaks(found, allow_seen=allow_seen, fix="calibrate on other people; synthetic ones differ by --seed")
+    return check_leaks(leaks, allow_seen=allow_seen, fix="calibrate on other people; synthetic ones differ by --seed")
+
+
+@dataclass(frozen=True)
+class CalibratedUnits:
+    """The calibration of a head, and the error of its probabilities without and with it."""
+
+    calibration: UnitCalibration
+    clips: int
+    error_before: float  # expected calibration error of `present`, over all units
+    error_after: float  # each half of the people under the calibration of the other half
+
+    def to_notes(self) -> dict[str, Any]:
+        """For the notes of a model folder, from which `UnitCalibration.of_notes` reads it again."""
+        return {
+            **self.calibration.to_dict(),
+            "clips": self.clips,
+            "error_before": round(self.error_before, 4),
+            "error_after": round(self.error_after, 4),
+        }
+
+
+def calibrate_units(logits: np.ndarray, annotations: Sequence[str], people: Sequence[str]) -> CalibratedUnits | None:
+    """The calibration for logits (n, 3, U) of clips of these people; None where no clip is annotated."""
+    truth = read_units(annotations).numpy()  # (n, U, 3)
+    known = ~np.isnan(truth[:, 0, PRESENT])
+    if not known.any():
+        return None
+    logits, truth = logits[known].astype(float), truth[known]
+    names = np.array(people)[known]
+    half = np.isin(names, sorted(set(names))[::2])
+    after = np.empty_like(logits)
+    for inside in (half, ~half):
+        fitted = _fit(logits[~inside], truth[~inside]) if (~inside).any() else UnitCalibration()
+        after[inside] = fitted.probabilities(logits[inside])
+    there = truth[..., PRESENT] == 1
+    return CalibratedUnits(
+        calibration=_fit(logits, truth),
+        clips=len(logits),
+        error_before=binned_error(expit(logits[:, PRESENT]), there),
+        error_after=binned_error(after[:, PRESENT], there),
+    )
+
+
+def calibrate_units_by_folds(records: Sequence[FoldRecord], before: UnitCalibration) -> CalibratedUnits | None:
+    """The calibration that fits the held-out clips of folds, whose records hold probabilities under that of `before`.
+
+    Sides are too few in a corpus to fit anew: they keep the pair that they have.
+    """
+    clips = [clip for record in records for clip in record.clips if clip.units is not None]
+    if not clips:
+        return None
+    recorded = np.array(
+        [[clip.units["present"][str(unit)] for unit in UNITS] for clip in clips if clip.units]
+    )  # (n, U)
+    factor, addend = before.present
+    present = (logit(np.clip(recorded, SMALLEST_RECORDED, 1 - SMALLEST_RECORDED)) - addend) / factor
+    nothing = np.zeros_like(present)
+    annotations = [str(clip.units["annotation"]) for clip in clips if clip.units]
+    fitted = calibrate_units(
+        np.stack([present, nothing, nothing], axis=1), annotations, [clip.person for clip in clips]
+    )
+    if fitted is None:
+        return None
+    merged = replace(fitted.calibration, side=before.side, side_margin=before.side_margin)
+    return replace(fitted, calibration=merged)
+
+
+def _fit(logits: np.ndarray, truth: np.ndarray) -> UnitCalibration:
+    present = fit_platt(logits[:, PRESENT].ravel(), truth[..., PRESENT].ravel())
+    sides = fit_platt(logits[:, [LEFT, RIGHT]].ravel(), np.moveaxis(truth[..., [LEFT, RIGHT]], 2, 1).ravel())
+    probabilities = UnitCalibration(present, sides).probabilities(logits)[:, PRESENT]
+    thresholds = {
+        unit: best_threshold(probabilities[:, column], there)
+        for column, unit in enumerate(UNITS)
+        if FEWEST <= (there := truth[:, column, PRESENT] == 1).sum() <= len(there) - FEWEST
+    }
+    return UnitCalibration(present, sides, thresholds or None, best_margin(logits[:, LEFT] - logits[:, RIGHT], truth))
+
+
+def best_margin(difference: np.ndarray, truth: np.ndarray) -> float:
+    """The margin under which left, right and both are told best (mean F1 of the three), by differences (n, U).
+
+    The usual margin where the truth (n, U, 3) names no side.
+    """
+    side = truth[..., LEFT] - truth[..., RIGHT]  # 1 left, -1 right, 0 both, NaN not known
+    known = ~np.isnan(side)
+    if len(np.unique(side[known])) < 3:
+        return UnitCalibration.side_margin
+    difference, side = difference[known], side[known]
+    tried = np.unique(np.quantile(np.abs(difference), MARGINS).round(3))
+    scores = [uf1(_confusion(side, np.sign(difference) * (np.abs(difference) > margin))) for margin in tried]
+    return float(tried[int(np.argmax(scores))])
+
+
+def _confusion(truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
+    """Counts (3, 3) of right, both and left (-1, 0, 1)."""
+    counts = np.zeros((3, 3), dtype=np.int64)
+    np.add.at(counts, (truth.astype(int) + 1, guess.astype(int) + 1), 1)
+    return counts
+
+
+def fit_platt(logits: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+    """Factor and addend under which the truth (n,) of 0, 1 and NaN (unknown) is most likely for logits (n,).
+
+    Where the truth is all the same nothing can be fitted, and the logits stay as they are.
+    """
+    known = ~np.isnan(truth)
+    known_logits, there = logits[known], truth[known]
+    if not 0 < there.sum() < len(there):
+        return 1.0, 0.0
+
+    def loss(pair: np.ndarray) -> tuple[float, np.ndarray]:
+        value = pair[0] * known_logits + pair[1]
+        off = expit(value) - there
+        return float((np.logaddexp(0, value) - there * value).mean()), np.array(
+            [(off * known_logits).mean(), off.mean()]
+        )
+
+    factor, addend = minimize(loss, np.array([1.0, 0.0]), jac=True, method="BFGS").x
+    return round(float(factor), 4), round(float(addend), 4)
+
+
+def best_threshold(probabilities: np.ndarray, there: np.ndarray) -> float:
+    """The threshold (in hundredths) with the best F1 of probabilities (n,), the mean one of equals."""
+    scores = []
+    for step in STEPS:
+        predicted = probabilities >= step
+        scores.append(2 * (predicted & there).sum() / max(1, predicted.sum() + there.sum()))
+    best = np.flatnonzero(np.array(scores) >= max(scores) - 1e-12)
+    return round(float(STEPS[best[len(best) // 2]]), 2)

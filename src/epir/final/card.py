@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from epir.core.facs import UNITS
+from epir.core.words import counted
 
 RESPONSIBLE_USE = "docs/responsible-use.md"
 START_NOTE = " The weights that training started from have not seen these people, as far as their record says."
@@ -15,7 +16,7 @@ def model_card(settings: Any, classes: Sequence[str], notes: Mapping[str, Any], 
     data = notes["data"]
     strict, label = notes.get("strict") or notes["seen_in_training"], notes.get("evaluation", "strict")
     low, high = strict["uf1_interval"]
-    corpora = ", ".join(f"{name} ({count} clips)" for name, count in data["corpora"].items())
+    corpora = ", ".join(f"{name} ({counted(count, 'clip')})" for name, count in data["corpora"].items())
     words = ", ".join(f"{name} ({data['classes'].get(name, 0)})" for name in classes)
     started = notes["training"].get("start")
     return f"""{header(data["corpora"], notes.get("license"))}
@@ -66,9 +67,9 @@ def header(corpora: Mapping[str, int], license_name: str | None = None) -> str:
 
     Weights that have seen synthetic faces only are under epir's own licence; for others their maker has to choose one.
     """
-    own = license_name or ("apache-2.0" if set(corpora) == {"synthetic"} else "other")
+    license_id = license_name or ("apache-2.0" if set(corpora) == {"synthetic"} else "other")
     return f"""---
-license: {own}
+license: {license_id}
 language: en
 library_name: epir
 pipeline_tag: video-classification
@@ -90,18 +91,18 @@ metrics:
 
 def _calibration(notes: Mapping[str, Any]) -> str:
     """The section on what scores mean; that of real people first, where the temperature comes from them."""
-    own, label = notes["calibration"], notes.get("evaluation", "strict")
+    calibration, label = notes["calibration"], notes.get("evaluation", "strict")
     real = notes.get("real_people")
-    fitted = f"{own['temperature']:g}"
+    fitted = f"{calibration['temperature']:g}"
     about = f"Temperature {fitted}, fitted on the held-out people"
     about = f"On the held-out people above, {fitted} fits" if real else about
     return f"""## Calibration
 
 {_real_people(real, notes) if real else ""}{about}. Expected calibration error: \
-{_number(own["error_before"])} without a temperature, {_number(own["error_after"])} with one (each \
-{"fold" if "folds" in own else "half of them"} under the temperature that fits the others). Answers whose \
-best score is below {own["threshold"]:g} are given as `uncertain`: {_share(own["answered"])} of the \
-held-out clips get an answer, and {_share(own["right"])} of these answers are right ({label}).
+{_number(calibration["error_before"])} without a temperature, {_number(calibration["error_after"])} with one (each \
+{"fold" if "folds" in calibration else "half of them"} under the temperature that fits the others). Answers whose \
+best score is below {calibration["threshold"]:g} are given as `uncertain`: {_share(calibration["answered"])} of the \
+held-out clips get an answer, and {_share(calibration["right"])} of these answers are right ({label}).
 """
 
 
@@ -111,7 +112,7 @@ def _real_people(real: Mapping[str, Any], notes: Mapping[str, Any]) -> str:
         f"| {each['low']:g} to {each['high']:g} | {each['clips']} | {_share(each['right'])} |"
         for each in real["reliability"]
     )
-    corpora = ", ".join(f"{name}: {count} clips" for name, count in real["corpora"].items())
+    corpora = ", ".join(f"{name}: {counted(count, 'clip')}" for name, count in real["corpora"].items())
     return f"""{"Weights: synthetic faces only. " if synthetic else ""}Temperature: {real["temperature"]:g}, fitted on \
 maps of {real["people"]} real people ({corpora}). \
 Expected calibration error there: {_number(real["error_before"])} under the temperature before, \
@@ -159,7 +160,8 @@ def _held_out(notes: Mapping[str, Any]) -> str:
             f"{held['folds']} grouped folds: each fold trains the same recipe {recipe} on some of the people and "
             "predicts the others once."
         )
-    return f"recipe {recipe}; this model predicts {held['clips']} clips of {held['people']} other people once."
+    others = counted(held["people"], "other person", "other people")
+    return f"recipe {recipe}; this model predicts {counted(held['clips'], 'clip')} of {others} once."
 
 
 def _whose(notes: Mapping[str, Any]) -> str:

@@ -25,9 +25,16 @@ from scipy.special import softmax
 from epir.core.errors import CheckpointError, MissingExtra
 from epir.core.files import atomic_write
 from epir.core.output import claimed_file
-from epir.models.backend import METADATA, OnnxBackend, TorchBackend, onnx_runtime
 from epir.models.folder import ModelConfig, sealed
-from epir.models.predict import tensor_with_temperature, views, with_temperature
+from epir.models.predict import (
+    METADATA,
+    OnnxBackend,
+    TorchBackend,
+    onnx_runtime,
+    tensor_with_temperature,
+    views,
+    with_temperature,
+)
 
 LARGEST_DIFFERENCE = 1e-4  # of a logit: rounding of float32 stays well below
 LARGEST_MEAN_DIFFERENCE = 0.05  # of a score, with weights of eight bits: those that ship with epir have 0.006
@@ -85,10 +92,10 @@ def _export(folder: Path, out: Path, *, maps: Sequence[np.ndarray] | np.ndarray,
     with atomic_write(out) as temporary:
         _write(original, temporary, int8=int8, logits=logits)
         copy = OnnxBackend(temporary)
-        expected, given = (np.concatenate(each) for each in zip(*_both(original, copy, noise, real), strict=True))
-        off = np.abs(expected - given).max(axis=1)  # (n,)
-        expected, given = (each[:, : original.network.settings.classes] for each in (expected, given))
-        scores = float(np.abs(softmax(expected, axis=1) - softmax(given, axis=1)).max(axis=1).mean())
+        expected, actual = (np.concatenate(each) for each in zip(*_both(original, copy, noise, real), strict=True))
+        off = np.abs(expected - actual).max(axis=1)  # (n,)
+        expected, actual = (each[:, : original.network.settings.classes] for each in (expected, actual))
+        scores = float(np.abs(softmax(expected, axis=1) - softmax(actual, axis=1)).max(axis=1).mean())
         _check_difference(off, scores, int8=int8)
         if not logits:
             _check_scores(original, copy, np.concatenate([noise, real]))
@@ -98,7 +105,7 @@ def _export(folder: Path, out: Path, *, maps: Sequence[np.ndarray] | np.ndarray,
         random=float(off[: len(noise)].max()),
         real=float(off[len(noise) :].max()) if len(real) else None,
         maps=len(off),
-        same=int((expected.argmax(axis=1) == given.argmax(axis=1)).sum()),
+        same=int((expected.argmax(axis=1) == actual.argmax(axis=1)).sum()),
         scores=scores,
         megabytes=round(out.stat().st_size / 1e6, 2),
     )

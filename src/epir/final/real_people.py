@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from epir.core.engines import one_thread
 from epir.core.errors import ConfigError
 from epir.core.files import write_text
 from epir.core.output import locked, resolved
-from epir.core.processes import one_thread
 from epir.evaluation.run import opened
 from epir.evaluation.samples import EvaluationSet, gather, read_maps
 from epir.final.calibration import (
@@ -83,11 +83,11 @@ def calibrate_on_real_people(
         clips = gather(sets, protocol)
         check_fits(folder, classes=clips.classes, map_size=clips.size)
         scores = predict_maps(load_network(folder), read_maps(clips.samples), units=False, **config.views).scores
-    found = measure(scores, clips, before=float(config.notes.get("temperature", 1.0)))
+    calibration = measure(scores, clips, before=float(config.notes.get("temperature", 1.0)))
     if write:
         with locked(resolved(folder)):
-            _write(folder, found, {clip.person for clip in clips.clips})
-    return found
+            _write(folder, calibration, {clip.person for clip in clips.clips})
+    return calibration
 
 
 def measure(scores: np.ndarray, clips: EvaluationSet, *, before: float) -> RealCalibration:
@@ -151,11 +151,11 @@ def _groups(clips: EvaluationSet) -> np.ndarray:
     return np.array([f"half {people.index(clip.person) % 2 + 1}" for clip in clips.clips])
 
 
-def _write(folder: Path, found: RealCalibration, people: Collection[str]) -> None:
+def _write(folder: Path, calibration: RealCalibration, people: Collection[str]) -> None:
     path = folder / "config.json"
     values = json.loads(path.read_text(encoding="utf-8"))
-    told = {**asdict(found), FITTED_ON: sorted(people)}
-    values["notes"] |= {"temperature": found.temperature, "highest": found.highest, NOTES: told}
+    told = {**asdict(calibration), FITTED_ON: sorted(people)}
+    values["notes"] |= {"temperature": calibration.temperature, "highest": calibration.highest, NOTES: told}
     write_config(folder, values)
     card = folder / "README.md"
     if card.exists():

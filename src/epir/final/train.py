@@ -2,19 +2,18 @@
 
 import shutil
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from epir.core.config import digest, to_dict
-from epir.core.engines import Engine
-from epir.core.errors import ConfigError, ProtocolError
+from epir.core.engines import Engine, Progress, Silent, one_thread
+from epir.core.errors import ConfigError, EpirWarning, ProtocolError
 from epir.core.output import MODEL, check_folder, claimed, resolved
-from epir.core.processes import one_thread
-from epir.core.progress import Progress, Silent
 from epir.evaluation.experiment import Resolved, resolve_settings
 from epir.evaluation.run import evaluate, opened
 from epir.evaluation.samples import EvaluationSet, gather, read_maps
@@ -29,13 +28,14 @@ from epir.final.calibration import (
 from epir.final.card import model_card
 from epir.maps.copies import fingerprints, map_hashes
 from epir.maps.mapset import MapSet
-from epir.models.folder import find_folder, weights_digest
+from epir.models.folder import find_folder, read_config, weights_digest
 from epir.models.registry import AnyModel, Method, find_method
 from epir.models.seen import Seen, read_seen
 from epir.models.settings import SHIPPED
 
 FOLDS = 5
 STATE = ".{}-training-"  # a hidden folder beside the model to be
+REQUEST = "request"  # in the notes of a model folder: a digest of what was asked for
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,6 @@ def train(
     run: str | Path | None = None,
     workers: int | None = None,
     calibrate_on: Sequence[str | Path | MapSet] = (),
-    checkpoint: str | Path | None = None,
     note: str = "",
     half: bool = False,
     allow_seen: bool = False,
@@ -81,8 +80,9 @@ def train(
     temperature comes from them. `run` keeps them as a run folder. With `calibrate_on`, map sets of other people, there
     are no folds: the model itself predicts those people. `start` is a model folder to start from, `note` a text that
     the model card takes over, and `half` stores the weights in half precision. A second call resumes what was stopped:
-    folds and checkpoint lie in a hidden folder beside `out` until the model is complete, or where `run` and
-    `checkpoint` say. People or clips who would calibrate a model that has seen them are refused, unless `allow_seen`.
+    folds and checkpoint lie in a hidden folder beside `out` until the model is complete. A model that is complete
+    already is given back as it is. People or clips who would calibrate a model that has seen them are refused, unless
+    `allow_seen`.
 
     >>> from tempfile import TemporaryDirectory
     >>> from epir import Recognizer, synthetic_maps
@@ -99,8 +99,10 @@ def train(
     with ExitStack() as stack:
         sources = [each for each in _listed(maps) + _listed(calibrate_on) if not isinstance(each, MapSet)]
         stack.enter_context(claimed(out, MODEL, force=True, inputs=sources))
-        _remove_states(out, complete=True)
-        check_folder(resolved(out), MODEL, force=force)
+        complete = None if force else _request_of(out)
+        if complete is None:
+            _remove_states(out, complete=True)
+            check_folder(resolved(out), MODEL, force=force)
         sets = stack.enter_context(opened(maps))
         clips = gather(sets, protocol)
         method = find_method(model)
@@ -112,8 +114,13 @@ def train(
         clips = replace(clips, learns_units=recipe.action_units > 0)
         others = gather(stack.enter_context(opened(list(calibrate_on))), protocol) if calibrate_on else None
         plan = _Plan(clips, others, chosen, recipe, folds, seed)
-        state = plan.state_folder(out)
-        saved = Path(checkpoint) if checkpoint is not None else state / "checkpoint.safetensors"
+        request = digest([plan.request(), note, half, allow_seen])
+        if complete == request:
+            _remove_states(out)
+            return _read_final(out)
+        check_folder(resolved(out), MODEL, force=force)
+        state = out.parent / f"{STATE.format(out.name)}{plan.request()}"
+        saved = state / "checkpoint.safetensors"
         if others is not None:
             leaks = check_disjoint_people(clips, others, recipe.start, allow_seen=allow_seen)
             network, seconds = plan.train(saved, progress)
@@ -129,7 +136,7 @@ def train(
             held_out = calibrate_by_folds(finished, clips.classes, count, recipe.start)
             leaks = tuple(finished.environment.get("seen_in_training", ()))
             network, seconds = plan.train(saved, progress)
-        notes = plan.notes(sets, held_out, leaks)
+        notes = {**plan.notes(sets, held_out, leaks), REQUEST: request}
         card = model_card(settings, clips.classes, notes, note=note)
         seen = plan.seen()
         network.save_pretrained(out, labels=clips.classes, notes=notes, card=card, half=half, seen=seen, force=force)
@@ -156,8 +163,8 @@ class _Plan:
     folds: int
     seed: int
 
-    def state_folder(self, out: Path) -> Path:
-        """Where training is kept until it is complete; the name says what is trained, so that no other is resumed."""
+    def request(self) -> str:
+        """A digest of what is trained and who calibrates it, so that no other training is resumed."""
         recipe, start = to_dict(self.recipe), self.recipe.start
         request = {
             "maps": [self.clips.maps, self.clips.digest, self.clips.protocol],
@@ -168,7 +175,7 @@ class _Plan:
         }
         if self.chosen.method.source is not None:
             request["source"] = to_dict(self.chosen.method.source)
-        return out.parent / f"{STATE.format(out.name)}{digest(request)}"
+        return digest(request)
 
     def train(self, checkpoint: Path, progress: Progress) -> tuple[Any, float]:
         """The network trained on all clips, and the seconds it took."""
@@ -256,6 +263,34 @@ def _resolved(start: Path) -> Path:
 
 def _listed(maps: str | Path | MapSet | Sequence[str | Path | MapSet]) -> list[str | Path | MapSet]:
     return [maps] if isinstance(maps, str | Path | MapSet) else list(maps)
+
+
+def _request_of(out: Path) -> str | None:
+    """What the model folder at `out` was asked for; `None` where there is none, or it does not say."""
+    if not (out / "config.json").exists():
+        return None
+    asked = read_config(out).notes.get(REQUEST)
+    return None if asked is None else str(asked)
+
+
+def _read_final(folder: Path) -> FinalModel:
+    """A model that was complete when it was asked for."""
+    warnings.warn(
+        f"{folder} is complete already, from these maps and settings; --force trains it again",
+        EpirWarning,
+        stacklevel=3,
+    )
+    notes = read_config(folder).notes
+    names = [each.name for each in fields(Calibration)]
+    return FinalModel(
+        folder=folder,
+        clips=notes["data"]["clips"],
+        people=notes["data"]["people"],
+        strict=notes["strict"] if "strict" in notes else notes["seen_in_training"],
+        calibration=Calibration(**{name: notes["calibration"][name] for name in names}),
+        seconds=0.0,
+        evaluation=notes.get("evaluation", "strict"),
+    )
 
 
 def _remove_states(out: Path, *, complete: bool = False) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from epir.core.config import check_known, check_ranges, differences, digest, override, setting, to_dict
 from epir.core.errors import ConfigError
 from epir.core.plugins import is_plugin_name, list_plugins, load_object
-from epir.faces.settings import FaceSettings
+from epir.faces.face import FaceSettings
 
 METHODS = ("farneback", "dis", "tvl1")
 GROUP = "epir.flows"  # the entry points of installed packages

@@ -16,7 +16,7 @@ import av
 import simplejpeg
 
 from epir.core.errors import FrameError
-from epir.core.reading import open_regular
+from epir.core.files import open_regular
 
 SCALE = 8  # the check decodes all codes, but computes one pixel in 64
 LIMITS = ("tj", "Unsupported JPEG process", "Unsupported color conversion")  # of the checking library, not damage

@@ -1,5 +1,6 @@
-"""A folder of pictures as frames, numbered by the last integer of each file name."""
+"""A folder of pictures as frames, numbered by the last integer of each file name; whether two clips are the same."""
 
+import hashlib
 import math
 import re
 from collections.abc import Iterator
@@ -9,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from epir.core.errors import FrameError
-from epir.frames.inspection import unreadable
 from epir.frames.picture import PICTURES, picture_size, read_picture
-from epir.frames.reader import ASSUMED_RATE, Frame, missing_frame
+from epir.frames.reader import ASSUMED_RATE, Frame, missing_frame, unreadable
 
 LAST_INTEGER = re.compile(r"(\d+)\D*$")
+END = 1 << 20  # bytes at each end of a video that are compared
 
 
 class FolderFrames:
@@ -55,7 +56,7 @@ class FolderFrames:
         """The pictures from `first` to `last` (both included), one at a time; damaged ones are left out and noted."""
         damaged: list[int] = []
         problem: FrameError | None = None
-        given = 0
+        readable = 0
         for number in self.numbers:
             if not first <= number <= last:
                 continue
@@ -66,10 +67,10 @@ class FolderFrames:
                 problem = problem or error
                 damaged.append(number)
                 continue
-            given += 1
+            readable += 1
             yield frame
         if problem is not None:
-            if not given:
+            if not readable:
                 raise problem
             self._note(f"{unreadable(damaged)}, and left out: {problem.problem}")
 
@@ -109,7 +110,31 @@ def numbered_pictures(folder: Path) -> dict[int, list[Path]]:
     """The pictures of a folder by number; hidden files and names without an integer are passed over."""
     files: dict[int, list[Path]] = {}
     for file in folder.iterdir():
-        found = LAST_INTEGER.search(file.stem)
-        if found and file.suffix.lower() in PICTURES and not file.name.startswith("."):
-            files.setdefault(int(found[1]), []).append(file)
+        match = LAST_INTEGER.search(file.stem)
+        if match and file.suffix.lower() in PICTURES and not file.name.startswith("."):
+            files.setdefault(int(match[1]), []).append(file)
     return files
+
+
+def fingerprint(path: Path, onset: int | None, apex: int | None) -> str | None:
+    """Equal for clips whose onset and apex are the same pictures, or the same frames of the same video.
+
+    `None` where nothing can be said: pictures that are missing or empty, or an apex that is the onset.
+    """
+    if path.is_dir():
+        files = numbered_pictures(path)
+        keys = [files.get(number, []) for number in (onset, apex) if number is not None]
+        if len(keys) != 2 or any(len(pictures) != 1 for pictures in keys):
+            return None
+        contents = [pictures[0].read_bytes() for pictures in keys]
+        if not all(contents) or contents[0] == contents[1]:
+            return None
+        return hashlib.sha256(b"".join(hashlib.sha256(each).digest() for each in contents)).hexdigest()
+    if not path.is_file() or not path.stat().st_size:
+        return None
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        start = file.read(END)
+        file.seek(max(0, size - END))
+        end = file.read(END)
+    return hashlib.sha256(b"%d %a %a " % (size, onset, apex) + start + end).hexdigest()

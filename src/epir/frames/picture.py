@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from epir.core.errors import FrameError
-from epir.core.reading import check_regular, read_bytes
+from epir.core.files import check_regular, read_bytes
 from epir.frames.damage import damaged_jpeg, damaged_png
 
 BY_OPENCV = frozenset({".jpg", ".jpeg", ".png", ".bmp"})
@@ -46,6 +46,16 @@ def read_picture(path: str | Path) -> np.ndarray:
 def decode_jpeg(content: bytes) -> np.ndarray | None:
     """The pixels of a whole JPEG in memory, (H, W, 3) uint8 RGB; None if it is none."""
     return None if not content.startswith(b"\xff\xd8") or is_cut_short(content) else _opencv(content)
+
+
+def encode_jpeg(pixels: np.ndarray, quality: int = 92, most: int = 0) -> bytes:
+    """A (H, W, 3) uint8 RGB picture as JPEG, made smaller where its longer side exceeds `most` px (0: never)."""
+    scale = most / max(pixels.shape[:2])
+    if 0 < scale < 1:
+        pixels = cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+    done, content = cv2.imencode(".jpg", cv2.cvtColor(pixels, cv2.COLOR_RGB2BGR), [cv2.IMWRITE_JPEG_QUALITY, quality])
+    assert done, "OpenCV can write jpg"
+    return content.tobytes()
 
 
 def announced_size(path: str | Path | BinaryIO) -> tuple[int, int] | None:

@@ -127,6 +127,11 @@ class VideoFrames:
         return float(rate) if rate and 0 < rate <= FASTEST_RATE else None
 
     @property
+    def position(self) -> int:
+        """The number of the frame that comes next when the file is read on."""
+        return self._next
+
+    @property
     def size(self) -> tuple[int, int]:
         """Width and height as stored, before a rotation."""
         return self._stream.codec_context.width, self._stream.codec_context.height
@@ -137,8 +142,8 @@ class VideoFrames:
 
     def frame(self, number: int) -> Frame:
         """The same with its time."""
-        found = next(self.between(number, number), None) if number >= 0 else None
-        if found is None:
+        frame = next(self.between(number, number), None) if number >= 0 else None
+        if frame is None:
             raise missing_frame(self.path, number, self.numbers)
         if self.damaged and self.damaged[-1].last == number:
             raise FrameError(
@@ -150,7 +155,7 @@ class VideoFrames:
                 f"frame {number} of {self.path} cannot be counted: a part before it could not be decoded",
                 fix="copy the video again",
             )
-        return found
+        return frame
 
     def between(self, first: int, last: int) -> Iterator[Frame]:
         """The frames from `first` to `last` (both included), one at a time."""
@@ -292,14 +297,18 @@ class VideoFrames:
         return max(self._latest, 0.0) + 1 / (self.fps or ASSUMED_RATE) if self._next else 0.0
 
     def _pixels(self, picture: "av.VideoFrame") -> np.ndarray:
-        """The picture as it is to be shown: RGB, square pixels, upright."""
-        pixels: np.ndarray = self._reformatter.reformat(picture, format="rgb24", threads=1).to_ndarray()
-        aspect = self._stream.sample_aspect_ratio
-        if aspect and aspect != 1 and 0.2 < aspect < 5:
-            wide = max(1, round(pixels.shape[1] * float(aspect)))
-            pixels = cv2.resize(pixels, (wide, pixels.shape[0]), interpolation=cv2.INTER_LINEAR)
-        turns = round(picture.rotation / 90) % 4  # counter-clockwise
-        return np.ascontiguousarray(np.rot90(pixels, turns)) if turns else pixels
+        return shown_pixels(picture, self._stream, self._reformatter)
+
+
+def shown_pixels(picture: "av.VideoFrame", stream: "VideoStream", reformatter: VideoReformatter) -> np.ndarray:
+    """The picture as it is to be shown, (H, W, 3) uint8: RGB, square pixels, upright."""
+    pixels: np.ndarray = reformatter.reformat(picture, format="rgb24", threads=1).to_ndarray()
+    aspect = stream.sample_aspect_ratio
+    if aspect and aspect != 1 and 0.2 < aspect < 5:
+        wide = max(1, round(pixels.shape[1] * float(aspect)))
+        pixels = cv2.resize(pixels, (wide, pixels.shape[0]), interpolation=cv2.INTER_LINEAR)
+    turns = round(picture.rotation / 90) % 4  # counter-clockwise
+    return np.ascontiguousarray(np.rot90(pixels, turns)) if turns else pixels
 
 
 def open_video(path: Path) -> tuple["InputContainer", "VideoStream"]:

@@ -9,19 +9,18 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from epir.core.engines import Progress, Silent
 from epir.core.errors import EpirError
 from epir.core.files import atomic_write
-from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
+from epir.core.words import counted
 from epir.faces.align import Crop
 from epir.flow.colour import colour_wheel, draw_arrows, flow_peak, flow_to_colour, strain_to_colour
 from epir.flow.head_motion import without_head_motion
-from epir.flow.map import cut_face, without_border
+from epir.flow.map import cut_face, optical_strain, without_border
 from epir.flow.optical import flow_between
 from epir.flow.recipe import FlowRecipe
-from epir.flow.strain import optical_strain
-from epir.frames.reader import open_frames
-from epir.frames.turned import upright
+from epir.frames.reader import open_frames, upright
 from epir.maps.mapset import MapSet
 
 TILE, GAP, TITLE, HEADER = 168, 8, 22, 84  # px
@@ -55,7 +54,12 @@ def contact_sheet(clips: Sequence[Clip], recipe: FlowRecipe) -> np.ndarray:
     height = HEADER + len(clips) * (TITLE + TILE + GAP) + GAP
     sheet = np.full((height, width, 3), 255, np.uint8)
     _write(sheet, clips[0].person, (GAP, 24), scale=0.62, colour=INK)
-    _write(sheet, f"{len(clips)} clips, flow recipe {recipe.name} ({recipe.digest[:8]})", (GAP, 44), colour=FAINT)
+    _write(
+        sheet,
+        f"{counted(len(clips), 'clip')}, flow recipe {recipe.name} ({recipe.digest[:8]})",
+        (GAP, 44),
+        colour=FAINT,
+    )
     wheel = colour_wheel(52)
     sheet[6 : 6 + len(wheel), width - GAP - len(wheel) : width - GAP] = wheel
     _write(sheet, "direction of motion", (width - GAP - len(wheel) - 134, 36), colour=FAINT)

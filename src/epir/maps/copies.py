@@ -64,7 +64,7 @@ def _copies(
 ) -> list[Copy]:
     maps, others = (each.reshape(len(each), -1, *each.shape[-2:]) for each in (maps, others))  # (n, C, S, S)
     people, other_people = (np.array([clip.person for clip in each]) for each in (clips, other_clips))
-    found = []
+    copies = []
     for first, second in sorted(_candidates(maps, others, same=same)):
         is_equal = np.array_equal(maps[first], others[second])
         if not is_equal and people[first] == other_people[second]:
@@ -72,8 +72,8 @@ def _copies(
         correlation, moved = (1.0, "") if is_equal else _nearest(maps[first], others[second])
         limit = NEARLY_EQUAL if _varies(np.stack([maps[first], others[second]])).all() else NEARLY_EQUAL_BARE
         if correlation >= limit:
-            found.append(Copy(clips[first].key, other_clips[second].key, correlation, moved))
-    return found
+            copies.append(Copy(clips[first].key, other_clips[second].key, correlation, moved))
+    return copies
 
 
 def _candidates(maps: np.ndarray, others: np.ndarray, *, same: bool) -> set[tuple[int, int]]:
@@ -177,29 +177,27 @@ def fingerprints(maps: np.ndarray, shift: tuple[int, int] = (0, 0), mirror: str 
     The share of bits that differ is the angle between two windows. A map with a channel that does not vary has only
     zeros, which no map is known by.
     """
-    maps = maps.reshape(len(maps), -1, *maps.shape[-2:])
-    found = []
+    prints = []
     for start in range(0, len(maps), BLOCK):
         window = standardised(_window(maps[start : start + BLOCK], shift, mirror))
         sides = window @ _directions(window.shape[1]) > 0
         sides &= _varies(maps[start : start + BLOCK])[:, None]
-        found.append(np.packbits(sides, axis=1).view("<u8"))
-    return np.concatenate(found) if found else np.zeros((0, BITS // 64), np.uint64)
+        prints.append(np.packbits(sides, axis=1).view("<u8"))
+    return np.concatenate(prints) if prints else np.zeros((0, BITS // 64), np.uint64)
 
 
 def known_fingerprints(maps: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Whether each map (n, C, S, S), shifted or mirrored or not, has one of these fingerprints (m, 8): (n,) bool."""
-    maps = maps.reshape(len(maps), -1, *maps.shape[-2:])
-    found, known = np.zeros(len(maps), bool), known[known.any(axis=1)]
+    is_known, known = np.zeros(len(maps), bool), known[known.any(axis=1)]
     if not len(known) or not len(maps):
-        return found
+        return is_known
     signs = 1 - 2 * np.unpackbits(np.ascontiguousarray(known, "<u8").view(np.uint8), axis=1).astype(np.float32)
     for mirror in MIRRORS:
         for shift in _shifts(maps.shape[-1], 1):
-            own = fingerprints(maps, shift, mirror)
-            bits = 1 - 2 * np.unpackbits(own.view(np.uint8), axis=1).astype(np.float32)
-            found |= ((BITS - bits @ signs.T) / 2 <= MOST_BITS).any(axis=1)
-    return found & _varies(maps)
+            prints = fingerprints(maps, shift, mirror)
+            bits = 1 - 2 * np.unpackbits(prints.view(np.uint8), axis=1).astype(np.float32)
+            is_known |= ((BITS - bits @ signs.T) / 2 <= MOST_BITS).any(axis=1)
+    return is_known & _varies(maps)
 
 
 @lru_cache(maxsize=4)

@@ -21,7 +21,7 @@ import numpy as np
 
 from epir.core.config import check_known
 from epir.core.errors import ConfigError, EpirError, MapSetError
-from epir.core.reading import open_array, read_bytes, read_rows, read_text
+from epir.core.files import open_array, read_bytes, read_rows, read_text
 from epir.core.records import Clip
 from epir.datasets.spelling import PICTURES, subject_number
 from epir.maps.mapset import CHANNELS, LARGEST, MapSet, save_maps
@@ -235,8 +235,8 @@ def _find(place: Path, name: str) -> Path | None:
     path = place / name
     if path.suffix.casefold() in ENDINGS:
         return path if path.is_file() else None
-    found = [each for ending in ENDINGS if (each := path.with_name(path.name + ending)).is_file()]
-    return found[0] if len(found) == 1 else None
+    files = [each for ending in ENDINGS if (each := path.with_name(path.name + ending)).is_file()]
+    return files[0] if len(files) == 1 else None
 
 
 def _extra_files(place: Path, files: Mapping[int, Path]) -> Iterator[str]:
@@ -251,21 +251,21 @@ def _read_all(files: Mapping[int, Path], order: Sequence[int], size: int | None,
     maps: dict[int, np.ndarray] = {}
     for number, path in files.items():
         try:
-            found = _read(path, order)
+            pixels = _read(path, order)
         except (EpirError, ValueError) as error:
             words = error.problem if isinstance(error, EpirError) else str(error)
             problems.append(f"row {number}: {path.name}: {words}")
         else:
-            if not np.isfinite(found).all():
+            if not np.isfinite(pixels).all():
                 problems.append(f"row {number}: {path.name} holds values that are not finite")
-            maps[number] = found
-    sizes = Counter(found.shape[-1] for found in maps.values())
+            maps[number] = pixels
+    sizes = Counter(pixels.shape[-1] for pixels in maps.values())
     usual = size or (sizes.most_common(1)[0][0] if sizes else 0)
-    for number, found in maps.items():
-        if found.shape[-1] != usual:
-            own = found.shape[-1]
-            problems.append(f"row {number}: {files[number].name} is {own} x {own} px, not {usual} x {usual}")
-    usable = [found for found in maps.values() if found.shape[-1] == usual]
+    for number, pixels in maps.items():
+        if pixels.shape[-1] != usual:
+            side = pixels.shape[-1]
+            problems.append(f"row {number}: {files[number].name} is {side} x {side} px, not {usual} x {usual}")
+    usable = [pixels for pixels in maps.values() if pixels.shape[-1] == usual]
     return np.stack(usable) if usable else np.zeros((0, 3, 1, 1), np.float32)
 
 

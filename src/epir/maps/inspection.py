@@ -7,13 +7,19 @@ import numpy as np
 from epir.core.errors import FrameError
 from epir.core.records import Clip
 from epir.faces.align import face_crop
-from epir.faces.finder import find_face
-from epir.faces.inspection import SMALLEST_FRAME, check_one_person, find_turn
-from epir.faces.settings import FaceSettings
+from epir.faces.face import FaceSettings
+from epir.faces.finder import SMALLEST_FRAME, check_one_person, find_face, find_turn
 from epir.frames.folder import FolderFrames
-from epir.frames.inspection import check_same_size, inspect_pictures, same_size, size_of, unreadable
-from epir.frames.reader import Frames, open_frames
-from epir.frames.turned import turn_note
+from epir.frames.reader import (
+    Frames,
+    check_same_size,
+    inspect_pictures,
+    open_frames,
+    same_size,
+    size_of,
+    turn_note,
+    unreadable,
+)
 
 
 def inspect_span(frames: Frames, first: int, last: int) -> list[str]:

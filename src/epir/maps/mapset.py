@@ -18,11 +18,10 @@ import numpy as np
 
 from epir.core.config import digest
 from epir.core.errors import MapSetError
-from epir.core.files import allocate, file_digest
+from epir.core.files import allocate, file_digest, open_array, read_json, read_text
 from epir.core.output import MAP_SET, new_folder
-from epir.core.people import fill_people
-from epir.core.reading import open_array, read_json, read_text
-from epir.core.records import Clip
+from epir.core.records import Clip, fill_people
+from epir.core.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,7 +121,8 @@ class MapSet:
     def __repr__(self) -> str:
         people = len({clip.person for clip in self.clips})
         corpora = ", ".join(sorted({clip.corpus for clip in self.clips}))
-        return f"MapSet({len(self)} maps of {self.size} px, {people} people, {corpora or 'empty'})"
+        count = f"{counted(len(self), 'map')} of {self.size} px, {counted(people, 'person', 'people')}"
+        return f"MapSet({count}, {corpora or 'empty'})"
 
     def _take(self, rows: np.ndarray) -> "MapSet":
         """Some of the maps, in memory; as a set without a folder it has no digest of a file."""
@@ -151,7 +151,7 @@ def load_maps(folder: str | Path, *, verify: bool = True) -> MapSet:
     ...     clips = [Clip("casme2", "sub01", "EP02_01f", "happiness")]
     ...     saved = save_maps(Path(folder) / "maps", np.zeros((1, 3, 28, 28), np.float32), clips, recipe={})
     ...     load_maps(f"{folder}/maps")
-    MapSet(1 maps of 28 px, 1 people, casme2)
+    MapSet(1 map of 28 px, 1 person, casme2)
     """
     folder = Path(folder)
     meta = _read_meta(folder)
@@ -164,7 +164,10 @@ def load_maps(folder: str | Path, *, verify: bool = True) -> MapSet:
             fix="write it with epir prepare, or convert it to that shape",
         )
     if len(maps) != len(clips):
-        raise MapSetError(f"{folder} has {len(maps)} maps but {len(clips)} rows in clips.csv", fix="prepare it again")
+        raise MapSetError(
+            f"{folder} has {counted(len(maps), 'map')} but {counted(len(clips), 'row')} in clips.csv",
+            fix="prepare it again",
+        )
     if meta.get("meta_digest", _meta_digest(meta)) != _meta_digest(meta):  # sets that others wrote have none
         raise MapSetError(
             f"{folder / 'meta.json'} was changed: its content is not what its digest says",
@@ -189,7 +192,7 @@ def save_maps(
     >>> maps = np.zeros((1, 3, 28, 28), np.float32)  # u, v and strain
     >>> with TemporaryDirectory() as folder:
     ...     save_maps(f"{folder}/maps", maps, [Clip("mine", "01", "a", "happiness")], recipe={"name": "my flow"})
-    MapSet(1 maps of 28 px, 1 people, mine)
+    MapSet(1 map of 28 px, 1 person, mine)
     """
     if maps.shape != (len(clips), len(CHANNELS), maps.shape[-1], maps.shape[-1]):
         raise MapSetError(
@@ -266,10 +269,10 @@ def _read_meta(folder: Path) -> dict[str, Any]:
         meta = read_json(folder / "meta.json", error=MapSetError, fix=AGAIN)
     except FileNotFoundError:
         raise MapSetError(f"{folder} is not a map set: it has no meta.json", fix="make one with epir prepare") from None
-    found = meta.get("format")
-    if found != FORMAT:
+    version = meta.get("format")
+    if version != FORMAT:
         raise MapSetError(
-            f"{folder} has the format {found!r}, not {FORMAT!r}", fix="prepare it with this version of epir"
+            f"{folder} has the format {version!r}, not {FORMAT!r}", fix="prepare it with this version of epir"
         )
     for name in ("digest", "recipe", "size"):
         if name not in meta:

@@ -10,23 +10,18 @@ import cv2
 import numpy as np
 
 from epir.core.config import digest
-from epir.core.engines import Engine
+from epir.core.engines import Engine, Progress, Silent, one_thread
 from epir.core.errors import ConfigError, DatasetError, EpirError, FrameError, MissingExtra, is_machine_fault
 from epir.core.output import MAP_SET, claimed, put_in_place, resolved
-from epir.core.people import fill_people
-from epir.core.processes import one_thread
-from epir.core.progress import Progress, Silent
-from epir.core.records import Clip
+from epir.core.records import Clip, fill_people
+from epir.core.words import counted
 from epir.datasets.base import NOTED, Corpus, check_corpus
 from epir.faces.align import Crop
-from epir.faces.finder import find_crop
-from epir.faces.inspection import check_one_person, find_turn
+from epir.faces.finder import check_one_person, find_crop, find_turn
 from epir.flow.apex import middle_apex, spot_apex
 from epir.flow.map import cut_face, face_map
 from epir.flow.recipe import FlowRecipe, flow_recipe
-from epir.frames.inspection import check_same_size, size_of
-from epir.frames.reader import Frames, open_frames
-from epir.frames.turned import turn_note, turned, upright
+from epir.frames.reader import Frames, check_same_size, open_frames, size_of, turn_note, turned, upright
 from epir.maps.contact_sheet import contact_sheets
 from epir.maps.inspection import inspect_span
 from epir.maps.mapset import MapSet, check_labels, finish_maps, load_maps, new_maps
@@ -64,7 +59,7 @@ def prepare(
     >>> with TemporaryDirectory() as folder:
     ...     written = synth(f"{folder}/corpus", people=1, clips=1, idle=0, size=96, fps=10)
     ...     prepare("synthetic", f"{folder}/corpus", f"{folder}/maps", workers=1, detector="none")
-    MapSet(1 maps of 28 px, 1 people, synthetic)
+    MapSet(1 map of 28 px, 1 person, synthetic)
     """
     progress, engine = progress or Silent(), engine or Engine(workers=workers)
     if not 4 <= size <= 512:
@@ -201,11 +196,11 @@ def prepare_clips(
         return []
     reasons: dict[str, LeftOut] = {}
     progress.start(task, len(clips))
-    for key, found in engine.run(prepare_one, clips, recipe, size, files=_files):
-        if isinstance(found, LeftOut):
-            reasons[key] = found
+    for key, result in engine.run(prepare_one, clips, recipe, size, files=_files):
+        if isinstance(result, LeftOut):
+            reasons[key] = result
         else:
-            finished.add(found)
+            finished.add(result)
         progress.advance(note=f"{key} left out" if key in reasons else key)
     progress.finish()
     return [reasons[clip.key] for clip in clips if clip.key in reasons]
@@ -216,9 +211,11 @@ def check_left_out(left_out: Sequence[LeftOut], clips: int, *, strict: bool) -> 
     if not left_out or not (strict or len(left_out) == clips):
         return
     first = left_out[0]
-    count = "none of the" if len(left_out) == clips else f"{len(left_out)} of the"
+    count = "none of" if len(left_out) == clips else f"{len(left_out)} of"
     could = "could be" if len(left_out) == clips else "could not be"
-    raise DatasetError(f"{count} {clips} clips {could} prepared; {first.key}: {first.problem}", fix=first.fix)
+    raise DatasetError(
+        f"{count} {counted(clips, 'clip')} {could} prepared; {first.key}: {first.problem}", fix=first.fix
+    )
 
 
 def _files(clip: Clip) -> list[Path]:
@@ -235,7 +232,7 @@ def prepare_one(clip: Clip, recipe: FlowRecipe, size: int) -> tuple[str, Prepare
         except (MissingExtra, ConfigError):  # the same for every clip
             raise
         except (EpirError, OSError, cv2.error) as error:
-            if is_machine_fault(error) or getattr(error, "code", 0) == cv2.Error.StsNoMem:
+            if is_machine_fault(error):
                 raise  # not the clip's fault, and the next clip would fail too
             return clip.key, LeftOut.because(clip, error)
 
@@ -261,10 +258,10 @@ def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28) -> PreparedClip
         faces = cut_face(before, crop, recipe), cut_face(after, crop_after, recipe)
         fps = frames.fps if clip.fps is None else clip.fps
         notes += [*frames.notes, *turn_note(turns)]
-    found = {"frames": str(clip.frames.absolute()), "crop": crop.to_text(), "apex_source": source}
-    found |= {"turned": str(turns)} if turns else {}
-    found |= {"notes": "; ".join(notes)} if notes else {}
-    done = replace(clip, onset=onset, apex=apex, offset=offset, fps=fps, extra={**clip.extra, **found})
+    columns = {"frames": str(clip.frames.absolute()), "crop": crop.to_text(), "apex_source": source}
+    columns |= {"turned": str(turns)} if turns else {}
+    columns |= {"notes": "; ".join(notes)} if notes else {}
+    done = replace(clip, onset=onset, apex=apex, offset=offset, fps=fps, extra={**clip.extra, **columns})
     return PreparedClip(done, face_map(*faces, recipe, size))
 
 

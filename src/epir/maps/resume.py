@@ -15,8 +15,7 @@ import numpy as np
 
 from epir.core.config import differences, digest, from_dict
 from epir.core.errors import ConfigError, EpirError, MapSetError
-from epir.core.files import remove_partial_files, write_text
-from epir.core.reading import read_rows
+from epir.core.files import read_rows, remove_partial_files, write_text
 from epir.core.records import Clip
 from epir.core.store import Store, file_identity
 from epir.flow.recipe import FlowRecipe
@@ -129,22 +128,22 @@ def existing_set(out: Path, recipe: FlowRecipe, size: int, request: str, *, forc
     if force:
         return None
     try:
-        found = load_maps(out)
+        mapset = load_maps(out)
     except MapSetError as error:
         raise MapSetError(error.problem, fix="add --force to prepare it again") from None
-    if found.meta["recipe"].get("request") == request:
-        return found
+    if mapset.meta["recipe"].get("request") == request:
+        return mapset
     raise MapSetError(
-        f"{out} exists already, with {departure(found, recipe, size)}",
+        f"{out} exists already, with {departure(mapset, recipe, size)}",
         fix="choose another name for --out, or add --force to replace it",
     )
 
 
-def departure(found: MapSet, recipe: FlowRecipe, size: int) -> str:
+def departure(mapset: MapSet, recipe: FlowRecipe, size: int) -> str:
     """In words, how a map set differs from what is asked for."""
-    if found.size != size:
-        return f"{found.size} px maps instead of {size} px"
-    written = found.meta["recipe"]
+    if mapset.size != size:
+        return f"{mapset.size} px maps instead of {size} px"
+    written = mapset.meta["recipe"]
     if written.get("digest") == recipe.digest:
         return "maps of other clips, or of another version of the annotations"
     try:

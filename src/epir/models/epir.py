@@ -96,8 +96,8 @@ class Attention(nn.Module):
 
 def without_self(scores: Tensor) -> Tensor:
     """The scores (B, H, N, N) with the diagonal at -inf: the mask of [EPIR] Eq. 11."""
-    own = torch.eye(scores.shape[-1], dtype=torch.bool, device=scores.device)
-    return scores.masked_fill(own, -math.inf)
+    itself = torch.eye(scores.shape[-1], dtype=torch.bool, device=scores.device)
+    return scores.masked_fill(itself, -math.inf)
 
 
 # ------------------------------------------------------------------------------------ token integration, Eq. 5-9
@@ -306,8 +306,8 @@ class Epir(Network):
 
     def no_weight_decay(self) -> set[str]:
         """Parameters that are no weight matrices, though they have several axes."""
-        own = {"class_token", "positions"}
-        return own | {name for name, _ in self.named_parameters() if name.endswith("temperature")}
+        names = {"class_token", "positions"}
+        return names | {name for name, _ in self.named_parameters() if name.endswith("temperature")}
 
     def _tokens(self, maps: Tensor) -> Tensor:
         """The class token and the patch tokens with their positions, (B, 1 + P, D)."""

@@ -13,9 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from epir.core.errors import ConfigError, ShapeError, TrainingError
 from epir.core.records import Clip
+from epir.models.registry import trains_itself
 
 MOST_SEED = 2**32  # scikit-learn takes seeds of 32 bits
 
@@ -67,7 +69,7 @@ class Estimator:
             answers = np.asarray(_guarded(name, "decision_function", self.estimator.decision_function, rows))
             if answers.ndim == 1:  # of two classes there is one number, for the second
                 answers = np.stack([-answers, answers], axis=1)
-            answers = softmax(answers)
+            answers = softmax(answers, axis=1)
         columns = np.asarray(getattr(self.estimator, "classes_", np.arange(self.settings.classes))).astype(int)
         if answers.shape != (len(maps), len(columns)):
             raise ShapeError(
@@ -96,17 +98,6 @@ class Estimator:
 
 def _numbers(answers: Any) -> np.ndarray:
     return np.asarray(answers, dtype=float)
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    """Rows that sum to 1, in the same order as `scores` (n, C)."""
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
-
-
-def is_estimator(candidate: Any) -> bool:
-    """Whether an object or a class trains itself."""
-    return callable(getattr(candidate, "fit", None))
 
 
 def parameters(estimator: Any) -> dict[str, Any]:
@@ -145,7 +136,7 @@ def _set_seed(estimator: Any, seed: int) -> None:
 
 
 def _check_contract(estimator: Any, name: str) -> None:
-    if not is_estimator(estimator):
+    if not trains_itself(estimator):
         raise ConfigError(f"{name} has no fit", fix="give a torch module, or an object with fit and predict_proba")
     if not hasattr(estimator, "predict_proba") and not hasattr(estimator, "decision_function"):
         raise ConfigError(

@@ -21,9 +21,9 @@ from torch import Tensor
 
 from epir.core.config import digest, from_dict, to_dict
 from epir.core.errors import CheckpointError, ConfigError
-from epir.core.files import file_digest, utf8_name, write_bytes, write_text
+from epir.core.files import check_regular, file_digest, read_json, utf8_name, write_bytes, write_text
 from epir.core.output import MODEL, new_folder
-from epir.core.reading import check_regular, read_json
+from epir.core.words import counted
 from epir.models.registry import Source, build, method_for, settings_from_dict
 from epir.models.schema import FIX, check_config
 from epir.models.seen import HASHES, RECORD, Seen, read_seen, record_digest, write_seen
@@ -196,10 +196,10 @@ def read_config(folder: str | Path) -> ModelConfig:
         raise CheckpointError(
             f"{folder} is not a model folder: it has no config.json", fix="make one with epir train"
         ) from None
-    found = config.get("format")
-    if found != FORMAT:
+    version = config.get("format")
+    if version != FORMAT:
         raise CheckpointError(
-            f"{path} has the format {found!r}, this version of epir reads {FORMAT!r}",
+            f"{path} has the format {version!r}, this version of epir reads {FORMAT!r}",
             fix="install the version of epir that wrote it, or train again",
         )
     check_config(config, path)
@@ -320,19 +320,19 @@ def _no_weights(path: Path) -> CheckpointError:
 
 
 def _check_shapes(
-    wanted: Mapping[str, Tensor], found: Mapping[str, Tensor], path: Path, source: Source | None = None
+    wanted: Mapping[str, Tensor], weights: Mapping[str, Tensor], path: Path, source: Source | None = None
 ) -> None:
     fix = "use the config.json and model.safetensors of one and the same model"
     if source is not None:
         fix = f"restore {source.reference} as it was when these weights were trained"
     for name, tensor in wanted.items():
-        if name not in found:
+        if name not in weights:
             raise CheckpointError(f"{path} lacks the weights {name!r}", fix=fix)
-        if found[name].shape != tensor.shape:
+        if weights[name].shape != tensor.shape:
             raise CheckpointError(
-                f"{path}: {name!r} is {tuple(found[name].shape)}, the model needs {tuple(tensor.shape)}", fix=fix
+                f"{path}: {name!r} is {tuple(weights[name].shape)}, the model needs {tuple(tensor.shape)}", fix=fix
             )
-    for name in found:
+    for name in weights:
         if name not in wanted:
             raise CheckpointError(f"{path} has weights {name!r} that the model does not know", fix=fix)
 
@@ -359,11 +359,11 @@ def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> b
     path = folder / WEIGHTS
     weights = _read_weights(folder)
     model.unit_head = _empty_unit_head(weights, read_config(folder).units)
-    own = model.state_dict()
-    mismatched_keys = sorted(own.keys() ^ weights.keys())
+    state = model.state_dict()
+    mismatched_keys = sorted(state.keys() ^ weights.keys())
     if mismatched_keys:
         raise CheckpointError(
-            f"{path} holds the weights of another model: {len(mismatched_keys)} names differ, "
+            f"{path} holds the weights of another model: {counted(len(mismatched_keys), 'name')} not in both, "
             f"for example {mismatched_keys[0]!r}",
             fix=f"start from a model folder of {model.settings.name!r} with the same settings",
         )
@@ -372,15 +372,15 @@ def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> b
     copied = {
         name: tensor
         for name, tensor in weights.items()
-        if with_head or not _is_head(name, tensor, own[name], classes_there, len(classes))
+        if with_head or not _is_head(name, tensor, state[name], classes_there, len(classes))
     }
     for name, tensor in copied.items():
-        if tensor.shape != own[name].shape:
+        if tensor.shape != state[name].shape:
             raise CheckpointError(
-                f"{path} does not fit: {name} is {tuple(tensor.shape)} there and {tuple(own[name].shape)} here",
+                f"{path} does not fit: {name} is {tuple(tensor.shape)} there and {tuple(state[name].shape)} here",
                 fix="use the sizes of that model, for example its map size and width",
             )
-    model.load_state_dict(own | {name: tensor.to(own[name].dtype) for name, tensor in copied.items()})
+    model.load_state_dict(state | {name: tensor.to(state[name].dtype) for name, tensor in copied.items()})
     return with_head
 
 

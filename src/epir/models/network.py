@@ -158,8 +158,9 @@ class WithFeatures(nn.Module):
         raise NotImplementedError
 
     def forward_head(self, features: Tensor) -> Tensor:
-        """Logits (B, C) of features (B, F)."""
-        raise NotImplementedError
+        """Logits (B, C) of features (B, F), by the module's `head`."""
+        logits: Tensor = self.head(features)  # type: ignore[operator]
+        return logits
 
     def forward(self, maps: Tensor) -> Tensor:
         """Logits (B, C) of maps (B, 3, S, S)."""

@@ -29,18 +29,24 @@ if TYPE_CHECKING:
 GROUP = "epir.models"
 CODE = "EPIR_CODE"  # the environment variable of --code, which worker processes inherit
 _NAMED: "list[Method]" = []  # methods of the user's that were named in this process
-BASELINES = {
-    "ststnet": "ststnet:Ststnet",
-    "off-apexnet": "off_apexnet:OffApexNet",
-    "dual-inception": "dual_inception:DualInception",
-    "capsulenet": "capsulenet:CapsuleNet",
-    "rcn-a": "rcn:RcnA",
-    "htnet": "htnet:Htnet",
-    "resnet18-flow": "resnet:ResnetFlow",
-    "featref": "featref:FeatRef",
-    "bi-woof": "bi_woof:BiWoof",
-    "mdmo": "mdmo:Mdmo",
-    "lbp-top": "lbp_top:LbpTop",
+BASELINES = {  # where it is in `baselines`, and a line about it
+    "ststnet": ("shallow:Ststnet", "STSTNet: three shallow convolutional streams side by side"),
+    "off-apexnet": (
+        "shallow:OffApexNet",
+        "OFF-ApexNet: a small convolutional stream for u, one for v, two wide layers",
+    ),
+    "dual-inception": (
+        "inception:DualInception",
+        "Dual-Inception: one stream of two inception blocks for u, one for v",
+    ),
+    "capsulenet": ("resnet:CapsuleNet", "CapsuleNet: by routing, one capsule per class whose length is the answer"),
+    "rcn-a": ("shallow:RcnA", "RCN-A: a shallow recurrent convolution with attention that has no weights of its own"),
+    "htnet": ("htnet:Htnet", "HTNet: transformers inside blocks of patches, the blocks gathered into ever larger ones"),
+    "resnet18-flow": ("resnet:ResnetFlow", "ResNet-18 on flow maps"),
+    "featref": ("inception:FeatRef", "FeatRef: features refined by a branch for each expression"),
+    "bi-woof": ("svm:BiWoof", "Bi-WOOF: histograms of flow direction per block, weighted twice"),
+    "mdmo": ("svm:Mdmo", "MDMO: of each region of the face, the mean flow of its main direction"),
+    "lbp-top": ("lbp_top:LbpTop", "LBP-TOP: local binary patterns on three orthogonal planes of a clip's frames"),
 }
 DEFAULT_RECIPE = "baseline"  # of a network that names no other in its attribute `recipe`
 NO_RECIPE = "scratch"  # what a run of an estimator records, which trains itself
@@ -121,12 +127,9 @@ def list_models() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*NAMED, *BASELINES, *list_plugins(GROUP))))
 
 
-def about_models() -> dict[str, tuple[str, str]]:
-    """Of each built-in model the module that has it, and a line about it; empty: the module's first line is one."""
-    presets = {name: ("epir.models.epir", ABOUT[name]) for name in NAMED}
-    return presets | {
-        name: (f"epir.models.baselines.{place.partition(':')[0]}", "") for name, place in BASELINES.items()
-    }
+def about_models() -> dict[str, str]:
+    """A line about each built-in model."""
+    return ABOUT | {name: about for name, (_, about) in BASELINES.items()}
 
 
 def find_method(model: AnyModel = "epir") -> Method:
@@ -143,8 +146,25 @@ def find_method(model: AnyModel = "epir") -> Method:
         return _built_in(model)
     if not is_plugin_name(model) and model not in list_plugins(GROUP):
         check_known(model, list_models(), what="model")
-    target, plugin = load_object(model, group=GROUP, what="model", known=list_models(), accepts=_is_method)
+    target, plugin = load_object(
+        model,
+        group=GROUP,
+        what="model",
+        known=list_models(),
+        accepts=lambda each: callable(each) or trains_itself(each),
+    )
     return method_of(target, _plugin_name(model), _plugin_source(plugin))
+
+
+def parse_models(text: str) -> tuple[str, ...]:
+    """The models in `a,b,c`, each once: names, `FILE.py:Name` or `package.module:Name`; unknown ones are refused."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    if not all(names):
+        raise ConfigError(f"--model {text} has a comma too many", fix="write --model epir,ststnet")
+    for name in names:
+        if not is_plugin_name(name):
+            check_known(name, list_models(), what="model")
+    return names
 
 
 def name_code(references: Iterable[str]) -> None:
@@ -192,13 +212,13 @@ def _built_in(name: str) -> Method:
         from epir.models.epir import Epir
 
         return Method(name, Epir, ModelSettings, "network", Signature((), None, None), recipe="scratch")
-    file, _, word = BASELINES[name].partition(":")
+    file, _, word = BASELINES[name][0].partition(":")
     return method_of(getattr(import_module(f"epir.models.baselines.{file}"), word), name, None)
 
 
 def method_of(target: Any, name: str, source: Source | None) -> Method:
     """The method that a class, a factory or an estimator is, under a name."""
-    if not inspect.isclass(target) and not inspect.isroutine(target) and _is_estimator(target):
+    if not inspect.isclass(target) and not inspect.isroutine(target) and trains_itself(target):
         return Method(name, target, _settings_of_estimator(name, target), "estimator", source=source, recipe=NO_RECIPE)
     if not callable(target):
         raise ConfigError(
@@ -229,7 +249,7 @@ def _kind_of(target: Any, signature: Signature, name: str) -> Kind:
     if inspect.isclass(target):
         if issubclass(target, nn.Module):
             return "network"
-        if _is_estimator(target):
+        if trains_itself(target):
             return "estimator"
     else:
         settings = settings_class(name, signature)
@@ -237,7 +257,7 @@ def _kind_of(target: Any, signature: Signature, name: str) -> Kind:
         built = _guarded(name, call, target, settings(**defaults), signature)
         if isinstance(built, nn.Module):
             return "network"
-        if _is_estimator(built):
+        if trains_itself(built):
             return "estimator"
         raise ConfigError(
             f"{name} gives a {type(built).__name__}, which is neither a torch module nor an estimator",
@@ -389,12 +409,9 @@ def _pretrained(name: AnyModel, changes: Mapping[str, Any]) -> "Network":
 # ------------------------------------------------------------------------------------------- where a method comes from
 
 
-def _is_estimator(candidate: Any) -> bool:
+def trains_itself(candidate: Any) -> bool:
+    """Whether an object or a class is an estimator, by its `fit`."""
     return callable(getattr(candidate, "fit", None))
-
-
-def _is_method(candidate: Any) -> bool:
-    return callable(candidate) or _is_estimator(candidate)
 
 
 def _plugin_name(reference: str) -> str:
@@ -431,7 +448,7 @@ def _object_source(model: Any) -> Source | None:
     return Source(
         f"{module}:{getattr(kind, '__qualname__', kind.__name__)}",
         digest,
-        "estimator" if _is_estimator(model) else "network",
+        "estimator" if trains_itself(model) else "network",
     )
 
 

@@ -15,15 +15,16 @@ import numpy as np
 
 from epir.core.config import digest
 from epir.core.errors import CheckpointError
-from epir.core.files import file_digest, write_text
-from epir.core.people import plain_name
-from epir.core.reading import MOST_TEXT, open_array, read_json
+from epir.core.files import MOST_TEXT, file_digest, open_array, read_json, write_text
+from epir.core.records import plain_name
 
 FORMAT = "epir-seen/1"
 RECORD, HASHES = "seen.json", "seen.npy"
 FIX = f"restore {RECORD} and {HASHES} from a copy, or train again"
 WORDS = 8  # numbers of 64 bits in a fingerprint
 UNKNOWN = "it is not known whom these weights have seen"
+BLIND = "its record has no fingerprints, so that copies of its maps that were shifted or mirrored are not recognised"
+SYNTHETIC = "synthetic"  # the corpus of people who were drawn
 FITTED_ON = "fitted_on"  # the same people as `calibrated_on`, in the notes that epir calibrate writes
 UNSEEN = "not known whom they have seen"  # the same, in a cell of a table
 
@@ -47,6 +48,11 @@ class Seen:
     def knows(self, person: str) -> bool:
         """Whether this person, however it is spelt, was trained on."""
         return plain_name(person) in self._plain
+
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether every person of the record was drawn."""
+        return all(person.startswith(f"{SYNTHETIC}/") for person in self.people)
 
     def after_start(self, start: "Seen | None", *, name: str, digest: str) -> "Seen":
         """What has been seen when training began with the weights of a folder with the record `start`."""

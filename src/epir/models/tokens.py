@@ -43,10 +43,7 @@ class Tokens:
 
 
 def token_records(model: Any, maps: np.ndarray) -> list[dict[str, Any]]:
-    """Groups, selection and rollout of each map (n, 3, S, S), as a fold stores them.
-
-    Empty for models without `explain` and for models of several maps per clip: the pictures of tokens show one map.
-    """
+    """Groups, selection and rollout of each map (n, 3, S, S), as a fold stores them; empty without `explain`."""
     if not hasattr(model, "explain"):
         return []
     import torch

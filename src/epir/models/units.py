@@ -32,9 +32,9 @@ class UnitHead(nn.Module):
         self.layer = nn.Linear(features, 2 * len(self.units))
 
     def forward(self, features: Tensor) -> Tensor:
-        """Logits (B, 2, U) of features (B, F): present, and left side if present; of (B, V, F) their mean over V."""
-        logits = self.layer(self.norm(features)).unflatten(-1, (2, len(self.units)))
-        return logits if logits.ndim == 3 else logits.mean(1)
+        """Logits (B, 2, U) of features (B, F): present, and left side if present."""
+        logits: Tensor = self.layer(self.norm(features)).unflatten(-1, (2, len(self.units)))
+        return logits
 
     def loss(self, features: Tensor, truth: Tensor) -> Tensor:
         """Binary cross-entropy with the truth (B, U, 3), for features (B, F); what is not known (NaN) says nothing."""

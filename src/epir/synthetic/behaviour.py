@@ -144,11 +144,11 @@ def talk(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
         while at < last:
             length = float(random.uniform(0.12, 0.34))
             size = loud * float(random.uniform(0.1, 1.0))
-            own = pulse(seconds, at, 0.5 * length, 0.0, 0.6 * length)
-            jaw += size * float(random.uniform(0.4, 1.6)) * own
+            syllable = pulse(seconds, at, 0.5 * length, 0.0, 0.6 * length)
+            jaw += size * float(random.uniform(0.4, 1.6)) * syllable
             for way in (lips, wide, press):
                 if random.random() < 0.4:
-                    way += size * float(random.uniform(-0.2, 0.7)) * own
+                    way += size * float(random.uniform(-0.2, 0.7)) * syllable
             if random.random() < 0.12:
                 brows += float(random.uniform(0.1, 0.9)) * pulse(seconds, at, *random.uniform(0.08, 0.4, 3))
             if random.random() < 0.15:

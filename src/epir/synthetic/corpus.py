@@ -12,23 +12,22 @@ A clip depends on the seed and its own name alone, so any number of workers writ
 """
 
 import csv
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import cv2
 import numpy as np
 
+from epir import __version__
 from epir.core.config import check_known, write_toml
-from epir.core.engines import Engine
+from epir.core.engines import Engine, Progress, Silent, one_thread
 from epir.core.errors import ConfigError
 from epir.core.output import CORPUS, new_folder
-from epir.core.processes import one_thread
-from epir.core.progress import Progress, Silent
 from epir.core.seeds import generator
-from epir.synthetic.card import data_card
 from epir.synthetic.clip import FIRST, ClipPlan, check_frame_rate, draw_frame, plan_clip
 from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.portrait import Portrait, draw_portrait
@@ -38,6 +37,9 @@ from epir.synthetic.moving import MovingFace
 from epir.synthetic.nuisance import IDLE, Kind, Nuisances
 from epir.synthetic.sheet import motion_sheet, people_sheet
 
+if TYPE_CHECKING:
+    from epir.synthetic.clip import ClipPlan
+
 SMALLEST, LARGEST = 96, 2048  # px
 MOST_CLIPS = 1_000_000
 SHEET = "annotations.csv"
@@ -45,6 +47,7 @@ COLUMNS = (
     "clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps",
     "kind", "action_units", "amplitudes", "intensity", "blinks", "person",
 )  # fmt: skip
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))  # as the hub names them
 
 
 @dataclass(frozen=True)
@@ -255,3 +258,51 @@ def write_picture(path: Path, picture: np.ndarray, quality: int = 92) -> None:
     done, content = cv2.imencode(path.suffix, cv2.cvtColor(picture, cv2.COLOR_RGB2BGR), options)
     assert done, "OpenCV can write jpg and png"
     path.write_bytes(content.tobytes())
+
+
+def data_card(settings: "CorpusSettings", plans: "Sequence[ClipPlan]") -> str:
+    """What is in the corpus, how it was made, and what it is not good for."""
+    size = next((name for limit, name in SIZES if len(plans) < limit), "100K<n<1M")
+    counts = Counter(plan.emotion for plan in plans)
+    rows = "\n".join(f"| {name} | {count} |" for name, count in sorted(counts.items()))
+    return f"""---
+license: apache-2.0
+task_categories:
+- video-classification
+tags:
+- micro-expression
+- facial-expression
+- facial-action-units
+- optical-flow
+- synthetic
+pretty_name: Synthetic micro-expressions of epir
+size_categories:
+- {size}
+---
+
+# Synthetic micro-expressions
+
+{len(plans)} clips of {settings.people} synthetic people: drawn faces whose skin moves as action units move it, so that
+onset, apex, offset, units and (with `truth`) the flow of every pixel are known. Made by epir {__version__}.
+`corpus.toml` holds every setting and the seed; the same settings make the same bytes.
+
+| emotion | clips |
+|---|---|
+{rows}
+
+{settings.size} x {settings.size} px, {settings.fps:g} frames a second. `annotations.csv` has one row per clip: its
+folder of frames, subject, emotion, onset, apex, offset, action units and their amplitudes.
+
+    epir check synthetic THIS_FOLDER
+    epir prepare synthetic THIS_FOLDER --out maps
+
+## Limits
+
+Drawn faces are not photographs: skin, light and head motion are simpler than in any recording, and the emotion of a
+clip is a rule over its action units, not what a person felt. Use it to test programs, to train first weights and to
+teach; numbers measured on it say nothing about real people.
+
+## Personal data
+
+None: no picture or recording of a person was used to draw them.
+"""

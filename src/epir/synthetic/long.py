@@ -19,12 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from epir.core.config import write_toml
-from epir.core.engines import Engine
+from epir.core.engines import Engine, Progress, Silent, one_thread
 from epir.core.errors import ConfigError
 from epir.core.output import CORPUS as CORPUS_FOLDER
 from epir.core.output import new_folder
-from epir.core.processes import one_thread
-from epir.core.progress import Progress, Silent
 from epir.core.seeds import generator, stream_seed
 from epir.datasets.intervals import NAME, Interval, LongVideo, in_order, write_intervals
 from epir.frames.film import write_film

@@ -18,11 +18,9 @@ from typing import Any
 import numpy as np
 
 from epir.core.config import digest, to_dict
-from epir.core.engines import Engine
+from epir.core.engines import Engine, Progress, Silent, one_thread
 from epir.core.errors import ConfigError
 from epir.core.output import MAP_SET, new_folder
-from epir.core.processes import one_thread
-from epir.core.progress import Progress, Silent
 from epir.core.records import Clip
 from epir.core.seeds import generator
 from epir.flow.map import face_map, flow_to_map
@@ -159,8 +157,8 @@ def fill(maps: np.ndarray, settings: MapSettings, *, workers: int, progress: Pro
     clips: list[Clip] = []
     progress.start("making maps", settings.count)
     for part in Engine(workers=workers).run(make_chunk, chunks, settings, in_order=True):
-        for made, clip in part:
-            maps[len(clips)] = made
+        for pixels, clip in part:
+            maps[len(clips)] = pixels
             clips.append(clip)
         progress.advance(len(part))
     progress.finish()
@@ -173,14 +171,14 @@ def recipe_meta(settings: MapSettings) -> dict[str, Any]:
     recipe = recipes[0] if len(recipes) == 1 else {"name": "mixed", "recipes": recipes, "digest": digest(recipes)}
     shares = {"shares": list(settings.shares)} if settings.shares else {}
     varied = {"variation": to_dict(settings.variation)} if settings.variation != Variation() else {}
-    own = {"corpus": "synthetic", "seed": settings.seed, "classes": settings.classes}
-    return {**recipe, **own, **shares, **varied}
+    meta = {"corpus": "synthetic", "seed": settings.seed, "classes": settings.classes}
+    return {**recipe, **meta, **shares, **varied}
 
 
 def make_chunk(people: Iterable[int], settings: MapSettings) -> list[tuple[np.ndarray, Clip]]:
     """The maps of these people, each with its clip."""
     with one_thread():
-        return [made for person in people for made in _make_person(person, settings)]
+        return [pair for person in people for pair in _make_person(person, settings)]
 
 
 def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarray, Clip]]:
@@ -214,14 +212,14 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
                 way=way,
                 share=share,
             )
-            made = flow_to_map(flow, recipe, settings.size)
+            pixels = flow_to_map(flow, recipe, settings.size)
         else:
             intensity = share * min(intensity, STEEPEST / movement.steepness())
             onset, apex = photograph_pair(
                 portrait, identity.geometry, movement, intensity, blink, recipe, random, way=way
             )
-            made = face_map(onset, apex, recipe, settings.size)
-        yield made, _clip(subject, number, expression, intensity, name, random)
+            pixels = face_map(onset, apex, recipe, settings.size)
+        yield pixels, _clip(subject, number, expression, intensity, name, random)
 
 
 def subject_name(seed: int, person: int) -> str:

@@ -94,13 +94,13 @@ def _patches(push: Push, sides: dict[int, float], geometry: Geometry, random: np
     swing, turn = random.normal(0, 0.25), random.normal(0, 0.2)
     c, s = np.cos(swing), np.sin(swing)
     right, down = c * push.right - s * push.down, s * push.right + c * push.down
-    made = []
+    patches = []
     for side in (1, -1) if push.both else (1,):
         amplitude = strength * (sides[side] if push.both else (sides[1] + sides[-1]) / 2)
         if push.both:
             amplitude *= np.exp(random.normal(0, 0.15))
         x, y = place(geometry, push.x, push.y)
-        made.append(
+        patches.append(
             Patch(
                 x=float(side * (x + jitter[0]) + random.normal(0, 0.25)),
                 y=float(y + jitter[1] + random.normal(0, 0.2)),
@@ -111,7 +111,7 @@ def _patches(push: Push, sides: dict[int, float], geometry: Geometry, random: np
                 down=float(down * amplitude),
             )
         )
-    return made
+    return patches
 
 
 def place(g: Geometry, x: float, y: float) -> tuple[float, float]:

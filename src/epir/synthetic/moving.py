@@ -113,14 +113,14 @@ class MovingFace:
             places = self._lids_forth(state, places)
         elif layer == "eyes":
             places = places + self._gaze(state)
-        found = places
+        moved = places
         for _ in range(60):
-            nearer = places + sample(field, found)
-            step = float(np.abs(nearer - found).max(initial=0))
-            found = nearer
+            nearer = places + sample(field, moved)
+            step = float(np.abs(nearer - moved).max(initial=0))
+            moved = nearer
             if step < 1e-3:
                 break
-        return self._head_forth(state, found)
+        return self._head_forth(state, moved)
 
     def _field(self, state: State, *, expression: bool = True) -> np.ndarray:
         turn = np.array([state.yaw, state.pitch], dtype=np.float32) * self._depth[..., None]

@@ -17,7 +17,7 @@ MOST_FACES = 48
 FACE, CROP = 136, 144  # px of a tile
 FINE = 2  # tiles are drawn so many times as large, then averaged
 EXAGGERATED = 3.0  # times the real motion
-COLUMNS = ("onset", "apex", "exaggerated", "true flow", "as colours")
+PANELS = ("onset", "apex", "exaggerated", "true flow", "as colours")
 
 
 def people_sheet(seed: int, names: Sequence[str]) -> np.ndarray:
@@ -49,10 +49,10 @@ def motion_row(seed: int, plan: ClipPlan) -> np.ndarray:
     most = min(EXAGGERATED * plan.intensity, 0.95 / plan.movement.steepness())
     onset, shown, exaggerated = (shrink(face.render(s)) for s in (State(), apex, State(intensity=most)))
     flow = cv2.resize(face.true_flow(State(), apex), (CROP, CROP), interpolation=cv2.INTER_AREA)
-    row = tile([onset, shown, exaggerated, draw_arrows(onset, flow), flow_to_colour(flow)], columns=len(COLUMNS))
+    row = tile([onset, shown, exaggerated, draw_arrows(onset, flow), flow_to_colour(flow)], columns=len(PANELS))
     titled = np.full((TITLE + row.shape[0] + GAP, row.shape[1], 3), 255, np.uint8)
     titled[TITLE:-GAP] = row
-    words = [f"{plan.emotion} ({plan.expression.units})", *COLUMNS[1:]]
+    words = [f"{plan.emotion} ({plan.expression.units})", *PANELS[1:]]
     for number, word in enumerate(words):
         place = (number * (CROP + GAP) + 2, TITLE - 6)
         cv2.putText(titled, word, place, cv2.FONT_HERSHEY_SIMPLEX, 0.4, (60, 60, 60), 1, cv2.LINE_AA)

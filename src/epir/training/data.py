@@ -1,4 +1,4 @@
-"""Clips -> tensors: the maps and labels that training is given, and the order in which it sees them.
+"""Clips -> tensors: maps, labels and action units to learn from, and the order in which training sees them.
 
 Axes: n clips, S map size, C classes, U action units
 """
@@ -12,7 +12,38 @@ from torch import Tensor
 
 from epir.core.config import check_known
 from epir.core.errors import TrainingError
-from epir.training.action_units import read_units
+from epir.core.facs import UNITS, is_annotated, names_a_side, parse_units
+from epir.core.words import counted
+from epir.models.units import LEFT, PRESENT, RIGHT
+
+UNKNOWN = float("nan")
+
+
+def read_units(annotations: Sequence[str]) -> Tensor:
+    """What each annotation such as `4+L14` says of each unit, (n, U, 3): there, left, right; NaN where it does not say.
+
+    The sides are those of the person. A unit without a letter is on both sides, as FACS has it, if any annotation of
+    the clips has a letter; if none has, the annotators did not write down sides, and nothing is learnt about them.
+    """
+    sided = any(map(names_a_side, annotations))
+    truth = torch.full((len(annotations), len(UNITS), 3), UNKNOWN)
+    for row, annotation in zip(truth, annotations, strict=True):
+        if not is_annotated(annotation):
+            continue
+        units = parse_units(annotation)
+        row[:, PRESENT] = 0.0
+        for column, unit in enumerate(UNITS):
+            if unit in units:
+                side = units[unit]
+                row[column, PRESENT] = 1.0
+                if sided:
+                    row[column, LEFT], row[column, RIGHT] = float(side != "right"), float(side != "left")
+    return truth
+
+
+def in_mirror(truth: Tensor, mirrored: Tensor) -> Tensor:
+    """The truth (B, U, 3) of clips of which some (B,) are seen in a mirror: left and right change places there."""
+    return torch.where(mirrored.view(-1, 1, 1), truth[..., [PRESENT, RIGHT, LEFT]], truth)
 
 
 @dataclass(frozen=True)
@@ -57,7 +88,7 @@ class LabelledMaps:
     def check_enough(self) -> None:
         """Training has nothing to learn from fewer than two clips."""
         if len(self) < 2:
-            raise TrainingError(f"{len(self)} clips are too few to train on", fix="give two clips or more")
+            raise TrainingError(f"{counted(len(self), 'clip')} to train on: too few", fix="give two clips or more")
 
 
 def shuffled(count: int, batch: int, generator: torch.Generator) -> Iterator[Tensor]:

@@ -143,5 +143,5 @@ def test_clips_without_frames_are_refused_with_a_fix(corpus, tmp_path):
     with pytest.raises(TrainingError, match=r"got 0 clips for 1 maps\n  fix: pass clips=..., one per map"):
         method.features(nothing, [])
     place = corpus[0].extra
-    with pytest.raises(MapSetError, match="has 1 frames between onset and offset, too few for lbp-top\n  fix: check"):
+    with pytest.raises(MapSetError, match="has 1 frame between onset and offset, too few for lbp-top\n  fix: check"):
         read_volume(place["frames"], place["crop"], 0, 16, 20, size=64, length=12)

@@ -1,1 +1,1 @@
-"""The methods that the paper compares with, and the register of every model by name."""
+"""The methods that the paper compares with; `epir.models.registry` lists them."""

@@ -1,8 +1,5 @@
 """HTNet: transformers inside blocks of patches, the blocks gathered into ever larger ones.
 
-[HTNet] Wang, Zhang, Luo, Sankaranarayana 2024, HTNet for micro-expression recognition, Neurocomputing 602,
-        arXiv:2307.14637; sizes as in the authors' code.
-
 Axes: B clips, S map size, G patches per side, T patches in a block, D width of a level, H heads, K width of a head
 """
 
@@ -97,6 +94,9 @@ class Htnet(WithFeatures):
     At the paper's sizes (28 px, 7 px patches, 3 levels) each block of the grid holds one single patch, so attention has
     nothing to choose from and patches meet only between the levels; larger maps or smaller patches give it more.
 
+    [HTNet] Wang, Zhang, Luo, Sankaranarayana 2024, HTNet for micro-expression recognition, Neurocomputing 602,
+            arXiv:2307.14637; sizes as in the authors' code.
+
     Departs from [HTNet]: the paper's map is put together from four 14 px windows around eyes and lips, found with
     landmarks; here it is the map as it is, whose quarters hold about the same.
     """
@@ -136,10 +136,6 @@ class Htnet(WithFeatures):
         cut = maps.unflatten(3, (-1, patch)).unflatten(2, (-1, patch))  # (B, 3, G, p, G, p)
         grid = self.embed(cut.permute(0, 2, 4, 3, 5, 1).flatten(3))  # (B, G, G, D)
         return self.norm(self.steps(grid)).mean(dim=(1, 2))  # (B, 4 D)
-
-    def forward_head(self, features: Tensor) -> Tensor:
-        """Logits (B, C) of features (B, 4 D)."""
-        return self.head(features)
 
 
 def _check_sizes(map_size: int, patch_size: int, width: int, heads: int, blocks: tuple[int, ...]) -> None:

@@ -1,8 +1,5 @@
 """LBP-TOP: local binary patterns on three orthogonal planes of a clip's frames.
 
-[LBP-TOP] Zhao, Pietikainen 2007, Dynamic Texture Recognition Using Local Binary Patterns with an Application to Facial
-          Expressions, IEEE TPAMI 29(6); blocks and radii in the way of the MEGC 2019 baseline.
-
 Axes: n clips, T frames, Y rows, X columns, G blocks per side; planes are XY, XT, YT
 """
 
@@ -15,6 +12,7 @@ import numpy as np
 
 from epir.core.errors import ConfigError, MapSetError, TrainingError
 from epir.core.records import Clip
+from epir.core.words import counted
 from epir.models.arguments import Count
 from epir.models.baselines.svm import Balanced, Blocks, Cost, FeatureSvm
 
@@ -34,6 +32,9 @@ class Sizes(NamedTuple):
 
 class LbpTop(FeatureSvm):
     """Histograms of uniform patterns in each block of the face, over the whole clip.
+
+    [LBP-TOP] Zhao, Pietikainen 2007, Dynamic Texture Recognition Using Local Binary Patterns with an Application to
+              Facial Expressions, IEEE TPAMI 29(6); blocks and radii in the way of the MEGC 2019 baseline.
 
     Departs from [LBP-TOP]: neighbours are the nearest pixels, not interpolated between pixels; clips are brought to one
     length by interpolating linearly between frames, not along a manifold.
@@ -74,15 +75,14 @@ def read_volume(
 ) -> np.ndarray:
     """The grey face crops (T, Y, X) float32 of a clip from onset to offset, upright, brought to `length` frames."""
     from epir.faces.align import Crop
-    from epir.frames.reader import open_frames
-    from epir.frames.turned import upright
+    from epir.frames.reader import open_frames, upright
 
     window = Crop.from_text(crop)
     with upright(open_frames(frames), turns) as source:
         numbers = [n for n in source.numbers if (onset is None or n >= onset) and (offset is None or n <= offset)]
         if len(numbers) < 2:
             raise MapSetError(
-                f"{frames} has {len(numbers)} frames between onset and offset, too few for lbp-top",
+                f"{frames} has {counted(len(numbers), 'frame')} between onset and offset, too few for lbp-top",
                 fix="check onset and offset of that clip in clips.csv",
             )
         places = np.linspace(0, len(numbers) - 1, length)

@@ -1,20 +1,20 @@
-"""What the classical methods share: features of each clip, then a linear support vector machine.
+"""Bi-WOOF and MDMO, and what the classical methods share: features of each clip, then a linear support vector machine.
 
 They are estimators (`epir.models.estimator`): `fit(maps, labels)`, then `predict_proba(maps)`. One that reads the
 frames of the clips asks for `clips` besides, the `core.records.Clip`s of the maps in the same order.
 
-Axes: n clips, S map size, F features, C classes
+Axes: n clips, S map size, F features, C classes, G blocks per side, K directions
 """
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+from scipy.special import softmax
 
 from epir.core.errors import ConfigError, TrainingError
 from epir.core.records import Clip
 from epir.models.arguments import Count, Range
-from epir.models.estimator import softmax
 
 SMALLEST_SHARE = 1e-6  # of its size, by which a feature must vary to count
 
@@ -23,6 +23,7 @@ Balanced = Annotated[bool, "errors on rare classes cost more"]
 Zero = Annotated[Literal["map", "none"], "the zero of u and v: each map's median, or as it is"]
 Bins = Annotated[int, Range(ge=2, le=1024), "directions of the flow"]
 Blocks = Annotated[Count, "blocks per side"]
+SMALLEST_MOTION = 1e-9
 
 
 class FeatureSvm:
@@ -67,7 +68,7 @@ class FeatureSvm:
         answers = self._machine.decision_function((self.features(maps, clips) - self._zero) / self._unit)
         if answers.ndim == 1:  # of two classes the machine gives one number, for the second
             answers = np.stack([-answers, answers], axis=1)
-        return softmax(answers)
+        return np.asarray(softmax(answers, axis=1))
 
 
 def scale_of(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -109,3 +110,93 @@ def block_sums(values: np.ndarray, grid: int) -> np.ndarray:
     size = values.shape[-1]
     member = (np.arange(size) * grid // size == np.arange(grid)[:, None]).astype(values.dtype)  # (grid, S)
     return member @ values @ member.T
+
+
+class BiWoof(FeatureSvm):
+    """Each vector counts in its block's histogram by its magnitude, each block by its mean strain.
+
+    [Bi-WOOF] Liong, See, Wong, Phan 2018, Less is more: Micro-expression recognition from video using apex frame,
+              Signal Processing: Image Communication 62, arXiv:1606.01721
+
+    Departs from [Bi-WOOF]: the directions are centred on the axes; the zero of the flow is its median; each feature
+    is standardised on the training clips; the flow is that of the map, at the map's size.
+    """
+
+    def __init__(
+        self,
+        map_size: int = 28,
+        cost: Cost = 4.0,
+        balanced: Balanced = False,
+        grid: Blocks = 5,
+        bins: Bins = 8,
+        normalise: Zero = "map",
+    ) -> None:
+        super().__init__(cost, balanced)
+        check_grid("bi-woof", grid, map_size)
+        self.grid, self.bins, self.normalise = grid, bins, normalise
+
+    def features(self, maps: np.ndarray, clips: Sequence[Clip]) -> np.ndarray:
+        """Features (n, G * G * K) of maps (n, 3, S, S)."""
+        flow = flow_of(maps, self.normalise)
+        return weighted_histograms(flow, maps[:, 2], grid=self.grid, bins=self.bins)
+
+
+def weighted_histograms(flow: np.ndarray, strain: np.ndarray, *, grid: int, bins: int) -> np.ndarray:
+    """Histograms (n, G * G * K) of a flow (n, 2, S, S), given its strain (n, S, S)."""
+    magnitude = np.hypot(flow[:, 0], flow[:, 1])
+    directions = directions_of(flow, bins)
+    local = np.stack([block_sums(magnitude * (directions == k), grid) for k in range(bins)], axis=-1)  # (n, G, G, K)
+    strain = np.asarray(strain, dtype=np.float64)
+    mean_strain = block_sums(strain, grid) / block_sums(np.ones_like(strain), grid)  # (n, G, G)
+    return (local * mean_strain[..., None]).reshape(len(flow), -1)
+
+
+class Mdmo(FeatureSvm):
+    """Two numbers per region: how far its main direction moves, relative to the clip's largest, and which way.
+
+    [MDMO] Liu, Zhang, Yan, Wang, Zhao, Fu 2016, A Main Directional Mean Optical Flow Feature for Spontaneous
+           Micro-Expression Recognition, IEEE Transactions on Affective Computing 7(4)
+
+    Departs from [MDMO]: the 36 regions are a fixed 6 x 6 grid of the aligned face, not polygons between 66 landmarks;
+    one flow from onset to apex stands for the mean over all frames; the kernel of the machine is linear.
+    """
+
+    scaled = False  # `balance` would be lost
+
+    def __init__(
+        self,
+        map_size: int = 28,
+        cost: Cost = 1.0,
+        balanced: Balanced = False,
+        grid: Annotated[Count, "regions per side: 36 of them, as many as the method's paper has"] = 6,
+        bins: Bins = 8,
+        balance: Annotated[float, Range(ge=0, le=1), "weight of the magnitude against the direction"] = 0.9,
+        normalise: Zero = "map",
+    ) -> None:
+        super().__init__(cost, balanced)
+        check_grid("mdmo", grid, map_size)
+        self.grid, self.bins, self.balance, self.normalise = grid, bins, balance, normalise
+
+    def features(self, maps: np.ndarray, clips: Sequence[Clip]) -> np.ndarray:
+        """Features (n, 2 * G * G) of maps (n, 3, S, S)."""
+        flow = flow_of(maps, self.normalise)
+        mean = main_direction_means(flow, grid=self.grid, bins=self.bins)  # (n, G * G, 2)
+        magnitude = np.hypot(mean[..., 0], mean[..., 1])
+        magnitude = magnitude / magnitude.max(axis=1, keepdims=True).clip(min=SMALLEST_MOTION)  # (n, G * G), to 1
+        angle = np.arctan2(mean[..., 1], mean[..., 0])
+        balance = self.balance
+        return np.concatenate([balance * magnitude, (1 - balance) * angle], axis=1)
+
+
+def main_direction_means(flow: np.ndarray, *, grid: int, bins: int) -> np.ndarray:
+    """Mean vectors (n, G * G, 2) of those vectors of a flow (n, 2, S, S) that have their region's main direction.
+
+    The main direction is the one that most vectors of the region have; the first of them if two have as many.
+    """
+    directions = directions_of(flow, bins)
+    counts = np.stack([block_sums((directions == k).astype(float), grid) for k in range(bins)])  # (K, n, G, G)
+    sums = np.stack([block_sums(flow * (directions == k)[:, None], grid) for k in range(bins)])  # (K, n, 2, G, G)
+    main = counts.argmax(axis=0)[None]  # (1, n, G, G)
+    count = np.take_along_axis(counts, main, axis=0)[0]  # (n, G, G)
+    total = np.take_along_axis(sums, main[:, :, None], axis=0)[0]  # (n, 2, G, G)
+    return (total / count[:, None]).reshape(len(flow), 2, -1).transpose(0, 2, 1)

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from epir.models.baselines.capsulenet import LARGE, lengths_of, margin_loss, route, squash
+from epir.models.baselines.resnet import LARGE, lengths_of, margin_loss, route, squash
 from epir.models.registry import create_model
 
 

@@ -1,6 +1,6 @@
 import torch
 
-from epir.models.baselines.rcn import RecurrentConvolution, class_attention
+from epir.models.baselines.shallow import RecurrentConvolution, class_attention
 from epir.models.registry import create_model
 
 

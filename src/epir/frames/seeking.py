@@ -1,0 +1,160 @@
+"""Any frame of a video, exactly, without reading the file from its beginning.
+
+The packets of the file are listed once, without decoding: their time stamps in order are the frames. A frame is reached
+from the last whole picture (key frame) before it, and is the one that carries its time stamp: where the decoder lands
+does not matter. A file whose list does not tell its frames (stamps that are missing or double, another number of
+frames than were counted) is read forwards instead, which is slower and as exact.
+"""
+
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import av
+import numpy as np
+from av.video.reformatter import VideoReformatter
+
+from epir.core.errors import FrameError
+from epir.frames.reader import turned
+from epir.frames.video import VideoFrames, open_video, shown_pixels
+
+if TYPE_CHECKING:
+    from av.container import InputContainer
+
+CACHE = 256 << 20  # bytes of decoded frames
+AHEAD = 60  # frames that are rather decoded in passing than skipped by a new start
+
+
+class SeekableVideo:
+    """The frames of one video in any order; frames are numbered from 0, as by `VideoFrames`.
+
+    `frames` is their number where it is known; `turns` are quarters by which they are turned. May be shared by threads.
+    """
+
+    def __init__(self, path: Path, *, frames: int | None = None, turns: int = 0, cache: int = CACHE) -> None:
+        self.path, self._turns = path, turns
+        self._lock = threading.Lock()
+        self._reformatter = VideoReformatter()
+        self._kept: OrderedDict[int, np.ndarray] = OrderedDict()
+        self._bytes, self._most = 0, cache
+        self._container: InputContainer | None = None
+        self._forward: VideoFrames | None = None  # where the list cannot be used
+        self._next = 0
+        self.stamps, self._keys, self._tick = list_frames(path)
+        self._places = {stamp: number for number, stamp in enumerate(self.stamps.tolist())}
+        self.is_listed = bool(len(self.stamps)) and (frames is None or frames == len(self.stamps))
+
+    def read(self, number: int) -> np.ndarray:
+        """One frame, (H, W, 3) uint8 RGB, upright."""
+        with self._lock:
+            if number not in self._kept:
+                self._decode(number)
+            if number not in self._kept:
+                raise FrameError(f"{self.path} has no frame {number}", fix="give a frame of the video")
+            self._kept.move_to_end(number)
+            return self._kept[number]
+
+    def seconds(self) -> np.ndarray | None:
+        """The time of every frame since the first, (n,); None where the file has to be read to know."""
+        if not self.is_listed:
+            return None
+        return (self.stamps - self.stamps[0]) * self._tick
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._close()
+
+    def _close(self) -> None:
+        if self._container is not None:
+            self._container.close()
+        if self._forward is not None:
+            self._forward.__exit__()
+        self._container = self._forward = None
+
+    def _decode(self, number: int) -> None:
+        if number < 0:
+            return
+        if not self.is_listed:
+            self._read_forward(number)
+            return
+        if number >= len(self.stamps):
+            return
+        if self._container is not None and self._next <= number < self._next + AHEAD and self._advance(number):
+            return
+        for key in reversed(self._keys[self._keys <= number].tolist()):
+            self._start_at(key)
+            if self._advance(number):
+                return
+        self.is_listed = False  # it cannot be reached from any key frame: the list is wrong
+        self._close()
+        self._read_forward(number)
+
+    def _start_at(self, key: int) -> None:
+        """Let the next pictures come from a key frame on."""
+        self._close()
+        self._container, self._stream = open_video(self.path)
+        self._container.seek(int(self.stamps[key]), stream=self._stream, backward=True)
+        self._pictures = self._container.decode(self._stream)
+        self._next = 0
+        self._is_whole = False  # until a key frame has come: what refers to earlier ones cannot be shown
+
+    def _advance(self, number: int) -> bool:
+        """Decode until this frame; False if it was passed by."""
+        try:
+            for picture in self._pictures:
+                place = self._places.get(picture.pts)
+                self._is_whole = self._is_whole or bool(picture.key_frame)
+                if place is None or not self._is_whole:
+                    continue
+                if place > number and place >= self._next and number not in self._kept:
+                    return False
+                self._next = place + 1
+                self._keep(place, shown_pixels(picture, self._stream, self._reformatter))
+                if place == number:
+                    return True
+        except av.FFmpegError:  # damaged: the reader that goes forwards knows what to make of it
+            return False
+        return False
+
+    def _read_forward(self, number: int) -> None:
+        if self._forward is None:
+            self._forward = VideoFrames(self.path)
+        frames = self._forward
+        first = max(0, number - 20) if number < frames.position else number  # a step back is seldom the only one
+        for frame in frames.between(first, number):
+            self._keep(frame.number, frame.pixels)
+
+    def _keep(self, number: int, pixels: np.ndarray) -> None:
+        if number in self._kept:
+            return
+        self._kept[number] = turned(pixels, self._turns)
+        self._bytes += pixels.nbytes
+        while self._bytes > self._most and len(self._kept) > 2:
+            _, oldest = self._kept.popitem(last=False)
+            self._bytes -= oldest.nbytes
+
+
+def list_frames(path: Path) -> tuple[np.ndarray, np.ndarray, float]:
+    """The time stamps of all frames, rising, (n,) int64, which of them are key frames, by place, and their unit.
+
+    Stamps and places are empty where stamps are missing or double.
+    """
+    container, stream = open_video(path)
+    tick = float(stream.time_base or 1)
+    stamps: list[int] = []
+    keys: list[int] = []
+    with container:
+        for packet in container.demux(stream):
+            if packet.size == 0 or packet.is_discard:
+                continue
+            if packet.pts is None:
+                return np.zeros(0, np.int64), np.zeros(0, np.int64), tick
+            stamps.append(packet.pts)
+            if packet.is_keyframe:
+                keys.append(packet.pts)
+    ordered = np.unique(np.array(stamps, np.int64))
+    if len(ordered) < len(stamps) or not keys:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), tick
+    return ordered, np.searchsorted(ordered, np.sort(np.array(keys, np.int64))), tick
