@@ -64,10 +64,10 @@ def test_stretched_and_standardised_maps():
 
 
 def test_scaling_costs_nothing_where_maps_are_normalised_one_by_one(maps, weights):
-    found = scores([maps], protocol="sde", weights=weights)
-    assert list(found) == list(perturbations())
-    assert 0 <= found[UNCHANGED] <= 1
-    assert found["channels stretched to 0..1"] == found["channels standardised"] == found[UNCHANGED]
+    measured = scores([maps], protocol="sde", weights=weights)
+    assert list(measured) == list(perturbations())
+    assert 0 <= measured[UNCHANGED] <= 1
+    assert measured["channels stretched to 0..1"] == measured["channels standardised"] == measured[UNCHANGED]
 
 
 def test_the_area_gives_scores_and_how_much_they_drop(maps, weights):
@@ -102,9 +102,9 @@ def test_a_slow_camera_sees_a_part_of_the_expression():
 
 
 def test_eight_bits_have_256_steps_at_most():
-    made = smoothed_8_bit(generator(0, "map").normal(size=(3, 28, 28)).astype(np.float32))
-    assert made.min() == 0 and made.max() == 1
-    np.testing.assert_allclose(made * 255, (made * 255).round(), atol=1e-4)
+    smooth = smoothed_8_bit(generator(0, "map").normal(size=(3, 28, 28)).astype(np.float32))
+    assert smooth.min() == 0 and smooth.max() == 1
+    np.testing.assert_allclose(smooth * 255, (smooth * 255).round(), atol=1e-4)
 
 
 def test_too_few_clips_are_refused():

@@ -4,7 +4,16 @@ import pytest
 import torch
 
 from epir.bench import speed
-from epir.bench.speed import HEIGHT, WIDTH, count_multiply_adds, draw_clip, measure_folds, measure_onnx, training_step
+from epir.bench.speed import (
+    HEIGHT,
+    WIDTH,
+    count_multiply_adds,
+    draw_clip,
+    measure_folds,
+    measure_onnx,
+    seconds_each,
+    training_step,
+)
 from epir.flow.recipe import flow_recipe
 from epir.frames.reader import open_frames
 from epir.maps.prepare import prepare_clip
@@ -76,3 +85,32 @@ def test_folds_are_measured_with_one_and_two_workers(monkeypatch):
     assert workers.name == "one worker / two workers" and workers.value > 0 and "s and" in workers.detail
     assert (share.target, share.value) == (0.95, pytest.approx(0.95))
     assert (htnet.target, htnet.value) == (5.0, pytest.approx(1.0))
+
+
+def test_pieces_of_work_take_turns_and_the_quickest_round_counts(monkeypatch):
+    clock, calls = [0.0], []
+    monkeypatch.setattr(speed.time, "process_time", lambda: clock[0])
+
+    def piece(name, durations):
+        def work():
+            calls.append(name)
+            clock[0] += durations[(calls.count(name) - 1) % len(durations)]
+
+        return work
+
+    work = {"a": piece("a", [9, 4, 2, 3, 3, 5, 1]), "b": piece("b", [7])}
+    seconds = seconds_each(work, rounds=3, warm_up=1, calls=2)
+    assert "".join(calls) == "ab" + "aabb" * 3
+    assert seconds == {"a": (4 + 2) / 2, "b": 7}  # rounds of 4 + 2, 3 + 3 and 5 + 1 seconds
+
+
+@pytest.mark.parametrize(("rounds", "expected"), [(5, 1.0), (20, 1.5), (39, 2.0)])
+def test_the_quickest_tenth_of_the_rounds_counts_and_at_least_one(monkeypatch, rounds, expected):
+    clock = [0.0]
+    left = list(range(rounds, 0, -1))  # the rounds take this many seconds, the quickest last
+    monkeypatch.setattr(speed.time, "process_time", lambda: clock[0])
+
+    def work():
+        clock[0] += left.pop(0)
+
+    assert seconds_each({"a": work}, rounds=rounds, warm_up=0) == {"a": pytest.approx(expected)}

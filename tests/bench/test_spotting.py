@@ -4,30 +4,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from epir.bench.injection import plan_injections
+from epir.bench.injection import (
+    KnownMovement,
+    known_movements,
+    plan_injections,
+    ranked_lines,
+    size_lines,
+    visibility_table,
+)
 from epir.bench.spotting import (
     ClassesRight,
     Tally,
-    compare,
     film_of,
     injected_detail,
     match_courses,
     measure,
 )
 from epir.core.errors import ConfigError
-from epir.core.records import Clip
 from epir.frames.reader import Frame
-from epir.spotting.timeline import FaceMovement as Found
-from epir.spotting.timeline import overlap
+from epir.spotting.regions import GROUPS
+from epir.spotting.timeline import FaceMovement, Timeline, most_probable, overlap
+from epir.spotting.visibility import MOVING, STILL
 from epir.synthetic.clip import Course
 
 
-def clip(kind="expression", onset=11, apex=20, offset=40):
-    return Clip("synthetic", "001", "001_01", "positive", onset, apex, offset, 100.0, extra={"kind": kind})
-
-
 def movement(onset, apex, offset):
-    return Found(onset, apex, offset, 0.01, "lip corners")
+    return FaceMovement(onset, apex, offset, 0.01, "lip corners")
 
 
 @pytest.mark.parametrize(
@@ -38,26 +40,12 @@ def test_overlap_is_intersection_over_union(one, other, expected):
     assert overlap(other, one) == pytest.approx(expected)
 
 
-def test_a_tally_worked_by_hand():
-    tally = Tally()
-    compare(clip(), [movement(12, 22, 38)], 0.6, 100.0, tally)  # a hit, two frames off
-    compare(clip(), [movement(12, 20, 38), movement(50, 52, 58)], 0.6, 100.0, tally)  # a hit and a false alarm
-    compare(clip(), [], 0.6, 100.0, tally)  # missed
-    compare(clip("blinking"), [movement(5, 8, 12)], 30.0, 100.0, tally)
-    result = tally.to_dict()
-    assert (result["movements"], result["recall"], result["precision"]) == (3, 2 / 3, 2 / 4)
-    assert result["apex_error_frames"] == {"mean": 1.0, "median": 1.0}
-    assert result["apex_error_ms"] == {"mean": 10.0, "median": 10.0}
-    assert result["false_alarms_per_minute"] == {"blinking": 2.0}
-    assert result["missed"] == ["synthetic/001/001_01"]
-
-
 def test_courses_are_matched_by_hand():
     tally = Tally()
     hit, alarm = movement(11, 15, 20), movement(80, 83, 88)
     matches = match_courses([Course(10, 14, 20), Course(50, 54, 60)], [hit, alarm], 25.0, tally)
     assert matches == [hit, None]
-    assert (tally.truths, tally.found, tally.hits) == (2, 2, 1)
+    assert (tally.truths, tally.detections, tally.hits) == (2, 2, 1)
     assert (tally.recall, tally.precision, tally.f1) == (0.5, 0.5, 0.5)
     assert tally.apex_seconds == [1 / 25]
 
@@ -82,8 +70,8 @@ def test_classes_of_unambiguous_units_count_apart():
 def test_a_video_too_short_for_a_movement_is_not_called_a_failure():
     assert injected_detail(Tally()).startswith("nothing measured, no movement was shown: give a video of")
     assert "apex error unknown" in injected_detail(Tally(truths=3))
-    found = Tally(truths=2, found=1, hits=1, apex_seconds=[0.04])
-    assert injected_detail(found).startswith("recall 0.50, precision 1.00 of 2 movements; apex error 40 ms (median);")
+    one = Tally(truths=2, detections=1, hits=1, apex_seconds=[0.04])
+    assert injected_detail(one).startswith("recall 0.50, precision 1.00 of 2 movements; apex error 40 ms (median);")
 
 
 @pytest.mark.parametrize(
@@ -93,17 +81,6 @@ def test_a_video_too_short_for_a_movement_is_not_called_a_failure():
 def test_impossible_choices_are_refused(change, words):
     with pytest.raises(ConfigError, match=rf"cannot be .*\n  fix: give {words}"):
         measure(changes=[change])
-
-
-@pytest.mark.slow
-def test_a_synthetic_corpus_is_measured(tmp_path):
-    from epir.synthetic.corpus import CorpusSettings, write_corpus
-
-    write_corpus(tmp_path / "corpus", CorpusSettings(people=1, clips=1, idle=1, size=200, fps=50, seed=5))
-    recall, precision = measure(inputs=[str(tmp_path / "corpus")], changes=["corpus=synthetic"])
-    assert recall.value == 1.0
-    assert precision.value == 1.0
-    assert "of 1 movements" in recall.detail
 
 
 def test_the_rate_of_a_video_is_that_of_its_time_stamps(monkeypatch):
@@ -127,3 +104,63 @@ def test_the_rate_of_a_video_is_that_of_its_time_stamps(monkeypatch):
     film = film_of(Path("varying.mov"))
     assert (film.count, film.fps, film.name) == (4, pytest.approx(6.0), "varying.mov")
     assert len(list(film.frames())) == 4
+
+
+def timeline(candidates):
+    count = 1800
+    none = np.zeros(count, np.float32)
+    motion = np.zeros((count, len(GROUPS)), np.float32)
+    return Timeline(30.0, np.arange(count), motion, none, none, none, (), (), tuple(candidates), frames=count)
+
+
+def candidate(injection, kind, probability):
+    course = injection.course
+    return FaceMovement(course.onset, course.apex, course.offset, 0.01, "brows", kind, probability=probability)
+
+
+def test_known_movements_have_their_place_among_the_candidates_of_a_minute():
+    first, second, third, *_ = plan_injections(1800, 30.0, 0.02)
+    chosen = [
+        candidate(first, "head", 0.9),
+        candidate(second, "micro-expression", 0.6),
+        candidate(first, "unclear", 0.1),
+    ]
+    shown = [(each.course, each.amplitude) for each in (first, second, third)]
+    known = known_movements("a.mp4", shown, [timeline(chosen)], 1800, 30.0)
+    assert [(each.place, each.is_reported) for each in known] == [(1.5, False), (0.0, True), (None, False)]
+    assert {each.conditions for each in known} == {(STILL,)}
+    (line,) = ranked_lines("videos", known)
+    assert line.value == pytest.approx(2 / 3)
+    assert line.detail.startswith("0.67 among 2, 0.67 among 5, ")
+    assert line.detail.endswith("reported 0.33, any candidate 0.67; 3 movements")
+
+
+@pytest.mark.parametrize("minutes", [0.2, 1.0, 1.5, 3.0])
+@pytest.mark.parametrize("a_minute", [2, 5, 10, 20])
+def test_as_many_are_among_so_many_a_minute_as_a_review_shows(a_minute, minutes):
+    """The oracle is `most_probable`, by which a review is cut."""
+    frames = round(1800 * minutes)
+    shown = plan_injections(36_000, 30.0, 0.02)[:70]
+    found = [candidate(each, "unclear", 0.9 - 0.01 * place) for place, each in enumerate(shown)]
+    reviewed = most_probable(found, a_minute, 60 * minutes)
+    known = known_movements("a.mp4", [(each.course, 0.02) for each in shown], [timeline(found)], frames, 30.0)
+    assert sum(each.is_among(a_minute) for each in known) == len(reviewed)
+
+
+def test_sizes_and_the_table_count_what_is_reported():
+    one = KnownMovement("a", 0.01, (STILL,), True, 0.0)
+    lost, larger = replace(one, is_reported=False), replace(one, size=0.02)
+    elsewhere = replace(lost, video="b", conditions=(MOVING,))
+    both = replace(one, conditions=(MOVING, STILL))
+    known = [one, lost, lost, larger, elsewhere]
+    a, b = size_lines(known)
+    assert (a.value, a.detail) == (2.0, "1 %: 1 of 3, 2 %: 1 of 1")
+    assert (b.value, b.detail) == (0.0, "1 %: 0 of 1")
+    header, *rows = visibility_table([*known, both], ["seconds=60", "table=/somewhere/v.csv"]).splitlines()
+    assert header.endswith("VIDEO ... PICTURE ... --set table=visibility.csv --set seconds=60")
+    assert rows == [
+        "condition,size,movements,reported,recall",
+        "still,0.01,3,1,0.333",
+        "still,0.02,1,1,1.000",
+        "speech or head motion,0.01,1,0,0.000",
+    ]

@@ -19,7 +19,11 @@ def test_an_unknown_area_is_refused_with_the_nearest():
 
 
 def test_the_machine_is_described_without_naming_its_owner():
-    assert set(suite.machine()) == {"python", "torch", "processor"}
+    summary = suite.summary({"flow": [suite.Ratio("error", 0.2, 0.1, "of the map")]})
+    assert set(summary["versions"]) - {"commit"} == {"epir", "python", "torch"}
+    assert set(summary["machine"]) == {"processor", "cores"}
+    ratio = {"name": "error", "value": 0.2, "target": 0.1, "detail": "of the map", "reached": True}
+    assert summary["ratios"] == [{"area": "flow", **ratio}]
 
 
 def test_areas_of_accuracy_run_only_when_named(monkeypatch):
@@ -27,7 +31,7 @@ def test_areas_of_accuracy_run_only_when_named(monkeypatch):
 
     def module(name):
         def measuring(area):
-            return lambda **given: ran.append((area, given)) or []
+            return lambda **options: ran.append((area, options)) or []
 
         names = ("measure_model", "measure_onnx", "measure_preparation", "measure_folds")
         return SimpleNamespace(**{each: measuring(each) for each in names}, measure=measuring(name.rpartition(".")[2]))
@@ -42,6 +46,11 @@ def test_areas_of_accuracy_run_only_when_named(monkeypatch):
 
 @pytest.mark.parametrize("areas", [(), ("model",), ("flow", "robustness")])
 def test_inputs_and_settings_belong_to_one_area(areas):
-    for given in ({"inputs": ["maps"]}, {"changes": ["a=1"]}):
+    for options in ({"inputs": ["maps"]}, {"changes": ["a=1"]}):
         with pytest.raises(ConfigError, match=r"belong to one area\n  fix: name it with --only: flow, spotting"):
-            suite.measure(areas, **given)
+            suite.measure(areas, **options)
+
+
+@pytest.mark.parametrize(("value", "target", "reached"), [(1.0, 1.0, True), (0.9, 1.0, False), (5.0, None, None)])
+def test_a_ratio_knows_whether_it_reaches_its_aim(value, target, reached):
+    assert suite.Ratio("x", value, target, "").reached is reached

@@ -14,8 +14,8 @@ def files(tmp_path):
 
 
 def test_patterns_are_spelt_out_and_pictures_paired(files):
-    found = gather_inputs([str(files / "*.mp4"), str(files / "on.png"), str(files / "ap.png")])
-    assert found == [str(files / "a.mp4"), str(files / "b.mp4"), (str(files / "on.png"), str(files / "ap.png"))]
+    gathered = gather_inputs([str(files / "*.mp4"), str(files / "on.png"), str(files / "ap.png")])
+    assert gathered == [str(files / "a.mp4"), str(files / "b.mp4"), (str(files / "on.png"), str(files / "ap.png"))]
 
 
 def test_a_lone_picture_and_an_empty_pattern_are_errors_of_their_own(files):
@@ -74,5 +74,5 @@ def test_a_folder_that_exists_is_refused_before_its_input_is_looked_at(tmp_path)
     (tmp_path / "out" / "a" / "img1.png").write_bytes(b"mine")
     for force in (False, True):
         batch = answer_all(Scripted(), ["a"], out=tmp_path / "out", force=force)
-        assert "was not made by epir" in batch.errors[0][1].problem
+        assert "that epir made" in batch.errors[0][1].problem
     assert (tmp_path / "out" / "a" / "img1.png").read_bytes() == b"mine"

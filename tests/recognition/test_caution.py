@@ -1,8 +1,7 @@
 import pytest
 
 from epir.faces.align import face_crop
-from epir.faces.face import Face
-from epir.faces.settings import TrackingSettings
+from epir.faces.face import Face, TrackingSettings
 from epir.faces.tracking import NO_FACE, TOO_SMALL, Gap
 from epir.frames.pace import Pace
 from epir.recognition import caution

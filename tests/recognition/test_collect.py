@@ -22,10 +22,10 @@ def test_every_movement_of_every_video_and_the_errors(video, options, tmp_path):
     done = collect_events([str(video), str(tmp_path / "gone.mp4")], table, options)
     assert (done.answered, done.known, done.movements) == (1, 0, 1)
     assert [name for name, _ in done.errors] == [str(tmp_path / "gone.mp4")]
-    found = rows(table)
-    assert found[0]["file"] == str(video) and found[0]["status"] == "reported"
-    assert found[-1]["error"].startswith("there is no folder or video")
-    assert len({row["settings"] for row in found}) == 1
+    written = rows(table)
+    assert written[0]["file"] == str(video) and written[0]["status"] == "reported"
+    assert written[-1]["error"].startswith("there is no folder or video")
+    assert len({row["settings"] for row in written}) == 1
 
 
 def test_a_second_run_goes_on_where_the_first_stopped(video, folder, options, tmp_path, monkeypatch):

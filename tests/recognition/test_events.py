@@ -1,4 +1,4 @@
-"""Events, frames and tiers of an answer: hand-worked, and of a real prediction."""
+"""Events, frames, tiers and lines of an answer: hand-worked, and of a real prediction."""
 
 import csv
 import io
@@ -11,7 +11,17 @@ from praatio import textgrid
 
 from epir.faces.align import Crop
 from epir.recognition.answer import NOT_FOUND, ActionUnit, Answer, units_text
-from epir.recognition.events import HEAD, REGION_COLUMNS, TAIL, event_rows, frames_table
+from epir.recognition.classify import _spotted_values
+from epir.recognition.events import (
+    HEAD,
+    REGION_COLUMNS,
+    TAIL,
+    FailedAnswer,
+    answer_lines,
+    event_rows,
+    events_table,
+    frames_table,
+)
 from epir.recognition.outputs import answer_tiers, megc_text, write_tables
 from epir.spotting.regions import GROUPS, REGIONS
 from epir.spotting.timeline import FaceMovement, Timeline
@@ -49,8 +59,8 @@ def made_timeline(track=0):
 def made_answer(**changes):
     values = {
         "input": "a.mp4", "label": "positive", "scores": SCORES, "onset": 10, "apex": 14, "offset": 20,
-        "onset_s": 0.2, "apex_s": 0.28, "offset_s": 0.4, "fps": 50.0, "track": 0, "probability": 0.9, "strength": 0.012,
-        "region": "lip corners", "side": "left", "head": 0.002,
+        "onset_s": 0.2, "apex_s": 0.28, "offset_s": 0.4, "fps": 50.0, "track": 0, "probability": 0.9, "strength": 1.2,
+        "region": "lip corners", "side": "left", "head": 0.2,
         "moved": (RegionMotion("lip corner", "left", 0.005, 0.01, 0.012),), "units": UNITS, "timeline": made_timeline(),
     }  # fmt: skip
     made = Answer(**{**values, **changes})
@@ -66,10 +76,25 @@ def test_an_event_is_a_movement_or_what_was_taken_for_none():
     assert first[["file", "onset", "apex", "offset", "apex_s", "class", "p_positive"]].tolist() == [
         "a.mp4", 10, 14, 20, 0.28, "positive", 0.7,
     ]  # fmt: skip
-    assert first[["status", "units", "strength", "region"]].tolist() == ["reported", "6+L12", 0.012, "lip corners"]
+    assert first[["status", "units", "strength", "region"]].tolist() == ["reported", "6+L12", 1.2, "lip corners"]
     assert first["side"] == "left"  # of the person: the right of the picture
     assert first["text"] == "Left lip corner up and out; 1.2 % of the face; 0.08 s to the apex."
     assert second[["status", "class", "region", "reason", "onset_s"]].tolist() == ["rejected", "", "eyes", "blink", 0.6]
+
+
+@pytest.mark.parametrize(
+    ("region", "side", "text"),
+    [
+        ("lip corners", "both", "Both lip corners up, chin down; 0.31 % of the face; 0.08 s to the apex."),
+        ("eyes", "right", "Eyes slightly, chin down, lip corners up; 0.31 % of the face; 0.08 s to the apex."),
+    ],
+)
+def test_words_and_columns_say_the_same_region_side_and_size(region, side, text):
+    chin, corners = RegionMotion("chin", "middle", 0, -0.01, 0.02), RegionMotion("lip corner", "both", 0, 0.009, 0.02)
+    movement = replace(made_timeline().movements[0], region=region, side="left", strength=0.00312)  # of the picture
+    values = _spotted_values(movement, (chin, corners))
+    row = made_answer(**{**values, "rule": "", "moved": (chin, corners)}).events().iloc[0]
+    assert row[["region", "side", "strength", "text"]].tolist() == [region, side, 0.312, text]
 
 
 def test_a_video_without_a_movement_has_a_row():
@@ -91,8 +116,8 @@ def test_a_frame_has_time_face_head_regions_and_movement():
     assert row[["frame", "time_s", "face_x", "face_y", "face_side", "face_angle", "movement"]].tolist() == [
         14, 0.28, 100, 120, 90, 1.5, 1,
     ]  # fmt: skip
-    assert row["head"] == pytest.approx(0.014)
-    assert row["left lip corner"] == pytest.approx(0.012)  # the right of the picture
+    assert row["head"] == pytest.approx(1.4)
+    assert row["left lip corner"] == pytest.approx(1.2)  # the right of the picture
     assert row["right lip corner"] == 0
     assert table["movement"].isna().sum() == 40 - 11 - 5
     assert table["movement"].iloc[32] == 2
@@ -125,7 +150,7 @@ def test_each_of_several_people_has_tiers():
 
 def test_a_candidate_has_what_a_movement_has_and_the_rule_that_rejected_it():
     blink = made_answer(label="uncertain", onset=30, apex=32, offset=34, onset_s=0.6, apex_s=0.64, offset_s=0.68,
-                        probability=0.31, rule="head", head=0.02, all=())  # fmt: skip
+                        probability=0.31, rule="head", head=2.0, all=())  # fmt: skip
     answer = replace(made_answer(), candidates=(blink,))
     row = answer.events().iloc[1]
     assert row[["status", "class", "reason", "probability", "units"]].tolist() == [
@@ -133,10 +158,10 @@ def test_a_candidate_has_what_a_movement_has_and_the_rule_that_rejected_it():
     ]  # fmt: skip
     assert len(answer.events(every=True)) == 2  # not listed twice
     (told,) = answer.to_dict_of_all()["candidates"]
-    assert (told["class"], told["rule"], told["head"], told["onset"]) == ("positive", "head", 0.02, 30)
+    assert (told["class"], told["rule"], told["head"], told["onset"]) == ("positive", "head", 2.0, 30)
     (tier,) = [each for each in answer_tiers(answer) if each.name == "candidates"]
     assert [each.label for each in tier.intervals] == [
-        "probability 0.31, head; positive; AU 6+L12; left lip corners, 1.2 % on average, head 2 %; "
+        "probability 0.31, head; positive; AU 6+L12; head 2 %; "
         "Left lip corner up and out; 1.2 % of the face; 0.04 s to the apex."
     ]
 
@@ -173,3 +198,73 @@ def test_a_prediction_says_what_moved_and_why(recognizer, video):
     assert values["text"] == answer.text and values["frames"] == answer.frame_count == 48
     assert values["moved"][0]["region"] and len(values["attribution"]["patches"]) == 7
     assert recognizer.predict(video, explain=False).attribution is None
+
+
+def movement_answer(**changes):
+    return Answer(
+        **{"input": "a.mp4", "label": "positive", "scores": SCORES, "onset": 3, "apex": 9, "offset": 21} | changes
+    )
+
+
+def test_one_line_per_movement_and_the_notes_below():
+    first = movement_answer(warnings=("the face is small",))
+    second = movement_answer(onset=40, apex=44, offset=50, label="uncertain", warnings=("the face is small",))
+    lines = answer_lines([Answer(**{**vars(first), "all": (first, second)}), Answer("b.mp4", NOT_FOUND)])
+    first_words = [line.split()[0] for line in lines]
+    assert first_words == ["input", "-----", "a.mp4", "a.mp4", "b.mp4", "a.mp4,", "a.mp4,", "note:"]
+    assert "positive  " in lines[2] and "0.70" in lines[2]
+    assert "40" in lines[3] and "uncertain" in lines[3]
+    assert "no micro-expression found" in lines[4]
+    assert lines[5:] == [
+        "a.mp4, apex 9: No region stands out.",
+        "a.mp4, apex 44: No region stands out.",
+        "note: a.mp4: the face is small",
+    ]
+
+
+def test_what_moved_and_the_units_stand_below_the_table():
+    smile = (RegionMotion("lip corner", "both", 0.006, 0.01, 0.012),)
+    units = (ActionUnit(12, "both", 0.9), ActionUnit(14, "left", 0.5), ActionUnit(4, "both", 0.1))
+    answer = movement_answer(onset_s=0.05, apex_s=0.15, moved=smile, units=units)
+    assert answer_lines([answer])[3:] == [
+        "Both lip corners up and out; 1.2 % of the face; 0.10 s to the apex.",
+        "Action units: 12 (0.90), left 14 (0.50)",
+    ]
+    row = events_table([answer]).iloc[0]
+    assert (row["units"], row["text"]) == ("12+L14", answer.text)
+
+
+def test_no_answers_no_lines():
+    assert answer_lines([]) == []
+
+
+def test_the_table_has_a_column_per_class_and_a_row_per_movement():
+    whole = Answer(
+        **{**vars(movement_answer()), "all": (movement_answer(), movement_answer(onset=40, apex=44, offset=50))}
+    )
+    table = events_table([whole, Answer("b.mp4", NOT_FOUND), FailedAnswer("c.mp4", "it is gone")])
+    assert table["file"].tolist() == ["a.mp4", "a.mp4", "b.mp4", "c.mp4"]
+    assert table["p_positive"].tolist()[:2] == [0.7, 0.7]
+    assert table["onset"].tolist()[:2] == [3, 40]
+    assert table["error"].iloc[3] == "it is gone"
+    assert events_table([]).empty
+
+
+def test_seconds_stand_beside_frame_numbers():
+    timed = movement_answer(onset_s=0.05, apex_s=0.15, offset_s=0.35, track=0)
+    assert "3 (0.05 s)  9 (0.15 s)  21 (0.35 s)" in answer_lines([timed])[2]
+    table = events_table([timed])
+    assert table[["track", "apex", "apex_s"]].iloc[0].tolist() == [0, 9, 0.15]
+
+
+def test_the_track_is_shown_where_there_are_several():
+    one = Answer(
+        **{**vars(movement_answer(track=0)), "all": (movement_answer(track=0), movement_answer(track=0, onset=40))}
+    )
+    assert "track" not in answer_lines([one])[0]
+    two = Answer(
+        **{**vars(movement_answer(track=0)), "all": (movement_answer(track=0), movement_answer(track=1, onset=40))}
+    )
+    lines = answer_lines([two])
+    assert lines[0].split()[1] == "track"
+    assert [line.split()[1] for line in lines[2:4]] == ["0", "1"]

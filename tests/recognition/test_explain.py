@@ -38,14 +38,14 @@ def test_each_pixel_belongs_to_one_patch():
 
 
 def test_the_patch_that_the_model_looks_at_costs_most():
-    made = np.zeros((3, 28, 28), np.float32)
-    made[0, 4:8, 8:12] = 2.0
-    found = attribute(bright, made[None], LABELS)[0]
-    assert found.label == "positive"
-    assert np.unravel_index(found.patches.argmax(), (7, 7)) == (1, 2)
-    assert found.patches[1, 2] == pytest.approx(bright(made[None])[0, 1] - 0.5)
-    assert found.patches[5:].max() == 0
-    assert found.region in ("eyes", "brows")
+    flow_map = np.zeros((3, 28, 28), np.float32)
+    flow_map[0, 4:8, 8:12] = 2.0
+    attribution = attribute(bright, flow_map[None], LABELS)[0]
+    assert attribution.label == "positive"
+    assert np.unravel_index(attribution.patches.argmax(), (7, 7)) == (1, 2)
+    assert attribution.patches[1, 2] == pytest.approx(bright(flow_map[None])[0, 1] - 0.5)
+    assert attribution.patches[5:].max() == 0
+    assert attribution.region in ("eyes", "brows")
 
 
 def test_all_copies_of_a_map_go_through_the_model_at_once():
@@ -61,13 +61,13 @@ def test_all_copies_of_a_map_go_through_the_model_at_once():
 
 
 def test_neutral_is_what_most_of_the_face_does():
-    made = np.full((3, 28, 28), 0.4, np.float32)  # stretched to 0..1: 0.4 is rest
-    made[:, 20:, 20:] = 1.0
-    assert neutral(made).ravel() == pytest.approx([0.4] * 3)
-    copies = occluded(made, patch_masks(28, 7))
+    flow_map = np.full((3, 28, 28), 0.4, np.float32)  # stretched to 0..1: 0.4 is rest
+    flow_map[:, 20:, 20:] = 1.0
+    assert neutral(flow_map).ravel() == pytest.approx([0.4] * 3)
+    copies = occluded(flow_map, patch_masks(28, 7))
     assert copies.shape == (49, 3, 28, 28)
     assert copies[48, :, 24:, 24:] == pytest.approx(0.4)
-    assert (copies[0] == made).all()
+    assert (copies[0] == flow_map).all()
 
 
 def test_groups_of_regions_are_left_and_right_together():
@@ -86,11 +86,13 @@ def test_occlusion_finds_what_moved(shipped_recognizer):
         random = generator(977, "explained", number)
         movement = draw_movement(draw_expression(3, emotions(3)[number % 3], random).actions, Geometry(), random)
         field = movement.displacement(across.astype(np.float32), along.astype(np.float32))  # (28, 28, 2)
-        made = flow_to_map(0.5 * field, flow_recipe("epir"), 28)
-        found = attribute(shipped_recognizer.classifier.plain_scores, made[None], shipped_recognizer.labels)[0]
+        flow_map = flow_to_map(0.5 * field, flow_recipe("epir"), 28)
+        attribution = attribute(shipped_recognizer.classifier.plain_scores, flow_map[None], shipped_recognizer.labels)[
+            0
+        ]
         means = (patch_masks(28, 7) * np.hypot(field[..., 0], field[..., 1])).sum(axis=(1, 2))
         moving = means >= 0.5 * means.max()
-        above = found.patches.ravel()[moving][:, None] - found.patches.ravel()[~moving][None]
+        above = attribution.patches.ravel()[moving][:, None] - attribution.patches.ravel()[~moving][None]
         areas.append((above > 0).mean() + 0.5 * (above == 0).mean())
     assert np.mean(areas) > 0.6
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from epir.core.progress import Silent
+from epir.core.engines import Silent
 from epir.frames.reader import Frame
 from epir.recognition.live import Coverage, LiveStream
 from epir.recognition.recognizer import Recognizer
@@ -28,16 +28,16 @@ def test_the_answers_are_those_of_predict(recognizer, frames):
     for number, pixels in enumerate(frames):
         found += stream.push(Frame(number, number / FPS, pixels))
     found += stream.close()
-    own = recognizer.predict(frames, fps=FPS, explain=False)
-    assert own.all, "the clip shows a movement"
-    assert stream.fps == own.fps
+    expected = recognizer.predict(frames, fps=FPS, explain=False)
+    assert expected.all, "the clip shows a movement"
+    assert stream.fps == expected.fps
     keys = ("label", "onset", "apex", "offset", "scores", "probability")
     assert [{key: getattr(each.answer, key) for key in keys} for each in found] == [
-        {key: getattr(each, key) for key in keys} for each in own.all
+        {key: getattr(each, key) for key in keys} for each in expected.all
     ]
     ((track, timeline, first),) = stream.new_motion()
     assert (track, first) == (0, 0)
-    assert timeline.numbers.tolist() == own.timeline.numbers.tolist()
+    assert timeline.numbers.tolist() == expected.timeline.numbers.tolist()
     assert stream.new_motion() == []
     assert stream.coverage.frames == len(frames)
 
@@ -58,28 +58,16 @@ def test_every_person_is_reported_with_what_is_new(recognizer):
     assert stream.new_motion() == []
 
 
-def coverage_of(times):
+@pytest.mark.parametrize(
+    ("times", "covered", "rate"),
+    [
+        ([n / 30 for n in range(301)], 10, 30),
+        ([*(n / 30 for n in range(31)), *(3 + n / 30 for n in range(31))], 2, 61 / 4),  # a gap of two seconds
+        ([n / 10 for n in range(101)], 10, 10),  # fewer frames cover the time, but lower the rate
+    ],
+)
+def test_covered_is_the_time_between_frames_that_follow_each_other_closely(times, covered, rate):
     coverage = Coverage()
     for each in times:
         coverage.push(each)
-    return coverage
-
-
-def test_a_steady_camera_is_covered_in_full():
-    coverage = coverage_of([number / 30 for number in range(301)])
-    assert coverage.share == pytest.approx(1)
-    assert coverage.rate == pytest.approx(30)
-    assert coverage.elapsed == pytest.approx(10)
-
-
-def test_a_gap_is_time_that_was_not_analysed():
-    coverage = coverage_of([*(n / 30 for n in range(31)), *(3 + n / 30 for n in range(31))])
-    assert coverage.elapsed == pytest.approx(4)
-    assert coverage.covered == pytest.approx(2)
-    assert coverage.share == pytest.approx(0.5)
-
-
-def test_fewer_frames_cover_the_time_but_lower_the_rate():
-    coverage = coverage_of([number / 10 for number in range(101)])
-    assert coverage.share == pytest.approx(1)
-    assert coverage.rate == pytest.approx(10)
+    assert (coverage.covered, coverage.rate, coverage.frames) == pytest.approx((covered, rate, len(times)))

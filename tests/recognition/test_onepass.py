@@ -5,8 +5,8 @@ import pytest
 from skimage.data import astronaut
 
 from epir.faces.align import Crop
+from epir.faces.face import TrackingSettings
 from epir.faces.patch import cut_patch
-from epir.faces.settings import TrackingSettings
 from epir.faces.tracking import TrackedFace
 from epir.recognition import onepass
 from epir.recognition.onepass import OnePass

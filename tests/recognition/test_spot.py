@@ -77,7 +77,7 @@ def test_every_video_gets_a_file_and_all_intervals_one_list(tmp_path, fake):
     record = read_record(tmp_path / "s", "synthetic/s1/a")
     micro, macro = record.intervals
     assert (micro.onset, micro.apex, micro.offset) == (11, 13, 15)  # frame 0 of a file is frame 1 of the corpus
-    assert (micro.emotion, micro.score, micro.probability, micro.strength) == ("surprise", 0.5, 0.9, 0.01)
+    assert (micro.emotion, micro.score, micro.probability, micro.strength) == ("surprise", 0.5, 0.9, 1.0)
     assert (macro.kind, macro.onset, macro.offset, macro.emotion, macro.probability) == ("macro", 21, 41, "", None)
     assert (micro.onset_s, micro.apex_s, micro.offset_s) == (1.0, 1.2, 1.4) and record.warnings == ("dark",)
     with (tmp_path / "s" / "intervals.csv").open() as file:
@@ -103,6 +103,25 @@ def test_macro_expressions_of_everybody_count_also_of_those_without_a_micro_expr
     spot_videos(corpus_of(tmp_path / "c", ("a",)), tmp_path / "s", workers=1)
     record = read_record(tmp_path / "s", "synthetic/s1/a")
     assert [(each.kind, each.onset) for each in record.intervals] == [("macro", 4), ("micro", 11), ("macro", 21)]
+
+
+def test_two_people_who_move_at_the_same_time_keep_their_probabilities(tmp_path, fake, monkeypatch):
+    predict = fake.predict
+
+    def with_another_person(path, **options):
+        answer = predict(path, **options)
+        moved = answer.timeline.movements[0]
+        other = replace(
+            answer.timeline, movements=(replace(moved, track=1, probability=0.3, strength=0.02),), others=()
+        )
+        answers = (replace(answer, track=0), replace(answer, track=1, timeline=other))
+        people = (Person(0, answer.timeline), Person(1, other))
+        return replace(answer, track=0, all=answers, people=people)
+
+    monkeypatch.setattr(fake, "predict", with_another_person)
+    spot_videos(corpus_of(tmp_path / "c", ("a",)), tmp_path / "s", workers=1)
+    micros = [each for each in read_record(tmp_path / "s", "synthetic/s1/a").intervals if each.kind == "micro"]
+    assert [(each.probability, each.strength) for each in micros] == [(0.9, 1.0), (0.3, 2.0)]
 
 
 def test_folders_keep_the_numbers_and_the_rate_of_the_corpus(tmp_path, fake):
@@ -141,7 +160,7 @@ def test_a_video_that_changed_or_whose_record_was_edited_is_spotted_again(tmp_pa
         read_spotted(tmp_path / "s")
     with pytest.warns(EpirWarning, match="the entry of synthetic/s1/a was edited by hand: left out"):
         spot_videos(videos[1:], tmp_path / "s", workers=1)
-    with pytest.raises(EpirError, match="1 of 2 videos are done"):
+    with pytest.raises(EpirError, match="1 of 2 videos done"):
         read_spotted(tmp_path / "s")
     assert spot_videos(videos, tmp_path / "s", workers=1).spotted == 1
     assert read_record(tmp_path / "s", videos[0].key).intervals[0].onset == 11
@@ -188,7 +207,7 @@ def test_other_settings_and_other_folders_are_refused(tmp_path, fake):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "thesis.tex").write_text("mine")
     for force in (False, True):
-        with pytest.raises(EpirError, match=r"(?s)exists already and was not made by epir.*--out"):
+        with pytest.raises(EpirError, match=r"(?s)exists already and is not .* that epir made.*--out"):
             spot_videos(videos, tmp_path / "home", workers=1, force=force)
     assert (tmp_path / "home" / "thesis.tex").exists()
     with pytest.raises(EpirError, match=r"--workers must be at least 1"):
@@ -225,7 +244,7 @@ def test_what_cannot_be_scored_says_why(tmp_path, fake):
     with pytest.raises(EpirError, match=r"(?s)is damaged\n.*run the same command to resume"):
         read_spotted(tmp_path / "s", tmp_path / "own.csv")
     record_path(tmp_path / "s", bare[0].key).unlink()
-    with pytest.raises(EpirError, match=r"(?s)not finished: 1 of 2 videos are done.*to resume"):
+    with pytest.raises(EpirError, match=r"(?s)not finished: 1 of 2 videos done.*to resume"):
         read_spotted(tmp_path / "s", tmp_path / "own.csv")
 
 

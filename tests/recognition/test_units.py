@@ -7,15 +7,14 @@ import pytest
 import torch
 
 from epir.core.facs import UNITS
-from epir.evaluation.record import ClipRecord, FoldRecord
+from epir.evaluation.fold import ClipRecord, FoldRecord
 from epir.evaluation.units import unit_records
+from epir.final.calibration import calibrate_units_by_folds
 from epir.final.export import export
 from epir.final.train import train
-from epir.final.unit_calibration import calibrate_units_by_folds
 from epir.maps.mapset import load_maps
-from epir.models.backend import OnnxBackend, TorchBackend
 from epir.models.folder import read_config
-from epir.models.predict import MapPredictions, mirrored, predict_maps
+from epir.models.predict import MapPredictions, OnnxBackend, TorchBackend, mirrored, predict_maps
 from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
 from epir.recognition.recognizer import Recognizer
 
@@ -72,15 +71,15 @@ def test_the_exported_graph_carries_units(with_units, maps, tmp_path, smile):
     pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")
     some = np.array(load_maps(maps).maps[:5])
-    made = export(with_units, tmp_path / "model.onnx", maps=some)
-    assert made.difference < 1e-4
-    graph, folder = OnnxBackend(made.path), TorchBackend(with_units)
+    exported = export(with_units, tmp_path / "model.onnx", maps=some)
+    assert exported.difference < 1e-4
+    graph, folder = OnnxBackend(exported.path), TorchBackend(with_units)
     assert graph.config.units == UNITS
     own, expected = graph.predict(some), folder.predict(some)
     assert own.scores == pytest.approx(expected.scores, abs=1e-4)
     assert own.units == pytest.approx(expected.units, abs=1e-4)
     pair = (smile[12], smile[20])
-    answers = [Recognizer.from_pretrained(each).predict(pair) for each in (made.path, with_units)]
+    answers = [Recognizer.from_pretrained(each).predict(pair) for each in (exported.path, with_units)]
     first, second = ({unit.number: unit.probability for unit in answer.units} for answer in answers)
     assert first == pytest.approx(second, abs=1e-3)
 
@@ -95,8 +94,8 @@ def test_the_folder_holds_the_calibration_of_the_units(with_units):
 def test_folds_calibrate_units_too(maps, tmp_path):
     tiny = ["model.width=32", "model.feed_forward=48", "model.blocks=4", "model.heads=2"]
     changes = [*tiny, "training.epochs=3", "training.lr=2e-3", "training.action_units=1"]
-    made = train(maps, protocol="sde", out=tmp_path / "model", folds=2, changes=changes, workers=1)
-    assert read_config(made.folder).notes["units"]["clips"] == 120
+    model = train(maps, protocol="sde", out=tmp_path / "model", folds=2, changes=changes, workers=1)
+    assert read_config(model.folder).notes["units"]["clips"] == 120
 
 
 def test_records_of_folds_give_their_logits_again():
@@ -112,7 +111,7 @@ def test_records_of_folds_give_their_logits_again():
         ClipRecord("c", str(number // 5), str(number), "a", "a", "a", (1.0,), units=each)
         for number, each in enumerate(units)
     ]
-    found = calibrate_units_by_folds([FoldRecord("f", 0, "", tuple(clips))], before)
-    assert found.calibration.present == pytest.approx((1.0, 0.0), abs=0.08) and found.calibration.side == (2.0, 1.0)
-    assert found.calibration.side_margin == 0.7
+    fitted = calibrate_units_by_folds([FoldRecord("f", 0, "", tuple(clips))], before)
+    assert fitted.calibration.present == pytest.approx((1.0, 0.0), abs=0.08) and fitted.calibration.side == (2.0, 1.0)
+    assert fitted.calibration.side_margin == 0.7
     assert calibrate_units_by_folds([], before) is None

@@ -10,7 +10,7 @@ import pytest
 
 from epir.core.records import Clip
 from epir.evaluation.experiment import Experiment
-from epir.evaluation.record import ClipRecord, FoldRecord
+from epir.evaluation.fold import ClipRecord, FoldRecord
 from epir.evaluation.store import Run, open_store
 from epir.maps.mapset import MapSet, save_maps
 from epir.models.registry import model_settings
@@ -265,7 +265,7 @@ def rates(small: Callable[..., Run]) -> list[Run]:
 @pytest.fixture(scope="session")
 def render() -> Callable[..., str]:
     """The whole page of some runs, each drawn once."""
-    from epir.core.progress import Silent
+    from epir.core.engines import Silent
     from epir.reports.page import page
 
     drawn: dict[str, str] = {}

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from epir.core.engines import Engine
 from epir.core.records import Clip
-from epir.evaluation.benchmark import CONSTANT, FREQUENCY
+from epir.evaluation.comparison import CONSTANT, FREQUENCY
 from epir.maps.mapset import save_maps
 from epir.reports.benchmark import benchmark
 

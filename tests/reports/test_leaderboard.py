@@ -15,7 +15,15 @@ from epir.core.errors import EpirError, OutputError, RunError
 from epir.evaluation.run import evaluate
 from epir.evaluation.scores import accuracy, confusion_matrix, uar, uf1
 from epir.maps.mapset import save_maps
-from epir.reports.leaderboard import clean_command, fill_blocks, fill_pages, read_results, record_result
+from epir.reports.leaderboard import (
+    FORMAT,
+    clean_command,
+    fill_blocks,
+    fill_pages,
+    read_results,
+    record_bench,
+    record_result,
+)
 
 ROOT = Path(__file__).parents[2]
 QUICK = ("training.epochs=2", "training.batch=16")
@@ -148,10 +156,47 @@ def test_every_view_shows_what_was_recorded(result, view, words):
     assert words in fill_blocks(PAGE.format(f"{view} sde"), [result])
 
 
+def test_both_columns_stand_over_the_epochs(result):
+    result = {**result, "epochs": [[number, number / 100, number / 50] for number in range(1, 13)]}
+    lines = fill_blocks(PAGE.format("epochs sde"), [result]).splitlines()
+    assert "| run | UF1 after epoch | 1 | 5 | 10 | 12 |" in lines
+    assert "| run | strict | 0.0100 | 0.0500 | 0.1000 | 0.1200 |" in lines
+    assert "| run | best epoch (leaks) | 0.0200 | 0.1000 | 0.2000 | 0.2400 |" in lines
+
+
 def test_the_ladder_stands_beside_what_the_paper_prints(result):
     settings = {**result["settings"], "model": {"name": "vit+dtsm"}}
     filled = fill_blocks(PAGE.format("ladder cde"), [{**result, "protocol": "cde", "settings": settings}])
     assert "vit+dtsm (+DTSM)" in filled and "0.7736" in filled and "0.7325" not in filled
+
+
+MEASURED = {
+    "versions": {"epir": "0.3.0", "commit": "abc", "torch": "2"},
+    "machine": {"processor": "a processor", "cores": 2},
+    "ratios": [
+        {"area": "flow", "name": "dis, 84 px", "value": 0.077, "target": None, "detail": "bump 0.2", "reached": None},
+        {"area": "flow", "name": "speed", "value": 2.0, "target": 1.5, "detail": "", "reached": True},
+    ],
+}
+
+
+def test_a_benchmark_is_recorded_and_shown_by_its_name(result, tmp_path):
+    path = record_bench(MEASURED, tmp_path / "bench-flow.json", f"epir bench {tmp_path}/corpus --only flow --json")
+    (bench,) = read_results(tmp_path)
+    assert bench["command"] == "epir bench corpus --only flow" and str(tmp_path) not in path.read_text()
+    filled = fill_blocks(PAGE.format("bench bench-flow"), [result, bench])
+    assert "| dis, 84 px | 0.08 | – | bump 0.2 |" in filled and "| speed | 2.00 | 1.5 |" in filled
+    assert "commit abc; a processor, 2 cores, torch 2" in filled
+    assert "Nothing is recorded yet." in fill_blocks(PAGE.format("bench other"), [result, bench])
+    assert "bench-flow" not in fill_blocks(PAGE.format("scores sde"), [result, bench])
+
+
+def test_a_benchmark_replaces_nothing_but_a_benchmark(tmp_path):
+    with pytest.raises(OutputError, match=r"is not a \.json file"):
+        record_bench(MEASURED, tmp_path / "results", "epir bench")
+    (tmp_path / "run.json").write_text('{"format": "epir-result/1"}')
+    with pytest.raises(OutputError, match="is not a benchmark of epir"):
+        record_bench(MEASURED, tmp_path / "run.json", "epir bench")
 
 
 def test_what_was_not_recorded_is_not_shown(result):
@@ -193,7 +238,8 @@ def test_large_runs_are_recorded_without_predictions(home, monkeypatch):
 
 def test_every_published_result_says_what_its_predictions_say():
     for result in read_results(ROOT / "results"):
-        check(result)
+        if result["format"] == FORMAT:
+            check(result)
 
 
 def test_the_tables_of_the_pages_are_what_the_results_say():

@@ -12,8 +12,8 @@ def test_text_is_escaped_and_markup_is_not():
 
 
 def test_attributes_are_escaped_renamed_and_left_out():
-    made = element("a", "x", href='"><script>', class_="k", aria_label="l", title=None, hidden=False, open=True)
-    assert made == '<a href="&quot;&gt;&lt;script&gt;" class="k" aria-label="l" open>x</a>'
+    link = element("a", "x", href='"><script>', class_="k", aria_label="l", title=None, hidden=False, open=True)
+    assert link == '<a href="&quot;&gt;&lt;script&gt;" class="k" aria-label="l" open>x</a>'
 
 
 @given(st.text())

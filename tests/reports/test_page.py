@@ -11,14 +11,14 @@ import pytest
 from epir.core.engines import Engine
 from epir.core.errors import EpirError, OutputError, RunError
 from epir.core.output import SPOTTED, mark
-from epir.evaluation.record import _digest as record_digest
+from epir.evaluation.fold import _digest as record_digest
 from epir.evaluation.run import evaluate
 from epir.evaluation.store import open_store
-from epir.reports.markup import VOID
-from epir.reports.page import PAPER, all_figures, open_runs, page_path, report, run_parts
+from epir.reports.markup import PAPER, VOID
+from epir.reports.page import all_figures, open_runs, page_path, report, run_parts
 from epir.reports.pictures import find_sources
 from epir.reports.provenance import provenance_part
-from epir.reports.series import series_title
+from epir.reports.results import series_title
 
 LABELS = ("strict", "leaks", "published")
 NUMBER = re.compile(r"(?<![\d.])[01]\.\d{2,4}(?!\d)|^\d+ %$")
@@ -129,7 +129,7 @@ def test_a_run_without_finished_folds_is_refused(plain, tmp_path):
     with open_store(tmp_path / "begun", plain.experiment):
         pass
     with pytest.raises(
-        RunError, match=r"begun is not finished: 0 folds are done\n  fix: run the command that began this run"
+        RunError, match=r"begun is not finished: 0 folds done\n  fix: run the command that began this run"
     ):
         report(tmp_path / "begun")
 
@@ -273,12 +273,12 @@ def test_the_page_takes_the_readers_colours_and_can_be_printed():
     assert "@media print" in style
 
 
-def test_442_clips_and_3_seeds_stay_below_three_megabytes(with_faces, render):
+def test_442_clips_and_3_seeds_stay_below_600_kB(with_faces, render):
     run, _ = with_faces
     text = render(run)
     cards = [len(card.encode()) for card in re.findall(r"<article.*?</article>", text, re.DOTALL)]
     per_clip = 150  # bytes: beside the 12 cards, only bars and totals grow with the number of clips
-    assert cards and len(text.encode()) + 12 * max(cards) + 442 * per_clip < 3e6
+    assert cards and len(text.encode()) + 12 * max(cards) + 442 * per_clip < 6e5
 
 
 @pytest.mark.slow

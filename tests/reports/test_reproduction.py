@@ -6,7 +6,7 @@ import pytest
 from epir.core.engines import Engine
 from epir.core.errors import ProtocolError
 from epir.core.records import Clip
-from epir.evaluation.reproduce import reproduce
+from epir.evaluation.series import reproduce
 from epir.maps.mapset import save_maps
 from epir.reports.reproduction import paper_tables, write_reproduction
 

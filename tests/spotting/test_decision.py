@@ -21,7 +21,7 @@ def candidate(region="inner brow", amplitude=0.006, down=-1.0, others=None, **ch
     amplitudes = np.zeros((len(REGIONS), 2))
     for name, size in {region: amplitude * down, **(others or {})}.items():
         amplitudes[named(name), 1] = size
-    made = Candidate(
+    bump = Candidate(
         onset=100,
         apex=107,
         offset=117,
@@ -39,7 +39,7 @@ def candidate(region="inner brow", amplitude=0.006, down=-1.0, others=None, **ch
         share=0.8,
         unusual=4.0,
     )
-    return replace(made, **changes)
+    return replace(bump, **changes)
 
 
 def verdict(found, blinks=()):
@@ -123,7 +123,7 @@ def test_a_blink_vetoes_a_movement_of_the_whole_face_that_is_farthest_in_the_bro
 def test_a_rule_leaves_the_probability_as_the_classifier_gave_it(found):
     judged = verdict(found)
     assert judged.by_rule and judged.reason
-    assert judged.probability == probability(found, RATE) > 0
+    assert judged.probability == probability(features(found, RATE)) > 0
 
 
 def test_a_brow_movement_is_not_speech():
@@ -148,17 +148,17 @@ def test_the_weights_are_those_of_the_measures():
     ],
 )
 def test_what_speaks_against_a_candidate_lowers_its_probability(worse):
-    assert probability(candidate(**worse), RATE) < probability(candidate(), RATE)
+    assert probability(features(candidate(**worse), RATE)) < probability(features(candidate(), RATE))
 
 
 def test_a_face_that_moves_as_in_an_expression_is_more_probable_than_one_that_does_not():
     pattern = 0.006 * patterns()[0] / np.hypot(*np.moveaxis(patterns()[0], -1, 0)).max()
     turned = np.stack([-pattern[:, 1], pattern[:, 0]], axis=1)
     strongest = int(np.hypot(pattern[:, 0], pattern[:, 1]).argmax())
-    found = [candidate(amplitudes=each, strongest=strongest) for each in (pattern, turned)]
-    assert match(found[0], patterns())[1] == pytest.approx(1, abs=0.02)
-    assert match(found[1], patterns())[1] < 0.9
-    assert probability(found[0], RATE) > probability(found[1], RATE)
+    chosen = [candidate(amplitudes=each, strongest=strongest) for each in (pattern, turned)]
+    assert match(chosen[0], patterns())[1] == pytest.approx(1, abs=0.02)
+    assert match(chosen[1], patterns())[1] < 0.9
+    assert probability(features(chosen[0], RATE)) > probability(features(chosen[1], RATE))
 
 
 def test_a_restless_region_hardly_counts_in_the_match():
@@ -181,8 +181,8 @@ def test_a_restless_region_hardly_counts_in_the_match():
     ],
 )
 def test_a_macro_expression_lasts_stands_out_and_comes_back(changes, macro):
-    found = candidate(**{"offset": 170, "stands_out": 8.0, **changes})
-    assert is_macro(found, RATE, SpottingSettings()) is macro
+    chosen = candidate(**{"offset": 170, "stands_out": 8.0, **changes})
+    assert is_macro(chosen, RATE, SpottingSettings()) is macro
 
 
 def test_a_brow_is_judged_whatever_the_chin_does():

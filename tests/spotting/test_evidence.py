@@ -44,11 +44,11 @@ def test_quiet_brows_count_for_more_than_a_mouth_that_talks():
     values = talking(400)
     values[100] += 0.008 * known[0].ravel()
     values[300] += 0.008 * known[1].ravel()
-    found = weigh(values, known, 25.0)
-    assert found.pattern[100] == 0
-    assert found.score[100] > 6
-    assert found.score[300] < 4
-    assert (found.score > found.score[100] - 1e-9).sum() == 1
+    evidence = weigh(values, known, 25.0)
+    assert evidence.pattern[100] == 0
+    assert evidence.score[100] > 6
+    assert evidence.score[300] < 4
+    assert (evidence.score > evidence.score[100] - 1e-9).sum() == 1
 
 
 def test_scores_are_in_deviations_of_what_the_face_does():
@@ -62,9 +62,9 @@ def test_the_share_is_whole_for_motion_along_a_pattern_and_small_for_others():
     known = moving(*BROWS)[None]
     values = talking(400)
     values[10], values[20] = 0.02 * known.ravel(), 0.02 * moving(members("nose and cheeks")[0]).ravel()
-    found = weigh(values, known, 25.0)
-    assert found.share[10] > 0.95
-    assert found.share[20] < 0.05
+    evidence = weigh(values, known, 25.0)
+    assert evidence.share[10] > 0.95
+    assert evidence.share[20] < 0.05
 
 
 def test_a_short_clip_does_not_hide_its_own_expression():

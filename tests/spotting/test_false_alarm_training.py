@@ -12,10 +12,10 @@ def test_a_logistic_regression_finds_the_side_that_matters():
     random = np.random.default_rng(0)
     measures = random.normal(size=(600, 3))
     truth = (random.uniform(size=600) < 1 / (1 + np.exp(-(3 * measures[:, 0] - 1)))).astype(int)
-    found = learn(measures, truth)
-    assert found[0] > 10 * max(abs(found[1]), abs(found[2]))
-    assert found[3] < 0
-    assert chances(measures, found).mean() == pytest.approx(truth.mean(), abs=0.01)
+    classifier = learn(measures, truth)
+    assert classifier[0] > 10 * max(abs(classifier[1]), abs(classifier[2]))
+    assert classifier[3] < 0
+    assert chances(measures, classifier).mean() == pytest.approx(truth.mean(), abs=0.01)
 
 
 def test_a_kept_scene_gives_its_examples_without_being_drawn_again(tmp_path):
@@ -46,8 +46,8 @@ def test_a_folder_of_the_user_is_left_alone(tmp_path):
 
 
 def test_patterns_have_length_one_and_differ():
-    made = draw_patterns(6)
-    assert made.shape == (6, len(REGIONS), 2)
-    assert (made**2).sum(axis=(1, 2)) == pytest.approx(np.ones(6))
-    flat = made.reshape(6, -1)
+    patterns = draw_patterns(6)
+    assert patterns.shape == (6, len(REGIONS), 2)
+    assert (patterns**2).sum(axis=(1, 2)) == pytest.approx(np.ones(6))
+    flat = patterns.reshape(6, -1)
     assert (flat @ flat.T - np.eye(6)).max() < 0.999

@@ -15,8 +15,8 @@ def texture():
     """A picture (400, 400) with structure at every size, of which crops are taken."""
     random = np.random.default_rng(3)
     layers = [cv2.GaussianBlur(random.normal(size=(400, 400)), (0, 0), sigma) * sigma for sigma in (2.0, 4.0, 8.0)]
-    made = sum(layers)
-    return ((made - made.min()) / np.ptp(made) * 255).astype(np.uint8)
+    face = sum(layers)
+    return ((face - face.min()) / np.ptp(face) * 255).astype(np.uint8)
 
 
 def face(picture, crop=CROP):

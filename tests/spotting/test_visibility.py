@@ -9,6 +9,7 @@ from epir.spotting.timeline import MACRO, FaceMovement, Timeline
 from epir.spotting.visibility import (
     CONDITIONS,
     MOVING,
+    SLIGHT,
     SLOW,
     SMALL,
     STILL,
@@ -20,6 +21,7 @@ from epir.spotting.visibility import (
 
 RECALLS = {
     STILL: {0.005: 0.8, 0.01: 1.0},
+    SLIGHT: {0.01: 0.4, 0.02: 0.9},
     MOVING: {0.005: 0.0, 0.01: 0.2, 0.02: 0.4},
     SLOW: {0.005: 0.3, 0.01: 0.6},
     SMALL: {0.005: 0.0, 0.01: 0.4, 0.02: 0.9},
@@ -71,6 +73,17 @@ def test_speech_and_head_motion_hide_every_size_that_was_measured():
             assert words in " ".join(each.reasons)
 
 
+def test_slight_motion_hides_small_movements_only():
+    """In real videos 2 % was found 11 of 12 times beside it, and was said to be hidden."""
+    wave = np.sin(np.arange(150) / 10).astype(np.float32)
+    slight, strong = 0.012 * wave, 0.03 * wave  # for a third of the time farther than 0.9 and 2.3 % from its place
+    for each in visible_seconds(timeline(head=slight), RECALLS):
+        assert (each.conditions, each.smallest, each.reasons) == ((SLIGHT,), 0.02, ("head motion",))
+    both = visible_seconds(talking(timeline(head=slight)), RECALLS)
+    assert {(each.conditions, each.reasons) for each in both} == {((MOVING,), ("speech", "head motion"))}
+    assert {each.conditions for each in visible_seconds(timeline(head=strong), RECALLS)} == {(MOVING,)}
+
+
 def test_a_micro_expression_of_the_mouth_is_not_speech():
     motion = timeline().motion.copy()
     motion[60:72, LIPS] = 0.02
@@ -97,8 +110,8 @@ def test_seconds_of_a_macro_expression_are_not_still():
 
 
 def test_a_second_without_a_face_cannot_be_judged():
-    made = timeline()
-    late = replace(made, stamps=made.stamps + 2.0)
+    motion = timeline()
+    late = replace(motion, stamps=motion.stamps + 2.0)
     seconds = visible_seconds(late, RECALLS)
     assert len(seconds) == 7
     assert [each.reasons for each in seconds[:3]] == [("no face",)] * 2 + [()]
@@ -151,9 +164,9 @@ def test_a_video_that_could_not_be_judged_is_no_negative_result():
 
 def test_spans_say_from_when_to_when_and_why():
     told = visibility_of([partly_talking()]).to_dict()
-    assert (told["seconds"], told["judged_s"], told["smallest"]) == (10, 5, 0.005)
+    assert (told["seconds"], told["judged_s"], told["smallest"]) == (10, 5, 0.5)
     spans = [(each["start"], each["stop"], each["smallest"], each["judged"], each["reasons"]) for each in told["spans"]]
-    assert spans == [(0, 5, 0.005, True, []), (5, 10, None, False, ["speech"])]
+    assert spans == [(0, 5, 0.5, True, []), (5, 10, None, False, ["speech"])]
 
 
 def test_the_worst_of_those_who_are_seen_counts():
@@ -165,6 +178,6 @@ def test_the_worst_of_those_who_are_seen_counts():
 
 
 def test_a_part_of_a_video_begins_where_it_begins():
-    made = timeline(4)
-    late = visibility_of([replace(made, stamps=made.stamps + 60)], span=(60.0, 64.0))
+    motion = timeline(4)
+    late = visibility_of([replace(motion, stamps=motion.stamps + 60)], span=(60.0, 64.0))
     assert (late.total, late.judged, late.spans[0].start) == (4, 4, 60)

@@ -53,9 +53,9 @@ def push(x, y, right, down, radius=0.08):
 def test_the_strongest_region_of_a_unit_and_its_way(units, first, way):
     right = 0
     for seed in range(SEEDS):
-        found = moving_regions(field(*(Action(unit, 1.0, 1.0) for unit in units), seed=seed))[0]
-        right += any(name in found.region for name in first.split("|")) and any(
-            w in found.direction for w in way.split("|")
+        moved = moving_regions(field(*(Action(unit, 1.0, 1.0) for unit in units), seed=seed))[0]
+        right += any(name in moved.region for name in first.split("|")) and any(
+            w in moved.direction for w in way.split("|")
         )
     assert right >= 0.7 * SEEDS
 
@@ -70,8 +70,8 @@ def test_a_smile_goes_up_and_out_and_a_frown_down_and_together():
 @pytest.mark.parametrize(("left", "right", "side"), [(1.0, 0.1, "right"), (0.1, 1.0, "left")])
 def test_left_and_right_are_those_of_the_person(left, right, side):
     for seed in range(SEEDS):
-        found = moving_regions(field(Action(12, left, right), seed=seed))[0]
-        assert found.side == side
+        moved = moving_regions(field(Action(12, left, right), seed=seed))[0]
+        assert moved.side == side
 
 
 def test_hand_worked_pushes():
@@ -86,8 +86,8 @@ def test_hand_worked_pushes():
 
 
 def test_the_length_is_that_of_the_strongest_point():
-    found = moving_regions(push(0.28, 0.7, 0, -0.02))
-    assert found[0].peak == pytest.approx(0.02, rel=0.05)
+    moved = moving_regions(push(0.28, 0.7, 0, -0.02))
+    assert moved[0].peak == pytest.approx(0.02, rel=0.05)
     assert describe([RegionMotion("chin", "middle", 0, -0.01, 0.0123)], 0.16) == (
         "Chin down; 1.2 % of the face; 0.16 s to the apex."
     )

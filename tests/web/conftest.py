@@ -54,7 +54,7 @@ def recognizer():
 @pytest.fixture(scope="session")
 def clip(tmp_path_factory):
     """A real mp4 of a synthetic face that smiles: about a second at 100 frames per second."""
-    from epir.core.progress import Silent
+    from epir.core.engines import Silent
     from epir.frames.film import write_film
     from epir.web.examples import BY_NAME, FPS, render_frames
 

@@ -52,14 +52,14 @@ def test_health_gives_the_model_the_queue_and_the_limits(client):
 
 
 def test_the_answer_is_the_recognizers_own(done, recognizer, clip):
-    own = recognizer.predict(clip, name=clip.name)
-    result, whole = done["result"], own.to_dict_of_all()
-    assert {name: result[name] for name in own.to_dict()} == own.to_dict()
+    expected = recognizer.predict(clip, name=clip.name)
+    result, whole = done["result"], expected.to_dict_of_all()
+    assert {name: result[name] for name in expected.to_dict()} == expected.to_dict()
     for kind in ("movements", "rejected"):
         for sent, each in zip(result[kind], whole[kind], strict=True):
             assert {name: sent[name] for name in each} == each
-    assert result["frames"] == own.timeline.frames
-    assert result["seconds"] == pytest.approx(own.timeline.seconds)
+    assert result["frames"] == expected.timeline.frames
+    assert result["seconds"] == pytest.approx(expected.timeline.seconds)
 
 
 def test_a_finished_job_says_when_it_expires(done):
@@ -153,21 +153,11 @@ VIDEO = ("files", ("a.mp4", b"\0\0\0\x18ftypmp42" + bytes(40)))
         ([("example", (None, ""))], 422, "no file was sent", "as files, or the name of an example"),
         ([("example", (None, "smlie"))], 422, "there is no example 'smlie'", "use one of: smile, "),
         ([("example", (None, "smile")), VIDEO], 422, "both an example and a file were sent", "send one of them"),
-        ([PICTURE], 422, "is one picture, which shows no movement", "send two pictures, onset and apex, or a video"),
-        (
-            [PICTURE, VIDEO],
-            422,
-            "a video and 1 picture were sent",
-            "send the video and the pictures in separate requests",
-        ),
-        ([VIDEO, VIDEO, VIDEO], 422, "these are 3 videos", "send one request for each"),
         ([VIDEO], 422, "a.mp4 cannot be opened as a video: it is damaged", "play it in a video player"),
         ([PICTURE, PICTURE], 422, "a.png is cut short: its end is missing", "copy the file again"),
         ([VIDEO, ("onset", (None, "-1"))], 422, "onset cannot be '-1'", "the number of a frame"),
-        ([VIDEO, ("apex", (None, "1e3"))], 422, "apex cannot be '1e3'", "the number of a frame"),
         ([VIDEO, ("fps", (None, "nan"))], 422, "fps cannot be 'nan'", "such as 200"),
         ([VIDEO, ("speed", (None, "1"))], 422, "there is no field 'speed'", "the fields are example, name, onset"),
-        ([("fps", (None, "1")), ("fps", (None, "2"))], 422, "the field fps is given twice", "give it once"),
         ([("file", ("a.mp4", b"x" * 40))], 422, "there is no file field 'file'", "send files as files"),
         ([("example", (None, "x" * 9000))], 422, "the field example is too long", "with a file name"),
     ],
@@ -181,22 +171,14 @@ def test_errors_say_what_is_wrong_and_how_to_fix_it(client, sent, status, proble
 
 
 @pytest.mark.parametrize(
-    ("headers", "body", "status", "problem"),
+    ("kind", "status", "problem"),
     [
-        ({"Content-Type": "application/json"}, b"{}", 415, "the request is not multipart/form-data"),
-        ({"Content-Type": "multipart/form-data"}, b"", 415, "the request is not multipart/form-data"),
-        ({"Content-Type": "multipart/form-data; boundary=x"}, b"", 400, "the form is malformed or was cut short"),
-        (
-            {"Content-Type": "multipart/form-data; boundary=x"},
-            b"--x\r\n",
-            400,
-            "the form is malformed or was cut short",
-        ),
-        ({"Content-Type": "multipart/form-data; boundary=x"}, b"hello", 400, "the form is malformed or was cut short"),
+        ("application/json", 415, "the request is not multipart/form-data"),
+        ("multipart/form-data; boundary=x", 400, "the form is malformed or was cut short"),
     ],
 )
-def test_a_body_that_is_no_form(client, headers, body, status, problem):
-    reply = client.post("/api/predict", content=body, headers=headers)
+def test_a_body_that_is_no_form(client, kind, status, problem):
+    reply = client.post("/api/predict", content=b"{}", headers={"Content-Type": kind})
     assert (reply.status_code, reply.json()["problem"]) == (status, problem)
 
 

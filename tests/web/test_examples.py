@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from epir.core.engines import Silent
 from epir.core.errors import ConfigError
-from epir.core.progress import Silent
 from epir.frames.reader import open_frames
 from epir.recognition.answer import NOT_FOUND
 from epir.web.examples import BY_NAME, EXAMPLES, FPS, SIZE, example_video, list_examples, plan_example, render_frames

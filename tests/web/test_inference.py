@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from epir.core.progress import Silent
+from epir.core.engines import Silent
 from epir.frames.film import write_film
 from epir.web.inference import (
     READING,
@@ -29,6 +29,14 @@ CONFIG = {
 
 def film(path, frames, size=(64, 96)):
     return write_film(path / "film.mp4", [np.zeros((*size, 3), np.uint8)] * frames, 10)
+
+
+@pytest.fixture
+def now(monkeypatch):
+    """The time of the clock, in a list."""
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    return now
 
 
 def test_a_video_within_the_limits_is_read_once_to_its_end(tmp_path):
@@ -58,9 +66,7 @@ def test_pictures_are_measured_before_they_are_decoded(tmp_path):
     check_pictures([str(tmp_path / "missing.png")], CONFIG)  # the reader says what is wrong with it
 
 
-def test_a_job_that_cannot_end_in_time_ends_early(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
+def test_a_job_that_cannot_end_in_time_ends_early(now):
     limit = CostLimit(Silent(), 100.0)
     limit.start("spotting", 1000)
     for _ in range(10):
@@ -73,9 +79,7 @@ def test_a_job_that_cannot_end_in_time_ends_early(monkeypatch):
     assert refused.value.status == 413
 
 
-def test_frames_that_are_decoded_to_learn_the_rate_count_too(tmp_path, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
+def test_frames_that_are_decoded_to_learn_the_rate_count_too(tmp_path, now):
     limit = CostLimit(Silent(), 100.0)
     limit.start(READING, 30)
     with open_checked(film(tmp_path, 30), None, CONFIG, limit.decoded) as video, pytest.raises(RequestError) as refused:
@@ -86,9 +90,7 @@ def test_frames_that_are_decoded_to_learn_the_rate_count_too(tmp_path, monkeypat
     limit.decoded()
 
 
-def test_the_stages_of_a_job_are_added_up(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
+def test_the_stages_of_a_job_are_added_up(now):
     limit = CostLimit(Silent(), 80.0)
     now[0] = 60.0
     limit.start("spotting", 10)
@@ -100,9 +102,7 @@ def test_the_stages_of_a_job_are_added_up(monkeypatch):
         limit.advance()
 
 
-def test_a_single_slow_step_says_nothing_about_the_others(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
+def test_a_single_slow_step_says_nothing_about_the_others(now):
     limit = CostLimit(Silent(), 100.0)
     limit.start(READING, 1000)
     limit.advance()
@@ -112,9 +112,7 @@ def test_a_single_slow_step_says_nothing_about_the_others(monkeypatch):
         now[0] += 0.05
 
 
-def test_a_job_that_will_end_in_time_goes_on(monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
+def test_a_job_that_will_end_in_time_goes_on(now):
     limit = CostLimit(Silent(), 100.0)
     for total in (0, 100):  # 0: nobody knows how many there are
         limit.start("spotting", total)

@@ -200,12 +200,12 @@ def test_a_camera_gets_what_predict_says(client, service, frames, recognizer, up
     assert uploads() == []
     assert client.delete(f"/api/live/{ticket['id']}").status_code == 204
     events = events_of(client, ticket["events"])
-    own = recognizer.predict([decode_jpeg(each) for each in frames], fps=100.0, explain=False)
-    assert own.all
+    expected = recognizer.predict([decode_jpeg(each) for each in frames], fps=100.0, explain=False)
+    assert expected.all
     movements = [data for name, data in events if name == "movement"]
     keys = ("label", "scores", "onset", "apex", "offset", "units", "text")
     assert [{key: each[key] for key in keys} for each in movements] == [
-        {key: each.to_dict()[key] for key in keys} for each in own.all
+        {key: each.to_dict()[key] for key in keys} for each in expected.all
     ]
     status = [data for name, data in events if name == "status"][-1]
     assert (status["received"], status["dropped"], status["looked_at"]) == (len(frames), 0, len(frames))

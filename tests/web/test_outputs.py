@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from epir.core.progress import Silent
+from epir.core.engines import Silent
 from epir.flow.head_motion import without_head_motion
 from epir.flow.map import area_average
 from epir.frames import pace
@@ -86,10 +86,10 @@ def test_a_sheet_holds_its_frames_row_by_row():
 
 @given(st.lists(st.integers(0, 999), unique=True, min_size=1).map(sorted), st.integers(1, 50), st.integers(0, 999))
 def test_few_frames_are_kept_in_order_with_those_that_matter(numbers, most, kept):
-    found = thinned(numbers, most, (kept,))
-    assert list(found) == sorted(set(found)) and set(found) <= set(numbers)
-    assert len(found) <= most + 1 and found[0] == numbers[0]
-    assert (kept in found) or kept not in numbers
+    chosen = thinned(numbers, most, (kept,))
+    assert list(chosen) == sorted(set(chosen)) and set(chosen) <= set(numbers)
+    assert len(chosen) <= most + 1 and chosen[0] == numbers[0]
+    assert (kept in chosen) or kept not in numbers
 
 
 def test_a_movement_is_shown_from_before_its_onset_to_after_its_offset(made, answer):

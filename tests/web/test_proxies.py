@@ -51,9 +51,9 @@ def certificate(tmp_path_factory):
 def example(start):
     """The indented block of docs/web.md that begins with this line."""
     text = (ROOT / "docs" / "web.md").read_text(encoding="utf-8")
-    found = re.search(rf"^    {re.escape(start)}\n(?:(?:    .*)?\n)+", text, re.MULTILINE)
-    assert found, f"docs/web.md has no block that begins with {start!r}"
-    return re.sub(r"^    ", "", found[0], flags=re.MULTILINE)
+    match = re.search(rf"^    {re.escape(start)}\n(?:(?:    .*)?\n)+", text, re.MULTILINE)
+    assert match, f"docs/web.md has no block that begins with {start!r}"
+    return re.sub(r"^    ", "", match[0], flags=re.MULTILINE)
 
 
 def free_port():

@@ -91,8 +91,8 @@ def test_everything_else_is_refused(start):
 
 @given(st.binary(max_size=220))
 def test_a_type_is_one_that_the_reader_knows(start):
-    found = sniff(start)
-    assert found is None or found.suffix in (VIDEOS if found.kind == "video" else PICTURES)
+    kind = sniff(start)
+    assert kind is None or kind.suffix in (VIDEOS if kind.kind == "video" else PICTURES)
 
 
 PICTURE, VIDEO = FileType("picture", ".png"), FileType("video", ".mp4")
@@ -170,3 +170,22 @@ def test_times_must_rise():
     assert read_times("0, 33.5,67", 3) == [0.0, 0.0335, 0.067]
     with pytest.raises(RequestError, match=r"the times do not rise\n  fix: send the frames in order"):
         read_times("0,33,33", 3)
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "value"),
+    [("onset", "12", 12), ("apex", "", None), ("fps", "29.97", 29.97), ("fps", "1e2", 100), ("threshold", "0", 0)],
+)
+def test_numbers_of_the_form(upload, field, text, value):
+    assert predict_task(upload("a.mp4", **{field: text}), [])[field] == value
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [("onset", "-1"), ("apex", "1e3"), ("apex", "+5"), ("onset", "1_0"), ("onset", "٣"), ("onset", "9" * 10)]
+    + [("fps", text) for text in ("nan", "0", "inf", "fast")]
+    + [("threshold", text) for text in ("1.1", "-0.1", "nan")],
+)
+def test_numbers_that_cannot_be_are_refused(upload, field, text):
+    with pytest.raises(RequestError, match=rf"{field} cannot be .*\n  fix: give .*, such as"):
+        predict_task(upload("a.mp4", **{field: text}), [])

@@ -3,24 +3,63 @@
 epir bench --only flow                          a real face, warped by formula: the tables of docs/flow.md
 epir bench --only flow CORPUS                   a corpus written by `epir synth CORPUS --truth`
 epir bench --only flow --set flow.context=0     another flow recipe
+
+The real face is scikit-image's astronaut, a photograph in the public domain with a face 84 px wide from temple to
+temple. It is used as it is, like a SMIC frame, and enlarged three times, like a CASME II frame. Both frames of a pair
+get sensor noise of their own.
 """
 
+import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+import cv2
 import numpy as np
 
-from epir.bench.pairs import AMPLITUDES, MOTIONS, Pair, astronaut_pairs, drawn_pairs
-from epir.bench.ratio import Ratio
-from epir.core.errors import ConfigError
-from epir.core.processes import one_thread
+from epir.bench.suite import Ratio
+from epir.core.engines import one_thread
+from epir.core.errors import ConfigError, DatasetError, EpirError, MissingExtra
+from epir.core.seeds import generator
+from epir.datasets.registry import load_corpus
+from epir.faces.align import Crop
+from epir.faces.finder import find_crop
 from epir.flow.map import cut_face, flow_to_map, without_border
 from epir.flow.optical import flow_between
 from epir.flow.recipe import METHODS, FlowRecipe, flow_recipe
+from epir.frames.reader import open_frames
 
 SIZES = (56, 84, 112, 140, 168, 224)
 TRUE_SIZE = 224  # px at which the true flow is drawn before it becomes a map
+
+
+AMPLITUDES = (0.3, 1.0, 3.0)  # px of the frame: the longest displacement
+ENLARGEMENTS = (1, 3)
+NOISE = 1.0  # grey levels
+
+Motion = Callable[
+    [np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]
+]  # place in the crop -> shares of the amplitude
+
+BUMPS = (  # centre x, y and radius as shares of the crop; direction: corners of the mouth out and up, brows up
+    (-0.20, 0.24, 0.09, -0.7, -0.7),
+    (0.20, 0.24, 0.09, 0.7, -0.7),
+    (-0.24, -0.36, 0.08, 0.0, -1.0),
+    (0.24, -0.36, 0.08, 0.0, -1.0),
+)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two frames, the crop of the face, and the true flow of the crop at any size."""
+
+    kind: str
+    amplitude: float  # px of the frame
+    onset: np.ndarray  # (H, W, 3) uint8 RGB
+    apex: np.ndarray
+    crop: Crop
+    truth: Callable[[int], np.ndarray]  # size -> (size, size, 2) flow in pixels of the crop at that size
 
 
 @dataclass(frozen=True)
@@ -76,10 +115,10 @@ def by_size(results: Sequence[Accuracy]) -> list[Ratio]:
     kinds = list(dict.fromkeys(result.kind for result in results))
     lines = []
     for recipe in dict.fromkeys(result.recipe for result in results):
-        own = [result for result in results if result.recipe == recipe]
-        shares = {kind: float(np.mean([result.share for result in own if result.kind == kind])) for kind in kinds}
-        strain = float(np.nanmean([result.strain for result in own]))
-        spent = float(np.median([result.milliseconds for result in own]))
+        of_recipe = [result for result in results if result.recipe == recipe]
+        shares = {kind: float(np.mean([result.share for result in of_recipe if result.kind == kind])) for kind in kinds}
+        strain = float(np.nanmean([result.strain for result in of_recipe]))
+        spent = float(np.median([result.milliseconds for result in of_recipe]))
         each = ", ".join(f"{kind} {share:.3f}" for kind, share in shares.items())
         lines.append(
             Ratio(
@@ -95,13 +134,14 @@ def by_size(results: Sequence[Accuracy]) -> list[Ratio]:
 def by_amplitude(results: Sequence[Accuracy], size: int) -> list[Ratio]:
     """Endpoint error divided by the motion at one size, one line per method and amplitude."""
     lines = []
-    own = [result for result in results if result.recipe.flow.size == size]
+    of_size = [result for result in results if result.recipe.flow.size == size]
     for method in METHODS:
-        for amplitude in sorted({result.amplitude for result in own}):
-            some = [result for result in own if (result.recipe.flow.method, result.amplitude) == (method, amplitude)]
-            errors = {
-                kind: float(np.mean([result.endpoint for result in some if result.kind == kind])) for kind in MOTIONS
-            }
+        for amplitude in sorted({result.amplitude for result in of_size}):
+            some = [
+                result for result in of_size if (result.recipe.flow.method, result.amplitude) == (method, amplitude)
+            ]
+            kinds = dict.fromkeys(result.kind for result in some)
+            errors = {kind: float(np.mean([each.endpoint for each in some if each.kind == kind])) for kind in kinds}
             each = ", ".join(f"{kind} {error:.3f}" for kind, error in errors.items())
             lines.append(
                 Ratio(
@@ -112,3 +152,123 @@ def by_amplitude(results: Sequence[Accuracy], size: int) -> list[Ratio]:
                 )
             )
     return lines
+
+
+# ------------------------------------------------------------------------------- pairs whose motion is known
+
+
+def translation(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The whole face shifts."""
+    return np.full_like(x, math.cos(0.5)), np.full_like(y, math.sin(0.5))
+
+
+def rotation(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The head turns in the plane of the picture; the amplitude is reached at the middle of the edges."""
+    return -2.0 * y, 2.0 * x
+
+
+def expansion(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The head comes nearer; the amplitude is reached at the middle of the edges."""
+    return 2.0 * x, 2.0 * y
+
+
+def bump(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The skin moves in four small places while the head keeps still: what an expression looks like."""
+    shapes = [np.exp(-((x - a) ** 2 + (y - b) ** 2) / (2.0 * radius**2)) for a, b, radius, _, _ in BUMPS]
+    u = sum(place[3] * shape for place, shape in zip(BUMPS, shapes, strict=True))
+    v = sum(place[4] * shape for place, shape in zip(BUMPS, shapes, strict=True))
+    return np.asarray(u), np.asarray(v)
+
+
+MOTIONS: dict[str, Motion] = {motion.__name__: motion for motion in (translation, rotation, expansion, bump)}
+
+
+def astronaut_pairs(
+    amplitudes: tuple[float, ...] = AMPLITUDES, enlargements: tuple[int, ...] = ENLARGEMENTS
+) -> Iterator[Pair]:
+    """The astronaut's face with every motion at every amplitude and both sizes."""
+    try:
+        from skimage.data import astronaut
+    except ImportError:
+        raise MissingExtra.named("scikit-image", "tvl1") from None
+
+    head = np.ascontiguousarray(astronaut()[40:220, 130:320])
+    for times in enlargements:
+        frame = cv2.resize(head, None, fx=times, fy=times, interpolation=cv2.INTER_CUBIC)
+        crop = find_crop(frame)
+        for kind in MOTIONS:
+            for amplitude in amplitudes:
+                yield warped_pair(frame, crop, kind, amplitude)
+
+
+def warped_pair(frame: np.ndarray, crop: Crop, kind: str, amplitude: float, *, noise: float = NOISE) -> Pair:
+    """The frame and its warp by one of `MOTIONS`, such that onset(p) = apex(p + motion(p)) before noise."""
+    height, width = frame.shape[:2]
+    rows, columns = np.mgrid[0:height, 0:width].astype(np.float64)
+
+    def moved(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The displacement of frame points, (..., 2) in pixels and along the axes of the frame."""
+        places = crop.to_crop(np.stack([x.ravel(), y.ravel()], axis=1), 1)
+        shares = MOTIONS[kind](places[:, 0], places[:, 1])
+        return amplitude * np.stack(shares, axis=1).reshape(*x.shape, 2)
+
+    from_x, from_y = columns, rows  # where each pixel of the apex comes from: p = q - motion(p), by repetition
+    for _ in range(12):
+        motion = moved(from_x, from_y)
+        from_x, from_y = columns - motion[..., 0], rows - motion[..., 1]
+    apex = cv2.remap(
+        frame, from_x.astype(np.float32), from_y.astype(np.float32), cv2.INTER_LANCZOS4, borderMode=cv2.BORDER_REPLICATE
+    )
+
+    def truth(size: int) -> np.ndarray:
+        """The true flow of the crop, turned to its axes and scaled to its pixels."""
+        y, x = np.mgrid[0:size, 0:size].astype(np.float64)
+        places = crop.to_frame(np.stack([x.ravel(), y.ravel()], axis=1), size)
+        motion = moved(places[:, 0], places[:, 1])
+        to_crop = np.linalg.inv(crop.matrix(size)[:, :2])
+        return (motion @ to_crop.T).reshape(size, size, 2).astype(np.float32)
+
+    draw = generator(0, "warps", kind, amplitude, width)
+    before, after = (_noisy(picture, noise, draw) for picture in (frame, apex))
+    return Pair(kind, amplitude, before, after, crop, truth)
+
+
+def _noisy(picture: np.ndarray, noise: float, draw: np.random.Generator) -> np.ndarray:
+    return np.clip(picture + draw.normal(0.0, noise, picture.shape), 0, 255).round().astype(np.uint8)
+
+
+def drawn_pairs(root: str | Path) -> Iterator[Pair]:
+    """Onset and apex of every clip with an expression, with its true flow (`truth/<subject>/<clip>.npz`)."""
+    is_empty = True
+    for clip in load_corpus("synthetic", root).clips:
+        truth = Path(root) / "truth" / clip.subject / f"{clip.clip}.npz"
+        if clip.onset is None or clip.apex is None or clip.frames is None or not truth.is_file():
+            continue
+        with open_frames(clip.frames) as frames:
+            onset, apex = frames.read(clip.onset), frames.read(clip.apex)
+        with np.load(truth, allow_pickle=False) as content:
+            flow = content["flow"].astype(np.float32)  # (H, W, 2), px of the frame
+        try:
+            crop = find_crop(onset)
+        except EpirError as error:
+            raise DatasetError(f"{clip.key}: {error.problem}", fix=error.fix) from None
+        is_empty = False
+        yield drawn_pair(onset, apex, crop, flow)
+    if is_empty:
+        raise DatasetError(f"{root} holds no true flow", fix=f"write it: epir synth {root} --truth --force")
+
+
+def drawn_pair(onset: np.ndarray, apex: np.ndarray, crop: Crop, flow: np.ndarray) -> Pair:
+    """The pair with its (H, W, 2) true flow seen through the crop."""
+
+    def truth(size: int) -> np.ndarray:
+        times = max(1, -(-round(crop.side) // size))  # at least every pixel of the frame, then averaged
+        fine = size * times
+        y, x = np.mgrid[0:fine, 0:fine].astype(np.float64)
+        places = crop.to_frame(np.stack([x.ravel(), y.ravel()], axis=1), fine).reshape(fine, fine, 2).astype(np.float32)
+        seen = cv2.remap(flow, places[..., 0], places[..., 1], cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+        to_crop = np.linalg.inv(crop.matrix(size)[:, :2]).astype(np.float32)
+        return cv2.resize(seen @ to_crop.T, (size, size), interpolation=cv2.INTER_AREA)
+
+    inside = crop.apply(np.hypot(flow[..., 0], flow[..., 1]).astype(np.float32), 128)
+    return Pair("expression", float(np.quantile(inside, 0.99)), onset, apex, crop, truth)

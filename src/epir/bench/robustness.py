@@ -22,10 +22,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from epir.bench.ratio import Ratio
+from epir.bench.suite import Ratio
 from epir.core.config import override
+from epir.core.engines import one_thread
 from epir.core.errors import ConfigError
-from epir.core.processes import one_thread
 from epir.core.seeds import generator
 from epir.evaluation.samples import gather, read_maps
 from epir.evaluation.scores import confusion_matrix, uf1
@@ -66,15 +66,15 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
     settings = override(RobustnessBench(clips=48 if quick else 480), changes)
     weights = settings.weights or None
     if inputs:
-        found = scores(inputs, protocol=settings.protocol, weights=weights)
-        reference = found[UNCHANGED]
+        measured = scores(inputs, protocol=settings.protocol, weights=weights)
+        reference = measured[UNCHANGED]
     else:
         with one_thread():
-            found = synthetic_scores(clips=settings.clips, weights=weights)
-        reference = max(found.values())
+            measured = synthetic_scores(clips=settings.clips, weights=weights)
+        reference = max(measured.values())
     return [
         Ratio(f"UF1 (strict), {name}", value, None, f"{value:.3f} ({value - reference:+.3f})")
-        for name, value in found.items()
+        for name, value in measured.items()
     ]
 
 
@@ -95,15 +95,15 @@ def perturbations() -> Mapping[str, tuple[Perturbation, ...]]:
 def scores(maps: Sequence[str | Path], *, protocol: str, weights: str | Path | None = None) -> dict[str, float]:
     """The strict UF1 of the weights on the clips of a protocol, under each perturbation."""
     folder = find_folder(weights)
-    found = gather([load_maps(each) for each in maps], protocol)
-    check_fits(folder, classes=found.classes, map_size=found.size)
+    gathered = gather([load_maps(each) for each in maps], protocol)
+    check_fits(folder, classes=gathered.classes, map_size=gathered.size)
     network, seen = load_network(folder), read_config(folder).views
-    clips = torch.from_numpy(np.array(read_maps(found.samples)))  # (n, 3, S, S)
-    truth = [sample.label for sample in found.samples]
+    clips = torch.from_numpy(np.array(read_maps(gathered.samples)))  # (n, 3, S, S)
+    truth = [sample.label for sample in gathered.samples]
 
     def score(perturb: Perturbation) -> float:
         guesses = predict_maps(network, perturb(clips), units=False, **seen).scores.argmax(1)
-        return float(uf1(confusion_matrix(truth, [found.classes[guess] for guess in guesses], found.classes)))
+        return float(uf1(confusion_matrix(truth, [gathered.classes[guess] for guess in guesses], gathered.classes)))
 
     with one_thread():
         return {name: min(score(perturb) for perturb in changes) for name, changes in perturbations().items()}

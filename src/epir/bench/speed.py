@@ -3,12 +3,12 @@
 The limit of the model is the machine's own rate of matrix multiplication: float32, 2048 x 2048, one thread.
 """
 
-import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import mean
 from tempfile import TemporaryDirectory
 
 import cv2
@@ -17,22 +17,20 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from epir.bench.ratio import Ratio, seconds_each
-from epir.core.engines import Engine
-from epir.core.processes import cores, one_thread
+from epir.bench.suite import Ratio
+from epir.core.engines import Engine, cores, one_thread
 from epir.core.records import Clip
 from epir.evaluation.experiment import Experiment
-from epir.evaluation.fold import FoldInputs, FoldJob, run_job
-from epir.evaluation.record import FoldRecord
+from epir.evaluation.fold import FoldInputs, FoldJob, FoldRecord, run_job
 from epir.evaluation.run import fold_jobs
 from epir.evaluation.samples import gather
 from epir.final.export import export
 from epir.flow.recipe import FLOW_RECIPES, FlowRecipe, flow_recipe
 from epir.maps.mapset import save_maps
 from epir.maps.prepare import prepare_clip
-from epir.models.backend import OnnxBackend
 from epir.models.epir import Epir
 from epir.models.network import Network
+from epir.models.predict import OnnxBackend
 from epir.models.registry import create_model, model_settings
 from epir.models.settings import preset
 from epir.synthetic.clip import draw_frame
@@ -174,7 +172,7 @@ def _exported_answer(folder: Path, *, rounds: int) -> list[Ratio]:
 def measure_preparation(*, quick: bool = False) -> list[Ratio]:
     """Clips per second of one core, for each flow recipe that can be computed here."""
     rounds = 5 if quick else 15
-    with tempfile.TemporaryDirectory() as folder, one_thread():
+    with TemporaryDirectory() as folder, one_thread():
         clip = draw_clip(Path(folder))
         work = {name: preparing(clip, recipe) for name, recipe in FLOW_RECIPES.items() if is_installed(recipe)}
         seconds = seconds_each(work, rounds=rounds)
@@ -254,6 +252,31 @@ def _jobs(folder: Path, people: int, epochs: int, *, model: str = "epir") -> tup
         for number in range(CLIPS)
     ]
     maps = random.normal(size=(len(clips), 3, 28, 28)).astype(np.float32)
-    found = gather([save_maps(folder, maps, clips, recipe={"name": "noise"})], "sde")
+    gathered = gather([save_maps(folder, maps, clips, recipe={"name": "noise"})], "sde")
     experiment = Experiment("sde", CLASSES, model_settings(model), TrainingSettings(epochs=epochs))
-    return fold_jobs(found, experiment)[:FOLDS], FoldInputs(experiment, found.samples)
+    return fold_jobs(gathered, experiment)[:FOLDS], FoldInputs(experiment, gathered.samples)
+
+
+def seconds_each(
+    work: Mapping[str, Callable[[], object]], *, rounds: int, warm_up: int = 2, calls: int = 1, settle: int = 0
+) -> dict[str, float]:
+    """Processor seconds of one call of each piece of work.
+
+    The pieces take turns, so that a busy machine slows all of them. The quickest round counts, since disturbances only
+    ever add; of many short rounds the mean of the quickest tenth, for a single one may be quick by chance. Each turn
+    begins with `settle` calls that do not count, so that a small piece does not pay for what a large one left in the
+    caches.
+    """
+    for piece in work.values():
+        for _ in range(warm_up):
+            piece()
+    taken: dict[str, list[float]] = {name: [] for name in work}
+    for _ in range(rounds):
+        for name, piece in work.items():
+            for _ in range(settle):
+                piece()
+            began = time.process_time()
+            for _ in range(calls):
+                piece()
+            taken[name].append((time.process_time() - began) / calls)
+    return {name: mean(sorted(seconds)[: max(1, rounds // 10)]) for name, seconds in taken.items()}

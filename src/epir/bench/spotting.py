@@ -6,35 +6,48 @@ Everything goes the way of `epir predict`. What is found in a video as it is cou
 micro-expressions. Pictures are filmed as stills, at 30 and 100 frames a second; without an input the still is
 scikit-image's astronaut. `--set sensitivity=high` measures at another sensitivity, `--set amplitudes=[0.01]` only
 movements of 1 % of the face's width, `--set repeats=2` each video twice, with other movements at other times,
-`--set rates=[25,50]` stills at other rates. `--set scenes=12` looks instead at twelve synthetic people, of whom one
-rests, one talks, one chews, blinks, nods and so on, at each of the rates. `--set train=work/scenes` trains the
-false-alarm classifier (`epir.spotting.false_alarm_training`) on scenes that it keeps in that folder.
+`--set every=15` one movement in 15 seconds on average, which makes recall among the most probable candidates that of a
+review, `--set rates=[25,50]` stills at other rates. `--set scenes=12` looks at twelve synthetic people instead of
+stills, or beside the videos, of whom one rests, one talks, one chews, blinks, nods and so on, at each of the rates.
+`--set train=work/scenes` trains the false-alarm classifier (`epir.spotting.false_alarm_training`) on scenes that it
+keeps in that folder.
 
 Classes are counted for movements with unambiguous units, which mean one class, and for all movements.
 
-With `--set corpus=synthetic` the inputs are folders of that corpus, whose annotation is compared with; clips whose
-`kind` is still, blinking or turning count alarms.
+Candidates are ranked by the raw probability of the false-alarm classifier, those that are reported first; of each video
+so many a minute are looked at, and at least one. Where more movements are shown than that, the recall has a ceiling.
+
+With `--set table=visibility.csv` the recall of what is reported is written by size and condition, for
+`epir.spotting.visibility`; stills are then also shown at 15 frames a second, and as small faces.
 """
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import cv2
 import numpy as np
 
-from epir.bench.injection import Injection, exact_flow, inject, plan_injections, still_frames
-from epir.bench.ratio import Ratio
-from epir.bench.visibility import MIXED, KnownMovement, known_movements, ranked_lines, size_lines, visibility_table
+from epir.bench.injection import (
+    EVERY,
+    MIXED,
+    Injection,
+    KnownMovement,
+    exact_flow,
+    inject,
+    known_movements,
+    plan_injections,
+    ranked_lines,
+    size_lines,
+    still_frames,
+    visibility_table,
+)
+from epir.bench.suite import Ratio
 from epir.core.config import override
+from epir.core.engines import one_thread
 from epir.core.errors import ConfigError, MissingExtra
 from epir.core.files import write_text
-from epir.core.processes import one_thread
-from epir.core.progress import Progress, Silent
-from epir.core.records import Clip
-from epir.datasets.registry import load_corpus
 from epir.faces.align import Crop, face_crop
 from epir.faces.finder import find_face
 from epir.faces.tracking import TrackedFace
@@ -43,9 +56,9 @@ from epir.frames.film import compressed
 from epir.frames.picture import PICTURES, read_picture
 from epir.frames.reader import Frame, open_frames
 from epir.recognition.recognizer import Recognizer
-from epir.spotting.false_alarm_training import SCENES, SIZE, scene_of, train
+from epir.spotting.false_alarm_training import MICRO, SCENES, SECONDS, SIZE, scene_of, train
 from epir.spotting.settings import Sensitivity, SpottingSettings
-from epir.spotting.spotter import Spotter, spot_frames
+from epir.spotting.spotter import Spotter
 from epir.spotting.timeline import OVERLAP, FaceMovement, Timeline, overlap
 from epir.synthetic.clip import Course
 
@@ -55,7 +68,6 @@ STILL_RATES = (30.0, 100.0)
 STILL_SECONDS = 30.0
 FIRST_SCENE = 10_000  # the classifier learns from the first few hundred; those of even numbers behave in one way
 QUICK_SCENES = 10
-IDLE = ("still", "blinking", "turning")
 
 Source = Callable[[], Iterator[np.ndarray]]  # the frames of a video, anew each time
 
@@ -69,24 +81,24 @@ class SourceVideo:
     count: int
     fps: float
 
-    def planned(self, amplitude: float, seed: int) -> list[Injection]:
+    def planned(self, amplitude: float, seed: int, every: float = 0.0) -> list[Injection]:
         """The movements that are warped into it."""
-        return plan_injections(self.count, self.fps, amplitude, seed, self.name)
+        return plan_injections(self.count, self.fps, amplitude, seed, self.name, every=every or EVERY)
 
 
 @dataclass(frozen=True)
 class SpottingBench:
     """What `--set` may change."""
 
-    corpus: str = ""  # the name of an annotated corpus, where the inputs are its folders
     sensitivity: Sensitivity = "normal"
     amplitudes: tuple[float, ...] = AMPLITUDES
     rates: tuple[float, ...] = STILL_RATES  # frames a second of stills
     repeats: int = 1  # times that other movements are warped into each video
-    scenes: int = 0  # of synthetic people, at each of the rates, instead of stills
+    every: float = 0.0  # seconds from one movement to the next, on average; 0: four in videos, two in scenes
+    scenes: int = 0  # of synthetic people, at each of the rates, instead of stills or beside videos
     train: str = ""  # a folder of scenes: train the false-alarm classifier instead
-    table: str = ""  # the CSV of `epir.bench.visibility` to write
-    seconds: float = 0.0  # of each video; 0: all
+    table: str = ""  # the CSV of `epir.spotting.visibility` to write
+    seconds: float = 0.0  # of each video or scene; 0: all
 
     def __post_init__(self) -> None:
         if not all(0 < each <= 0.1 for each in self.amplitudes):
@@ -95,6 +107,8 @@ class SpottingBench:
             raise ConfigError(f"rates cannot be {self.rates}", fix="give frames a second from 10 to 500, such as [30]")
         if not 1 <= self.repeats <= 100:
             raise ConfigError(f"repeats cannot be {self.repeats}", fix="give a number from 1 to 100")
+        if self.every and not 2 <= self.every <= 600:
+            raise ConfigError(f"every cannot be {self.every:g}", fix="give seconds from 2 to 600")
         if not 0 <= self.scenes <= 10_000:
             raise ConfigError(f"scenes cannot be {self.scenes}", fix="give a number from 1 to 10000")
 
@@ -127,15 +141,11 @@ class Tally:
     """Counts over many clips or videos."""
 
     truths: int = 0
-    found: int = 0
+    detections: int = 0
     hits: int = 0
     spotted: ClassesRight = field(default_factory=ClassesRight)  # of the hits
     exact: ClassesRight = field(default_factory=ClassesRight)  # of all true movements, from their exact displacement
-    apex_errors: list[float] = field(default_factory=list)  # frames, of the hits
-    apex_seconds: list[float] = field(default_factory=list)
-    alarms: dict[str, int] = field(default_factory=lambda: dict.fromkeys(IDLE, 0))
-    minutes: dict[str, float] = field(default_factory=lambda: dict.fromkeys(IDLE, 0.0))
-    missed: list[str] = field(default_factory=list)
+    apex_seconds: list[float] = field(default_factory=list)  # error of the apex, of the hits
 
     @property
     def recall(self) -> float:
@@ -145,30 +155,12 @@ class Tally:
     @property
     def precision(self) -> float:
         """The share of what was found that is true."""
-        return self.hits / max(self.found, 1)
+        return self.hits / max(self.detections, 1)
 
     @property
     def f1(self) -> float:
         """The harmonic mean of both."""
-        return 2 * self.hits / max(self.found + self.truths, 1)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The measures: recall and precision at IoU 0.5, apex error, false alarms a minute by kind of clip."""
-        errors, seconds = np.array(self.apex_errors or [np.nan]), np.array(self.apex_seconds or [np.nan])
-        return {
-            "movements": self.truths,
-            "recall": self.recall,
-            "precision": self.precision,
-            "f1": self.f1,
-            "apex_error_frames": {"mean": float(errors.mean()), "median": float(np.median(errors))},
-            "apex_error_ms": {"mean": 1000 * float(seconds.mean()), "median": 1000 * float(np.median(seconds))},
-            "false_alarms": dict(self.alarms),
-            "false_alarms_per_minute": {
-                kind: self.alarms[kind] / minutes for kind, minutes in self.minutes.items() if minutes
-            },
-            "idle_minutes": {kind: round(minutes, 3) for kind, minutes in self.minutes.items()},
-            "missed": self.missed,
-        }
+        return 2 * self.hits / max(self.detections + self.truths, 1)
 
 
 def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequence[str] = ()) -> list[Ratio]:
@@ -177,11 +169,10 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
     settings = SpottingSettings(sensitivity=chosen.sensitivity)
     if chosen.train:
         return training_lines(Path(chosen.train), QUICK_SCENES if quick else SCENES)
-    if chosen.corpus:
-        return [line for root in inputs for line in corpus_lines(chosen.corpus, root, settings)]
-    if chosen.scenes:
-        with one_thread():
-            return [line for fps in chosen.rates for line in scene_lines(fps, chosen.scenes, settings)]
+    with one_thread():
+        scenes = [line for fps in chosen.rates for line in scene_lines(fps, chosen, settings)] if chosen.scenes else []
+    if scenes and not inputs:
+        return scenes
     recognizer = Recognizer.from_pretrained(sensitivity=chosen.sensitivity)
     repeats = 1 if quick else chosen.repeats
     stills = [path for path in inputs if Path(path).suffix.lower() in PICTURES]
@@ -193,18 +184,18 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
             films = [film_of(Path(path), chosen.seconds) for path in videos]
             if not chosen.seconds:
                 lines.append(alarm_line(recognizer, videos, films))
-            lines += injected_lines("videos", films, recognizer, chosen.amplitudes, repeats, known)
+            lines += injected_lines("videos", films, recognizer, chosen, repeats, known)
             lines += size_lines(known)
         for fps in chosen.rates if stills or chosen.table or not videos else ():
             count = round((STILL_SECONDS / 3 if quick else STILL_SECONDS) * fps)
             pictures = {Path(path).name: read_picture(Path(path)) for path in stills} or {"astronaut": astronaut()}
             films = [SourceVideo(name, still_source(picture, count), count, fps) for name, picture in pictures.items()]
-            lines += injected_lines(f"stills, {fps:g} fps", films, recognizer, chosen.amplitudes, repeats, known)
+            lines += injected_lines(f"stills, {fps:g} fps", films, recognizer, chosen, repeats, known)
         if chosen.table:
             films = further_stills(stills, STILL_SECONDS / 3 if quick else STILL_SECONDS)
-            lines += injected_lines("slow and small stills", films, recognizer, chosen.amplitudes, repeats, known)
+            lines += injected_lines("slow and small stills", films, recognizer, chosen, repeats, known)
             write_text(Path(chosen.table), visibility_table(known, changes))
-    return lines
+    return lines + scenes
 
 
 def further_stills(paths: Sequence[str], seconds: float) -> list[SourceVideo]:
@@ -239,25 +230,12 @@ def alarm_line(recognizer: Recognizer, videos: Sequence[str], films: Sequence[So
     return Ratio("alarms a minute", alarms / max(minutes, 1e-9), None, detail)
 
 
-def corpus_lines(corpus: str, root: str, settings: SpottingSettings) -> list[Ratio]:
-    """Recall, precision and false alarms a minute on the clips of an annotated corpus."""
-    found = measure_corpus(load_corpus(corpus, root).clips, settings)
-    apex, alarms = found["apex_error_frames"], found["false_alarms_per_minute"]
-    return [
-        Ratio(
-            f"recall: {root}", found["recall"], None, f"of {found['movements']} movements; missed: {found['missed']}"
-        ),
-        Ratio(
-            f"precision: {root}", found["precision"], None, f"apex error in frames: {apex}; alarms a minute: {alarms}"
-        ),
-    ]
-
-
-def scene_lines(fps: float, count: int, settings: SpottingSettings) -> list[Ratio]:
+def scene_lines(fps: float, chosen: SpottingBench, settings: SpottingSettings) -> list[Ratio]:
     """How many micro-expressions of moving synthetic people are found; other people than the classifier has seen."""
     tally, known = Tally(), list[KnownMovement]()
-    for number in range(FIRST_SCENE, FIRST_SCENE + 2 * count, 2):
-        scene, faces = scene_of(number, fps)
+    micro, seconds = 1 / chosen.every if chosen.every else MICRO, chosen.seconds or SECONDS
+    for number in range(FIRST_SCENE, FIRST_SCENE + 2 * chosen.scenes, 2):
+        scene, faces = scene_of(number, fps, seconds=seconds, micro=micro)
         spotter = Spotter(settings, fps)
         crop = Crop(SIZE / 2, SIZE / 2, float(SIZE))
         for place, face in enumerate(faces):
@@ -275,26 +253,26 @@ def injected_lines(
     name: str,
     films: Sequence[SourceVideo],
     recognizer: Recognizer,
-    amplitudes: Sequence[float],
+    chosen: SpottingBench,
     repeats: int,
     known: list[KnownMovement],
 ) -> list[Ratio]:
     """Recall, precision, F1, apex error and classes right for each amplitude; movements are added to `known`."""
     lines, before = [], len(known)
-    for amplitude in amplitudes:
+    for amplitude in chosen.amplitudes:
         tally = Tally()
         for film, seed in itertools.product(films, range(repeats)):
-            plan, crops = film.planned(amplitude, seed), list[Crop | None]()
+            plan, crops = film.planned(amplitude, seed, chosen.every), list[Crop | None]()
             frames = compressed(inject(film.frames(), plan, _noted(crops)), film.fps)
-            found, timelines = find_movements(recognizer, frames, film.fps)
+            classes, timelines = find_movements(recognizer, frames, film.fps)
             shown = [each for each, crop in zip(plan, crops, strict=False) if crop is not None]
             sizes = [(each.course, each.amplitude) for each in shown]
             known += known_movements(film.name, sizes, timelines, film.count, film.fps)
-            matches = match_courses([each.course for each in shown], list(found), film.fps, tally)
+            matches = match_courses([each.course for each in shown], list(classes), film.fps, tally)
             for each, match in zip(shown, matches, strict=True):
                 tally.exact.add(each, class_of_exact(recognizer, each))
                 if match is not None:
-                    tally.spotted.add(each, found[match])
+                    tally.spotted.add(each, classes[match])
         lines.append(Ratio(f"F1: {name}, {100 * amplitude:g} %", tally.f1, None, injected_detail(tally)))
     return lines + ranked_lines(name, known[before:])
 
@@ -324,16 +302,16 @@ def find_movements(
 def class_of_exact(recognizer: Recognizer, injection: Injection) -> str:
     """The class that the recognizer gives to the displacement itself, without frames, spotting and flow."""
     flow = exact_flow(injection, recognizer.recipe.flow.size)
-    made = flow_to_map(flow, recognizer.recipe, recognizer.backend.config.map_size)  # (3, S, S)
-    return recognizer.labels[int(recognizer.backend.predict(made[None]).scores.argmax())]
+    exact_map = flow_to_map(flow, recognizer.recipe, recognizer.backend.config.map_size)  # (3, S, S)
+    return recognizer.labels[int(recognizer.backend.predict(exact_map[None]).scores.argmax())]
 
 
 def match_courses(
-    courses: Sequence[Course], found: Sequence[FaceMovement], fps: float, tally: Tally
+    courses: Sequence[Course], movements: Sequence[FaceMovement], fps: float, tally: Tally
 ) -> list[FaceMovement | None]:
     """What was found of each course that is known; a movement counts for one course at most."""
-    left = list(found)
-    tally.found += len(found)
+    left = list(movements)
+    tally.detections += len(movements)
     matches: list[FaceMovement | None] = []
     for course in courses:
         truth = (course.onset, course.offset)
@@ -345,7 +323,6 @@ def match_courses(
         left.remove(best)
         matches.append(best)
         tally.hits += 1
-        tally.apex_errors.append(abs(best.apex - course.apex))
         tally.apex_seconds.append(abs(best.apex - course.apex) / fps)
     return matches
 
@@ -394,42 +371,3 @@ def astronaut() -> np.ndarray:
 def still_source(picture: np.ndarray, count: int) -> Source:
     """A picture as a camera would film it if the face kept still."""
     return lambda: still_frames(picture, count)
-
-
-def measure_corpus(
-    clips: Sequence[Clip], settings: SpottingSettings | None = None, progress: Progress | None = None
-) -> dict[str, Any]:
-    """Spot every clip of a corpus and compare with its annotation."""
-    settings, progress, tally = settings or SpottingSettings(), progress or Silent(), Tally()
-    progress.start("spotting", len(clips))
-    for clip in clips:
-        assert clip.frames is not None, "load_corpus finds the frames"
-        with open_frames(clip.frames) as frames, one_thread():
-            fps = clip.fps or frames.fps or 100.0
-            found = spot_frames(frames, fps=fps, settings=settings).movements
-            length = len(frames) / fps
-        compare(clip, found, length, fps, tally)
-        progress.advance(note=clip.key)
-    progress.finish()
-    return tally.to_dict()
-
-
-def compare(clip: Clip, found: Sequence[FaceMovement], seconds: float, fps: float, tally: Tally) -> None:
-    """Add one annotated clip to the tally."""
-    tally.found += len(found)
-    kind = clip.extra.get("kind", "")
-    if kind in IDLE:
-        tally.minutes[kind] += seconds / 60
-        tally.alarms[kind] += len(found)
-        return
-    assert clip.onset is not None and clip.offset is not None, "load_corpus fills them in"
-    truth = (clip.onset, clip.offset)
-    tally.truths += 1
-    best = max(found, key=lambda each: overlap(truth, (each.onset, each.offset)), default=None)
-    if best is None or overlap(truth, (best.onset, best.offset)) < OVERLAP:
-        tally.missed.append(clip.key)
-        return
-    tally.hits += 1
-    if clip.apex is not None:
-        tally.apex_errors.append(abs(best.apex - clip.apex))
-        tally.apex_seconds.append(abs(best.apex - clip.apex) / fps)

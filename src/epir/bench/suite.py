@@ -1,15 +1,14 @@
 """Every benchmark by area, and the versions and machine it ran on."""
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import Any
 
-from epir.bench.ratio import Ratio
 from epir.core.config import check_known
+from epir.core.engines import Progress, Silent, cores, processor, source_commit
 from epir.core.errors import ConfigError
-from epir.core.processes import processor
-from epir.core.progress import Progress, Silent
 
 SPEED = {  # measured where no area is named
     "model": "speed:measure_model",  # against the rate of matrix multiplication, HTNet and a plain Vision Transformer
@@ -24,6 +23,21 @@ ON_REQUEST = {
     "robustness": "robustness:measure",  # score of given weights on perturbed maps, or on synthetic clips
 }
 TAKES_INPUTS = ("flow", "spotting", "robustness")  # and settings
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One line of the benchmark: a ratio of two times, or of two rates, of the same run."""
+
+    name: str
+    value: float
+    target: float | None  # at least this; None: no target
+    detail: str
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the target is met; None without one."""
+        return None if self.target is None else self.value >= self.target
 
 
 def measure(
@@ -47,15 +61,22 @@ def measure(
     for area in chosen:
         module, _, name = homes[area].partition(":")
         run: Callable[..., list[Ratio]] = getattr(import_module(f"epir.bench.{module}"), name)
-        given = {"inputs": inputs, "changes": changes} if area in TAKES_INPUTS else {}
-        results[area] = run(quick=quick, **given)
+        further = {"inputs": inputs, "changes": changes} if area in TAKES_INPUTS else {}
+        results[area] = run(quick=quick, **further)
         progress.advance(note=area)
     progress.finish()
     return results
 
 
-def machine() -> dict[str, Any]:
-    """What the numbers depend on, without anything that names the owner."""
+def summary(results: Mapping[str, Sequence[Ratio]]) -> dict[str, Any]:
+    """Everything that was measured, and on what, without anything that names the owner; `--json` prints it."""
     import torch
 
-    return {"python": platform.python_version(), "torch": torch.__version__, "processor": processor()}
+    from epir import __version__
+
+    commit = {"commit": source} if (source := source_commit()) else {}
+    versions = {"epir": __version__, **commit, "python": platform.python_version(), "torch": torch.__version__}
+    ratios = [
+        {"area": area, **asdict(ratio), "reached": ratio.reached} for area, each in results.items() for ratio in each
+    ]
+    return {"versions": versions, "machine": {"processor": processor(), "cores": cores()}, "ratios": ratios}

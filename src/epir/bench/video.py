@@ -19,7 +19,7 @@ import av
 import cv2
 import numpy as np
 
-from epir.bench.ratio import Ratio
+from epir.bench.suite import Ratio
 from epir.core.seeds import generator
 from epir.synthetic.clip import expose
 from epir.synthetic.corpus import portrait_of

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from epir.core.words import percent
 from epir.faces.tracking import Gap
 from epir.frames.reader import ASSUMED_RATE
 from epir.models.tokens import Tokens
@@ -150,7 +151,7 @@ class Answer:
     probability: float | None = None  # of being a micro-expression at all, where it was spotted
     warnings: tuple[str, ...] = ()
     moved: tuple[RegionMotion, ...] = ()  # the regions that stand out between onset and apex, the strongest first
-    strength: float | None = None  # of a spotted movement: displacement at the apex, as a share of the face's width
+    strength: float | None = None  # of a spotted movement: displacement at the apex, in % of the face's width
     region: str = ""  # of a spotted movement: where it stands out most
     side: str = ""  # of the person, not of the picture
     head: float | None = None  # of a spotted movement: how far the head comes and goes with it, in the same unit
@@ -224,7 +225,8 @@ class Answer:
             said = f"{self.label[:1].upper()}{self.label[1:]}."
             return f"{said} {self.visible.text}" if self.visible.text else said
         timed = self.onset_s is not None and self.apex_s is not None
-        return describe(self.moved, self.apex_s - self.onset_s if timed else None)  # type: ignore[operator]
+        rise = self.apex_s - self.onset_s if timed else None  # type: ignore[operator]
+        return describe(self.moved, rise, self.region, self.strength)
 
     @property
     def active_units(self) -> tuple[ActionUnit, ...]:
@@ -355,7 +357,7 @@ def _rejected(movement: FaceMovement) -> dict[str, Any]:
         "probability": round(movement.probability, 4),
         "region": movement.region,
         "side": OTHER_SIDE[movement.side],  # of the person
-        "strength": round(movement.strength, 5),
+        "strength": percent(movement.strength),
         "onset": movement.onset,
         "apex": movement.apex,
         "offset": movement.offset,

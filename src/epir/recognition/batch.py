@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from epir.core.engines import Progress, Silent
 from epir.core.errors import EpirError, FrameError, machine_fault
 from epir.core.output import ANSWER, claimed
-from epir.core.progress import Progress, Silent
 from epir.recognition.answer import Answer
 from epir.recognition.outputs import write_outputs
 from epir.recognition.recognizer import Recognizer
@@ -61,28 +61,28 @@ def answer_all(
     names: set[str] = set()
     stopped: BaseException | None = None
     gathered = gather_inputs(inputs)
-    for number, given in enumerate(gathered, start=1):
+    for number, source in enumerate(gathered, start=1):
         try:
-            if isinstance(given, FailedInput):
-                raise given.error
-            told = PrefixedProgress(progress, given, number, len(gathered))
+            if isinstance(source, FailedInput):
+                raise source.error
+            told = PrefixedProgress(progress, source, number, len(gathered))
             with ExitStack() as claims:
                 if out is not None:
-                    folder = Path(out) / _folder_name(given, names)
-                    claims.enter_context(claimed(folder, ANSWER, force=force, inputs=source_paths(given)))
+                    folder = Path(out) / _folder_name(source, names)
+                    claims.enter_context(claimed(folder, ANSWER, force=force, inputs=source_paths(source)))
                 answer = recognizer.predict(
-                    given, onset=onset, apex=apex, fps=fps, start=start, end=end, faces=faces, candidates=candidates,
+                    source, onset=onset, apex=apex, fps=fps, start=start, end=end, faces=faces, candidates=candidates,
                     progress=told,
                 )  # fmt: skip
                 if out is not None:
                     written += write_outputs(
-                        given, answer, folder, start=start, end=end, every=every, force=force, progress=told
+                        source, answer, folder, start=start, end=end, every=every, force=force, progress=told
                     )
             answers.append(answer)
         except EpirError as error:
-            errors.append((given.name if isinstance(given, FailedInput) else source_name(given), error))
+            errors.append((source.name if isinstance(source, FailedInput) else source_name(source), error))
         except OSError as error:  # of the machine or the file: the next input may be spared
-            errors.append((source_name(given), machine_fault(error)))
+            errors.append((source_name(source), machine_fault(error)))
         except (KeyboardInterrupt, SystemExit) as stop:
             stopped = stop
             break
@@ -92,9 +92,9 @@ def answer_all(
 class PrefixedProgress:
     """Progress of one input among several: its tasks begin with `3 of 10, NAME: `."""
 
-    def __init__(self, progress: Progress, given: str | tuple[str, str], number: int, count: int) -> None:
+    def __init__(self, progress: Progress, source: str | tuple[str, str], number: int, count: int) -> None:
         self._progress = progress
-        self._head = f"{number} of {count}, {Path(source_paths(given)[0]).name}: " if count > 1 else ""
+        self._head = f"{number} of {count}, {Path(source_paths(source)[0]).name}: " if count > 1 else ""
 
     def start(self, task: str, total: int) -> None:
         """A task of this input begins."""
@@ -119,34 +119,34 @@ class FailedInput:
 
 def gather_inputs(inputs: Sequence[str]) -> list[str | tuple[str, str] | FailedInput]:
     """The inputs with patterns spelt out and pictures in pairs, in the order given."""
-    found: list[str | tuple[str, str] | FailedInput] = []
+    gathered: list[str | tuple[str, str] | FailedInput] = []
     waiting: str | None = None
-    for given in inputs:
-        matches = [given]
-        if glob.has_magic(given) and not Path(given).exists():
-            matches = sorted(glob.glob(given, recursive=True))
+    for each in inputs:
+        matches = [each]
+        if glob.has_magic(each) and not Path(each).exists():
+            matches = sorted(glob.glob(each, recursive=True))
             if not matches:
-                error = FrameError(f"nothing matches {given}", fix="check the pattern")
-                found.append(FailedInput(given, error))
+                error = FrameError(f"nothing matches {each}", fix="check the pattern")
+                gathered.append(FailedInput(each, error))
         for path in matches:
             if not is_picture(path):
-                found.append(path)
+                gathered.append(path)
             elif waiting is None:
                 waiting = path
             else:
-                found.append((waiting, path))
+                gathered.append((waiting, path))
                 waiting = None
     if waiting is not None:
         error = FrameError(
             f"{waiting} is one picture: there is no apex to go with it", fix="give pictures in pairs: onset apex"
         )
-        found.append(FailedInput(waiting, error))
-    return found
+        gathered.append(FailedInput(waiting, error))
+    return gathered
 
 
-def _folder_name(given: str | tuple[str, str], used: set[str]) -> str:
+def _folder_name(source: str | tuple[str, str], used: set[str]) -> str:
     """A folder name for an input, different from those before it."""
-    stem = Path(given if isinstance(given, str) else given[1]).stem or "answer"
+    stem = Path(source if isinstance(source, str) else source[1]).stem or "answer"
     name, number = stem, 2
     while name in used:
         name, number = f"{stem}-{number}", number + 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from epir.faces.settings import LEAST_FACE, RELIABLE_FACE
+from epir.faces.face import LEAST_FACE, RELIABLE_FACE
 from epir.faces.tracking import TOO_SMALL, Gap
 from epir.frames.pace import Pace
 from epir.frames.reader import ASSUMED_RATE

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from epir.core.errors import ConfigError
-from epir.models.backend import Backend
-from epir.models.predict import with_temperature
+from epir.core.words import percent
+from epir.models.predict import Backend, with_temperature
 from epir.models.tokens import Tokens, read_tokens
 from epir.models.units import PRESENT, UnitCalibration
 from epir.recognition import caution
@@ -20,6 +20,7 @@ from epir.recognition.explain import attribute
 from epir.recognition.movement import MovementMap
 from epir.spotting.regions import OTHER_SIDE
 from epir.spotting.timeline import FaceMovement
+from epir.spotting.words import RegionMotion, in_group
 
 THRESHOLD = 0.5  # a score below is `uncertain`, where the model has no threshold of its own
 LEAST_PROBABILITY = 0.5  # of being a micro-expression at all: below it the answer is `uncertain`
@@ -65,8 +66,8 @@ class MapClassifier:
             return replace(each, attribution=attribute(self.plain_scores, each.map[None], self.labels)[0])
 
         every = tuple(explained(each) for each in answer.all)
-        own = next((each.attribution for each in every if each.map is answer.map), None)
-        return replace(answer, attribution=own, all=every)
+        strongest = next((each.attribution for each in every if each.map is answer.map), None)
+        return replace(answer, attribution=strongest, all=every)
 
     def _answer_batch(self, movements: Sequence[MovementMap], name: str, fps: float | None) -> list[Answer]:
         maps = np.stack([each.map for each in movements])  # (n, 3, S, S)
@@ -90,7 +91,7 @@ class MapClassifier:
                     offset_s=None if fps is None or offset is None else round(offset.seconds, 4),
                     fps=fps,
                     track=each.key_frames.track,
-                    **_spotted_values(each.spotted),
+                    **_spotted_values(each.spotted, each.regions),
                     moved=each.regions,
                     warnings=tuple([*each.words, *caution.motion_warnings(*each.moved)]),
                     units=tuple(unit.seen_in(each.regions) for unit in units),
@@ -120,15 +121,16 @@ class MapClassifier:
         return answers
 
 
-def _spotted_values(movement: FaceMovement | None) -> dict[str, Any]:
-    """What an answer takes over from the spotter."""
+def _spotted_values(movement: FaceMovement | None, moved: Sequence[RegionMotion]) -> dict[str, Any]:
+    """What an answer takes over from the spotter; the side is that of the words, where they name the region."""
     if movement is None:
         return {}
+    named = in_group(moved, movement.region)
     return {
         "probability": round(movement.probability, 4),
-        "strength": round(movement.strength, 5),
+        "strength": percent(movement.strength),
         "region": movement.region,
-        "side": OTHER_SIDE[movement.side],
-        "head": round(movement.head, 5),
+        "side": named[0].side if named else OTHER_SIDE[movement.side],
+        "head": percent(movement.head),
         "rule": movement.reason,
     }

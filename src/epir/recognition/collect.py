@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from epir.core.config import digest
-from epir.core.engines import Engine
+from epir.core.engines import Engine, Progress, Silent
 from epir.core.errors import EpirError, EpirWarning
-from epir.core.files import file_digest, write_text
+from epir.core.files import file_digest, read_text, write_text
 from epir.core.output import claimed_file
-from epir.core.progress import Progress, Silent
-from epir.core.reading import read_text
 from epir.core.store import NAMED, file_identity
 from epir.frames.video import VIDEOS
 from epir.models.folder import find_folder
@@ -33,10 +31,10 @@ from epir.recognition.recognizer import Recognizer
 from epir.recognition.source import source_name, source_paths
 
 EVERY = 2.0  # seconds between two writings of the table
-VERSION = 2  # of the rows; raise it when the code gives other answers
+VERSION = 3  # of the rows; raise it when the code gives other answers
 INPUT, DIGEST = "input", "digest"  # columns: the identity of the input, and the digest of its rows
 
-Given = str | tuple[str, str] | FailedInput
+Source = str | tuple[str, str] | FailedInput
 Rows = list[dict[str, Any]]
 
 
@@ -94,10 +92,10 @@ def collect_events(
     engine.check_address()
     labels, state = _model(options).labels, _state(options)
     columns = [*event_columns(labels), "error", "settings", INPUT, DIGEST]
-    given = videos_of(inputs)
-    with claimed_file(table, force=True, inputs=given):  # a table that this command wrote is gone on with
+    sources = videos_of(inputs)
+    with claimed_file(table, force=True, inputs=sources):  # a table that this command wrote is gone on with
         rows = _read(table, columns, None if force else state) if table.exists() else {}
-        return _collect(given, table, options, columns, rows, state, engine, progress)
+        return _collect(sources, table, options, columns, rows, state, engine, progress)
 
 
 def _collect(
@@ -121,11 +119,11 @@ def _collect(
     try:
         jobs = [(name, _absolute(each)) for name, each in left.items()]  # a worker may have started in another folder
         shared = (options, pack_model(options.model)) if engine.is_cluster else (options,)
-        for name, found, error in engine.run(_answer, jobs, *shared, files=_files):
+        for name, answered, error in engine.run(_answer, jobs, *shared, files=_files):
             if error is not None:
                 errors.append((name, error))
-                found = [{"status": ERROR, "file": name, "error": error.problem}]
-            rows[name] = _signed([{**row, "settings": state, INPUT: identities[name]} for row in found], columns)
+                answered = [{"status": ERROR, "file": name, "error": error.problem}]
+            rows[name] = _signed([{**row, "settings": state, INPUT: identities[name]} for row in answered], columns)
             done += 1
             progress.advance(note=f"{Path(name).name}, {done} of {len(left)}")
             if time.monotonic() - written > EVERY:
@@ -140,40 +138,40 @@ def _collect(
 
 def videos_of(inputs: Iterable[str]) -> list[str]:
     """The inputs, in which a folder that holds videos stands for these, also those of its subfolders."""
-    found: list[str] = []
-    for given in inputs:
-        folder = Path(given)
+    videos: list[str] = []
+    for each in inputs:
+        folder = Path(each)
         inside = (
             sorted(str(path) for path in folder.rglob("*") if path.suffix.lower() in VIDEOS) if folder.is_dir() else []
         )
-        found += inside or [given]
-    return found
+        videos += inside or [each]
+    return videos
 
 
-def _absolute(given: Given) -> Given:
-    if isinstance(given, FailedInput):
-        return given
-    if isinstance(given, str):
-        return str(Path(given).absolute())
-    return str(Path(given[0]).absolute()), str(Path(given[1]).absolute())
+def _absolute(source: Source) -> Source:
+    if isinstance(source, FailedInput):
+        return source
+    if isinstance(source, str):
+        return str(Path(source).absolute())
+    return str(Path(source[0]).absolute()), str(Path(source[1]).absolute())
 
 
-def _files(job: tuple[str, Given]) -> list[Path]:
+def _files(job: tuple[str, Source]) -> list[Path]:
     """What a node of a cluster must see."""
     return [] if isinstance(job[1], FailedInput) else [Path(path) for path in source_paths(job[1])]
 
 
 def _answer(
-    job: tuple[str, Given], options: CollectOptions, packed: PackedModel | None = None
+    job: tuple[str, Source], options: CollectOptions, packed: PackedModel | None = None
 ) -> tuple[str, Rows, EpirError | None]:
     """The rows of one input, or its error."""
-    name, given = job
-    if isinstance(given, FailedInput):
-        return name, [], given.error
+    name, source = job
+    if isinstance(source, FailedInput):
+        return name, [], source.error
     recognizer = _model(options, packed)
     try:
         answer = recognizer.predict(
-            given,
+            source,
             fps=options.fps,
             start=options.start,
             end=options.end,
@@ -207,11 +205,11 @@ def _state(options: CollectOptions) -> str:
     return digest([VERSION, weights, {**asdict(options), "model": None}])[:12]
 
 
-def _identity(given: Given) -> str:
+def _identity(source: Source) -> str:
     """What changes when the input does."""
-    if isinstance(given, FailedInput):
+    if isinstance(source, FailedInput):
         return ""
-    return digest([file_identity(Path(path)) for path in source_paths(given)])
+    return digest([file_identity(Path(path)) for path in source_paths(source)])
 
 
 def _signed(rows: Rows, columns: Sequence[str]) -> Rows:
@@ -239,8 +237,8 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + more
 
 
-def _name(given: Given) -> str:
-    return given.name if isinstance(given, FailedInput) else source_name(given)
+def _name(source: Source) -> str:
+    return source.name if isinstance(source, FailedInput) else source_name(source)
 
 
 def _read(table: Path, columns: Sequence[str], state: str | None) -> dict[str, Rows]:
@@ -248,20 +246,20 @@ def _read(table: Path, columns: Sequence[str], state: str | None) -> dict[str, R
     fix = "choose another name; it is left as it is"
     reader = csv.DictReader(io.StringIO(read_text(table, error=EpirError, fix=fix), newline=""))
     try:
-        found = list(reader)
+        written = list(reader)
     except csv.Error as error:
         raise EpirError(f"{table} is not a table: {error}", fix=fix) from None
     if list(reader.fieldnames or ()) != list(columns):
         raise EpirError(f"{table} is not a table that this command wrote", fix=fix)
     if state is None:
         return {}
-    if any(row["settings"] != state for row in found):
+    if any(row["settings"] != state for row in written):
         raise EpirError(
             f"{table} was made with another model or other settings",
             fix="give the same ones, choose another name, or add --force to replace it",
         )
     rows: dict[str, Rows] = {}
-    for row in found:
+    for row in written:
         rows.setdefault(row["file"], []).append(row)
     return rows
 

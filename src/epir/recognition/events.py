@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from epir.core.words import percent
 from epir.recognition.answer import Answer, units_text
 from epir.spotting.regions import OTHER_SIDE, REGIONS
 from epir.spotting.timeline import FaceMovement
@@ -94,7 +95,7 @@ def events_table(
 def frames_table(answer: Answer, *, every: bool = False) -> "pd.DataFrame":
     """One row per frame that shows the face, for each person: time, face, head, motion by region, movement.
 
-    Motion is how far a part is from its rest, as a share of the face's width; empty where nothing was spotted.
+    Motion is how far a part is from its rest, in % of the face's width; empty where nothing was spotted.
     """
     import pandas as pd
 
@@ -105,7 +106,7 @@ def frames_table(answer: Answer, *, every: bool = False) -> "pd.DataFrame":
         squares = timeline.squares[:count]
         stamps = timeline.numbers / timeline.fps if timeline.stamps is None else timeline.stamps
         skin = np.zeros((count, len(REGIONS))) if timeline.skin is None else timeline.skin
-        own = [row for row in events if row["track"] == track and row["onset"] is not None]
+        of_track = [row for row in events if row["track"] == track and row["onset"] is not None]
         columns: dict[str, Any] = {
             "file": answer.input,
             "frame": timeline.numbers,
@@ -115,9 +116,9 @@ def frames_table(answer: Answer, *, every: bool = False) -> "pd.DataFrame":
             "face_y": [round(each.y, 2) for each in squares],
             "face_side": [round(each.side, 2) for each in squares],
             "face_angle": [round(each.angle, 3) for each in squares],
-            "head": np.round(timeline.head.astype(float), 5),
-            **{name: np.round(skin[:, place].astype(float), 5) for place, name in enumerate(REGION_COLUMNS)},
-            "movement": pd.array([_at(number, own) for number in timeline.numbers.tolist()], dtype="Int64"),
+            "head": np.round(100 * timeline.head.astype(float), 3),
+            **{name: np.round(100 * skin[:, place].astype(float), 3) for place, name in enumerate(REGION_COLUMNS)},
+            "movement": pd.array([_at(number, of_track) for number in timeline.numbers.tolist()], dtype="Int64"),
         }
         parts.append(pd.DataFrame(columns))
     columns_of_none = [*FRAME_HEAD, *REGION_COLUMNS, "movement"]
@@ -218,10 +219,10 @@ def _rejected_row(answer: Answer, movement: FaceMovement, classes: Sequence[str]
         "track": movement.track,
         "class": "",
         "probability": round(movement.probability, 4),
-        "strength": round(movement.strength, 5),
+        "strength": percent(movement.strength),
         "region": movement.region,
         "side": OTHER_SIDE[movement.side],
-        "head": round(movement.head, 5),
+        "head": percent(movement.head),
         "reason": movement.kind,
         "warnings": "",
     }
@@ -230,8 +231,8 @@ def _rejected_row(answer: Answer, movement: FaceMovement, classes: Sequence[str]
 
 def _at(number: int, events: Sequence[dict[str, Any]]) -> int | None:
     """The movement that a frame belongs to; one that was not rejected where there are two."""
-    found: Iterator[dict[str, Any]] = (
+    covering: Iterator[dict[str, Any]] = (
         row for row in events if row["offset"] is not None and row["onset"] <= number <= row["offset"]
     )
-    best = min(found, key=lambda row: row["status"] == REJECTED, default=None)
+    best = min(covering, key=lambda row: row["status"] == REJECTED, default=None)
     return None if best is None else int(best["movement"])

@@ -50,26 +50,26 @@ def attribute(predict: Predict, maps: np.ndarray, labels: Sequence[str], patches
     """The attribution of each map's most probable class, for maps (n, 3, S, S)."""
     size = maps.shape[-1]
     parts = np.concatenate([patch_masks(size, patches, REACH), region_masks(size)])  # (P, S, S)
-    copies = np.concatenate([each for made in maps for each in (made[None], occluded(made, parts))])
+    copies = np.concatenate([each for each_map in maps for each in (each_map[None], occluded(each_map, parts))])
     answers = predict(copies).reshape(len(maps), 1 + len(parts), -1)  # (n, 1 + P, C)
-    found = []
+    attributions = []
     for answer in answers:
         best = int(answer[0].argmax())
         falls = answer[0, best] - answer[1:, best]  # (P,)
         shown = falls[: patches**2].reshape(patches, patches).astype(np.float32)
         regions = {name: float(fall) for name, fall in zip(GROUPS, falls[patches**2 :], strict=True)}
-        found.append(Attribution(labels[best], shown, regions))
-    return found
+        attributions.append(Attribution(labels[best], shown, regions))
+    return attributions
 
 
-def occluded(made: np.ndarray, parts: np.ndarray) -> np.ndarray:
+def occluded(flow_map: np.ndarray, parts: np.ndarray) -> np.ndarray:
     """One copy of a map (3, S, S) for each part (P, S, S), in which that part is neutral: (P, 3, S, S)."""
-    return np.where(parts[:, None], neutral(made), made).astype(np.float32)
+    return np.where(parts[:, None], neutral(flow_map), flow_map).astype(np.float32)
 
 
-def neutral(made: np.ndarray) -> np.ndarray:
+def neutral(flow_map: np.ndarray) -> np.ndarray:
     """What most of the face does, per channel (3, 1, 1): its median, also in a map that was stretched to 0..1."""
-    return np.median(made, axis=(1, 2), keepdims=True)
+    return np.median(flow_map, axis=(1, 2), keepdims=True)
 
 
 @cache

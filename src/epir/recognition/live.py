@@ -107,34 +107,15 @@ class Coverage:
         self.frames = 0
         self.covered = 0.0  # seconds
         self._times: list[float] = []  # of the latest frames
-        self.first: float | None = None
 
     def push(self, seconds: float) -> None:
         """Count the next analysed frame."""
         self.frames += 1
-        if self.first is None:
-            self.first = seconds
-        else:
-            step = seconds - self._times[-1]
-            self.covered += step if step <= self.gap else 0.0
+        if self._times and seconds - self._times[-1] <= self.gap:
+            self.covered += seconds - self._times[-1]
         self._times.append(seconds)
         while self._times[0] < seconds - self.WINDOW:
             self._times.pop(0)
-
-    @property
-    def latest(self) -> float:
-        """The time of the latest frame, in seconds."""
-        return self._times[-1] if self._times else 0.0
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds from the first to the latest frame."""
-        return 0.0 if self.first is None else self.latest - self.first
-
-    @property
-    def share(self) -> float:
-        """Covered seconds as a share of the elapsed ones."""
-        return self.covered / self.elapsed if self.elapsed > 0 else 1.0
 
     @property
     def rate(self) -> float | None:

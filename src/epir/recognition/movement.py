@@ -12,19 +12,16 @@ import numpy as np
 from epir.core.config import from_dict
 from epir.core.errors import CheckpointError, ConfigError, FrameError
 from epir.faces.align import Crop, face_crop, whole_frame
-from epir.faces.finder import count_faces, find_face
-from epir.faces.inspection import check_one_person
-from epir.faces.likeness import flatness
+from epir.faces.face import TrackingSettings
+from epir.faces.finder import check_one_person, count_faces, find_face, flatness
 from epir.faces.patch import cut_patch, face_near, small_face
-from epir.faces.settings import TrackingSettings
 from epir.faces.tracking import NO_FACE, TOO_SMALL, TrackedFace
 from epir.flow.apex import spot_apex
 from epir.flow.head_motion import similarity_motion
 from epir.flow.map import cut_face, flow_to_map, without_border
 from epir.flow.optical import flow_between
 from epir.flow.recipe import FlowRecipe
-from epir.frames.inspection import check_same_size, size_of
-from epir.frames.reader import ASSUMED_RATE, Frame, Frames
+from epir.frames.reader import ASSUMED_RATE, Frame, Frames, check_same_size, size_of
 from epir.recognition import caution
 from epir.recognition.answer import Evidence
 from epir.recognition.onepass import PATCH, ShownFace, SpottedMovement, Watch

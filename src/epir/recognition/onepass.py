@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from epir.faces.align import Crop
+from epir.faces.face import TrackingSettings
 from epir.faces.patch import Patch
-from epir.faces.settings import TrackingSettings
 from epir.faces.tracking import FaceTracker, TrackedFace
 from epir.frames.reader import Frame
 from epir.spotting.settings import SpottingSettings
@@ -99,8 +99,8 @@ class OnePass:
 
     def timelines(self) -> dict[int, Timeline]:
         """The motion of everybody who was followed, by track; somebody seen too shortly to measure is left out."""
-        found = {track: spotter.timeline() for track, spotter in sorted(self._spotters.items())}
-        return {track: timeline for track, timeline in found.items() if len(timeline.numbers)}
+        measured = {track: spotter.timeline() for track, spotter in sorted(self._spotters.items())}
+        return {track: timeline for track, timeline in measured.items() if len(timeline.numbers)}
 
     @property
     def tracks(self) -> list[int]:

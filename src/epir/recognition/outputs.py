@@ -15,14 +15,22 @@ from typing import Any
 import cv2
 import numpy as np
 
+from epir.core.engines import Progress, Silent
 from epir.core.errors import EpirWarning, MissingExtra
 from epir.core.output import ANSWER, new_folder
-from epir.core.progress import Progress, Silent
-from epir.datasets.annotations import APEX, EMOTION, UNITS
-from epir.datasets.tiers import Tier, TierInterval, without_overlap, write_eaf, write_textgrid
+from epir.datasets.annotations import (
+    APEX,
+    EMOTION,
+    UNITS,
+    Tier,
+    TierInterval,
+    without_overlap,
+    write_eaf,
+    write_textgrid,
+)
 from epir.faces.align import Crop
 from epir.frames.film import write_film
-from epir.frames.turned import upright
+from epir.frames.reader import upright
 from epir.recognition.answer import Answer
 from epir.recognition.events import REJECTED, REPORTED, event_rows, events_table, frames_table
 from epir.recognition.source import open_source, source_paths
@@ -39,7 +47,7 @@ STRIP_INK, STRIP_MARK, STRIP_BACK = (90, 170, 210), (30, 90, 70), (32, 32, 32)
 
 
 def write_outputs(
-    given: Any,
+    source: Any,
     answer: Answer,
     folder: str | Path,
     *,
@@ -57,7 +65,7 @@ def write_outputs(
     from epir.recognition.why import draw_why, save_picture
 
     folder, answers = Path(folder), answer.all or (answer,)
-    with new_folder(folder, ANSWER, force=force, inputs=source_paths(given)) as place:
+    with new_folder(folder, ANSWER, force=force, inputs=source_paths(source)) as place:
         written = [
             save_picture(draw_why(each), place / ("why.png" if len(answers) == 1 else f"why-{number}.png"))
             for number, each in enumerate(answers, start=1)
@@ -66,8 +74,8 @@ def write_outputs(
         if answer.timeline is not None:
             written.append(save_picture(draw_timeline(answer), place / "timeline.png"))
             times = start or 0.0, math.inf if end is None else end
-            written.append(write_video(given, answer, place / "annotated.mp4", times, progress or Silent()))
-        tables, notes = write_tables(given, answer, place, every=every)
+            written.append(write_video(source, answer, place / "annotated.mp4", times, progress or Silent()))
+        tables, notes = write_tables(source, answer, place, every=every)
         written += tables
         for note in notes:
             warnings.warn(note, EpirWarning, stacklevel=2)
@@ -90,15 +98,15 @@ def answer_tiers(answer: Answer) -> list[Tier]:
     tiers: list[Tier] = []
     for track in tracks:
         person = f" of {track}" if len(tracks) > 1 else ""
-        own = [row for row in rows if (row["track"] or 0) == track]
-        found = [row for row in own if row["status"] == REPORTED]
+        of_track = [row for row in rows if (row["track"] or 0) == track]
+        reported = [row for row in of_track if row["status"] == REPORTED]
         frame = 1 / (answer.fps or 1000.0)
-        tiers += without_overlap(EMOTION + person, (_interval(row, row["class"]) for row in found))
-        apexes = (TierInterval(row["apex_s"], row["apex_s"] + frame, "apex") for row in found)
+        tiers += without_overlap(EMOTION + person, (_interval(row, row["class"]) for row in reported))
+        apexes = (TierInterval(row["apex_s"], row["apex_s"] + frame, "apex") for row in reported)
         tiers += without_overlap(APEX + person, apexes, points=True)
-        tiers += without_overlap(UNITS + person, (_interval(row, row["units"]) for row in found if row["units"]))
-        tiers += without_overlap(WHAT_MOVED + person, (_interval(row, row["text"]) for row in found))
-        others = [row for row in own if row["status"] == REJECTED]
+        tiers += without_overlap(UNITS + person, (_interval(row, row["units"]) for row in reported if row["units"]))
+        tiers += without_overlap(WHAT_MOVED + person, (_interval(row, row["text"]) for row in reported))
+        others = [row for row in of_track if row["status"] == REJECTED]
         tiers += without_overlap(REJECTED + person, (_interval(row, row["reason"]) for row in others))
         candidates = (_interval(row, _candidate_label(row)) for row in others if row["class"])
         tiers += without_overlap(CANDIDATES + person, candidates)
@@ -106,10 +114,10 @@ def answer_tiers(answer: Answer) -> list[Tier]:
 
 
 def write_tables(
-    given: Any, answer: Answer, folder: Path, labels: Sequence[str] = (), *, every: bool = False
+    source: Any, answer: Answer, folder: Path, labels: Sequence[str] = (), *, every: bool = False
 ) -> tuple[list[Path], list[str]]:
     """Write events.csv, frames.csv, the MEGC submission and both tier files; also gives notes on what was left out."""
-    stem = Path(given).stem if isinstance(given, str | Path) else "answer"
+    stem = Path(source).stem if isinstance(source, str | Path) else "answer"
     written = [folder / "events.csv"]
     events_table(answer, labels, every=every).to_csv(written[0], index=False)
     notes: list[str] = []
@@ -118,9 +126,9 @@ def write_tables(
     written.append(folder / "frames.csv")
     frames_table(answer, every=every).to_csv(written[-1], index=False)
     written.append(folder / "megc.csv")
-    first = 0 if isinstance(given, str | Path) and Path(given).is_dir() else 1  # pictures bear their numbers
+    first = 0 if isinstance(source, str | Path) and Path(source).is_dir() else 1  # pictures bear their numbers
     written[-1].write_text(megc_text(answer, stem, first), encoding="utf-8")
-    tiers, media = answer_tiers(answer), Path(given) if isinstance(given, str | Path) else None
+    tiers, media = answer_tiers(answer), Path(source) if isinstance(source, str | Path) else None
     try:
         written.append(write_eaf(folder / f"{stem}.eaf", tiers, media))
         written.append(write_textgrid(folder / f"{stem}.TextGrid", tiers, max(answer.span[1], answer.timeline.seconds)))
@@ -143,11 +151,8 @@ def megc_text(answer: Answer, name: str, first: int) -> str:
 def _candidate_label(row: dict[str, Any]) -> str:
     """A candidate in one line: how probable, which rule, what the model makes of it, and what moved."""
     units = f"; AU {row['units']}" if row["units"] else ""
-    sizes = f"{100 * row['strength']:.2g} % on average, head {100 * row['head']:.2g} %"
-    where = row["region"] if row["side"] in ("middle", "both") else f"{row['side']} {row['region']}"
-    return (
-        f"probability {row['probability']:.2f}, {row['reason']}; {row['class']}{units}; {where}, {sizes}; {row['text']}"
-    )
+    head = f"head {row['head']:.2g} %"
+    return f"probability {row['probability']:.2f}, {row['reason']}; {row['class']}{units}; {head}; {row['text']}"
 
 
 def _interval(row: dict[str, Any], label: str) -> TierInterval:
@@ -155,13 +160,13 @@ def _interval(row: dict[str, Any], label: str) -> TierInterval:
     return TierInterval(float(row["onset_s"]), float(end), label)
 
 
-def write_video(given: Any, answer: Answer, path: Path, times: tuple[float, float], progress: Progress) -> Path:
-    """Write the frames of `given` with faces, movements and motion; slow motion where the camera was fast."""
+def write_video(source: Any, answer: Answer, path: Path, times: tuple[float, float], progress: Progress) -> Path:
+    """Write the frames of `source` with faces, movements and motion; slow motion where the camera was fast."""
 
     def pictures() -> Iterator[np.ndarray]:
         strip: np.ndarray | None = None
-        source = open_source(given, answer.fps if isinstance(given, np.ndarray) else None)
-        with upright(source, answer.turned) as frames:
+        opened = open_source(source, answer.fps if isinstance(source, np.ndarray) else None)
+        with upright(opened, answer.turned) as frames:
             progress.start("writing the video", frames.announced or 0)
             for frame in frames.during(*times):
                 picture = annotated(frame.pixels, frame.number, answer)

@@ -13,21 +13,18 @@ from typing import Any, Literal
 import numpy as np
 
 from epir.core.config import check_known
+from epir.core.engines import Progress, Silent, one_thread
 from epir.core.errors import ConfigError, EpirError, FrameError, machine_fault
-from epir.core.processes import one_thread
-from epir.core.progress import Progress, Silent
-from epir.faces.inspection import find_turn
-from epir.faces.settings import TrackingSettings
+from epir.faces.face import TrackingSettings
+from epir.faces.finder import find_turn
 from epir.faces.tracking import NO_FACE, TOO_SMALL
 from epir.frames.folder import FolderFrames
-from epir.frames.inspection import same_size
 from epir.frames.pace import Pace, TimeSteps, measure_pace, without_repeats
-from epir.frames.reader import ASSUMED_RATE, Frame, Frames
-from epir.frames.turned import turn_note, upright
+from epir.frames.reader import ASSUMED_RATE, Frame, Frames, same_size, turn_note, upright
 from epir.frames.video import VideoFrames
 from epir.maps.inspection import inspect_span
-from epir.models.backend import Backend, open_backend
 from epir.models.folder import find_folder
+from epir.models.predict import Backend, open_backend
 from epir.recognition import caution
 from epir.recognition.answer import NOT_FOUND, Answer, Person
 from epir.recognition.classify import MapClassifier
@@ -130,7 +127,7 @@ class Recognizer:
 
     def predict(
         self,
-        given: Any,
+        source: Any,
         *,
         onset: int | None = None,
         apex: int | None = None,
@@ -153,12 +150,12 @@ class Recognizer:
         second for each movement.
         `watch` is called with every face as it passes: no frame has to be read again to show it.
         """
-        name = source_name(given) if name is None else name
+        name = source_name(source) if name is None else name
         check_times(fps, start, end)
         if not 0 <= candidates <= MOST_CANDIDATES:
             raise ConfigError(f"candidates cannot be {candidates:g}", fix=f"give a number from 0 to {MOST_CANDIDATES}")
         check_known(faces, ("largest", "all"), what="choice of faces")
-        with open_source(given, fps) as frames, one_thread():
+        with open_source(source, fps) as frames, one_thread():
             rate = None if isinstance(frames, PairFrames) else frames.fps
             if isinstance(frames, PairFrames):
                 if any(each is not None for each in (onset, apex, start, end)):
@@ -171,7 +168,7 @@ class Recognizer:
             notes = (
                 inspect_span(frames, frames.numbers[0], frames.numbers[-1]) if isinstance(frames, FolderFrames) else []
             )
-            turns = self._turns(frames, onset)
+            turns = self.turns(frames, onset)
             frames.notes += [*notes, *turn_note(turns)]
             try:
                 if onset is None:
@@ -201,14 +198,14 @@ class Recognizer:
                 f"predict_many takes several inputs, not the one {str(inputs)!r}", fix="give a list, or use predict"
             )
         answers: list[Answer | FailedAnswer] = []
-        for given in inputs:
+        for source in inputs:
             try:
-                answer = self.predict(given, **{"explain": False, **options})
+                answer = self.predict(source, **{"explain": False, **options})
                 answers.append(answer if every_movement else replace(answer, all=(), timeline=None))
             except EpirError as error:
-                answers.append(FailedAnswer(source_name(given), error.problem))
+                answers.append(FailedAnswer(source_name(source), error.problem))
             except OSError as error:
-                answers.append(FailedAnswer(source_name(given), machine_fault(error).problem))
+                answers.append(FailedAnswer(source_name(source), machine_fault(error).problem))
         return events_table(answers, self.labels)
 
     def one_pass(
@@ -227,7 +224,7 @@ class Recognizer:
         """The answer for one movement that was spotted."""
         return self.classifier.answers([spotted_map(spotted, self.recipe, self.backend.config.map_size)], name, fps)[0]
 
-    def _turns(self, frames: Frames, onset: int | None) -> int:
+    def turns(self, frames: Frames, onset: int | None) -> int:
         """The quarters by which the first frame, or the given onset, must be turned; an array is taken as it is."""
         if isinstance(frames, ArrayFrames) and not isinstance(frames, PairFrames):
             return 0
@@ -250,7 +247,7 @@ class Recognizer:
         progress: Progress,
         watch: Watch | None,
     ) -> Answer:
-        pace = self._pace(frames)
+        pace = self.pace(frames)
         steps = TimeSteps()  # also counts the frames
         run = self.one_pass(pace.fps, faces, apex, watch, candidates=candidates > 0)
         progress.start("spotting", frames.announced or 0)
@@ -296,7 +293,7 @@ class Recognizer:
         answers.sort(key=lambda each: (each.apex_s or 0.0, each.track or 0))
         return replace(strongest, all=tuple(answers))
 
-    def _pace(self, frames: Frames) -> Pace:
+    def pace(self, frames: Frames) -> Pace:
         """The rate of the camera, from the beginning of a video; pictures of a folder are taken as they are."""
         if isinstance(frames, VideoFrames):
             with VideoFrames(frames.path, frames.given_fps, frames.check) as beginning:
@@ -348,7 +345,7 @@ class Recognizer:
 
 
 def predict(
-    given: Any,
+    source: Any,
     *,
     model: str | Path | None = None,
     backend: Literal["torch", "onnx"] | None = None,
@@ -364,7 +361,7 @@ def predict(
     recognizer = Recognizer.from_pretrained(
         model, backend=backend, threshold=threshold, detector=detector, sensitivity=sensitivity
     )
-    return recognizer.predict(given, **options)
+    return recognizer.predict(source, **options)
 
 
 def _identity(movement: FaceMovement) -> tuple[int, ...]:

@@ -74,22 +74,22 @@ class PairFrames(ArrayFrames):
     """An onset and an apex, given as they are."""
 
 
-def open_source(given: Any, fps: float | None = None) -> Frames:
+def open_source(source: Any, fps: float | None = None) -> Frames:
     """The frames of a path, an open video, an array (T, H, W, 3) or (T, H, W), or a pair of pictures."""
     frames: Frames
-    if isinstance(given, VideoFrames):
-        return given
-    if isinstance(given, str | Path):
-        return open_frames(given, fps)  # a video is counted while it is read
-    if isinstance(given, np.ndarray) and given.dtype != object:
-        frames = ArrayFrames(_checked(given), fps=fps)
-    elif isinstance(given, Sequence) and len(given) == 2:
-        frames = _pair(given[0], given[1])
-    elif isinstance(given, Sequence) and len(given) > 2 and all(isinstance(each, np.ndarray) for each in given):
-        frames = ArrayFrames([_picture(each, f"frame {number}") for number, each in enumerate(given)], fps=fps)
+    if isinstance(source, VideoFrames):
+        return source
+    if isinstance(source, str | Path):
+        return open_frames(source, fps)  # a video is counted while it is read
+    if isinstance(source, np.ndarray) and source.dtype != object:
+        frames = ArrayFrames(_checked(source), fps=fps)
+    elif isinstance(source, Sequence) and len(source) == 2:
+        frames = _pair(source[0], source[1])
+    elif isinstance(source, Sequence) and len(source) > 2 and all(isinstance(each, np.ndarray) for each in source):
+        frames = ArrayFrames([_picture(each, f"frame {number}") for number, each in enumerate(source)], fps=fps)
     else:
         raise ShapeError(
-            f"cannot read frames from {type(given).__name__}",
+            f"cannot read frames from {type(source).__name__}",
             fix="give a video file, a folder of frames, an array (T, H, W, 3), or two pictures (onset, apex)",
         )
     if len(frames.numbers) < 2:
@@ -100,20 +100,20 @@ def open_source(given: Any, fps: float | None = None) -> Frames:
     return frames
 
 
-def source_name(given: Any) -> str:
+def source_name(source: Any) -> str:
     """What the user will recognise the input by."""
-    if isinstance(given, VideoFrames):
-        return readable(given.path)
-    if isinstance(given, str | Path):
-        return readable(given)
-    if isinstance(given, Sequence) and given and all(isinstance(each, str | Path) for each in given):
-        return " ".join(readable(each) for each in given)
-    return "two pictures" if isinstance(given, Sequence) and len(given) == 2 else "array"
+    if isinstance(source, VideoFrames):
+        return readable(source.path)
+    if isinstance(source, str | Path):
+        return readable(source)
+    if isinstance(source, Sequence) and source and all(isinstance(each, str | Path) for each in source):
+        return " ".join(readable(each) for each in source)
+    return "two pictures" if isinstance(source, Sequence) and len(source) == 2 else "array"
 
 
-def source_paths(given: Any) -> list[str | Path]:
+def source_paths(source: Any) -> list[str | Path]:
     """The files and folders that an input is read from; none for arrays."""
-    return [each for each in (given if isinstance(given, list | tuple) else [given]) if isinstance(each, str | Path)]
+    return [each for each in (source if isinstance(source, list | tuple) else [source]) if isinstance(each, str | Path)]
 
 
 def is_picture(path: str | Path) -> bool:
@@ -195,10 +195,10 @@ def _pair(onset: Any, apex: Any) -> PairFrames:
     return PairFrames(pictures, source_name((onset, apex)))
 
 
-def _picture(given: Any, name: str) -> np.ndarray:
-    if isinstance(given, str | Path):
-        return read_picture(given)
-    picture = np.asarray(given)
+def _picture(source: Any, name: str) -> np.ndarray:
+    if isinstance(source, str | Path):
+        return read_picture(source)
+    picture = np.asarray(source)
     if (
         picture.dtype != np.uint8
         or picture.ndim not in (2, 3)

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from epir.core.config import check_known
-from epir.core.engines import Engine
+from epir.core.engines import Engine, Progress, Silent
 from epir.core.errors import EpirError, FrameError
 from epir.core.files import file_digest, readable
 from epir.core.output import resolved
-from epir.core.progress import Progress, Silent
+from epir.core.words import percent
 from epir.datasets.intervals import Kind, LongVideo
 from epir.datasets.registry import list_long_corpora, load_long_videos
 from epir.frames.reader import ASSUMED_RATE, open_frames
@@ -73,12 +73,12 @@ def find_videos(inputs: Sequence[str], fps: float | None = None, **options: Any)
     if options:
         raise EpirError(f"--{next(iter(options))} is for corpora", fix="leave it out, or give CORPUS ROOT")
     videos: list[LongVideo] = []
-    for given in gather_inputs(inputs):
-        if isinstance(given, FailedInput):
-            raise given.error
-        if isinstance(given, tuple):
-            raise FrameError(f"{given[0]} is one picture", fix="give videos, or folders of frames")
-        videos.append(_plain_video(Path(given), fps, {video.name for video in videos}, inputs))
+    for each in gather_inputs(inputs):
+        if isinstance(each, FailedInput):
+            raise each.error
+        if isinstance(each, tuple):
+            raise FrameError(f"{each[0]} is one picture", fix="give videos, or folders of frames")
+        videos.append(_plain_video(Path(each), fps, {video.name for video in videos}, inputs))
     return videos
 
 
@@ -106,8 +106,8 @@ def spot_videos(
     with open_spotted(out, settings, force=force, inputs=[video.path for video in videos]) as store:
         store.add_videos(videos)
         missing = store.missing(videos)
-        own = None if model is None else str(Path(model).absolute() if Path(model).exists() else model)
-        inputs = SpotInputs(pack_model(model) if engine.is_cluster else own, settings)
+        named = None if model is None else str(Path(model).absolute() if Path(model).exists() else model)
+        inputs = SpotInputs(pack_model(model) if engine.is_cluster else named, settings)
         counts = [_frame_count(video) for video in missing]
         by_frames = bool(missing) and all(counts)
         progress.start(
@@ -121,9 +121,9 @@ def spot_videos(
                 steps.complete()
         else:
             steps_of = {video.key: count if by_frames else 1 for video, count in zip(missing, counts, strict=True)}
-            for found in engine.run(spot_video, missing, inputs, files=lambda video: [video.path]):
-                done += _keep(store, found, failed)
-                progress.advance(steps_of[found.key], note=f"{found.video}, {len(failed) + done} of {len(missing)}")
+            for result in engine.run(spot_video, missing, inputs, files=lambda video: [video.path]):
+                done += _keep(store, result, failed)
+                progress.advance(steps_of[result.key], note=f"{result.video}, {len(failed) + done} of {len(missing)}")
         progress.finish()
         store.finish(failed)
     return SpotResult(Path(out), len(videos), done, tuple(failed))
@@ -167,12 +167,12 @@ def spot_video(video: LongVideo, inputs: SpotInputs, progress: Progress | None =
     return SpottedRecord(video.corpus, video.subject, video.name, str(video.path), intervals, answer.warnings)
 
 
-def _keep(store: SpottedStore, found: SpottedRecord | FailedVideo, failed: list[FailedVideo]) -> int:
+def _keep(store: SpottedStore, result: SpottedRecord | FailedVideo, failed: list[FailedVideo]) -> int:
     """Write what was spotted in a video, or add to the failures; how many were written."""
-    if isinstance(found, FailedVideo):
-        failed.append(found)
+    if isinstance(result, FailedVideo):
+        failed.append(result)
         return 0
-    store.add(found)
+    store.add(result)
     return 1
 
 
@@ -184,16 +184,18 @@ def model_digest(model: str | Path | None) -> str:
 
 def _intervals(answer: Answer, shift: int) -> list[Spotted]:
     """Micro-expressions with their classes, and macro-expressions, of everybody who was followed."""
-    timelines = answer.timelines.values()
-    known = {(each.onset, each.offset): each for timeline in timelines for each in timeline.movements}
-    found = []
+    timelines = answer.timelines
+    known = {
+        (track, each.onset, each.offset): each for track, timeline in timelines.items() for each in timeline.movements
+    }
+    intervals = []
     for each in answer.all:
         assert each.onset is not None and each.offset is not None, "movements are spotted"
-        movement = known[each.onset, each.offset]
+        movement = known[each.track or 0, each.onset, each.offset]
         micro = _spotted("micro", movement, shift)
         probability = round(movement.probability, 4)
-        found.append(replace(micro, emotion=each.best or "", score=each.confidence, probability=probability))
-    return found + [_spotted("macro", each, shift) for timeline in timelines for each in timeline.macros]
+        intervals.append(replace(micro, emotion=each.best or "", score=each.confidence, probability=probability))
+    return intervals + [_spotted("macro", each, shift) for timeline in timelines.values() for each in timeline.macros]
 
 
 def _spotted(kind: Kind, movement: FaceMovement, shift: int) -> Spotted:
@@ -206,7 +208,7 @@ def _spotted(kind: Kind, movement: FaceMovement, shift: int) -> Spotted:
         onset_s=onset_s,
         apex_s=apex_s,
         offset_s=offset_s,
-        strength=round(movement.strength, 5),
+        strength=percent(movement.strength),
         region=movement.region,
     )
 

@@ -5,20 +5,18 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Unpack
 
-from epir.core.engines import Engine
 from epir.core.files import write_text
-from epir.core.progress import Progress
 from epir.core.table import MISSING, Column, Row, Table, interval_text, score_text
-from epir.evaluation.benchmark import Standing, default_models, evaluate_all
-from epir.evaluation.comparison import main_column, training_of
+from epir.evaluation.comparison import Standing, default_models, main_column, standings, training_of
 from epir.evaluation.conventions import WHO, convention_rows
-from epir.evaluation.run import Maps
+from epir.evaluation.run import Maps, RunOptions, default_out
+from epir.evaluation.series import evaluate_models
 from epir.evaluation.store import Run
 from epir.evaluation.table import COLUMN_NAMES
 from epir.models.registry import AnyModel
-from epir.reports.markup import count, element, html_table, join
-from epir.reports.page import section, whole_page
+from epir.reports.markup import count, element, html_table, join, section, whole_page
 from epir.reports.tables import duration, model_cost
 
 PAGE, TABLE = "benchmark.html", "benchmark.csv"
@@ -41,34 +39,21 @@ def benchmark(
     models: Sequence[AnyModel] = (),
     heavy: bool = False,
     out: str | Path | None = None,
-    folds: str = "loso",
-    seeds: int = 1,
     training: str | None = None,
     changes: Iterable[str] = (),
-    allow_seen: bool = False,
-    engine: Engine | None = None,
-    force: bool = False,
-    progress: Progress | None = None,
+    **options: Unpack[RunOptions],
 ) -> Benchmark:
     """Evaluate methods under one protocol, and write OUT/benchmark.html and OUT/benchmark.csv.
 
     Without `models` it takes `epir` and every built-in method that needs maps only, the `heavy` ones on request. The
     same call resumes an unfinished benchmark, and a further method trains that method alone.
     """
-    series, rows, folder = evaluate_all(
-        maps,
-        protocol=protocol,
-        models=models or default_models(heavy=heavy),
-        out=out,
-        folds=folds,
-        seeds=seeds,
-        training=training,
-        changes=changes,
-        allow_seen=allow_seen,
-        engine=engine,
-        force=force,
-        progress=progress,
+    folder = Path(out) if out is not None else default_out(protocol, "benchmark")
+    chosen = models or default_models(heavy=heavy)
+    series = evaluate_models(
+        maps, protocol=protocol, models=chosen, out=folder, training=training, changes=changes, **options
     )
+    rows = standings(series.names, series.runs)
     table = standings_table(rows)
     write_text(folder / TABLE, standings_csv(rows))
     write_text(folder / PAGE, _page(rows, series.runs, table))

@@ -4,13 +4,11 @@ pyplot is not used, so no global state changes. Inside the page the colours in `
 `style.css`, so that a figure follows the reader's light or dark setting.
 """
 
-import base64
 import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +19,7 @@ from epir.core.output import check_file, resolved
 from epir.core.table import MISSING
 from epir.evaluation.table import COLUMN_NAMES, LEVEL, corpus_title, kind_of
 from epir.models.tokens import Tokens
-from epir.reports.markup import Markup
+from epir.reports.markup import Markup, data_url
 from epir.reports.overlays import (
     INK,
     PALE,
@@ -46,6 +44,7 @@ from epir.reports.pictures import (
     jpeg,
     map_pictures,
     motion_picture,
+    png,
 )
 from epir.reports.results import Chart, Confusion, Example, Line, PersonScore, Strip, clips_text
 
@@ -262,7 +261,7 @@ def draw_tiles(rows: Sequence[Sequence[Tile]], *, titles: Sequence[str] = (), si
         for place, tile in enumerate(row):
             at = (place * step, number * line)
             draw_picture(axes, tile.picture, at)
-            axes.add_artist(Rectangle(at, 1, 1, fill=False, edgecolor=PALE, linewidth=0.8))
+            axes.add_artist(Rectangle(at, 1, 1, fill=False, edgecolor=PALE, linewidth=0.8, clip_on=False))
             for overlay in tile.overlays:
                 draw_overlay(axes, overlay, at=at, lines=0.6 * side, words=6.5 * side)
             axes.text(at[0] + 0.5, at[1] - 0.04, tile.caption, ha="center", va="bottom", size=7, color=SOFT)
@@ -279,26 +278,19 @@ def svg(figure: "Figure", *, pictures: bool = False) -> Markup:
         if word.get_path_effects():  # matplotlib would write its letters as outlines; style.css draws the rim
             word.set_path_effects([])
             word.set_gid(RIM)
+    images = [image for axes in figure.axes for image in axes.images]
+    for image in images:
+        image.set_interpolation("none")  # as they are: the browser scales them
     text = io.StringIO()
     _save(figure, text, "svg", dpi=PAGE_DOTS_PER_INCH, facecolor="none")
     drawing = text.getvalue()
     drawing = re.sub(r"<[^!?][^>]*>", _shorter, drawing[drawing.index("<svg ") :])
     drawing = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<g/>|(?<=>)\s+(?=<)", "", drawing, flags=re.DOTALL)
-    drawing = re.sub(r"data:image/png;base64,([^\"]*)", _photograph, drawing)
+    drawing = re.sub(r"<g>(<path [^>]*/>|<text [^>]*>[^<]*</text>)</g>", r"\1", drawing)
+    drawing = _pictures_once(drawing, [np.asarray(image.get_array()) for image in images])
     for colour in AROUND_PICTURES if pictures else THEME:
         drawing = drawing.replace(colour, f"var({THEME[colour]})")
     return Markup(drawing.replace("<svg ", f'<svg role="img" aria-label="{escape(str(figure.get_label()))}" ', 1))
-
-
-def with_unique_ids(page: str) -> Markup:
-    """The page with the names inside its SVG numbered by figure, since each figure begins anew."""
-    numbers = count(1)
-
-    def each(match: re.Match[str]) -> str:
-        number = next(numbers)
-        return re.sub(r"( id=\"|url\(#|href=\"#)", rf"\1f{number}-", match[0])
-
-    return Markup(re.sub(r"<svg .*?</svg>", each, page, flags=re.DOTALL))
 
 
 def save_figures(figures: Mapping[str, "Figure"], folder: Path, *, force: bool = False) -> list[Path]:
@@ -373,20 +365,28 @@ def _shorter(match: re.Match[str]) -> str:
     tag = re.sub(r" xmlns(:xlink)?=\"[^\"]*\"| version=\"1.1\"| transform=\"rotate\(-0 [^\"]*\"", "", match[0])
     tag = re.sub(r"\s+", " ", tag).replace(f' id="{RIM}"', f' class="{RIM}"').replace("xlink:href", "href")
     tag = re.sub(r"^(<g|<image .*?) id=\"[^\"]*\"", r"\1", tag)
-    tag = re.sub(r" ?font-family: [^;\"]*;?", "", tag)
+    tag = re.sub(r" ?font-family: [^;\"]*;?|; stroke-linejoin: miter", "", tag)
     if "data:" not in tag:
         tag = re.sub(r"(?<=\d\.\d\d)\d+", "", tag)
     return re.sub(r"(?<= d=\")[^\"]*", lambda path: re.sub(r" *([A-Za-z]) *", r"\1", path[0]), tag)
 
 
-def _photograph(match: re.Match[str]) -> str:
-    """A picture of a face as JPEG, a fifth of the size; smaller pictures as they are."""
-    from PIL import Image
+def _pictures_once(drawing: str, pictures: Sequence[np.ndarray]) -> str:
+    """The drawing with each of its pictures once, however often it is shown: faces as JPEG, maps and tints as PNG."""
+    names: dict[str, str] = {}
+    left = iter(pictures)
 
-    with Image.open(io.BytesIO(base64.b64decode(match[1]))) as picture:
-        if picture.width <= SMALLEST_FACE:
-            return match[0]
-        return f"data:image/jpeg;base64,{base64.b64encode(jpeg(np.asarray(picture.convert('RGB')))).decode()}"
+    def use(match: re.Match[str]) -> str:
+        picture = next(left)
+        is_face = len(picture) > SMALLEST_FACE
+        url = data_url(jpeg(picture), "image/jpeg") if is_face else data_url(png(picture), "image/png")
+        size = f'width="{picture.shape[1]}" height="{picture.shape[0]}"'
+        image = f'{size} href="{url}"' if is_face else f'{size} class="pixels" href="{url}"'
+        return f'<use href="#{names.setdefault(image, f"i{len(names)}")}" {match[1]}/>'
+
+    drawing = re.sub(r'<image [^>]*(transform="[^"]*")[^>]*>', use, drawing)
+    images = "".join(f'<image id="{name}" {image}/>' for image, name in names.items())
+    return drawing.replace("<defs></defs>", f"<defs>{images}</defs>" if images else "", 1)
 
 
 def _confusion_words(confusion: Confusion) -> str:

@@ -1,10 +1,12 @@
 """Results as data: one JSON file per published row in `results/`, from which the tables of the documentation follow.
 
     epir evaluate maps --protocol cde --model ststnet --record results     # writes results/cde-ststnet.json
+    epir bench --only flow --record results/bench-flow.json                # a benchmark as data
     make results                                                           # fills the marked blocks of the pages
 
 A block stands between `<!-- results: VIEW PROTOCOL [NAME...] -->` and `<!-- /results -->`. The views are `scores`,
-`short`, `conventions`, `ladder`, `units` and `commands`; names restrict it to some rows. Only recorded rows are shown.
+`short`, `conventions`, `epochs`, `ladder`, `units` and `commands`; names restrict it to some rows. The view `bench` is
+followed by the names of recorded benchmarks. Only what was recorded is shown.
 """
 
 import re
@@ -17,8 +19,7 @@ from typing import Any
 
 from epir.core.config import to_dict
 from epir.core.errors import EpirError, OutputError, RunError
-from epir.core.files import write_text
-from epir.core.reading import read_json, read_text
+from epir.core.files import read_json, read_text, write_text
 from epir.core.store import entry_name
 from epir.core.table import MISSING, Column, Row, Table
 from epir.evaluation.comparison import training_of
@@ -28,7 +29,9 @@ from epir.evaluation.store import Run
 from epir.evaluation.table import COLUMN_NAMES, INTERVAL_NOTE, corpus_title, interval_text, score_text
 
 FORMAT = "epir-result/1"
+BENCH = "epir-bench/1"
 MOST_ANSWERS = 20_000  # clips x seeds up to which predictions are part of a result
+EPOCHS_SHOWN = (1, 5, 10, 20, 30, 40, 60, 100, 200, 300)
 BLOCK = re.compile(r"(<!-- results: (?P<words>[^>]*?) -->\n)(?P<body>.*?)(<!-- /results -->)", re.DOTALL)
 NOTHING = "Nothing is recorded yet.\n"
 HIDDEN = ("--out", "--record", "--workers", "--engine", "--address", "--gpus")  # they decide nothing about the scores
@@ -85,6 +88,18 @@ def result_of(run: Run, command: str) -> dict[str, Any]:
     }
 
 
+def record_bench(measured: Mapping[str, Any], path: str | Path, command: str) -> Path:
+    """Write what `epir bench` measured as a result, replacing one of the same name."""
+    path = Path(path)
+    if path.suffix != ".json":
+        raise OutputError(f"--record {path} is not a .json file", fix=f"name a file: --record {path}/bench-flow.json")
+    if path.exists() and read_json(path, error=OutputError, fix="choose another --record").get("format") != BENCH:
+        raise OutputError(f"{path} is not a benchmark of epir", fix="choose another file for --record")
+    result = {"format": BENCH, "name": path.stem, "command": clean_command(command), **measured}
+    write_text(path, dumps(result, indent=1, ensure_ascii=False) + "\n")
+    return path
+
+
 def clean_command(command: str) -> str:
     """The command without what decides nothing about the scores, and paths by their last part.
 
@@ -124,7 +139,7 @@ def read_results(folder: str | Path) -> list[Result]:
     for path in sorted(Path(folder).glob("*.json")):
         fix = "record it again with epir evaluate --record, or remove it"
         result = read_json(path, error=RunError, fix=fix)
-        if result.get("format") != FORMAT:
+        if result.get("format") not in (FORMAT, BENCH):
             raise RunError(f"{path} is not a result of epir", fix=fix)
         results.append(result)
     return results
@@ -150,11 +165,16 @@ def fill_pages(root: Path) -> list[Path]:
 
 
 def _block(words: Sequence[str], results: Sequence[Result]) -> str:
-    if len(words) < 2 or words[0] not in VIEWS:
+    if len(words) < 2 or words[0] not in (*VIEWS, "bench"):
         raise EpirError(
-            f"there is no table {' '.join(words)!r} of results", fix=f"write VIEW PROTOCOL; views: {', '.join(VIEWS)}"
+            f"there is no table {' '.join(words)!r} of results",
+            fix=f"write VIEW PROTOCOL or bench NAME; views: {', '.join(VIEWS)}",
         )
+    if words[0] == "bench":
+        benches = [each for each in results if each["format"] == BENCH and each["name"] in words[1:]]
+        return "\n".join(_bench_table(each).markdown() for each in benches) or NOTHING
     view, protocol, *names = words
+    results = [each for each in results if each["format"] == FORMAT]
     rows = [each for each in results if each["protocol"] == protocol and (not names or each["name"] in names)]
     if view != "commands":
         rows = [each for each in rows if (each["target"] == "units") == (view == "units")]
@@ -167,20 +187,21 @@ def _block(words: Sequence[str], results: Sequence[Result]) -> str:
 
 def _scores_table(results: Sequence[Result]) -> Table:
     parts = sorted({part for each in results for part in each["scores"][each["main"]]["parts"]})
-    columns = [Column("run"), Column("method"), Column("training"), Column("first weights"), Column("folds, seeds")]
-    columns += [Column("people", numeric=True), Column("evaluation", tag=True)]
-    columns += [Column(title, numeric=True) for title in ("UF1", "95 % interval", "UAR", "accuracy")]
-    columns += [Column("UF1", corpus_title(part), numeric=True) for part in parts if len(parts) > 1]
-    columns.append(Column(f"UF1, {COLUMN_NAMES['best_epoch']}", numeric=True))
+    parts = parts if len(parts) > 1 else []
+    columns = [Column("run"), Column("method"), Column("evaluation", tag=True)]
+    columns += [Column(title, numeric=True) for title in ("UF1", "95 % interval", f"UF1, {COLUMN_NAMES['best_epoch']}")]
+    columns += [Column("UF1", corpus_title(part), numeric=True) for part in parts]
+    columns += [Column("UAR", numeric=True), Column("accuracy", numeric=True), Column("people", numeric=True)]
+    columns += [Column("folds, seeds"), Column("training"), Column("first weights")]
     rows = []
     for each in results:
-        own = each["scores"][each["main"]]
+        main = each["scores"][each["main"]]
         best = each["scores"].get("best_epoch") if each["epochs"] else None
-        cells = [each["name"], each["method"], each["training"] or MISSING, each["first_weights"] or MISSING]
-        cells += [_folds(each), str(each["people"]), COLUMN_NAMES[each["main"]], score_text(own["uf1"])]
-        cells += [interval_text(own["uf1_interval"]), score_text(own["uar"]), score_text(own["accuracy"])]
-        cells += [score_text(own["parts"].get(part, {}).get("uf1")) for part in parts if len(parts) > 1]
-        rows.append(Row((*cells, score_text(best["uf1"] if best else None)), kind="strict"))
+        cells = [each["name"], each["method"], COLUMN_NAMES[each["main"]], score_text(main["uf1"])]
+        cells += [interval_text(main["uf1_interval"]), score_text(best["uf1"] if best else None)]
+        cells += [score_text(main["parts"].get(part, {}).get("uf1")) for part in parts]
+        cells += [score_text(main["uar"]), score_text(main["accuracy"]), str(each["people"]), _folds(each)]
+        rows.append(Row((*cells, each["training"] or MISSING, each["first_weights"] or MISSING), kind="strict"))
     return Table("results", _caption(results), tuple(columns), tuple(rows), (INTERVAL_NOTE,))
 
 
@@ -191,9 +212,13 @@ def _short_table(results: Sequence[Result]) -> Table:
     columns.append(Column("rerun it"))
     rows = []
     for each in results:
-        own = each["scores"][each["main"]]
+        main = each["scores"][each["main"]]
         best = each["scores"].get("best_epoch") if each["epochs"] else None
-        cells = (score_text(own["uf1"]), interval_text(own["uf1_interval"]), score_text(best["uf1"] if best else None))
+        cells = (
+            score_text(main["uf1"]),
+            interval_text(main["uf1_interval"]),
+            score_text(best["uf1"] if best else None),
+        )
         training = each["training"] or MISSING
         rows.append(Row((each["method"], training, _folds(each), *cells, each["command"])))
     people = max(each["people"] for each in results)
@@ -208,10 +233,24 @@ def _conventions_table(results: Sequence[Result]) -> Table:
     columns += [Column(f"{name}{' (leaks)' if name in leaks else ''}", numeric=True) for name in names]
     rows = []
     for each in with_epochs:
-        own = {row["name"]: row["uf1"] for row in each["conventions"]}
-        rows.append(Row((each["name"], *(score_text(own.get(name)) for name in names))))
+        scores = {row["name"]: row["uf1"] for row in each["conventions"]}
+        rows.append(Row((each["name"], *(score_text(scores.get(name)) for name in names))))
     notes = dict.fromkeys(f"{row['name']}: {row['who']}" for each in with_epochs for row in each["conventions"])
     return Table("conventions", "UF1 of one run by every convention", tuple(columns), tuple(rows), tuple(notes))
+
+
+def _epochs_table(results: Sequence[Result]) -> Table:
+    """Both columns over the epochs: what a shorter training at a constant learning rate would have given."""
+    with_epochs = [each for each in results if each["epochs"]]
+    last = {each["epochs"][-1][0] for each in with_epochs}
+    shown = [epoch for epoch in sorted({*EPOCHS_SHOWN, *last}) if epoch <= max(last, default=0)]
+    columns = (Column("run"), Column("UF1 after epoch"), *(Column(str(epoch), numeric=True) for epoch in shown))
+    rows = []
+    for each in with_epochs:
+        for place, column in enumerate((each["main"], "best_epoch"), start=1):
+            values = {row[0]: row[place] for row in each["epochs"]}
+            rows.append(Row((each["name"], COLUMN_NAMES[column], *(score_text(values.get(epoch)) for epoch in shown))))
+    return Table("epochs", "Scores over the epochs of training", columns, tuple(rows))
 
 
 def _ladder_table(results: Sequence[Result]) -> Table:
@@ -226,9 +265,9 @@ def _ladder_table(results: Sequence[Result]) -> Table:
     for model, rung in RUNGS.items():
         if (each := by_model.get(model)) is None:
             continue
-        own, best = each["scores"][each["main"]], each["scores"].get("best_epoch", {})
+        main, best = each["scores"][each["main"]], each["scores"].get("best_epoch", {})
         paper = printed[rung].uf1_text if rung in printed else MISSING
-        cells = (score_text(own["uf1"]), interval_text(own["uf1_interval"]), score_text(best.get("uf1")), paper)
+        cells = (score_text(main["uf1"]), interval_text(main["uf1_interval"]), score_text(best.get("uf1")), paper)
         rows.append(Row((f"{model} ({rung})", each["name"], *cells)))
     return Table("ladder", "The ladder of the ablation", columns, tuple(rows), (INTERVAL_NOTE,))
 
@@ -260,10 +299,23 @@ def _commands_table(results: Sequence[Result]) -> Table:
     return Table("commands", "How each row was measured", columns, tuple(rows))
 
 
+def _bench_table(bench: Result) -> Table:
+    machine, versions = bench["machine"], bench["versions"]
+    columns = (Column("measured"), Column("value", numeric=True), Column("aim", numeric=True), Column("in detail"))
+    rows = []
+    for each in bench["ratios"]:
+        aim = MISSING if each["target"] is None else f"{each['target']:g}"
+        rows.append(Row((each["name"], f"{each['value']:.2f}", aim, each["detail"])))
+    where = f"{machine['processor']}, {machine['cores']} cores, torch {versions['torch']}"
+    note = f"epir {versions['epir']}, commit {versions.get('commit', MISSING)[:12]}; {where}."
+    return Table(bench["name"], bench["command"], columns, tuple(rows), (note,))
+
+
 VIEWS: Mapping[str, Callable[[Sequence[Result]], Table]] = {
     "scores": _scores_table,
     "short": _short_table,
     "conventions": _conventions_table,
+    "epochs": _epochs_table,
     "ladder": _ladder_table,
     "units": _units_table,
     "commands": _commands_table,

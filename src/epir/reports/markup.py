@@ -1,10 +1,16 @@
-"""HTML that is safe by default: text is escaped unless it is `Markup` already."""
+"""HTML that is safe by default (text is escaped unless it is `Markup` already), and the page around it."""
 
 import base64
+import re
 from html import escape
+from importlib.resources import files
+from itertools import count as numbers_from
+from string import Template
 
+from epir import __version__
 from epir.core.table import Kind, Table
 
+PAPER = "https://doi.org/10.1145/3731715.3733270"
 VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
 
 
@@ -56,6 +62,34 @@ def count(number: int, noun: str, plural: str = "") -> str:
 def data_url(content: bytes, kind: str) -> str:
     """A picture as a `data:` address, so that the page needs no other file."""
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def whole_page(title: str, body: Markup) -> str:
+    """The page around a body, with its style inside."""
+    here = files("epir.reports")
+    return Template((here / "page.html").read_text(encoding="utf-8")).substitute(
+        version=__version__,
+        paper=PAPER,
+        title=join(f"{title}: EPIR report"),
+        style=(here / "style.css").read_text(encoding="utf-8"),
+        body=with_unique_ids(body),
+    )
+
+
+def section(ident: str, title: str, content: Markup) -> Markup:
+    """A part of the page under its own heading."""
+    return element("section", element("h2", title), content, id=ident)
+
+
+def with_unique_ids(page: str) -> Markup:
+    """The page with the names inside its SVG numbered by figure, since each figure begins anew."""
+    numbers = numbers_from(1)
+
+    def each(match: re.Match[str]) -> str:
+        number = next(numbers)
+        return re.sub(r"( id=\"|url\(#|href=\"#)", rf"\1f{number}-", match[0])
+
+    return Markup(re.sub(r"<svg .*?</svg>", each, page, flags=re.DOTALL))
 
 
 def _attribute(key: str, value: str | int | float | bool | None) -> str:

@@ -39,7 +39,6 @@ class Mark:
     halo: bool = False  # a white line around the outline
     word: str = ""
     in_corner: bool = False  # the word: in the corner of the first patch, not in the middle of each
-    title: str = ""  # shown when the pointer rests on it
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def heat_overlay(
         else:
             tint = 0.8 * (weight - low) / (high - low) if high - low > 1e-9 else 0.0
         word = _word(f"{100 * weight / total:.0f} %", grid) if words else ""
-        marks.append(Mark((patch,), HEAT, tint=tint, word=word, title=f"{100 * weight:.3g} %"))
+        marks.append(Mark((patch,), HEAT, tint=tint, word=word))
     return Overlay(grid, tuple(mark for mark in marks if mark.tint >= 0.005 or mark.word))
 
 
@@ -106,7 +105,7 @@ def attribution_overlay(falls: Sequence[Sequence[float]]) -> Overlay:
     for patch, fall in enumerate(flat):
         word = f"{100 * fall / total:.0f} %" if fall >= NAMED_FALL * most else ""
         colour, tint = (HEAT if fall > 0 else COLD), 0.8 * abs(fall) / most
-        marks.append(Mark((patch,), colour, tint=tint, word=_word(word, grid), title=f"{-fall:+.2g}"))
+        marks.append(Mark((patch,), colour, tint=tint, word=_word(word, grid)))
     return Overlay(grid, tuple(mark for mark in marks if mark.tint >= 0.02))
 
 
@@ -194,6 +193,7 @@ def draw_overlay(
     axes: "Axes", overlay: Overlay, *, lines: float, words: float, at: tuple[float, float] = (0.0, 0.0)
 ) -> None:
     """Draw tints, lattice, outlines and words over the picture that fills the unit square at `at`."""
+    from matplotlib.colors import to_rgba
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Outline
     from matplotlib.patheffects import withStroke
@@ -204,10 +204,12 @@ def draw_overlay(
         path = Outline.make_compound_path(*(Outline(np.asarray(line, dtype=float) / grid + at) for line in lines))
         axes.add_artist(PathPatch(path, clip_on=False, **look))
 
+    tints = np.zeros((grid, grid, 4))
     for mark in overlay.marks:
-        if mark.tint >= 0.005:
-            squares = [_square(patch, grid) for patch in mark.patches]
-            draw(squares, facecolor=mark.colour, alpha=mark.tint, linewidth=0, antialiased=False)
+        for patch in mark.patches if mark.tint else ():
+            tints[divmod(patch, grid)] = to_rgba(mark.colour, mark.tint)
+    if tints.any():
+        draw_picture(axes, (255 * tints).round().astype(np.uint8), at)
     if overlay.lattice:
         inner = [line for n in range(1, grid) for line in (((n, 0), (n, grid)), ((0, n), (grid, n)))]
         draw(inner, fill=False, edgecolor="white", linewidth=0.6, alpha=0.8)
@@ -228,12 +230,8 @@ def draw_picture(axes: "Axes", picture: np.ndarray, at: tuple[float, float]) -> 
     """Draw a picture into the unit square at `at`."""
     x, y = at
     smooth = "antialiased" if picture.shape[0] > SMALLEST_FACE else "none"
-    axes.imshow(picture, extent=(x, x + 1, y + 1, y), interpolation=smooth, aspect="auto").set_clip_on(False)
-
-
-def _square(patch: int, grid: int) -> list[tuple[int, int]]:
-    row, column = divmod(patch, grid)
-    return [(column, row), (column + 1, row), (column + 1, row + 1), (column, row + 1)]
+    image = axes.imshow(picture, extent=(x, x + 1, y + 1, y), interpolation=smooth, aspect=axes.get_aspect())
+    image.set_clip_on(False)
 
 
 def _word_places(mark: Mark, grid: int) -> list[tuple[float, float]]:

@@ -2,16 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING
 
-from epir import __version__
+from epir.core.engines import Progress, Silent
 from epir.core.errors import OutputError, RunError
 from epir.core.files import write_text
 from epir.core.output import check_place, claimed_file, resolved
-from epir.core.progress import Progress, Silent
 from epir.core.table import latex_tables, markdown_tables
 from epir.evaluation.comparison import check_comparable, score_columns
 from epir.evaluation.scores import Column
@@ -27,20 +24,29 @@ from epir.reports.figures import (
     example_tiles,
     integration_tiles,
     save_figures,
-    with_unique_ids,
 )
-from epir.reports.markup import Markup, element, html_table, join
+from epir.reports.markup import Markup, element, html_table, join, section, whole_page
 from epir.reports.pictures import Sources, find_sources
-from epir.reports.provenance import provenance_part
-from epir.reports.results import choose_examples, confusions, epoch_chart, loss_chart, people
-from epir.reports.series import in_order, rate_tokens, run_titles, series_title, sweep_charts, sweep_of
+from epir.reports.provenance import glossary_part, provenance_part
+from epir.reports.results import (
+    choose_examples,
+    confusions,
+    epoch_chart,
+    in_order,
+    loss_chart,
+    people,
+    rate_tokens,
+    run_titles,
+    series_title,
+    sweep_charts,
+    sweep_of,
+)
 from epir.reports.tables import TABLE_SECTIONS, all_tables, cost_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAGE = "report.html"
-PAPER = "https://doi.org/10.1145/3731715.3733270"
 FIGURE_NAMES: dict[Column, str] = {
     "strict": "strict",
     "best_epoch": "best-epoch-leaks",
@@ -71,14 +77,14 @@ def report(
     A folder of runs, as `epir ablate` writes it, stands for all of them. `faces=False` leaves out every picture of a
     face. LaTeX and Markdown go beside the page under its name, figures as PNG and SVG into `figures`.
     """
-    given = [runs] if isinstance(runs, str | Path | Run) else list(runs)
-    found = [run for each in given for run in ([each] if isinstance(each, Run) else open_runs(Path(each)))]
-    opened = in_order(list({resolved(run.folder): run for run in found}.values()))
+    named = [runs] if isinstance(runs, str | Path | Run) else list(runs)
+    every = [run for each in named for run in ([each] if isinstance(each, Run) else open_runs(Path(each)))]
+    opened = in_order(list({resolved(run.folder): run for run in every}.values()))
     if not opened:
         raise RunError("there is no run to report", fix="name one or more folders, as epir evaluate writes them")
     for run in opened[1:]:
         check_comparable(opened[0], run)
-    path = page_path(out, given, opened)
+    path = page_path(out, named, opened)
     extra = {path.with_suffix(".tex"): latex_tables} if latex else {}
     extra |= {path.with_suffix(".md"): markdown_tables} if markdown else {}
     with ExitStack() as claims:
@@ -116,15 +122,15 @@ def open_runs(folder: Path) -> list[Run]:
     return [open_run(each) for each in inside] or [open_run(folder)]
 
 
-def page_path(out: str | Path | None, given: Sequence[str | Path | Run], runs: Sequence[Run]) -> Path:
+def page_path(out: str | Path | None, named: Sequence[str | Path | Run], runs: Sequence[Run]) -> Path:
     """Where the page goes: `out`, or inside the one folder that was given, or beside the first of several runs."""
     if out is not None:
         path = Path(out) / PAGE if Path(out).is_dir() else Path(out)
         if path.suffix.lower() not in (".html", ".htm"):  # the tables go beside it under other endings
             raise OutputError(f"{path} does not end in .html", fix=f"name it {path.with_suffix('.html')}")
         return path
-    if len(given) == 1 and not isinstance(given[0], Run):
-        return Path(given[0]) / PAGE
+    if len(named) == 1 and not isinstance(named[0], Run):
+        return Path(named[0]) / PAGE
     return (runs[0].folder if len(runs) == 1 else runs[0].folder.parent) / PAGE
 
 
@@ -172,29 +178,12 @@ def page(runs: Sequence[Run], *, maps: Sequence[str | Path], faces: bool, progre
     progress.finish()
     last: list[Part] = [("cost", "Cost", html_table(cost_table(runs)))]
     last += [("provenance", "Provenance", provenance_part(runs[0]))] if alone else []
-    last.append(("glossary", "Glossary", sections.glossary_part()))
+    last.append(("glossary", "Glossary", glossary_part()))
     body += [section(*part) for part in last]
     links += [(ident, title) for ident, title, _ in last]
     contents = element("nav", *(element("a", title, href=f"#{ident}") for ident, title in links), aria_label="Contents")
     title = f"{series_title(runs)} on {runs[0].experiment.protocol}"
     return whole_page(title, join(sections.headline(runs), contents, *body))
-
-
-def whole_page(title: str, body: Markup) -> str:
-    """The page around a body, with its style inside."""
-    here = files("epir.reports")
-    return Template((here / "page.html").read_text(encoding="utf-8")).substitute(
-        version=__version__,
-        paper=PAPER,
-        title=join(f"{title}: EPIR report"),
-        style=(here / "style.css").read_text(encoding="utf-8"),
-        body=with_unique_ids(body),
-    )
-
-
-def section(ident: str, title: str, content: Markup) -> Markup:
-    """A part of the page under its own heading."""
-    return element("section", element("h2", title), content, id=ident)
 
 
 def sweep_parts(runs: Sequence[Run], sources: Sources, *, faces: bool) -> list[Part]:

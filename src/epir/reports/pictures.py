@@ -66,8 +66,7 @@ def find_sources(run: Run, folders: Sequence[str | Path] = ()) -> Sources:
 def apex_face(clip: Clip, folder: Path | None) -> np.ndarray | None:
     """The face of a clip at its apex, with the crop of its map; nothing where the frames cannot be read."""
     from epir.faces.align import Crop
-    from epir.frames.reader import open_frames
-    from epir.frames.turned import upright
+    from epir.frames.reader import open_frames, upright
 
     frames, crop = clip.extra.get("frames"), clip.extra.get("crop")
     if not frames or not crop or clip.apex is None:
@@ -171,12 +170,12 @@ def _encoded(picture: np.ndarray, kind: str, **options: int) -> bytes:
 
 def _recorded(run: Run) -> list[MapSet]:
     """The map sets in the folders that the run's environment names, as far as they can still be opened."""
-    found = []
+    mapsets = []
     for entry in run.environment.get("maps", ()):
         place = entry.get("folder") if isinstance(entry, dict) else None
         if place and (run.folder / place / "meta.json").exists():  # relative to the run
-            found.append(load_maps(run.folder / place, verify=False))
-    return found
+            mapsets.append(load_maps(run.folder / place, verify=False))
+    return mapsets
 
 
 def _stretched(channel: np.ndarray) -> np.ndarray:

@@ -1,19 +1,79 @@
-"""Provenance of a run: the command, the machine and its versions, the digests of the maps, every setting."""
+"""The end of a page: provenance (command, machine, versions, digests, every setting), and the glossary."""
 
 from collections.abc import Mapping
 from shlex import quote
-from typing import Any
+from typing import Any, Final
 
 import tomli_w
 
 from epir.core.config import to_dict
 from epir.core.table import Column, Row, Table
+from epir.core.words import counted
 from epir.evaluation.comparison import training_of
 from epir.evaluation.experiment import FIXED, default_recipe
-from epir.evaluation.store import Run
+from epir.evaluation.store import NOT_CHECKED, SEEN, Run
+from epir.evaluation.table import COLUMN_NAMES, LEVEL
 from epir.models.registry import find_method, is_estimator, model_settings
 from epir.reports.markup import Markup, element, html_table, join
 from epir.training.recipe import RECIPES, TrainingSettings
+
+GLOSSARY: Final = (
+    (
+        COLUMN_NAMES["strict"],
+        "The result. Each person is predicted once, by a model trained on other people for a number of epochs fixed "
+        "beforehand. Nothing about the held-out person is used before that prediction.",
+    ),
+    (
+        COLUMN_NAMES["best_epoch"],
+        "Each held-out person is predicted after every epoch, and the best epoch for that person is kept, as in much "
+        "published code. This uses the answers, so it is too high; it is shown only for comparison with published "
+        "tables.",
+    ),
+    (
+        SEEN,
+        "In place of strict where --allow-seen was given: people or clips of the evaluation, or copies of them, were "
+        "among those that the weights were trained on. Such a score says nothing about other people.",
+    ),
+    (
+        NOT_CHECKED,
+        "In place of strict for predictions that other software made: how the epoch was chosen, and on whom the method "
+        "was trained, is not known here.",
+    ),
+    (
+        "published",
+        "A score from the paper's tables, with how its epoch was chosen as far as that is known: last epoch, best "
+        "epoch (leaks), or unknown.",
+    ),
+    ("training", "The training recipe. Compare runs with the same recipe and the same first weights."),
+    (
+        "first weights",
+        "The weights that training starts from: random, shipped (those that come with EPIR, trained on synthetic "
+        "faces), or a model folder. Of a zero-shot run: the weights that predict.",
+    ),
+    (
+        "UF1",
+        "The F1 score of each class, averaged without weights, from one confusion matrix pooled over all folds: a "
+        "rare class counts as much as a frequent one.",
+    ),
+    ("UAR", "The recall of each class, averaged without weights, from the same pooled matrix. Chance: 1 / classes."),
+    ("accuracy", "The share of clips that were recognised. Always answering the most frequent class can score well."),
+    (
+        "interval",
+        f"{LEVEL} of the scores when people are resampled with replacement. People are resampled, not clips, since "
+        "the clips of one person resemble each other.",
+    ),
+    ("fold", "One training: some people are held out, the model learns from all others and predicts the held-out."),
+    (
+        "map",
+        "The input of the model: the optical flow between onset and apex (u to the right, v downwards) and its strain.",
+    ),
+    (
+        "token",
+        "The model starts with one token per patch of the map and merges the most similar pairs; at the end each head "
+        "selects the token with the most attention.",
+    ),
+    ("rollout", "The attention of the class token on each patch of the map, multiplied through the blocks."),
+)
 
 
 def provenance_part(run: Run) -> Markup:
@@ -26,17 +86,18 @@ def provenance_part(run: Run) -> Markup:
     )
 
 
+def glossary_part() -> Markup:
+    """The meaning of the words."""
+    entries = [join(element("dt", word), element("dd", meaning)) for word, meaning in GLOSSARY]
+    return element("dl", *entries, class_="glossary")
+
+
 def command(run: Run) -> str:
     """The command that reproduces this run, with only what differs from the defaults."""
     experiment = run.experiment
     folders = [entry.get("folder") or "MAPS" for entry in _map_entries(run)] or ["MAPS"]
-    words = [
-        "epir",
-        "evaluate",
-        *(folder.rstrip("/").split("/")[-1] for folder in folders),
-        "--protocol",
-        experiment.protocol,
-    ]
+    names = [folder.rstrip("/").split("/")[-1] for folder in folders]
+    words = ["epir", "evaluate", *names, "--protocol", experiment.protocol]
     if experiment.is_imported:
         words = ["epir", "import-predictions", str(run.environment.get("imported", {}).get("table", "TABLE"))]
         words += ["--protocol", experiment.protocol, "--name", experiment.model.name, "--out", run.folder.name]
@@ -63,7 +124,7 @@ def environment_table(run: Run) -> Table:
     for number, entry in enumerate(_map_entries(run), start=1):
         recipe = entry.get("recipe")
         flow = f", flow recipe {recipe['name']}" if isinstance(recipe, Mapping) and "name" in recipe else ""
-        about = f"{entry['clips']} clips, {entry.get('size', '?')} px{flow}; " if "clips" in entry else ""
+        about = f"{counted(entry['clips'], 'clip')}, {entry.get('size', '?')} px{flow}; " if "clips" in entry else ""
         rows.append(Row((f"maps {number}", f"{about}sha256 {str(entry.get('digest', ''))[:16]}")))
     rows += [Row((name, text)) for name, text in _flat({**run.environment, "maps": {}, "command": {}})]
     return Table("environment", "Environment", (Column("what"), Column("value")), tuple(rows))
@@ -85,13 +146,10 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     """Nested values as lines of `name.inner` and text."""
     lines: list[tuple[str, str]] = []
     for name, value in values.items():
-        if (
-            isinstance(value, Mapping)
-            and value
-            and not any(isinstance(inner, Mapping | list) for inner in value.values())
-        ):
+        is_nested = isinstance(value, Mapping)
+        if is_nested and value and not any(isinstance(inner, Mapping | list) for inner in value.values()):
             lines.append((f"{prefix}{name}".strip(), ", ".join(f"{key} {inner}" for key, inner in value.items())))
-        elif isinstance(value, Mapping):
+        elif is_nested:
             lines += _flat(value, f"{prefix}{name} ")
         elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
             for number, item in enumerate(value, start=1):

@@ -8,9 +8,10 @@ from typing import Any
 
 from epir.core.files import write_text
 from epir.core.table import MISSING, Column, Row, Table, markdown_tables
+from epir.core.words import counted, people
 from epir.evaluation.comparison import Comparison, scores_with_training, training_of
 from epir.evaluation.published import RUNGS, PublishedScores, comparisons, ladder
-from epir.evaluation.reproduce import Reproduced, Reproduction
+from epir.evaluation.series import Reproduced, Reproduction
 from epir.evaluation.store import Run
 from epir.evaluation.table import (
     COLUMN_NAMES,
@@ -24,11 +25,10 @@ from epir.evaluation.table import (
     score_text,
 )
 from epir.reports import sections
-from epir.reports.markup import element, html_table, join
-from epir.reports.page import section, whole_page
+from epir.reports.markup import element, html_table, join, section, whole_page
 from epir.reports.pictures import find_sources
-from epir.reports.provenance import provenance_part
-from epir.reports.series import sweep_charts
+from epir.reports.provenance import glossary_part, provenance_part
+from epir.reports.results import sweep_charts
 from epir.reports.tables import model_cost
 
 PAGE, NUMBERS, TABLES = "report.html", "numbers.json", "tables.md"
@@ -43,19 +43,19 @@ PRINTED_NOTE = (
 STEP_NOTE = "Difference and p: UF1 against the rung above it in this table, paired permutation test over people."
 
 
-def write_reproduction(found: Reproduction, out: str | Path, *, faces: bool = True) -> Path:
+def write_reproduction(results: Reproduction, out: str | Path, *, faces: bool = True) -> Path:
     """Write the page, its numbers as JSON and its tables as Markdown into the folder, and give the page's path."""
     out = Path(out)
-    write_text(out / NUMBERS, json.dumps(numbers(found), indent=1) + "\n")
-    write_text(out / TABLES, markdown_tables(paper_tables(found)))
-    write_text(out / PAGE, page(found, faces=faces))
+    write_text(out / NUMBERS, json.dumps(numbers(results), indent=1) + "\n")
+    write_text(out / TABLES, markdown_tables(paper_tables(results)))
+    write_text(out / PAGE, page(results, faces=faces))
     return out / PAGE
 
 
-def paper_tables(found: Reproduction) -> list[Table]:
+def paper_tables(results: Reproduction) -> list[Table]:
     """Every table of the paper that could be made, in its order."""
-    tables = [(TABLE_OF[part.protocol][0], comparison_table(part)) for part in found.parts]
-    tables += [(TABLE_OF[part.protocol][1], ladder_table(part)) for part in found.parts if len(part.ladder) > 1]
+    tables = [(TABLE_OF[part.protocol][0], comparison_table(part)) for part in results.parts]
+    tables += [(TABLE_OF[part.protocol][1], ladder_table(part)) for part in results.parts if len(part.ladder) > 1]
     return [table for _, table in sorted(tables, key=lambda pair: pair[0])]
 
 
@@ -71,7 +71,7 @@ def comparison_table(part: Reproduced) -> Table:
         rows.append(_printed_row(method, methods[method], parts))
     return Table(
         f"table-{number}-{part.protocol}",
-        f"Table {number} ({part.protocol}): {run.scores['clips']} clips of {run.scores['people']} people, "
+        f"Table {number} ({part.protocol}): {counted(run.scores['clips'], 'clip')} of {people(run.scores['people'])}, "
         f"recipe {training_of(run.experiment).recipe}",
         _columns(parts),
         tuple(rows),
@@ -89,9 +89,9 @@ def ladder_table(part: Reproduced) -> Table:
     rows: list[Row] = []
     for run in part.ladder:
         name = run.experiment.model.name
-        own = _run_rows(name, run, parts)
-        own += [_printed_row(RUNGS[name], printed[RUNGS[name]], parts)] if RUNGS[name] in printed else []
-        rows += [_with_test(row, steps.get(str(run.folder))) for row in own]
+        of_rung = _run_rows(name, run, parts)
+        of_rung += [_printed_row(RUNGS[name], printed[RUNGS[name]], parts)] if RUNGS[name] in printed else []
+        rows += [_with_test(row, steps.get(str(run.folder))) for row in of_rung]
     columns = (*_columns(parts), Column("difference", numeric=True), Column("p", numeric=True))
     recipe = training_of(part.epir.experiment).recipe
     return Table(
@@ -103,12 +103,12 @@ def ladder_table(part: Reproduced) -> Table:
     )
 
 
-def numbers(found: Reproduction) -> dict[str, Any]:
+def numbers(results: Reproduction) -> dict[str, Any]:
     """Everything as plain values."""
     return {
-        "quick": found.quick,
-        "literal": found.literal,
-        "missing": found.missing,
+        "quick": results.quick,
+        "literal": results.literal,
+        "missing": results.missing,
         "protocols": {
             part.protocol: {
                 "ladder": {run.experiment.model.name: _numbers(run) for run in part.ladder},
@@ -128,22 +128,22 @@ def numbers(found: Reproduction) -> dict[str, Any]:
                     for step in part.steps
                 ],
             }
-            for part in found.parts
+            for part in results.parts
         },
     }
 
 
-def page(found: Reproduction, *, faces: bool) -> str:
+def page(results: Reproduction, *, faces: bool) -> str:
     """The whole page as HTML."""
     lead = (
         "Every table and figure of the paper that these maps allow: ours, strict and best epoch (leaks), and printed."
     )
-    notes = [QUICK_NOTE] if found.quick else []
-    notes += [LITERAL_NOTE] if found.literal else []
+    notes = [QUICK_NOTE] if results.quick else []
+    notes += [LITERAL_NOTE] if results.literal else []
     notes += [
-        f"Not made: {protocol} (Table {TABLE_OF[protocol][0]}): {why}." for protocol, why in found.missing.items()
+        f"Not made: {protocol} (Table {TABLE_OF[protocol][0]}): {why}." for protocol, why in results.missing.items()
     ]
-    warnings = dict.fromkeys(text for part in found.parts for text in sections.warnings([part.epir]))
+    warnings = dict.fromkeys(text for part in results.parts for text in sections.warnings([part.epir]))
     header = element(
         "header",
         element("p", "EPIR report", class_="eyebrow"),
@@ -152,8 +152,8 @@ def page(found: Reproduction, *, faces: bool) -> str:
         *warnings,
         *(element("p", note, class_="warning") for note in notes),
     )
-    body: list[str] = [section("tables", "Tables", join(*map(html_table, paper_tables(found))))]
-    for part in found.parts:
+    body: list[str] = [section("tables", "Tables", join(*map(html_table, paper_tables(results))))]
+    for part in results.parts:
         parts = [element("h3", "Confusion matrices"), sections.confusion_part(part.epir)]
         for sweep, runs in part.sweeps.items():
             parts.append(element("h3", FIGURE_OF[sweep].capitalize()))
@@ -161,8 +161,8 @@ def page(found: Reproduction, *, faces: bool) -> str:
             if sweep == "integration":
                 parts.append(sections.integration_part(runs, find_sources(runs[0]), faces=faces))
         body.append(section(f"figures-{part.protocol}", f"Figures, {part.protocol}", join(*parts)))
-    body.append(section("provenance", "Provenance", provenance_part(found.parts[0].epir)))
-    body.append(section("glossary", "Glossary", sections.glossary_part()))
+    body.append(section("provenance", "Provenance", provenance_part(results.parts[0].epir)))
+    body.append(section("glossary", "Glossary", glossary_part()))
     return whole_page("The paper's tables and figures", join(header, *body))
 
 

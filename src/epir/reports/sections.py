@@ -1,7 +1,7 @@
-"""The sections of the page: headline, scores, confusions, people, learning, hardest clips, tokens, glossary."""
+"""The sections of the page: headline, scores, confusions, people, learning, hardest clips, tokens."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -43,8 +43,10 @@ from epir.reports.results import (
     epoch_chart,
     loss_chart,
     people,
+    rate_tokens,
+    run_titles,
+    series_title,
 )
-from epir.reports.series import rate_tokens, run_titles, series_title
 from epir.reports.tables import (
     class_table,
     data_table,
@@ -60,63 +62,6 @@ MOST_CARDS = 2  # more runs than this are easier to read on one scale, which com
 TILES_IN_LINE = 4
 PEOPLE_IN_COLUMN = 12  # fewer stay in one column, more are spread over three
 
-GLOSSARY: Final = (
-    (
-        STRICT,
-        "The result. Each person is predicted once, by a model trained on other people for a number of epochs fixed "
-        "beforehand. Nothing about the held-out person is used before that prediction.",
-    ),
-    (
-        LEAKS,
-        "Each held-out person is predicted after every epoch, and the best epoch for that person is kept, as in much "
-        "published code. This uses the answers, so it is too high; it is shown only for comparison with published "
-        "tables.",
-    ),
-    (
-        SEEN,
-        "In place of strict where --allow-seen was given: people or clips of the evaluation, or copies of them, were "
-        "among those that the weights were trained on. Such a score says nothing about other people.",
-    ),
-    (
-        NOT_CHECKED,
-        "In place of strict for predictions that other software made: how the epoch was chosen, and on whom the method "
-        "was trained, is not known here.",
-    ),
-    (
-        "published",
-        "A score from the paper's tables, with how its epoch was chosen as far as that is known: last epoch, best "
-        "epoch (leaks), or unknown.",
-    ),
-    ("training", "The training recipe. Compare runs with the same recipe and the same first weights."),
-    (
-        "first weights",
-        "The weights that training starts from: random, shipped (those that come with EPIR, trained on synthetic "
-        "faces), or a model folder. Of a zero-shot run: the weights that predict.",
-    ),
-    (
-        "UF1",
-        "The F1 score of each class, averaged without weights, from one confusion matrix pooled over all folds: a "
-        "rare class counts as much as a frequent one.",
-    ),
-    ("UAR", "The recall of each class, averaged without weights, from the same pooled matrix. Chance: 1 / classes."),
-    ("accuracy", "The share of clips that were recognised. Always answering the most frequent class can score well."),
-    (
-        "interval",
-        f"{LEVEL} of the scores when people are resampled with replacement. People are resampled, not clips, since "
-        "the clips of one person resemble each other.",
-    ),
-    ("fold", "One training: some people are held out, the model learns from all others and predicts the held-out."),
-    (
-        "map",
-        "The input of the model: the optical flow between onset and apex (u to the right, v downwards) and its strain.",
-    ),
-    (
-        "token",
-        "The model starts with one token per patch of the map and merges the most similar pairs; at the end each head "
-        "selects the token with the most attention.",
-    ),
-    ("rollout", "The attention of the class token on each patch of the map, multiplied through the blocks."),
-)
 FACES_NOTE = "Faces are shown. The licence of a corpus may forbid sharing them: epir report --no-faces leaves them out."
 TOKENS_LEAD = (
     "Patches with the same colour and letter were merged into one token. Per head: the darker, the more attention on "
@@ -300,12 +245,6 @@ def moved_words(flow_map: np.ndarray | None) -> str:
     from epir.spotting.words import describe, moving_regions
 
     return describe(moving_regions(np.moveaxis(flow_map[:2], 0, -1)), None)
-
-
-def glossary_part() -> Markup:
-    """The meaning of the words."""
-    entries = [join(element("dt", word), element("dd", meaning)) for word, meaning in GLOSSARY]
-    return element("dl", *entries, class_="glossary")
 
 
 def score_strips(runs: Sequence[Run]) -> list[Strip]:

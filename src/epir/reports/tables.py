@@ -25,8 +25,7 @@ from epir.evaluation.table import (
     units_table,
 )
 from epir.models.registry import Source
-from epir.reports.results import class_counts, confusions, hardest
-from epir.reports.series import is_ladder, run_titles, sweep_of
+from epir.reports.results import class_counts, confusions, hardest, is_ladder, run_titles, sweep_of
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from epir.core.engines import Progress, Silent
 from epir.core.errors import ConfigError
 from epir.core.files import atomic_write, write_text
 from epir.core.output import check_place, locked, resolved
-from epir.core.progress import Progress, Silent
 from epir.core.seeds import generator
 from epir.faces.align import Crop
 from epir.frames.film import compressed
@@ -67,7 +67,9 @@ def _is_ours(folder: Path) -> bool:
     return not any(folder.iterdir()) or any(folder.glob("scene*.npz"))
 
 
-def scene_of(number: int, fps: float | None = None) -> tuple[Scene, list[np.ndarray]]:
+def scene_of(
+    number: int, fps: float | None = None, *, seconds: float = SECONDS, micro: float = MICRO
+) -> tuple[Scene, list[np.ndarray]]:
     """One scene and its small faces, (h, h) uint8; every second scene is lively. The rate is drawn if not given."""
     random = generator(0, STREAM, number)
     names = list(BEHAVIOURS)
@@ -76,7 +78,7 @@ def scene_of(number: int, fps: float | None = None) -> tuple[Scene, list[np.ndar
     drawn = RATES[int(random.integers(len(RATES)))]
     fps = drawn if fps is None else fps
     person = draw_identity(number, STREAM)
-    scene = plan_scene(list(dict.fromkeys(behaviours)), SECONDS, fps, person.geometry, number, micro=MICRO)
+    scene = plan_scene(list(dict.fromkeys(behaviours)), seconds, fps, person.geometry, number, micro=micro)
     face = BehavingFace(draw_portrait(person, Canvas.crop(SIZE, MARGIN)), person.geometry, scene)
     noise = float(random.uniform(0.5, 2.0))
     frames = (face.frame(place, noise, generator(number, "noise", place)) for place in range(len(scene.seconds)))

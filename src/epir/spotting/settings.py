@@ -5,7 +5,7 @@ from typing import Literal
 
 from epir.core.config import check_known, check_ranges
 from epir.core.errors import ConfigError
-from epir.faces.settings import FaceSettings
+from epir.faces.face import FaceSettings
 
 SHORTEST, LONGEST = 1 / 25, 1 / 2  # seconds from onset to offset: what is called a micro-expression
 LONGEST_MACRO = 4.0  # seconds: what lasts longer is a state of the face, no expression

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from epir.core.engines import Progress, Silent
 from epir.core.errors import FaceNotFound, FrameError
-from epir.core.progress import Progress, Silent
+from epir.core.words import counted
 from epir.faces.align import Crop
-from epir.faces.settings import LEAST_FACE, TrackingSettings
+from epir.faces.face import LEAST_FACE, TrackingSettings
 from epir.faces.tracking import FaceTracker, TrackedFace
 from epir.frames.reader import Frame
 from epir.spotting import decision
@@ -142,12 +143,12 @@ class Spotter:
         near = FaceRun(run.measure, run.samples[first:], run.faces[first:], run.judged, run.from_start and not first)
         skin, head, mismatch, light = resampled(near.samples, self.rate)
         block = ((run.judged - times[first]) * self.rate, (until - times[first]) * self.rate)
-        found = find_candidates(skin, head, mismatch, self.rate, within=block, light=light)
+        candidates = find_candidates(skin, head, mismatch, self.rate, within=block, light=light)
         low = 1 if near.from_start else EDGE * self.rate  # what begins with the first frame began before it
         high = len(skin) - 1 - (0 if at_end or not ended else EDGE * self.rate)
-        found = [each for each in found if each.onset >= low and each.offset <= high]
-        blinks = [each for each in found if decision.is_blink(each)]
-        inside = [each for each in found if run.judged <= times[first] + each.apex / self.rate < until]
+        candidates = [each for each in candidates if each.onset >= low and each.offset <= high]
+        blinks = [each for each in candidates if decision.is_blink(each)]
+        inside = [each for each in candidates if run.judged <= times[first] + each.apex / self.rate < until]
         decided = [self._decide(near, each, blinks) for each in inside]
         known = [each for each in decided if each is not None]
         chosen = _apart([each for _, each in known if not each.reason], self._movements)
@@ -168,24 +169,27 @@ class Spotter:
         return chosen
 
     def _decide(
-        self, run: FaceRun, found: Candidate, blinks: list[Candidate]
+        self, run: FaceRun, candidate: Candidate, blinks: list[Candidate]
     ) -> tuple[tuple[float, float], FaceMovement] | None:
         """The movement, and its rank among those that are rejected: what a rule rejects comes last."""
-        verdict = decision.judge(found, blinks, self.rate, self.settings)
-        made = _movement(run, found, verdict.reason or MICRO_EXPRESSION, verdict.probability, self.rate)
-        return None if made is None else ((0.0 if verdict.by_rule else verdict.probability, made.strength), made)
+        verdict = decision.judge(candidate, blinks, self.rate, self.settings)
+        movement = _movement(run, candidate, verdict.reason or MICRO_EXPRESSION, verdict.probability, self.rate)
+        if movement is None:
+            return None
+        rank = 0.0 if verdict.by_rule else verdict.probability, movement.strength
+        return rank, replace(movement, measures=verdict.measures)
 
     def _lasting(self, run: FaceRun, until: float) -> list[FaceMovement]:
         """The macro-expressions of a block that is `LATER` seconds back."""
         rate, start = min(self.rate, SLOWEST), run.samples[0].seconds
         block = ((run.judged - LATER - start) * rate, (until - LATER - start) * rate)
         skin, head, mismatch, _ = resampled(run.samples, rate)
-        found = find_candidates(skin, head, mismatch, rate, LASTING, LASTING_APART, within=block, whole=False)
-        macros = [each for each in found if decision.is_macro(each, rate, self.settings)]
+        candidates = find_candidates(skin, head, mismatch, rate, LASTING, LASTING_APART, within=block, whole=False)
+        macros = [each for each in candidates if decision.is_macro(each, rate, self.settings)]
         since = run.judged - LATER - SLACK
         inside = [each for each in macros if since <= start + each.apex / rate < until - LATER]
-        made = [_movement(run, each, MACRO, 0.0, rate) for each in inside]
-        return _apart([each for each in made if each is not None], [*self._movements, *self._macros[-3:]])
+        movements = [_movement(run, each, MACRO, 0.0, rate) for each in inside]
+        return _apart([each for each in movements if each is not None], [*self._movements, *self._macros[-3:]])
 
     def _keep_motion(self, run: FaceRun, times: np.ndarray, skin: np.ndarray, head: np.ndarray, until: float) -> None:
         """A few numbers for every frame of the block that was judged."""
@@ -215,7 +219,7 @@ def spot_frames(
     `with open_frames("interview.mp4") as frames: timeline = epir.spot_frames(frames, fps=frames.fps)`, then
     `timeline.movements`. `Recognizer.predict` spots by itself.
 
-    >>> from epir.faces.settings import FaceSettings
+    >>> from epir.faces.face import FaceSettings
     >>> still = [Frame(number, number / 50, np.full((200, 200, 3), 99, np.uint8)) for number in range(50)]
     >>> whole = SpottingSettings(face=FaceSettings(detector="none"))  # the frames show nothing but the face
     >>> len(spot_frames(still, fps=50, settings=whole).movements)
@@ -233,7 +237,7 @@ def spot_frames(
     spotter.close()
     if not tracker.crops:
         raise FaceNotFound(
-            f"no face was found in {tracker.frames} frames",
+            f"no face was found in {counted(tracker.frames, 'frame')}",
             fix="look at the video: the face should be lit, turned to the camera and at least "
             f"{LEAST_FACE:.0f} px wide between the temples",
         )
@@ -245,8 +249,8 @@ def resampled(samples: list[MotionSample], rate: float) -> tuple[np.ndarray, np.
     times = np.array([each.seconds for each in samples])
     rows = [np.concatenate([each.skin.ravel(), each.head, [each.mismatch, each.light]]) for each in samples]
     values = np.array(rows, np.float64)
-    own = (len(times) - 1) / max(times[-1] - times[0], 1e-9) if len(times) > 1 else rate
-    width = max(1, round(own / rate))
+    measured = (len(times) - 1) / max(times[-1] - times[0], 1e-9) if len(times) > 1 else rate
+    width = max(1, round(measured / rate))
     if width > 1:  # a moving mean, so that no frame of a fast camera is passed over
         padded = np.pad(values, ((width // 2, width - 1 - width // 2), (0, 0)), mode="edge")
         sums = np.cumsum(np.vstack([np.zeros(values.shape[1]), padded]), axis=0)
@@ -276,17 +280,18 @@ def _goes_on(run: FaceRun, tracked: TrackedFace, fps: float) -> bool:
     )
 
 
-def _movement(run: FaceRun, found: Candidate, kind: str, probability: float, rate: float) -> FaceMovement | None:
+def _movement(run: FaceRun, candidate: Candidate, kind: str, probability: float, rate: float) -> FaceMovement | None:
     """The candidate in frame numbers; None where its frames are too few."""
     times = np.array([each.seconds for each in run.samples])
     onset, apex, offset = (
-        int(np.abs(times - (times[0] + place / rate)).argmin()) for place in (found.onset, found.apex, found.offset)
+        int(np.abs(times - (times[0] + place / rate)).argmin())
+        for place in (candidate.onset, candidate.apex, candidate.offset)
     )
     onset, offset = min(onset, apex - 2), max(offset, apex + 1)
     if onset < int(run.from_start) or offset >= len(times):
         return None
-    lengths = found.lengths
-    place = decision.where(found)
+    lengths = candidate.lengths
+    place = decision.where(candidate)
     region = REGIONS[place]
     track, segment, crop = run.faces[apex]
     numbers = [run.samples[place].number for place in (onset, apex, offset)]
@@ -299,7 +304,7 @@ def _movement(run: FaceRun, found: Candidate, kind: str, probability: float, rat
         strength=float(lengths[place]),
         region=region.group,
         kind=kind,
-        head=float(np.abs(found.head).max()),
+        head=float(np.abs(candidate.head).max()),
         crop=crop,
         side="both" if both else region.side,
         probability=probability,
@@ -309,10 +314,10 @@ def _movement(run: FaceRun, found: Candidate, kind: str, probability: float, rat
     )
 
 
-def _apart(found: list[FaceMovement], known: list[FaceMovement], *, in_order: bool = False) -> list[FaceMovement]:
+def _apart(movements: list[FaceMovement], known: list[FaceMovement], *, in_order: bool = False) -> list[FaceMovement]:
     """Those that overlap with none that is known or comes before (is more probable, unless in order), by time."""
     kept: list[FaceMovement] = []
-    for each in found if in_order else sorted(found, key=lambda each: (-each.probability, -each.strength)):
+    for each in movements if in_order else sorted(movements, key=lambda each: (-each.probability, -each.strength)):
         taken = [*known, *kept]
         if not any(each.onset <= other.offset and other.onset <= each.offset for other in taken):
             kept.append(each)

@@ -3,8 +3,8 @@
 Axes: n frames that show the face, G groups of regions, R regions
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -62,6 +62,7 @@ class FaceMovement:
     seconds: tuple[float, float, float] = (0.0, 0.0, 0.0)  # of onset, apex and offset
     track: int = 0
     segment: int = 0
+    measures: Mapping[str, float] = field(default_factory=dict, repr=False, compare=False)  # by which it was judged
 
     @property
     def reason(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from epir.core.words import percent
 from epir.flow.head_motion import without_head_motion
 from epir.flow.map import area_average
 from epir.spotting.regions import GRID, NAMES, REGIONS, region_cells
@@ -49,8 +50,8 @@ class RegionMotion:
         return float(np.hypot(self.out, self.up))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        lengths = {name: round(getattr(self, name), 5) for name in ("out", "up", "peak")}
+        """Plain values for JSON; lengths are in % of the face's width."""
+        lengths = {name: percent(getattr(self, name)) for name in ("out", "up", "peak")}
         return {"region": self.region, "side": self.side, "direction": self.direction, **lengths}
 
     @property
@@ -67,10 +68,10 @@ def moving_regions(flow: np.ndarray) -> tuple[RegionMotion, ...]:
     weights = region_cells() * (lengths + 1e-9)  # what moves says where to
     moved = (weights / weights.sum(axis=1, keepdims=True)) @ cells  # (R, 2)
     peaks = (region_cells() * lengths).max(axis=1)
-    found = _joined({name: (*moved[place], peaks[place]) for place, name in enumerate(NAMES)})
-    longest = max(each.length for each in found)
+    motions = _joined({name: (*moved[place], peaks[place]) for place, name in enumerate(NAMES)})
+    longest = max(each.length for each in motions)
     least = max(LEAST, STANDS_OUT * longest, ABOVE_THE_REST * float(np.median(lengths)))
-    clear = [each for each in found if each.length >= least and not _dragged(each, found)]
+    clear = [each for each in motions if each.length >= least and not _dragged(each, motions)]
     return tuple(sorted(clear, key=lambda each: -each.length)[:MOST])
 
 
@@ -88,15 +89,36 @@ def motion_words(regions: Sequence[RegionMotion]) -> str:
     return ", ".join(f"{noun} {each.direction}" for noun, each in zip(nouns, regions, strict=True))
 
 
-def describe(regions: Sequence[RegionMotion], rise: float | None) -> str:
+def in_group(regions: Sequence[RegionMotion], group: str | None) -> list[RegionMotion]:
+    """Those of a group of regions, such as `brows`."""
+    groups = {each.name: each.group for each in REGIONS} | {"brow": "brows", "lips": "lips and chin"}
+    return [each for each in regions if groups[each.region] == group]
+
+
+def describe(
+    regions: Sequence[RegionMotion], rise: float | None, spotted: str | None = None, strength: float | None = None
+) -> str:
     """A sentence about a movement that took `rise` seconds from the onset to the apex.
 
-    >>> describe([RegionMotion("lip corner", "both", 0.006, 0.01, 0.012)], 0.16)
+    The group of regions in which it was `spotted`, with the `strength` in % that was measured there, comes first: what
+    the sentence says is what the columns `region`, `side` and `strength` say.
+
+    >>> corners, chin = RegionMotion("lip corner", "both", 0.006, 0.01, 0.012), RegionMotion("chin", "middle", 0, 1, 1)
+    >>> describe([corners], 0.16)
     'Both lip corners up and out; 1.2 % of the face; 0.16 s to the apex.'
+    >>> describe([chin, corners], None, "lip corners", 0.63)
+    'Both lip corners up and out, chin up; 0.63 % of the face.'
+    >>> describe([chin], None, "eyes", 0.3)
+    'Eyes slightly, chin up; 0.3 % of the face.'
     """
-    parts = [motion_words(regions)]
-    if regions:
-        parts.append(f"{100 * max(each.peak for each in regions):.1f} % of the face")
+    lead = in_group(regions, spotted)
+    parts = [motion_words([*lead, *(each for each in regions if each not in lead)])]
+    if spotted and not lead:
+        parts = [f"{spotted} slightly, {parts[0]}" if regions else f"{spotted} slightly"]
+    if strength is None and regions:
+        strength = 100 * max(each.peak for each in regions)
+    if strength is not None:
+        parts.append(f"{strength:.2g} % of the face")
     if rise is not None:
         parts.append(f"{rise:.2f} s to the apex")
     text = "; ".join(parts)
@@ -105,14 +127,14 @@ def describe(regions: Sequence[RegionMotion], rise: float | None) -> str:
 
 def _joined(moved: dict[str, tuple[float, float, float]]) -> list[RegionMotion]:
     """Both sides of each region as one where they move alike, inner and outer brows as brows, and the lips."""
-    found: list[RegionMotion] = []
+    motions: list[RegionMotion] = []
     for name in dict.fromkeys(each.name for each in REGIONS):
         if name in moved:  # in the middle
             right, down, peak = moved[name]
-            found.append(RegionMotion(name, "middle", float(right), float(-down), float(peak)))
+            motions.append(RegionMotion(name, "middle", float(right), float(-down), float(peak)))
         else:
-            found += _sides(name, moved)
-    return _lips(_brows(found))
+            motions += _sides(name, moved)
+    return _lips(_brows(motions))
 
 
 def _sides(name: str, moved: dict[str, tuple[float, float, float]]) -> list[RegionMotion]:
@@ -134,42 +156,42 @@ def _mean(name: str, side: Side, parts: Sequence[RegionMotion]) -> RegionMotion:
     return RegionMotion(name, side, out, up, max(each.peak for each in parts))
 
 
-def _brows(found: list[RegionMotion]) -> list[RegionMotion]:
+def _brows(motions: list[RegionMotion]) -> list[RegionMotion]:
     """Inner and outer brow of a side as one brow where both move, and the same way."""
     for side in ("both", "left", "right"):
-        pair = [each for each in found if each.region in ("inner brow", "outer brow") and each.side == side]
+        pair = [each for each in motions if each.region in ("inner brow", "outer brow") and each.side == side]
         if len(pair) < 2:
             continue
         strong, weak = sorted(pair, key=lambda each: -each.length)
         if weak.length >= BOTH * strong.length and strong.up * weak.up > 0:
             weight = [each.length / (strong.length + weak.length) for each in (strong, weak)]
             out, up = strong.out * weight[0] + weak.out * weight[1], strong.up * weight[0] + weak.up * weight[1]
-            found = [each for each in found if each not in pair]
-            found.append(RegionMotion("brow", side, out, up, strong.peak))
-    return found
+            motions = [each for each in motions if each not in pair]
+            motions.append(RegionMotion("brow", side, out, up, strong.peak))
+    return motions
 
 
-def _lips(found: list[RegionMotion]) -> list[RegionMotion]:
+def _lips(motions: list[RegionMotion]) -> list[RegionMotion]:
     """Upper and lower lip that go against each other as `lips`, together (down is negative) or apart."""
-    upper, lower = (next(each for each in found if each.region == name) for name in ("upper lip", "lower lip"))
+    upper, lower = (next(each for each in motions if each.region == name) for name in ("upper lip", "lower lip"))
     shorter, longer = sorted((abs(upper.up), abs(lower.up)))
     if upper.up * lower.up >= 0 or shorter < 0.25 * longer:
-        return found
+        return motions
     apart = (upper.up - lower.up) / 2
     joined = RegionMotion(
         "lips", "middle", 0.0, float(np.copysign(max(abs(apart), longer), apart)), max(upper.peak, lower.peak)
     )
-    return [each for each in found if each not in (upper, lower)] + [joined]
+    return [each for each in motions if each not in (upper, lower)] + [joined]
 
 
-def _dragged(motion: RegionMotion, found: Sequence[RegionMotion]) -> bool:
+def _dragged(motion: RegionMotion, others: Sequence[RegionMotion]) -> bool:
     """Whether a neighbour goes the same way, and farther."""
     return any(
         other.region in NEIGHBOURS.get(motion.region, ())
         and {other.side, motion.side} != {"left", "right"}
         and motion.out * other.out + motion.up * other.up > 0.5 * motion.length * other.length
         and motion.length < DRAGGED * other.length
-        for other in found
+        for other in others
     )
 
 

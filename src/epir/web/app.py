@@ -86,10 +86,15 @@ def serve(
 
 
 def make_server(service: Service) -> uvicorn.Server:
-    """The web server around a service, without an access log."""
+    """The web server around a service."""
+    return server_of(create_app(service), service.settings.header_s)
+
+
+def server_of(app: Asgi, header_s: float = 15.0) -> uvicorn.Server:
+    """The web server around an application, without an access log; the head of a request may take so many seconds."""
     config = uvicorn.Config(
-        create_app(service),
-        http=PunctualProtocol.within(service.settings.header_s),
+        app,
+        http=PunctualProtocol.within(header_s),
         access_log=False,
         log_level="warning",
         server_header=False,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from epir.core.config import check_known
-from epir.core.progress import Progress
+from epir.core.engines import Progress
 
 if TYPE_CHECKING:
     import numpy as np

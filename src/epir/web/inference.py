@@ -10,10 +10,9 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from epir.core.engines import Progress, one_thread
 from epir.core.errors import FaceNotFound
-from epir.core.processes import one_thread
-from epir.core.progress import Progress
-from epir.faces.settings import RELIABLE_FACE
+from epir.faces.face import RELIABLE_FACE
 from epir.faces.tracking import NO_FACE, TOO_SMALL
 from epir.final.real_people import NOTES as REAL_PEOPLE
 from epir.final.real_people import quotable

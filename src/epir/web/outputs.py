@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from epir.core.progress import Progress
+from epir.core.engines import Progress
 from epir.faces.align import Crop
 from epir.flow.colour import flow_peak
 from epir.flow.head_motion import without_head_motion
@@ -110,9 +110,9 @@ def _hidden(answer: Answer, timeline: Timeline) -> list[dict[str, Any]]:
     """The seconds in which one person could not be judged, and those that show nobody."""
     if not answer.people:
         return []
-    own = [each for each in visibility_of([timeline], answer.span).hidden if each.conditions]
+    of_person = [each for each in visibility_of([timeline], answer.span).hidden if each.conditions]
     nobody = [each for each in answer.visible.hidden if not each.conditions]
-    spans = sorted([*own, *nobody], key=lambda each: each.start)
+    spans = sorted([*of_person, *nobody], key=lambda each: each.start)
     return [
         {"start": round(each.start, 4), "stop": round(each.stop, 4), "reasons": list(each.reasons)} for each in spans
     ]

@@ -60,12 +60,10 @@ class Movement(Open):
     frames: int | None = Field(description="frames that were read")
     track: int | None = Field(description="the person, if faces were followed")
     probability: float | None = Field(description="of being a micro-expression at all, if it was spotted")
-    strength: float | None = Field(description="displacement at the apex, as a share of the width of the face")
+    strength: float | None = Field(description="displacement at the apex, in % of the width of the face")
     region: str = Field(description="where a spotted movement stands out most")
     side: str = Field(description="of the person, not of the picture")
-    head: float | None = Field(
-        description="how far the head comes and goes with it, as a share of the width of the face"
-    )
+    head: float | None = Field(description="how far the head comes and goes with it, in % of the width of the face")
     moved: list[dict[str, Any]] = Field(description="regions of the face and their direction, the strongest first")
     units: list[ActionUnit] = Field(description="the most probable first")
     warnings: list[str]

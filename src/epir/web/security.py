@@ -55,8 +55,8 @@ SIGN_IN = Path(__file__).parent / "page" / "sign-in.html"
 class Guard:
     """Refuses unknown host names, cross-site requests and missing tokens, and adds the headers to every response."""
 
-    def __init__(self, app: Asgi, names: Iterable[str], token: str = "") -> None:
-        self._app, self._token = app, token
+    def __init__(self, app: Asgi, names: Iterable[str], token: str = "", cookie: str = COOKIE) -> None:
+        self._app, self._token, self._cookie = app, token, cookie
         self._names = frozenset(name.lower() for name in names) | {"localhost"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,7 +88,7 @@ class Guard:
         The page gets the token once, in its address, and keeps it as a cookie.
         """
         kind, _, bearer = request.headers.get("authorization", "").partition(" ")
-        if self._is_token(bearer if kind.lower() == "bearer" else request.cookies.get(COOKIE, "")):
+        if self._is_token(bearer if kind.lower() == "bearer" else request.cookies.get(self._cookie, "")):
             return None
         if request.url.path.startswith(API):
             body = Problem("the token is missing or wrong", "send it as Authorization: Bearer TOKEN").to_dict()
@@ -96,7 +96,7 @@ class Guard:
         if self._is_token(request.query_params.get("token", "")):
             response: Response = RedirectResponse(request.url.path, status_code=HTTPStatus.SEE_OTHER)
             secure = request.headers.get("x-forwarded-proto") == "https"
-            response.set_cookie(COOKIE, self._token, httponly=True, samesite="lax", secure=secure)
+            response.set_cookie(self._cookie, self._token, httponly=True, samesite="lax", secure=secure)
             return response
         return FileResponse(SIGN_IN, status_code=HTTPStatus.UNAUTHORIZED, media_type="text/html")
 

@@ -6,7 +6,7 @@ camera stay in memory.
 
 import math
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -26,6 +26,13 @@ from epir.web.service import Service
 from epir.web.settings import MAX_DIGITS, ServeSettings
 
 ACCEPTED = "a video (mp4, mov, mkv, webm, avi, wmv, mpg, gif) or pictures (jpg, png, bmp, webp, avif, heic)"
+FRAME = (int, 0, 999_999_999, "give the number of a frame, such as 12")
+NUMBERS: dict[str, tuple[Callable[[str], float], float, float, str]] = {  # fields: type, least, most, and what to do
+    "onset": FRAME,
+    "apex": FRAME,
+    "fps": (float, 1, 100_000, "give the frames per second of the camera, such as 200"),
+    "threshold": (float, 0, 1, "give a score from 0 to 1, such as 0.6"),
+}
 SNIFF_BYTES = 200  # enough to recognise every file type: a transport stream repeats its mark after 188
 
 
@@ -195,10 +202,7 @@ def predict_task(upload: Upload, examples: list[str]) -> dict[str, Any]:
     """The task for one video, two pictures, up to `max_pictures` numbered ones, or an example."""
     fields, files = upload.fields, upload.files
     options: dict[str, Any] = {
-        "onset": _frame_number(fields, "onset"),
-        "apex": _frame_number(fields, "apex"),
-        "fps": _frame_rate(fields.get("fps", "")),
-        "threshold": _threshold(fields.get("threshold", "")),
+        **{name: _number(fields, name) for name in NUMBERS},
         "sensitivity": _choice(fields, "sensitivity", tuple(THRESHOLDS), default="normal"),
         "faces": _choice(fields, "faces", ("largest", "all"), default="largest"),
     }
@@ -268,39 +272,18 @@ def _clip_name(names: Sequence[str]) -> str:
     return " ".join(names) if len(names) <= 2 else f"{names[0]} and {len(names) - 1} more"
 
 
-def _frame_number(fields: dict[str, str], name: str) -> int | None:
-    text = fields.get(name, "")
+def _number(fields: dict[str, str], name: str) -> float | None:
+    """The value of a field of `NUMBERS`; None where it is empty."""
+    text, (kind, low, high, fix) = fields.get(name, ""), NUMBERS[name]
     if not text:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) <= 9):
-        raise RequestError(f"{name} cannot be {text[:40]!r}", fix="give the number of a frame, such as 12")
-    return int(text)
-
-
-def _frame_rate(text: str) -> float | None:
-    if not text:
-        return None
-    rate = _number(text)
-    if not 1 <= rate <= 100_000:
-        raise RequestError(f"fps cannot be {text[:40]!r}", fix="give the frames per second of the camera, such as 200")
-    return rate
-
-
-def _threshold(text: str) -> float | None:
-    if not text:
-        return None
-    score = _number(text)
-    if not 0 <= score <= 1:
-        raise RequestError(f"threshold cannot be {text[:40]!r}", fix="give a score from 0 to 1, such as 0.6")
-    return score
-
-
-def _number(text: str) -> float:
-    """A text as a number; nan if it is none."""
     try:
-        return float(text)
+        value = kind(text) if kind is float or text.isdigit() else math.nan
     except ValueError:
-        return math.nan
+        value = math.nan
+    if not (text.isascii() and low <= value <= high):
+        raise RequestError(f"{name} cannot be {text[:40]!r}", fix=fix)
+    return value
 
 
 def _choice(fields: dict[str, str], name: str, choices: tuple[str, ...], *, default: str) -> str:

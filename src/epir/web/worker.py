@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import TYPE_CHECKING, Any
 
-from epir.core.errors import EpirError
+from epir.core.errors import EpirError, is_out_of_memory
 from epir.web.jobs import Job, JobQueue
 from epir.web.problems import (
     CANCELLED,
@@ -118,11 +118,11 @@ def _run_job(
         problem = CANCELLED
     except EpirError as error:
         problem = Problem.of(error)
-    except MemoryError:
+    except Exception as error:
         problem = OUT_OF_MEMORY
-    except Exception:  # a bug: the traceback goes to the server's terminal, a general message to the client
-        traceback.print_exc()
-        problem = INTERNAL
+        if not is_out_of_memory(error):  # a bug: the traceback goes to the server's terminal, a general message out
+            traceback.print_exc()
+            problem = INTERNAL
     text = {name: with_client_names(value, task) for name, value in problem.to_dict().items()}
     send(pipe, {"type": "failed", "id": id, **text, "status": problem.status})
 

@@ -178,13 +178,13 @@ def test_the_organisers_log_comes_out_to_the_digit():
     ]
     scores = score_spotting(videos)["corpora"]
     for corpus, kind, n, m, hits, f1, pairs in GOLDEN:
-        found = scores[corpus][kind]
-        assert (found["predictions"], found["labels"], found["hits"], found["pairs"]) == (n, m, hits, pairs)
-        assert round(found["f1"], 4) == f1
+        counts = scores[corpus][kind]
+        assert (counts["predictions"], counts["labels"], counts["hits"], counts["pairs"]) == (n, m, hits, pairs)
+        assert round(counts["f1"], 4) == f1
     assert round(scores["casme-sq"]["macro"]["f1_one_to_one"], 4) == 0.1141
     for corpus, (n, m, hits, f1) in GOLDEN_ALL.items():
-        found = scores[corpus]["all"]
-        assert (found["predictions"], found["labels"], found["hits"], round(found["f1"], 4)) == (n, m, hits, f1)
+        counts = scores[corpus]["all"]
+        assert (counts["predictions"], counts["labels"], counts["hits"], round(counts["f1"], 4)) == (n, m, hits, f1)
 
 
 def test_intervals_resample_whole_people():
@@ -241,8 +241,8 @@ def test_analysis_is_that_of_the_definition(drawn):
         precisions.append(right / guessed if guessed else 0)
         recalls.append(right / true if true else 0)
     p, r = np.mean(precisions), np.mean(recalls)
-    found = analysis(class_counts(pairs))
-    assert [float(each) for each in found] == pytest.approx([p, r, 2 * p * r / (p + r) if p + r else 0])
+    result = analysis(class_counts(pairs))
+    assert [float(each) for each in result] == pytest.approx([p, r, 2 * p * r / (p + r) if p + r else 0])
 
 
 def test_nothing_at_all_scores_zero_without_a_warning():

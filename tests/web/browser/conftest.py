@@ -173,7 +173,7 @@ def several():
                     **{f"{name}_s": at / 100 for name, at in span.items()},
                     "track": 0,
                     "probability": 0.93,
-                    "strength": 0.004,
+                    "strength": 0.4,
                     "units": [{"number": 2, "side": "left", "probability": 0.81}],
                     "replay": {
                         **FILM,
@@ -198,7 +198,7 @@ def several():
         "reason": "blink",
         "region": "eyes",
         "side": "both",
-        "strength": 0.02,
+        "strength": 2.0,
         "probability": 0.0,
         "track": 0,
         "rule": "the lids shut",

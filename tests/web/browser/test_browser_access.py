@@ -108,8 +108,8 @@ def test_all_text_has_enough_contrast_and_axe_finds_no_violation(open_page, serv
         page.wait_for_selector(f"{SECTIONS.get(path, path[1:])}:visible h1")
         page.locator("details").evaluate_all("(all) => all.forEach((each) => (each.open = true))")
         assert page.evaluate(CONTRAST) == []
-        found = axe.Axe().run(page).response["violations"]
-        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+        violations = axe.Axe().run(page).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == []
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(16, 21, 27)")
 

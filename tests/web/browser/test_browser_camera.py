@@ -50,7 +50,7 @@ def test_the_camera_is_looked_at_as_a_stream_until_it_is_stopped(open_page, requ
 MOVEMENT = {
     **{"label": "positive", "text": "Both lip corners up.", "confidence": 0.9, "fps": 30.0, "track": 0},
     **{"scores": {"negative": 0.05, "positive": 0.9, "surprise": 0.05}, "onset": 4, "apex": 8, "offset": 12},
-    **{"onset_s": 0.13, "apex_s": 0.27, "offset_s": 0.4, "probability": 0.8, "strength": 0.01, "warnings": ["a, b"]},
+    **{"onset_s": 0.13, "apex_s": 0.27, "offset_s": 0.4, "probability": 0.8, "strength": 1.0, "warnings": ["a, b"]},
     **{"moved": [{"region": "lip corner", "side": "both"}], "face": {"x": 160, "y": 160, "side": 150}},
     "units": [{"number": 12, "side": "both", "probability": 0.8}, {"number": 6, "side": "left", "probability": 0.2}],
 }

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from epir.core.bootstrap import interval, resample_people
+from epir.core.seeds import interval, resample_people
 from epir.datasets.intervals import KINDS, Interval, Kind
 from epir.datasets.protocols import THREE
 from epir.datasets.spelling import synonyms

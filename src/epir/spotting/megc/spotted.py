@@ -20,10 +20,10 @@ from typing import Any
 
 from epir.core.config import differences, digest, read_toml, write_toml
 from epir.core.errors import ConfigError, EpirError, RunError
-from epir.core.files import remove_partial_files, write_text
+from epir.core.files import read_rows, remove_partial_files, write_text
 from epir.core.output import SPOTTED, check_folder, check_place, locked, mark, resolved
-from epir.core.reading import read_rows
 from epir.core.store import Store, file_identity
+from epir.core.words import counted
 from epir.datasets.intervals import COLUMNS, Interval, Kind, LongVideo, in_order, read_intervals, write_intervals
 from epir.spotting.megc.scores import SpottedVideo
 from epir.spotting.megc.submission import SubmittedInterval, name_video
@@ -34,7 +34,7 @@ FURTHER = ("onset_s", "apex_s", "offset_s", "probability", "strength", "region",
 FAILED_COLUMNS = ("corpus", "subject", "video", "problem", "fix")
 PLAIN = "videos"  # the corpus of videos that were named one by one
 RESUME = "run the same command to resume"
-VERSION = 1  # of the entries in videos/
+VERSION = 2  # of the entries in videos/
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Spotted:
     onset_s: float
     apex_s: float
     offset_s: float
-    strength: float  # displacement at the apex, as a share of the face's width
+    strength: float  # displacement at the apex, in % of the face's width
     region: str
     emotion: str = ""  # the class with the highest score
     score: float | None = None
@@ -240,7 +240,9 @@ def read_spotted(folder: str | Path, annotation: str | Path | None = None) -> tu
         done = () if video.key in failed else read_record(folder, video.key).as_intervals()
         scored.append(SpottedVideo(video.corpus, video.subject, video.name, video.intervals, done))
     if failed:
-        words.append(f"{len(failed)} of {len(videos)} videos could not be spotted and count as without predictions.")
+        words.append(
+            f"{len(failed)} of {counted(len(videos), 'video')} could not be spotted and count as without predictions."
+        )
     return scored, words
 
 
@@ -282,7 +284,7 @@ def _finished(folder: Path) -> list[LongVideo]:
     missing = [video for video in videos if video.key not in failed and not record_path(folder, video.key).exists()]
     if missing:
         raise RunError(
-            f"{folder} is not finished: {len(videos) - len(missing)} of {len(videos)} videos are done",
+            f"{folder} is not finished: {len(videos) - len(missing)} of {counted(len(videos), 'video')} done",
             fix="run the same epir spot command to resume",
         )
     return videos

@@ -9,13 +9,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from epir.core import bootstrap
+from epir.core import seeds
 from epir.core.table import MISSING, Column, Row, Table, interval_text, score_text
 from epir.datasets.intervals import KINDS
 from epir.spotting.megc.scores import ALL, POOLED
 
 SHIPPED: Final = "shipped"
-LEVEL: Final = f"{100 * bootstrap.LEVEL:g} %"
+LEVEL: Final = f"{100 * seeds.LEVEL:g} %"
 LONG_CORPORA: Final = {
     "casme-sq": "CAS(ME)²",
     "samm-lv": "SAMM-LV",

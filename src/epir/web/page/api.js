@@ -1,5 +1,9 @@
 // Calls to the REST API of this server. Every error is a Problem with a fix.
 
+const FIRST_POLLS = 8;
+const FAST = 250; // ms between the first polls
+const SLOW = 1000;
+
 export class Problem extends Error {
   constructor(problem, fix, { status = 0, retry = 0, about = "" } = {}) {
     super(problem);
@@ -41,8 +45,28 @@ export function postForm(path, form, onProgress, signal) {
   });
 }
 
+/** Wait for a job to end and return its status; `signal` stops waiting, `onStatus` gets its state until then. */
+export async function waitForJob(id, signal, onStatus) {
+  for (let poll = 0; ; poll++) {
+    const status = await fetchJson(`/api/results/${encodeURIComponent(id)}`, { signal });
+    if (status.state === "done" || status.state === "failed") return status;
+    onStatus(status);
+    await pause(poll < FIRST_POLLS ? FAST : SLOW, signal);
+  }
+}
+
 function problemOf(status, body, retry) {
   const problem = body?.problem ?? `the server responded with status ${status}`;
   const fix = body?.fix ?? "try again; if it happens again, see what epir serve prints";
   return new Problem(problem, fix, { status, retry: Number(retry) || 0 });
+}
+
+function pause(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new DOMException("aborted", "AbortError"));
+    });
+  });
 }

@@ -1,15 +1,12 @@
 // The page: which section is visible, and what leads from one to the next.
 
 import { showResult } from "./answer.js";
-import { fetchJson, postForm, Problem } from "./api.js";
+import { fetchJson, postForm, Problem, waitForJob } from "./api.js";
 import { openBatch } from "./batch.js";
 import { openCamera } from "./camera.js";
 import { byId } from "./dom.js";
-import { showExamples } from "./examples.js";
-import { bytes, counted, duration, NOT_FOUND, sentence, title } from "./format.js";
-import { checkClip, clipForm, clipsOf, isPicture, listenForFiles, readOptions, resetOptions } from "./input.js";
-import { showPair } from "./pair.js";
-import { showSending, showStatus, waitForJob } from "./progress.js";
+import { bytes, counted, duration, NOT_FOUND, sentence, stage, title } from "./format.js";
+import { checkClip, clipForm, clipsOf, isPicture, listenForFiles, readOptions, resetOptions, showExamples, showPair } from "./input.js";
 
 const SECTIONS = ["start", "pair", "batch", "working", "problem", "result", "camera"];
 const EXAMPLES = "epir-examples"; // session storage: the example behind a result, by its id
@@ -92,6 +89,28 @@ function orderPictures(files) {
   pictures = files;
   showPair(files, orderPictures);
   if (byId("pair").hidden) show("pair");
+}
+
+/** Show that a clip is being sent; `fraction` goes from 0 to 1. */
+function showSending(name, fraction = null) {
+  byId("working-name").textContent = name;
+  showWork("Sending the clip", fraction, fraction === null ? "" : `${Math.round(100 * fraction)} %`);
+}
+
+/** Show the state of a job. */
+function showStatus(status) {
+  if (status.name) byId("working-name").textContent = status.name;
+  const known = status.state === "running" && status.total > 1;
+  showWork(stage(status), known ? Math.min(1, status.done / status.total) : null, known ? `Frame ${status.done} of ${status.total}` : "");
+}
+
+function showWork(text, fraction, count) {
+  const line = byId("working-text");
+  const bar = byId("working-bar");
+  if (line.textContent !== text) line.textContent = text; // screen readers announce every change
+  if (fraction === null) bar.removeAttribute("value");
+  else bar.value = fraction;
+  byId("working-count").textContent = count;
 }
 
 /** Send a clip, {name, files} or {name, example}, and wait for its answer; `marks` are set by hand on the result `from`. */

@@ -1,10 +1,9 @@
 // Several clips: one after the other to the server, and a table with a row for each.
 
-import { postForm } from "./api.js";
+import { postForm, waitForJob } from "./api.js";
 import { byId, element, save } from "./dom.js";
 import { at, counted, csvCell, NOT_FOUND, score, sentence, stage, title } from "./format.js";
 import { checkClip, clipForm } from "./input.js";
-import { waitForJob } from "./progress.js";
 
 const AT_ONCE = 2; // clips that the server has at a time: the next is there when one is done
 const STORED = "epir-batch"; // session storage, so that the table is still there after a reload

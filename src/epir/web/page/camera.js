@@ -2,11 +2,10 @@
 
 import { scoreBars, warnings } from "./answer.js";
 import { Problem } from "./api.js";
-import { Capture, filmOf, listDevices, openDevice } from "./capture.js";
+import { beginSession, Capture, filmOf, listDevices, openDevice } from "./capture.js";
 import { byId, element, save } from "./dom.js";
 import { History } from "./history.js";
 import { certainty, exactClock, labelClass, leftOut, score, sentence, title, topClass, UNCERTAIN } from "./format.js";
-import { beginSession } from "./live.js";
 import { timeline } from "./timeline.js";
 
 const LOW_RATE = 50; // frames per second below which a micro-expression may be missed

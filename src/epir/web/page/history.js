@@ -89,8 +89,8 @@ export function csv(entries) {
       class: movement.label,
       ...Object.fromEntries(classes.map((each) => [`p_${each}`, movement.scores[each]])),
       units: unitsText(movement.units ?? []),
-      region: moved.region,
-      side: moved.side,
+      region: movement.region || moved.region,
+      side: movement.side || moved.side,
       warnings: movement.warnings.join("; "),
       clock: clock.toISOString(),
     };

@@ -1,7 +1,7 @@
-// Files from the pickers or dropped on the page, folders too, and the clips that they make.
+// What the user gives: files from the pickers or dropped on the page, folders too, two pictures in order, or an example.
 
-import { Problem } from "./api.js";
-import { byId } from "./dom.js";
+import { fetchJson, Problem } from "./api.js";
+import { byId, element, prefersReducedMotion } from "./dom.js";
 import { bytes, counted } from "./format.js";
 
 const PICTURE = /\.(jpe?g|png|bmp|webp|avif|heic|heif)$/i;
@@ -116,4 +116,73 @@ export function clipForm({ name, files = [], example = null }, options) {
   else if (files.length > 2) form.append("name", name.split("/").at(-1));
   for (const [field, value] of options) form.append(field, value);
   return form;
+}
+
+/** Show one or two pictures, and ask for a missing one; `onChange` gets them in a new order. */
+export function showPair(files, onChange) {
+  const list = document.querySelector("ol.pair");
+  for (const old of list.querySelectorAll("img")) URL.revokeObjectURL(old.src);
+  list.replaceChildren(...["Onset", "Apex"].map((role, number) => pictureTile(role, files[number])));
+  const complete = files.length > 1;
+  byId("pair-go").disabled = !complete;
+  byId("pair-swap").disabled = !complete;
+  byId("pair-title").textContent = complete ? "Is this the right order?" : "One more picture";
+  byId("pair-swap").onclick = () => onChange([...files].reverse());
+}
+
+function pictureTile(role, file) {
+  if (!file) {
+    const choose = element("button", { type: "button", class: "button", click: () => byId("files").click() }, "Choose the second picture");
+    return element("li", { class: "missing" }, element("strong", {}, role), choose);
+  }
+  const picture = element("img", { src: URL.createObjectURL(file), alt: `${role}: ${file.name}` });
+  const name = element("span", { class: "file" }, file.name);
+  picture.addEventListener("error", () => picture.replaceWith(element("span", { class: "unseen" }, "This browser cannot show it; the server can read it.")));
+  return element("li", {}, element("strong", {}, role), picture, name);
+}
+
+/** Fill the list of examples; `onChoose` gets the chosen one. */
+export async function showExamples(onChoose) {
+  const examples = await fetchJson("/api/examples").catch(() => []);
+  const section = byId("examples");
+  section.hidden = examples.length === 0;
+  const tiles = examples.map((example) => exampleTile(example, onChoose));
+  section.querySelector("ul").replaceChildren(...tiles.map((each) => element("li", {}, each)));
+  for (const [number, each] of tiles.entries()) await loadVideo(each.querySelector("video"), examples[number]);
+}
+
+/** Load one thumbnail after the other: the server may still be rendering them, after the user's own clip. */
+function loadVideo(video, example) {
+  return new Promise((resolve) => {
+    video.addEventListener("loadeddata", resolve, { once: true });
+    video.addEventListener("error", resolve, { once: true });
+    video.src = `/api/examples/${encodeURIComponent(example.name)}/video`;
+  });
+}
+
+function exampleTile(example, onChoose) {
+  const video = element("video", {
+    loop: true,
+    playsinline: true,
+    preload: "auto",
+    tabindex: "-1",
+    "aria-hidden": "true",
+  });
+  video.muted = true;
+  const button = element(
+    "button",
+    { type: "button", class: "example", click: () => onChoose(example) },
+    element("span", { class: "thumb" }, video),
+    element("strong", {}, example.title),
+    element("small", {}, `${(example.frames / example.fps).toFixed(1)} seconds`),
+  );
+  const play = () => prefersReducedMotion() || video.play().catch(() => {});
+  const reset = () => {
+    video.pause();
+    video.currentTime = 0;
+  };
+  for (const name of ["pointerenter", "focus"]) button.addEventListener(name, play);
+  for (const name of ["pointerleave", "blur"]) button.addEventListener(name, reset);
+  video.addEventListener("error", () => video.classList.add("unplayable"));
+  return button;
 }

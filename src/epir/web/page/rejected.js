@@ -44,14 +44,14 @@ export function candidateList(candidates) {
   const ranked = [...candidates].sort((a, b) => b.probability - a.probability);
   const rows = ranked.map((each) => {
     const units = each.units.filter((unit) => unit.probability >= 0.5).map((unit) => unit.number);
-    const cells = [score(each.probability), kind(each.rule), at(each.apex, each.apex_s), each.class, units.join(", "), where(each), percent(100 * each.strength), percent(100 * each.head), each.text];
+    const cells = [score(each.probability), kind(each.rule), at(each.apex, each.apex_s), each.class, units.join(", "), where(each), percent(each.strength), percent(each.head), each.text];
     return element("tr", {}, cells.map((cell) => element("td", {}, cell)));
   });
-  const head = ["Probability", "Rule", "Apex", "Class", "AU", "Where", "Region mean", "Head", "What moved"].map((name) => element("th", { scope: "col" }, name));
+  const head = ["Probability", "Rule", "Apex", "Class", "AU", "Where", "How far", "Head", "What moved"].map((name) => element("th", { scope: "col" }, name));
   return element(
     "details",
     { class: "candidates" },
-    element("summary", {}, `Worth a look: the ${counted(ranked.length, "most probable movement")} that ${ranked.length === 1 ? "was" : "were"} not reported`),
+    element("summary", {}, ranked.length === 1 ? "Worth a look: the most probable movement that was not reported" : `Worth a look: the ${ranked.length} most probable movements that were not reported`),
     element("div", { class: "table-frame", tabindex: "0", role: "region", "aria-label": "Candidates" }, element("table", {}, element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows))),
   );
 }
@@ -73,7 +73,7 @@ function entry(movement, several) {
       ["Apex", at(apex, apex_s)],
       ["Offset", at(offset, offset_s)],
       ["Where", title(where(movement))],
-      ["How far", `${percent(100 * movement.strength)} of the face’s width`],
+      ["How far", `${percent(movement.strength)} of the face’s width`],
       hasProbability(movement) && ["Probability", `${score(movement.probability)} that it is a micro-expression`],
       several && ["Person", String(movement.track + 1)],
     ].filter(Boolean);
