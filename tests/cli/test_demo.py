@@ -62,7 +62,7 @@ def test_a_folder_that_holds_a_corpus_and_more_is_no_demo(small, tmp_path, furth
     write_corpus(tmp_path / "corpus", CorpusSettings(people=1, clips=1, idle=0, size=96, fps=10.0))
     before = sorted(tmp_path.rglob("*"))
     result = CliRunner().invoke(app, ["demo", "--out", str(tmp_path), *further])
-    assert "was not made by epir" in str(result.exception)
+    assert "that epir made" in str(result.exception)
     assert sorted(path for path in tmp_path.rglob("*") if path.name != f".{tmp_path.name}.lock") == before
 
 

@@ -1,4 +1,5 @@
 import json
+import subprocess
 import sys
 from typing import get_args
 
@@ -32,9 +33,9 @@ def test_every_name_is_listed_with_a_line_about_it(what, names):
 
 
 def test_every_listed_setting_can_be_set_to_its_default():
-    found = listed("settings")
-    assert "rises" in found["training.warmup"]  # the comment beside it in the source
-    for name, about in found.items():
+    names = listed("settings")
+    assert "rises" in names["training.warmup"]  # the comment beside it in the source
+    for name, about in names.items():
         section, _, setting = name.partition(".")
         default = about.split("default ")[1].split(":")[0]
         if section == "training":
@@ -70,3 +71,46 @@ def test_a_protocol_is_printed_as_a_file_to_copy(tmp_path):
     assert json.loads(answer.stdout) == {"protocol": "cde", "text": shown}
     refused = CliRunner().invoke(app, ["list", "models", "--show", "epir"])
     assert refused.exception.problem == "--show prints protocols, not models"
+
+
+@pytest.fixture
+def empty_folder(monkeypatch, tmp_path):
+    """The current folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_template_works_and_so_does_its_test(epir, empty_folder):
+    code, out, _ = epir("new", "method", "my_net.py")
+    assert code == 0 and "--model my_net.py:MyNet" in out
+    assert 25 <= len((empty_folder / "my_net.py").read_text().splitlines()) <= 45
+    test = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_my_net.py"],
+        cwd=empty_folder,
+        capture_output=True,
+        text=True,
+    )
+    assert test.returncode == 0, test.stdout
+    assert "2 passed" in test.stdout
+
+
+def test_nothing_is_overwritten_without_force(epir, empty_folder):
+    (empty_folder / "test_my_net.py").write_text("mine")
+    code, _, err = epir("new", "method", "my_net.py")
+    assert code == 2 and err == "test_my_net.py exists already\nfix: choose another name, or replace it with --force\n"
+    assert not (empty_folder / "my_net.py").exists()
+    assert epir("new", "method", "my_net.py", "--force")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("method", "my-net.py"), "my-net.py is not the name of a Python file that can be imported"),
+        (("method", "my_net"), "my_net is not the name of a Python file"),
+        (("corpus", "my.py"), "there is no template 'corpus'"),
+    ],
+)
+def test_names_that_cannot_be_used_are_refused(epir, empty_folder, words, problem):
+    code, _, err = epir("new", *words)
+    assert code == 2 and problem in err and "fix: " in err
+    assert list(empty_folder.iterdir()) == []

@@ -147,3 +147,19 @@ def test_a_closed_stdout_is_no_error(closed, code):
     command = f"{sys.executable} -m epir list models {closed}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (code, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (("evaluate", ".", "--protocol", "nope"), "there is no protocol 'nope'"),
+        (("evaluate", "nowhere", "--protocol", "cde"), "nowhere"),
+        (("evaluate", ".", "--protocol", "cde", "--model", "eppir"), "there is no model 'eppir'"),
+        (("evaluate", ".", "--protocol", "cde", "--zero-shot", "--folds", "3"), "--folds has no effect"),
+        (("train", ".", "--protocol", "nope", "--out", "mine"), "there is no protocol 'nope'"),
+    ],
+)
+def test_mistakes_are_refused_without_torch_which_takes_seconds_to_load(words, problem, tmp_path):
+    program = "import sys; sys.modules['torch'] = None; from epir.cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 2 and problem in done.stderr and len(done.stderr.splitlines()) == 2

@@ -7,17 +7,10 @@ import sys
 import cv2
 import numpy as np
 import pytest
-import typer
 from skimage.data import astronaut
-from typer.testing import CliRunner
 
-from epir.cli.predict import predict
-from epir.core.errors import ConfigError
 from epir.models.epir import Epir
 from epir.models.settings import preset
-
-app = typer.Typer()
-app.command()(predict)
 
 
 @pytest.fixture(scope="module")
@@ -41,64 +34,65 @@ def pictures(tmp_path_factory):
     return place / "onset.png", place / "apex.png"
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, [str(each) for each in arguments])
+@pytest.fixture
+def run(epir, model):
+    return lambda *words: epir("predict", *words, "--model", model)
 
 
-def test_two_pictures_get_one_line(model, pictures):
-    result = run(*pictures, "--model", model)
-    assert result.exit_code == 0, result.output
-    lines = result.stdout.splitlines()
+def test_two_pictures_get_one_line(run, pictures):
+    result = run(*pictures)
+    assert result.code == 0, result.err
+    lines = result.out.splitlines()
     assert lines[0].split() == ["input", "onset", "apex", "offset", "probability", "answer", "score", "all", "scores"]
     assert any(word in lines[2] for word in ("negative", "positive", "surprise"))
     assert lines[3].endswith(".") and "% of the face" in lines[3]
     assert "note: " in lines[4] and "face is small" in lines[4]
 
 
-def test_json_is_one_object(model, pictures):
-    result = run(*pictures, "--model", model, "--json")
-    values = json.loads(result.stdout)
+def test_json_is_one_object(run, pictures):
+    result = run(*pictures, "--json")
+    values = json.loads(result.out)
     assert values["errors"] == []
     assert sum(values["answers"][0]["scores"].values()) == pytest.approx(1, abs=1e-4)
 
 
-def test_what_was_written_is_told(model, pictures, tmp_path):
-    result = run(*pictures, "--model", model, "--out", tmp_path / "out")
-    assert f"written: {tmp_path / 'out' / 'apex' / 'why.png'}" in result.stdout
+def test_what_was_written_is_told(run, pictures, tmp_path):
+    result = run(*pictures, "--out", tmp_path / "out")
+    assert f"written: {tmp_path / 'out' / 'apex' / 'why.png'}" in result.out
     assert (tmp_path / "out" / "apex" / "answer.json").exists()
-    again = run(*pictures, "--model", model, "--out", tmp_path / "out")
-    assert again.exit_code == 2
-    assert "exists already" in again.stderr
+    again = run(*pictures, "--out", tmp_path / "out")
+    assert again.code == 2
+    assert "exists already" in again.err
 
 
-def test_each_input_fails_alone_and_the_exit_code_says_so(model, pictures, tmp_path):
-    result = run(tmp_path / "gone.mp4", *pictures, "--model", model)
-    assert result.exit_code == 2
-    assert "gone.mp4: there is no folder or video" in result.stderr
-    assert "fix: check the path" in result.stderr
-    assert "apex.png" in result.stdout
+def test_each_input_fails_alone_and_the_exit_code_says_so(run, pictures, tmp_path):
+    result = run(tmp_path / "gone.mp4", *pictures)
+    assert result.code == 2
+    assert "gone.mp4: there is no folder or video" in result.err
+    assert "fix: check the path" in result.err
+    assert "apex.png" in result.out
 
 
-def test_a_single_failure_takes_two_lines(model, tmp_path):
-    result = run(tmp_path / "gone.mp4", "--model", model)
-    assert result.exit_code == 2
-    problem, fix = result.stderr.strip().splitlines()
+def test_a_single_failure_takes_two_lines(run, tmp_path):
+    result = run(tmp_path / "gone.mp4")
+    assert result.code == 2
+    problem, fix = result.err.strip().splitlines()
     assert problem.startswith("there is no folder or video")
     assert fix == "fix: check the path"
 
 
-def test_pictures_that_are_cropped_to_the_face_need_the_option_that_is_named(model, pictures, tmp_path):
+def test_pictures_that_are_cropped_to_the_face_need_the_option_that_is_named(run, pictures, tmp_path):
     paths = []
     for path in pictures:
         face = cv2.imread(str(path))[95:140, 70:135]  # nose and mouth alone
         paths.append(tmp_path / path.name)
         cv2.imwrite(str(paths[-1]), cv2.resize(face, None, fx=3, fy=3))
-    refused = run(*paths, "--model", model)
-    assert refused.exit_code == 0
-    assert "no face" in refused.stdout
-    assert "--detector none" in refused.stdout
-    taken = run(*paths, "--model", model, "--detector", "none", "--json")
-    assert json.loads(taken.stdout)["answers"][0]["scores"]
+    refused = run(*paths)
+    assert refused.code == 0
+    assert "no face" in refused.out
+    assert "--detector none" in refused.out
+    taken = run(*paths, "--detector", "none", "--json")
+    assert json.loads(taken.out)["answers"][0]["scores"]
 
 
 @pytest.mark.parametrize(
@@ -111,40 +105,37 @@ def test_pictures_that_are_cropped_to_the_face_need_the_option_that_is_named(mod
         (("--workers", "2"), "--workers needs --table"),
     ],
 )
-def test_options_that_cannot_be_are_refused_in_two_lines(model, pictures, options, words):
-    result = run(*pictures, "--model", model, *options)
-    told = result.stderr.strip() or str(result.exception)
-    assert result.exit_code != 0
-    assert words in told.splitlines()[0]
-    assert "fix: " in told.splitlines()[1]
+def test_options_that_cannot_be_are_refused_in_two_lines(run, pictures, options, words):
+    result = run(*pictures, *options)
+    problem, fix = result.err.splitlines()[-2:]
+    assert result.code == 2 and words in problem and fix.startswith("fix: ")
 
 
-def test_a_video_gets_seconds_and_tracks(model, tmp_path):
+def test_a_video_gets_seconds_and_tracks(run, tmp_path):
     from epir.frames.film import write_film
 
     face = np.ascontiguousarray(astronaut()[20:220, 120:320])
     grain = np.random.default_rng(0)
     film = [np.clip(face + grain.normal(0, 2, face.shape), 0, 255).astype(np.uint8) for _ in range(20)]
     path = write_film(tmp_path / "a.mp4", film, 50)
-    values = json.loads(run(path, "--model", model, "--faces", "all", "--json").stdout)["answers"][0]
+    values = json.loads(run(path, "--faces", "all", "--json").out)["answers"][0]
     assert {"onset_s", "apex_s", "offset_s", "track", "gaps", "fps"} <= values.keys()
     assert values["fps"] == pytest.approx(50)
 
 
-def test_a_table_of_many_inputs(model, pictures, tmp_path):
+def test_a_table_of_many_inputs(run, pictures, tmp_path):
     table = tmp_path / "events.csv"
-    result = run(*pictures, "--model", model, "--table", table, "--workers", 1)
-    assert result.exit_code == 0, result.output
-    assert f"{table}: 1 inputs answered; 1 micro-expressions" in result.stdout.replace("\n", "")
-    values = json.loads(run(*pictures, "--model", model, "--table", table, "--json").stdout)
+    result = run(*pictures, "--table", table, "--workers", 1)
+    assert result.code == 0, result.err
+    assert f"{table}: 1 input answered; 1 micro-expression" in result.out.replace("\n", "")
+    values = json.loads(run(*pictures, "--table", table, "--json").out)
     assert (values["answered"], values["known"], values["movements"]) == (0, 1, 1)
 
 
-def test_a_table_goes_with_neither_pictures_nor_key_frames(model, pictures, tmp_path):
+def test_a_table_goes_with_neither_pictures_nor_key_frames(run, pictures, tmp_path):
     for option in (("--out", tmp_path / "out"), ("--onset", 3)):
-        result = run(*pictures, "--model", model, "--table", tmp_path / "events.csv", *option)
-        assert isinstance(result.exception, ConfigError)
-        assert result.exception.problem == f"{option[0]} does not go with --table"
+        result = run(*pictures, "--table", tmp_path / "events.csv", *option)
+        assert result.err.startswith(f"{option[0]} does not go with --table\nfix: ")
 
 
 @pytest.mark.parametrize("options", [("--faces", "some"), ("--sensitivity", "some"), ("--model", "gone")])

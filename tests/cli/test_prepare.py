@@ -1,34 +1,17 @@
 import json
-import sys
-from types import SimpleNamespace
 
 import cv2
 import numpy as np
 import pytest
 from skimage.data import astronaut
 
-from epir.cli.main import main
 from epir.maps.mapset import load_maps
+from epir.models.registry import create_model
 
 
 @pytest.fixture
-def epir(monkeypatch, capsys):
-    """Runs the command in this process: a new one would import OpenCV each time."""
-
-    def run(*words, cwd):
-        monkeypatch.chdir(cwd)
-        monkeypatch.setattr(sys, "argv", ["epir", *words])
-        with pytest.raises(SystemExit) as end:
-            main()
-        printed = capsys.readouterr()
-        return SimpleNamespace(returncode=end.value.code or 0, stdout=printed.out, stderr=printed.err)
-
-    return run
-
-
-@pytest.fixture
-def own(tmp_path):
-    """A manifest of three clips: a face that moves a little, one without an apex, and a grey wall."""
+def corpus(tmp_path, monkeypatch):
+    """A manifest of three clips here: a face that moves a little, one without an apex, and a grey wall."""
     head = cv2.cvtColor(np.ascontiguousarray(astronaut()[40:220, 130:320]), cv2.COLOR_RGB2BGR)
     for clip in ("smile", "open", "wall"):
         folder = tmp_path / "frames" / clip
@@ -42,43 +25,54 @@ def own(tmp_path):
         for clip, apex in (("smile", 11), ("open", ""), ("wall", 11))
     ]
     (tmp_path / "own.csv").write_text("\n".join(rows) + "\n")
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_a_manifest_becomes_a_map_set(own, epir):
+def test_a_manifest_becomes_a_map_set(corpus, epir):
     words = ("prepare", "manifest", "own.csv", "--out", "maps", "--workers", "1", "--set", "flow.size=84")
-    answer = epir(*words, "--contact-sheet", "--json", cwd=own)
-    assert answer.returncode == 0, answer.stderr
-    told = json.loads(answer.stdout)
+    answer = epir(*words, "--contact-sheet", "--json")
+    assert answer.code == 0, answer.err
+    told = json.loads(answer.out)
     assert (told["corpus"], told["clips"], told["people"], told["size"]) == ("manifest", 2, 1, 28)
     assert told["apex"] == {"annotated": 1, "spotted": 1}
     assert told["recipe"]["changed"] == ["flow.size: 168 -> 84"]
     assert [row["clip"] for row in told["left_out"]] == ["manifest/p1/wall"]
     assert "no face was found" in told["left_out"][0]["problem"]
-    assert "preparing manifest: 3/3" in answer.stderr
-    maps = load_maps(own / "maps")
+    assert "preparing manifest: 3/3" in answer.err
+    maps = load_maps(corpus / "maps")
     assert maps.meta["recipe"]["digest"] == told["recipe"]["digest"]
-    assert (own / told["contact_sheets"] / "manifest_p1.png").is_file()
+    assert (corpus / told["contact_sheets"] / "manifest_p1.png").is_file()
 
-    again = epir(*words, cwd=own)
-    assert again.returncode == 0, again.stderr
-    assert "maps: 2 maps of 1 person, 28 x 28 px" in again.stdout
-    assert "flow recipe: epir; flow.size: 168 -> 84" in again.stdout
-    assert "apex: 1 annotated, 1 spotted" in again.stdout
-    assert "left out manifest/p1/wall: no face" in again.stdout
-    assert "preparing manifest: 1/1" in again.stderr  # only the wall is tried again
+    again = epir(*words)
+    assert again.code == 0, again.err
+    assert "maps: 2 maps of 1 person, 28 x 28 px" in again.out
+    assert "flow recipe: epir; flow.size: 168 -> 84" in again.out
+    assert "apex: 1 annotated, 1 spotted" in again.out
+    assert "left out manifest/p1/wall: no face" in again.out
+    assert "preparing manifest: 1/1" in again.err  # only the wall is tried again
 
 
-def test_mistakes_take_two_lines_and_exit_2(own, epir):
+def test_mistakes_take_two_lines_and_exit_2(corpus, epir):
     for words, expected in (
         (("--recipe", "epri"), "there is no flow recipe 'epri'\nfix: did you mean 'epir'?\n"),
         (("--set", "flow.sise=3"), "[flow] has no setting 'sise'\nfix: did you mean 'size'?\n"),
         (("--apex", "first"), "apex cannot be 'first'\nfix: use one of: spotted, middle\n"),
     ):
-        answer = epir("prepare", "manifest", "own.csv", "--out", "maps", *words, cwd=own)
-        assert (answer.returncode, answer.stderr) == (2, expected)
-    strict = epir("prepare", "manifest", "own.csv", "--out", "maps", "--workers", "1", "--strict", cwd=own)
-    assert strict.returncode == 2
-    assert "1 of the 3 clips could not be prepared; manifest/p1/wall: no face" in strict.stderr
-    assert strict.stderr.splitlines()[-1].startswith("fix: ")
-    assert not (own / "maps").exists()
+        answer = epir("prepare", "manifest", "own.csv", "--out", "maps", *words)
+        assert (answer.code, answer.err) == (2, expected)
+    strict = epir("prepare", "manifest", "own.csv", "--out", "maps", "--workers", "1", "--strict")
+    assert strict.code == 2
+    assert "1 of 3 clips could not be prepared; manifest/p1/wall: no face" in strict.err
+    assert strict.err.splitlines()[-1].startswith("fix: ")
+    assert not (corpus / "maps").exists()
+
+
+def test_align_writes_a_map_set_and_says_what_it_did(invoke, noise, tmp_path):
+    maps = noise(people=3, clips=2, size=14)
+    labels = ("negative", "positive", "surprise")
+    model = create_model("ststnet", map_size=14).save_pretrained(tmp_path / "model", labels=labels)
+    call = ("align", maps, "--out", tmp_path / "aligned", "--weights", model)
+    assert "people); mean best score" in invoke(*call).stdout
+    assert load_maps(tmp_path / "aligned").clips == load_maps(maps).clips
+    assert sum(json.loads(invoke(*call, "--force", "--json").stdout)["people_by_step"].values()) == 3

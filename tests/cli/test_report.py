@@ -1,80 +1,60 @@
+"""The verbs `report` and `compare`."""
+
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from epir.cli.report import report
-from epir.core.errors import RunError
-from epir.evaluation.experiment import Experiment
-from epir.evaluation.record import ClipRecord, FoldRecord
-from epir.evaluation.store import open_store
-from epir.models.registry import model_settings
-
-CLASSES = ("negative", "positive")
+from epir.core.engines import Engine
+from epir.core.errors import OutputError, RunError
+from epir.evaluation.run import evaluate
 
 
 @pytest.fixture
-def finished_run(tmp_path: Path) -> Path:
-    experiment = Experiment("sde", CLASSES, model_settings("bi-woof", classes=2))
-    rng = np.random.default_rng(0)
-    with open_store(tmp_path / "run", experiment) as store:
-        for person in "abc":
-            clips = tuple(
-                ClipRecord(
-                    "mine",
-                    person,
-                    f"{number}",
-                    CLASSES[number % 2],
-                    CLASSES[int(rng.integers(2))],
-                    "negative",
-                    (0.6, 0.4),
-                )
-                for number in range(4)
-            )
-            store.add(FoldRecord(f"mine/{person}", 0, experiment.digest, clips))
-        store.finish({f"mine/{person}": [f"mine/{person}/{number}" for number in range(4)] for person in "abc"})
-    return tmp_path / "run"
+def runs(noise, tmp_path):
+    """Two runs of the same clips and one of others."""
+    call = dict(protocol="sde", folds=2, engine=Engine(workers=1))
+    maps = [noise("maps", people=5, clips=4, labels="ab"), noise("others", people=4, clips=4, labels="ab")]
+    for name, model, each in (("first", "bi-woof", 0), ("second", "mdmo", 0), ("third", "mdmo", 1)):
+        evaluate(maps[each], model=model, out=tmp_path / name, **call)
+    return tmp_path
 
 
-@pytest.fixture
-def invoke():
-    app = typer.Typer()
-    app.command()(report)
-    return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
+def test_a_report_says_where_the_page_is_and_replaces_none(invoke, runs):
+    printed = invoke("report", runs / "first").stdout
+    assert printed.endswith(f"report: {runs / 'first' / 'report.html'}\n")
+    with pytest.raises(OutputError, match="exists already"):
+        invoke("report", runs / "first")
+    assert invoke("report", runs / "first", "--force").exit_code == 0
+    with pytest.raises(RunError, match="is not a run"):
+        invoke("report", runs / "maps")
 
 
-def test_it_says_where_the_page_is(invoke, finished_run):
-    done = invoke(finished_run)
-    assert done.exit_code == 0, done.output
-    assert done.stdout.replace("\n", "").endswith(f"report: {finished_run / 'report.html'}")
-    assert (finished_run / "report.html").exists()
-
-
-def test_json_names_everything_that_was_written(invoke, finished_run, tmp_path):
-    done = invoke(
-        *(finished_run, "--out", tmp_path / "r.html", "--latex", "--markdown"),
-        *("--figures", tmp_path / "figures", "--no-faces", "--json"),
-    )
-    written = json.loads(done.stdout)
+def test_json_names_everything_that_was_written(invoke, runs, tmp_path):
+    further = ("--latex", "--markdown", "--figures", tmp_path / "figures", "--no-faces", "--json")
+    written = json.loads(invoke("report", runs / "first", "--out", tmp_path / "r.html", *further).stdout)
     assert written.keys() == {"report", "latex", "markdown", "figures"}
     assert all(Path(path).exists() for path in written.values())
 
 
-def test_an_existing_page_is_kept_unless_forced(invoke, finished_run):
-    invoke(finished_run)
-    again = invoke(finished_run)
-    assert "exists already" in str(again.exception)
-    assert invoke(finished_run, "--force").exit_code == 0
+def test_runs_stand_side_by_side(invoke, runs):
+    out = invoke("compare", runs / "first", runs / "second").stdout
+    assert f"Difference to {runs / 'first'} (training –, first weights –)" in out and "exact: all swaps" in out
+    assert out.count("best epoch (leaks)") == 3 and "model.name: bi-woof -> mdmo" in out and "unset" not in out
+    values = json.loads(invoke("compare", runs / "first", runs / "second", "--json").stdout)
+    strict = values["comparisons"][0]
+    assert strict["column"] == "strict" and 0 < strict["p"] <= 1 and strict["is_exact"]
+    assert strict["first_training"] == {"recipe": None, "first_weights": None}
+    assert values["runs"][str(runs / "first")]["first_weights"] is None
+    first, second = (values["runs"][str(runs / name)]["strict"]["uf1"] for name in ("first", "second"))
+    assert strict["difference"] == pytest.approx(second - first, abs=1e-5)
 
 
-def test_a_folder_that_is_no_run_is_refused(invoke, tmp_path):
-    refused = invoke(tmp_path)
-    assert isinstance(refused.exception, RunError)
-    assert "is not a run" in str(refused.exception)
-
-
-def test_help_has_an_example(invoke):
-    assert "Example: epir report" in invoke("--help").output
+def test_what_cannot_be_compared_is_told(invoke, runs):
+    for names, words in (
+        (("first", "third"), "they differ in their clips, for example smic/"),
+        (("first",), "one run cannot be compared\n  fix: name two run folders"),
+        (("first", "maps"), "is not a run"),
+    ):
+        with pytest.raises(RunError, match=words):
+            invoke("compare", *(runs / name for name in names))

@@ -3,9 +3,7 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from epir.cli.verbs import app
 from epir.core.errors import ConfigError
 from epir.evaluation.conventions import LAST, PERSON_POOLED
 
@@ -23,14 +21,12 @@ def run_folder(tmp_path_factory):
     return out
 
 
-def call(*words):
-    result = CliRunner().invoke(app, ["score", *map(str, words)])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+@pytest.fixture
+def call(invoke):
+    return lambda *words: invoke("score", *words)
 
 
-def test_a_run_is_scored_by_every_convention(run_folder, tmp_path):
+def test_a_run_is_scored_by_every_convention(call, run_folder, tmp_path):
     scores = json.loads((run_folder / "scores.json").read_text())
     result = call(run_folder, "--out", tmp_path / "scores")
     assert result.exit_code == 0 and f"{scores['strict']['uf1']:.4f}" in result.stdout and "CapsuleNet" in result.stdout
@@ -42,14 +38,14 @@ def test_a_run_is_scored_by_every_convention(run_folder, tmp_path):
     assert [row["epoch"] for row in values["epochs"]] == [1, 2]
 
 
-def test_printed_scores_are_explained():
+def test_printed_scores_are_explained(call):
     result = call("--explain-printed", "casme2 0.9882 0.9896", "--explain-printed", "smic 0.8279 0.8363")
     assert "88/31/25" in result.stdout and "52/45/38; 55/44/37" in result.stdout
     values = json.loads(call("--explain-printed", "4:+DNSPT", "--tolerance", "1e-4", "--json").stdout)
     assert values["together"] == [{"casme2": [88, 30, 25], "samm": [88, 18, 11], "smic": [56, 41, 37]}]
 
 
-def test_what_does_not_go_together(run_folder, tmp_path):
+def test_what_does_not_go_together(call, run_folder, tmp_path):
     with pytest.raises(ConfigError, match="there is nothing to score"):
         call()
     with pytest.raises(ConfigError, match="--explain-printed takes no folders"):

@@ -1,49 +1,45 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from epir.cli.verbs import app
 from epir.core.errors import EpirError
 from epir.maps.mapset import load_maps
 
 SMALL = ["--people", "1", "--clips", "3", "--idle", "1", "--size", "96", "--fps", "10"]
 
 
-def run(*arguments):
-    result = CliRunner().invoke(app, ["synth", *map(str, arguments)])
-    if result.exception and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+@pytest.fixture
+def run(invoke):
+    return lambda *words: invoke("synth", *words)
 
 
 def last_json(text):
     return json.loads(text[text.index("{") :])
 
 
-def test_a_corpus_is_written_and_passes_the_check(tmp_path):
+def test_a_corpus_is_written_and_passes_the_check(run, invoke, tmp_path):
     out = tmp_path / "corpus"
     told = last_json(run(out, *SMALL, "--truth", "--json").stdout)
     assert told == {"folder": str(out), "people": 1, "clips": 4, "frames": told["frames"]} and told["frames"] > 16
-    check = CliRunner().invoke(app, ["check", "synthetic", str(out), "--json"])
+    check = invoke("check", "synthetic", out, "--json")
     assert check.exit_code == 0
-    found = last_json(check.stdout)
-    assert found["clips"] == 4 and found["emotions"]["none"] == 1 and found["protocols"]["cde"]["clips"] == 3
-    assert found["defects"] == [] and list((out / "truth").rglob("*.npz"))
+    values = last_json(check.stdout)
+    assert values["clips"] == 4 and values["emotions"]["none"] == 1 and values["protocols"]["cde"]["clips"] == 3
+    assert values["defects"] == [] and list((out / "truth").rglob("*.npz"))
 
 
-def test_without_json_it_says_what_to_do_next(tmp_path):
+def test_without_json_it_says_what_to_do_next(run, tmp_path):
     assert "next: epir check synthetic" in run(tmp_path / "corpus", *SMALL).stdout
 
 
-def test_a_map_set_is_written_instead(tmp_path):
+def test_a_map_set_is_written_instead(run, tmp_path):
     out = tmp_path / "maps"
     told = last_json(run(out, "--maps", 12, "--recipe", "direct", "--size", 14, "--classes", 5, "--json").stdout)
     assert told == {"folder": str(out), "maps": 12, "size": 14, "people": 2}
     assert load_maps(out).size == 14 and len({clip.emotion for clip in load_maps(out).clips}) == 5
 
 
-def test_settings_are_changed_by_their_dotted_names(tmp_path):
+def test_settings_are_changed_by_their_dotted_names(run, tmp_path):
     run(tmp_path / "c", *SMALL, "--png", "--set", "nuisances.blink=1.0")
     sheet = (tmp_path / "c" / "annotations.csv").read_text()
     assert sheet.splitlines()[0].endswith(",blinks,person")
@@ -63,24 +59,27 @@ def test_settings_are_changed_by_their_dotted_names(tmp_path):
         ),
         (["--maps", "-3"], "--maps must be at least 1, not -3\n  fix: give --maps 1 or more"),
         (["--maps", "3", "--recipe", "dirct"], "there is no flow recipe 'dirct'\n  fix: "),
-        (["--maps", "3", "--truth"], "--truth cannot be used with --maps: maps have no frames\n  fix: "),
+        (["--maps", "3", "--truth"], "--truth goes with frames, not with --maps\n  fix: leave out --truth"),
+        (["--maps", "3", "--people", "2"], "--people goes with frames or --long, not with --maps"),
+        (["--recipe", "epir", "--seconds", "9"], "not with frames\n  fix: leave out --recipe, --seconds"),
         (
-            ["--maps", "3", "--people", "2"],
-            "--maps draws people of its own: --people, --clips, --idle, --fps and --png",
+            ["--long", "--maps", "3", "--idle", "3"],
+            "--idle goes with frames, not with --long\n  fix: leave out --idle, --maps",
         ),
-        (["--recipe", "epir"], "--recipe needs --maps\n  fix: add --maps N, or leave it out"),
+        (["--long", "--seconds", "1"], "a video cannot last 1 seconds\n  fix: give --seconds from 5 to 3600"),
+        (["--long", "--people", "0"], "--people must be at least 1, not 0"),
         (["--set", "peple=3"], "there is no setting 'peple'\n  fix: did you mean 'people'?"),
         (["--workers", "0"], "--workers must be at least 1, not 0\n  fix: leave it out for one per core"),
     ],
 )
-def test_mistakes_are_told_with_their_remedy(tmp_path, arguments, words):
+def test_mistakes_are_told_with_their_remedy(run, tmp_path, arguments, words):
     with pytest.raises(EpirError) as error:
         run(tmp_path / "out", *arguments)
     assert words in str(error.value)
     assert not (tmp_path / "out").exists()
 
 
-def test_what_is_there_stays_there(tmp_path):
+def test_what_is_there_stays_there(run, tmp_path):
     run(tmp_path / "c", *SMALL)
     with pytest.raises(EpirError, match="exists already"):
         run(tmp_path / "c", *SMALL)
@@ -88,6 +87,6 @@ def test_what_is_there_stays_there(tmp_path):
 
 
 @pytest.mark.parametrize("words", [("--people", "99999999999"), ("--clips", "10000000"), ("--maps", "99999999999")])
-def test_more_than_can_be_is_refused(tmp_path, words):
+def test_more_than_can_be_is_refused(run, tmp_path, words):
     with pytest.raises(EpirError, match=r"too many\n  fix: "):
         run(tmp_path / "out", *words)

@@ -1,24 +1,18 @@
 """Words that typer does not understand: two lines and exit code 2, for every verb."""
 
-import sys
-
 import pytest
 
-from epir.cli.main import main
 from epir.cli.verbs import VERBS, command_name
 
 
 @pytest.fixture
-def refused(monkeypatch, capsys):
+def refused(epir):
     """What `epir WORDS` says before it exits with 2."""
 
     def call(*words):
-        monkeypatch.setattr(sys, "argv", ["epir", *words])
-        with pytest.raises(SystemExit) as end:
-            main()
-        said = capsys.readouterr()
-        assert end.value.code == 2 and said.out == ""
-        return said.err
+        code, out, err = epir(*words)
+        assert code == 2 and out == ""
+        return err
 
     return call
 

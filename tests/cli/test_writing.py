@@ -20,7 +20,7 @@ TINY = ["--set", "model.width=8", "--set", "model.blocks=3", "--set", "model.hea
 
 
 @pytest.fixture(scope="session")
-def given(tmp_path_factory):
+def inputs(tmp_path_factory):
     """One of everything that verbs read: a corpus, a map set, a run and a model folder."""
     from epir.core.engines import Engine
     from epir.evaluation.run import evaluate
@@ -28,7 +28,7 @@ def given(tmp_path_factory):
     from epir.synthetic.corpus import CorpusSettings, write_corpus
     from epir.synthetic.maps import MapSettings, write_maps
 
-    home = tmp_path_factory.mktemp("given")
+    home = tmp_path_factory.mktemp("inputs")
     write_corpus(home / "corpus", CorpusSettings(people=1, clips=3, idle=0, size=96, fps=10.0))
     write_maps(home / "maps", MapSettings(32, ("direct",)))
     evaluate(home / "maps", protocol="sde", model="bi-woof", out=home / "run", folds=2, engine=Engine(workers=1))
@@ -95,20 +95,16 @@ verbs = pytest.mark.parametrize("verb", COMMANDS)
 
 
 @pytest.fixture
-def refused(monkeypatch, capsys, given, bytes_in):
+def refused(epir, inputs, bytes_in):
     """Runs a verb in this process, which must end with exit code 2 and two lines, and change no input; what it says."""
 
     def call(verb, out, *further):
-        before = bytes_in(given)
-        words = COMMANDS[verb][2](given, out)
-        monkeypatch.setattr(sys, "argv", ["epir", *map(str, words), *further])
-        with pytest.raises(SystemExit) as end:
-            main()
-        said = capsys.readouterr().err
-        assert end.value.code == 2, said
+        before = bytes_in(inputs)
+        code, _, said = epir(*COMMANDS[verb][2](inputs, out), *further)
+        assert code == 2, said
         *_, problem, fix = said.splitlines()
         assert fix.startswith("fix: ") and not problem.startswith("fix: ") and "Traceback" not in said
-        assert bytes_in(given) == before
+        assert bytes_in(inputs) == before
         return problem
 
     return call
@@ -150,27 +146,27 @@ def test_a_folder_of_the_user_stays(refused, verb, further, tmp_path):
         for name in ("vit", "ststnet"):
             (out / name).mkdir()
             (out / name / "thesis.txt").write_text("years")
-    assert "was not made by epir" in refused(verb, out, *further)
+    assert "that epir made" in refused(verb, out, *further)
     assert all(path.read_text() == "years" for path in out.rglob("thesis.txt")) and (out / "thesis.txt").exists()
 
 
 @pytest.mark.parametrize("verb", FOLDERS_FROM_FOLDERS)
 @pytest.mark.parametrize("further", [(), ("--force",)], ids=["", "--force"])
-def test_an_output_that_is_the_input_is_refused(refused, verb, further, given):
+def test_an_output_that_is_the_input_is_refused(refused, verb, further, inputs):
     source = COMMANDS[verb][0]
     of_runs = verb in ("ablate", "evaluate, two models")
     words = "is a map set, not a folder of runs" if of_runs else "an input of this command"
-    assert words in refused(verb, given / source, *further)
+    assert words in refused(verb, inputs / source, *further)
 
 
 @pytest.mark.parametrize("verb", FOLDERS_FROM_FOLDERS)
-def test_an_output_inside_the_input_is_refused(refused, verb, given):
+def test_an_output_inside_the_input_is_refused(refused, verb, inputs):
     source, name, _ = COMMANDS[verb]
-    assert "inside an input of this command" in refused(verb, given / source / "deep" / name)
+    assert "inside an input of this command" in refused(verb, inputs / source / "deep" / name)
 
 
-def test_a_page_does_not_replace_a_file_of_the_run(refused, given):
-    assert "does not end in .html" in refused("report", given / "run" / "scores.json", "--force")
+def test_a_page_does_not_replace_a_file_of_the_run(refused, inputs):
+    assert "does not end in .html" in refused("report", inputs / "run" / "scores.json", "--force")
 
 
 @pytest.mark.parametrize(
@@ -204,9 +200,9 @@ def test_two_at_once(refused, verb, tmp_path):
         assert "another process is writing" in refused(verb, out)
 
 
-def test_names_that_are_not_utf_8_are_fine(given, tmp_path, monkeypatch, capsysbinary):
+def test_names_that_are_not_utf_8_are_fine(inputs, tmp_path, monkeypatch, capsysbinary):
     strange = tmp_path / os.fsdecode(b"caf\xe9")
-    shutil.copytree(given / "corpus", strange)
+    shutil.copytree(inputs / "corpus", strange)
 
     def run(*words):
         monkeypatch.setattr(sys, "argv", ["epir", *map(str, words)])

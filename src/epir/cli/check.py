@@ -1,12 +1,12 @@
 """`epir check`: whether a copy of a corpus is complete and sound."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from epir.cli import completion
+from epir.cli.options import AsJson, CorpusName, CorpusRoot, Labels, Part, Sheet, Tree, only_set
+from epir.core.words import counted
 
 if TYPE_CHECKING:
     from epir.core.records import Clip
@@ -16,27 +16,16 @@ if TYPE_CHECKING:
 Pair = tuple[str, str]  # what was found, what was expected
 LINES = 20  # of each kind of finding in the terminal; --json has them all
 
-CorpusName = Annotated[
-    str,
-    typer.Argument(
-        help="casme, casme2, casme3, samm, smic, mmew, dfme, 4dme, synthetic, manifest; long videos: casme-sq, "
-        "samm-lv, casme3-lv, smic-e; or code of your own: my_corpus.py:load.",
-        autocompletion=completion.corpora,
-    ),
-]
-
 
 def check(
     corpus: CorpusName,
-    root: Annotated[Path, typer.Argument(help="The folder into which the corpus was unpacked; for manifest the CSV.")],
+    root: CorpusRoot,
     deep: Annotated[bool, typer.Option("--deep", help="Decode every frame too: minutes instead of seconds.")] = False,
-    sheet: Annotated[Path | None, typer.Option(help="The annotation sheet, if it is elsewhere.")] = None,
-    part: Annotated[str | None, typer.Option(help="smic, smic-e: hs (default), vis, nir.")] = None,
-    labels: Annotated[
-        Path | None, typer.Option(help="manifest: a CSV that gives each emotion word a class: word,class.")
-    ] = None,
-    tree: Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    sheet: Sheet = None,
+    part: Part = None,
+    labels: Labels = None,
+    tree: Tree = None,
+    as_json: AsJson = False,
 ) -> None:
     """Count the clips, classes and people of a corpus against a complete copy, and list every defect.
 
@@ -48,8 +37,7 @@ def check(
     from epir.datasets.registry import load_corpus
     from epir.datasets.survey import survey
 
-    given = {"sheet": sheet, "part": part, "tree": tree, "labels": labels}
-    loaded = load_corpus(corpus, root, **{name: value for name, value in given.items() if value is not None})
+    loaded = load_corpus(corpus, root, **only_set(sheet=sheet, part=part, tree=tree, labels=labels))
     with showing_progress(quiet=not deep) as progress:
         result = survey(loaded, opener=_inspect if deep else None, fingerprint=_fingerprint, progress=progress)
     if as_json:
@@ -62,7 +50,7 @@ def check(
 
 def _fingerprint(clip: "Clip") -> str | None:
     """Equal for clips that show the same frames."""
-    from epir.frames.fingerprint import fingerprint
+    from epir.frames.folder import fingerprint
 
     assert clip.frames is not None
     return fingerprint(clip.frames, clip.onset, clip.apex)
@@ -83,8 +71,8 @@ def _show(result: "Survey") -> None:
     corpus = result.corpus
     stdout.print(f"[bold]{corpus.name}[/bold] in {escape(str(corpus.root))}")
     present = len(corpus.present)
-    found = f"{corpus.tree}, for {present} of {len(corpus)} clips" if present else "none found"
-    stdout.print(f"annotations: {escape(corpus.sheet)}; frames: {found}")
+    frames = f"{corpus.tree}, for {present} of {counted(len(corpus), 'clip')}" if present else "none found"
+    stdout.print(f"annotations: {escape(corpus.sheet)}; frames: {frames}")
     for note in corpus.notes:
         stdout.print(f"[dim]{escape(note)}[/dim]")
     _show_counts(result)
@@ -107,10 +95,10 @@ def _show_counts(result: "Survey") -> None:
     table.add_column("")
     for heading in ("clips", "expected", "people", "expected") if compared else ("clips", "people"):
         table.add_column(heading, justify="right")
-    for name, (found, expected) in blocks.items():
+    for name, (counts, expected) in blocks.items():
         if name != "all":
             table.add_row()
-        for label, *pairs in _rows(name, found, expected):
+        for label, *pairs in _rows(name, counts, expected):
             table.add_row(label, *(cell for pair in pairs for cell in (pair if compared else pair[:1])))
         if name == "all" and result.further:
             table.add_row()
@@ -120,20 +108,20 @@ def _show_counts(result: "Survey") -> None:
     stdout.print(table)
 
 
-def _rows(name: str, found: "Counts", expected: "Counts | None") -> Iterator[tuple[str, Pair, Pair]]:
+def _rows(name: str, counts: "Counts", expected: "Counts | None") -> Iterator[tuple[str, Pair, Pair]]:
     """A line for all clips, and one for each class: its name, clips and people, each with what is expected."""
     from rich.markup import escape
 
     wanted = expected.classes if expected else {}
     clips, people = (expected.clips, expected.people) if expected else (None, None)
-    yield f"[bold]{name}", _pair(found.clips, clips), _pair(found.people, people)
-    for label in {**found.classes, **wanted}:
-        yield f"  {escape(label)}", _pair(found.classes.get(label, 0), wanted.get(label)), ("", "")
+    yield f"[bold]{name}", _pair(counts.clips, clips), _pair(counts.people, people)
+    for label in {**counts.classes, **wanted}:
+        yield f"  {escape(label)}", _pair(counts.classes.get(label, 0), wanted.get(label)), ("", "")
 
 
-def _pair(found: int | None, expected: int | None) -> Pair:
-    differs = expected is not None and found != expected
-    return f"[red]{found}[/red]" if differs else str(found), "" if expected is None else str(expected)
+def _pair(number: int | None, expected: int | None) -> Pair:
+    differs = expected is not None and number != expected
+    return f"[red]{number}[/red]" if differs else str(number), "" if expected is None else str(expected)
 
 
 def _grouped(defects: "Iterable[Defect]") -> list[str]:
@@ -166,5 +154,5 @@ def _summary(result: "Survey") -> str:
     clips = len({defect.clip for defect in result.corpus.faults})
     parts = [f"{len(result.departures)} counts differ"] if result.departures else []
     noun = "defect" if faults == 1 else "defects"
-    parts += [f"{faults} {noun} in {clips} of {len(result.corpus)} clips"] if faults else []
+    parts += [f"{faults} {noun} in {clips} of {counted(len(result.corpus), 'clip')}"] if faults else []
     return "; ".join(parts)

@@ -1,16 +1,18 @@
 """What the verbs share: progress on stderr, one JSON object on stdout."""
 
 import json
+import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import typer
 from rich.console import Console
 
-from epir.core.progress import Progress
+from epir.core.engines import Progress
 
 stdout = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 120)
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -21,6 +23,26 @@ SECONDS_BETWEEN_LINES, MOST_SECONDS = 5.0, 60.0  # of a log: more between two li
 def emit_json(value: Mapping[str, Any]) -> None:
     """Write one JSON object as the last thing on stdout."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def say(*lines: str) -> None:
+    """Print lines on stdout as they are: brackets are no markup."""
+    for line in lines:
+        stdout.print(line, markup=False)
+
+
+def show(value: Mapping[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
+    """The result of a verb: one JSON object, or lines for a reader."""
+    if as_json:
+        emit_json(value)
+    else:
+        say(*lines)
+
+
+def warn(*lines: str) -> None:
+    """Print lines on stderr as they are."""
+    for line in lines:
+        stderr.print(line, markup=False)
 
 
 @contextmanager
@@ -125,3 +147,20 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def command_line(context: typer.Context, **changed: Any) -> str:
+    """The command line as it was given, without what has its default."""
+    words = ["epir", str(context.info_name)]
+    for parameter in context.command.params:
+        value = changed.get(str(parameter.name), context.params.get(str(parameter.name)))
+        if value in (None, [], ()) or value == parameter.default:
+            continue
+        values = value if isinstance(value, list | tuple) else [value]
+        if parameter.param_type_name == "argument":
+            words += map(str, values)
+        elif value is True:
+            words.append(parameter.opts[0])
+        else:
+            words += [word for each in values for word in (parameter.opts[0], str(each))]
+    return shlex.join(words)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from epir.cli.options import AsJson, StartOver
+
 if TYPE_CHECKING:
-    from epir.core.progress import Progress
+    from epir.core.engines import Progress
     from epir.synthetic.corpus import CorpusSettings
 
 PEOPLE, CLIPS, SIZE, FPS, SEED = 10, 6, 320, 100.0, 0  # small enough for three minutes on two cores
@@ -25,8 +27,8 @@ def demo(
     workers: Annotated[
         int | None, typer.Option(help="Worker processes; they do not change the result.", show_default="one per core")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Start over.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    force: StartOver = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run the whole pipeline on synthetic faces: draw, check, prepare, evaluate, report.
 
@@ -34,7 +36,7 @@ def demo(
 
     Example: epir demo --out demo
     """
-    from epir.cli.console import emit_json, showing_progress, stderr, stdout
+    from epir.cli.console import show, showing_progress, stderr, warn
     from epir.core.engines import Engine
     from epir.core.errors import DatasetError
     from epir.core.output import DEMO, claimed, mark
@@ -50,12 +52,12 @@ def demo(
     workers = Engine(workers=workers).processes
     corpus, maps, run_folder, page = out / "corpus", out / "maps", out / "run", out / "report.html"
     settings = CorpusSettings(people=PEOPLE, clips=CLIPS, idle=0, size=SIZE, fps=FPS, seed=SEED)
-    with claimed(out, DEMO, force=True), showing_progress(quiet=json) as progress:
+    with claimed(out, DEMO, force=True), showing_progress(quiet=as_json) as progress:
         out.mkdir(parents=True, exist_ok=True)
         mark(out, DEMO)
 
         def announce(step: int, text: str) -> None:
-            if not json:
+            if not as_json:
                 stderr.print(f"{step}/5  {text}", style="bold")
 
         announce(1, f"draw {PEOPLE} synthetic people, {CLIPS} clips each, {FPS:g} frames per second")
@@ -69,43 +71,30 @@ def demo(
         announce(3, "find the faces (MTCNN) and the motion between onset and apex (Farneback)")
         prepare("synthetic", corpus, maps, workers=workers, progress=progress, force=force)
         announce(4, "leave one subject out, with the paper's model, starting from the shipped weights")
-        run = evaluate(
-            maps,
-            protocol="sde",
-            out=run_folder,
-            engine=Engine(workers=workers),
-            force=force,
-            progress=progress,
-        )
+        engine = Engine(workers=workers)
+        run = evaluate(maps, protocol="sde", out=run_folder, engine=engine, force=force, progress=progress)
         announce(5, "write the report")
         report(run, page, maps=[maps], force=True, progress=progress)
-    strict = run.main
-    if json:
-        emit_json({"report": str(page), "run": str(run.folder), **scores_with_training(run)})
-        return
-    stdout.print(score_table([run]).text(), markup=False)
-    low, high = strict["uf1_interval"]
-    stdout.print(f"UF1 {strict['uf1']:.2f} strict (95 % interval {low:.2f} to {high:.2f}); chance: {CHANCE:.2f}.")
-    stdout.print(f"\nOpen {page} in a browser.\n", markup=False)
-    stdout.print("To use `epir` in this shell:")
-    stdout.print(f"  {activation()}\n", markup=False)
-    stdout.print("Then try:")
-    for command, purpose in (
-        (
-            f"epir predict {corpus / '001' / '001_01'} --fps {FPS:g} --out {out / 'why'}",
-            "one clip: what moved, and why",
-        ),
-        ("epir serve", "the same as a page in your browser, for your own videos"),
-        (
-            f"epir evaluate {maps} --protocol sde --model vit,ststnet --out {out / 'others'}",
-            "other methods, same folds",
-        ),
-        (f"epir compare {run_folder} {out / 'others' / 'ststnet'}", "is the difference significant?"),
-        ("epir check casme2 /data/CASME2", "a corpus of your own; see docs/datasets.md"),
-    ):
-        stdout.print(f"  {command}\n      {purpose}", markup=False)
-    if has_unused_cuda():
-        stderr.print(f"\nnote: {UNUSED_CUDA}", markup=False)
+    low, high = run.main["uf1_interval"]
+    others = out / "others"
+    suggestions = {
+        f"epir predict {corpus / '001' / '001_01'} --fps {FPS:g} --out {out / 'why'}": "one clip: what moved, and why",
+        "epir serve": "the same as a page in your browser, for your own videos",
+        f"epir evaluate {maps} --protocol sde --model vit,ststnet --out {others}": "other methods, same folds",
+        f"epir compare {run_folder} {others / 'ststnet'}": "is the difference significant?",
+        "epir check casme2 /data/CASME2": "a corpus of your own; see docs/datasets.md",
+    }
+    lines = (
+        score_table([run]).text(),
+        f"UF1 {run.main['uf1']:.2f} strict (95 % interval {low:.2f} to {high:.2f}); chance: {CHANCE:.2f}.\n",
+        f"Open {page} in a browser.\n",
+        f"To use `epir` in this shell:\n  {activation()}\n",
+        "Then try:",
+        *(f"  {command}\n      {purpose}" for command, purpose in suggestions.items()),
+    )
+    show({"report": str(page), "run": str(run.folder), **scores_with_training(run)}, lines, as_json=as_json)
+    if has_unused_cuda() and not as_json:
+        warn(f"\nnote: {UNUSED_CUDA}")
 
 
 def activation() -> str:

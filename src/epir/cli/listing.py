@@ -1,15 +1,16 @@
-"""The verb `list`: the names that the other verbs know, one line each."""
+"""The verbs `list` and `new`: the names that the other verbs know, and a file that begins a method of your own."""
 
-import ast
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import typer
 
-from epir.cli.evaluate import Json
+from epir.cli.options import AsJson, Force
 from epir.core.config import Described, describe
+from epir.datasets.protocols import describe_protocols
+from epir.datasets.registry import describe_corpora
+from epir.training.recipe import ABOUT
 
 What = Literal["models", "protocols", "recipes", "corpora", "settings"]
 
@@ -19,7 +20,7 @@ def list_(
     show: Annotated[
         str | None, typer.Option(help="Print the file of this protocol, to copy from.", show_default=False)
     ] = None,
-    json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """List what can be named: models, protocols, training recipes, corpora, or settings for --set.
 
@@ -27,60 +28,36 @@ def list_(
 
     Example: epir list protocols --show cde > mine.toml
     """
-    from epir.cli.console import emit_json, stdout
+    from epir.cli import console
 
     if show is not None:
-        _show(what, show, as_json=json)
+        _show_protocol(what, show, as_json=as_json)
         return
-    found = _LISTS[what]()
-    if json:
-        emit_json({what: [{"name": name, "about": about} for name, about in found.items()]})
-        return
-    widest = max(map(len, found))
-    for name, about in found.items():
-        stdout.print(f"{name:{widest}}  {about}", markup=False)
+    names = _LISTS[what]()
+    widest = max(map(len, names))
+    value: dict[str, Any] = {what: [{"name": name, "about": about} for name, about in names.items()]}
+    console.show(value, [f"{name:{widest}}  {about}" for name, about in names.items()], as_json=as_json)
 
 
-def _show(what: What, name: str, *, as_json: bool) -> None:
-    from epir.cli.console import emit_json, stdout
+def _show_protocol(what: What, name: str, *, as_json: bool) -> None:
+    from epir.cli.console import show
     from epir.core.errors import ConfigError
     from epir.datasets.protocols import protocol_text
 
     if what != "protocols":
         raise ConfigError(f"--show prints protocols, not {what}", fix=f"epir list protocols --show {name}")
     text = protocol_text(name)
-    if as_json:
-        emit_json({"protocol": name, "text": text})
-    else:
-        stdout.print(text, end="", markup=False, highlight=False, soft_wrap=True)
+    show({"protocol": name, "text": text}, [text.removesuffix("\n")], as_json=as_json)
 
 
 def _models() -> dict[str, str]:
     from epir.models.registry import about_models
 
-    return {name: about or _first_line(module) for name, (module, about) in about_models().items()}
-
-
-def _protocols() -> dict[str, str]:
-    from epir.datasets.protocols import describe_protocols
-
-    return describe_protocols()
-
-
-def _recipes() -> dict[str, str]:
-    from epir.training.recipe import ABOUT
-
-    return dict(ABOUT)
-
-
-def _corpora() -> dict[str, str]:
-    from epir.datasets.registry import describe_corpora
-
-    return describe_corpora()
+    return about_models()
 
 
 def _settings() -> dict[str, str]:
-    from epir.faces.settings import FaceSettings
+    from epir.faces.face import FaceSettings
     from epir.flow.recipe import FlowSettings
     from epir.models.settings import ModelSettings
     from epir.training.recipe import TrainingSettings
@@ -110,17 +87,102 @@ def _setting_line(setting: Described) -> str:
     return f"{setting.kind}, default {default}" + (f": {setting.about}" if setting.about else "")
 
 
-def _first_line(module: str) -> str:
-    """The first line of a module's docstring, without importing it: lists must be quick."""
-    spec = find_spec(module)
-    assert spec is not None and spec.origin is not None
-    return (ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))) or "").splitlines()[0]
-
-
-_LISTS: Mapping[What, Callable[[], dict[str, str]]] = {
+_LISTS: Mapping[What, Callable[[], Mapping[str, str]]] = {
     "models": _models,
-    "protocols": _protocols,
-    "recipes": _recipes,
-    "corpora": _corpora,
+    "protocols": describe_protocols,
+    "recipes": lambda: ABOUT,
+    "corpora": describe_corpora,
     "settings": _settings,
 }
+
+METHOD = '''"""{name}: a method for the benchmark of epir.
+
+    epir evaluate MAPS --protocol cde --model {file}:{name},ststnet
+    epir evaluate MAPS --protocol cde --model {file}:{name} --set model.width=64 --set training.epochs=30
+"""
+
+from torch import Tensor, nn
+
+
+class {name}(nn.Module):
+    """Two convolutions and a linear classifier. Axes: B clips, S map size, C classes.
+
+    The arguments are its settings. `classes` and `map_size` come from the protocol and the maps.
+    """
+
+    recipe = "baseline"  # the training recipe where --training names none
+
+    def __init__(self, classes: int, map_size: int = 28, width: int = 32, dropout: float = 0.5) -> None:
+        super().__init__()
+        self.body = nn.Sequential(
+            nn.Conv2d(3, width, 5, stride=2, padding=2),  # the channels are u, v and strain
+            nn.ReLU(),
+            nn.Conv2d(width, width, 3, padding=1),
+            nn.ReLU(),
+            nn.AdaptiveAvgPool2d(min(4, map_size)),
+            nn.Flatten(),
+            nn.Dropout(dropout),
+        )
+        self.head = nn.Linear(width * min(4, map_size) ** 2, classes)
+
+    def forward(self, maps: Tensor) -> Tensor:
+        """Logits (B, C) of maps (B, 3, S, S), each channel of each map with mean 0 and deviation 1."""
+        return self.head(self.body(maps))
+
+    # Optional: loss(self, maps, labels), where it is not the cross-entropy; explain(self, maps) -> (B, S, S), for
+    # pictures of why; forward_features(self, maps) and forward_head(self, features), for action units.
+'''
+TEST = '''"""{name} learns, and goes through the benchmark as every other method does."""
+
+from pathlib import Path
+
+import epir
+
+MODEL = f"{{Path(__file__).with_name('{file}')}}:{name}"
+
+
+def test_it_gives_one_logit_for_each_class():
+    import torch
+
+    model = epir.create_model(MODEL, classes=5, width=4).eval()
+    assert model(torch.zeros(2, 3, 28, 28)).shape == (2, 5)
+
+
+def test_it_learns_in_strict_folds(tmp_path):
+    maps = epir.synthetic_maps(48, "direct")  # synthetic people: 3 classes, chance is a UF1 of about 0.33
+    changes = ["training.epochs=15", "training.lr=3e-3"]
+    run = epir.evaluate(maps, protocol="sde", model=MODEL, folds=2, changes=changes, out=tmp_path / "run")
+    assert run.scores["strict"]["uf1"] > 0.4
+'''
+
+
+def new(
+    what: Annotated[str, typer.Argument(help="What to begin: method.", show_default=False)],
+    file: Annotated[Path, typer.Argument(help="The Python file to write, such as my_net.py.", show_default=False)],
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a working network to begin with, and beside it a test that runs as it is.
+
+    Example: epir new method my_net.py
+    """
+    from epir.cli.console import show
+    from epir.core.config import check_known
+    from epir.core.errors import ConfigError, OutputError
+    from epir.core.files import write_text
+
+    check_known(what, ("method",), what="template")
+    if file.suffix != ".py" or not file.stem.isidentifier():
+        raise ConfigError(f"{file} is not the name of a Python file that can be imported", fix="use letters: my_net.py")
+    test = file.with_name(f"test_{file.name}")
+    for path in (file, test):
+        if path.exists() and not force:
+            raise OutputError(f"{path} exists already", fix="choose another name, or replace it with --force")
+    name = "".join(part[:1].upper() + part[1:] for part in file.stem.split("_"))
+    for path, template in ((file, METHOD), (test, TEST)):
+        write_text(path, template.format(name=name, file=file.name))
+    reference = f"{file}:{name}"
+    value = {"method": reference, "file": str(file), "test": str(test)}
+    first = f"{file}: the network {name}; its test: python -m pytest {test}"
+    command = f"epir evaluate MAPS --protocol cde --model {reference},ststnet --folds 5"
+    show(value, [first, f"next: {command}"], as_json=as_json)

@@ -4,6 +4,7 @@
 Signals are heeded before anything else is imported: the verbs and typer are imported inside.
 """
 
+import atexit
 import os
 import signal
 import sys
@@ -13,7 +14,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from epir.core.errors import EpirError, EpirWarning, machine_fault
+from epir.core.errors import EpirError, EpirWarning, is_out_of_memory, machine_fault, out_of_memory
 
 INTERRUPTED, TERMINATED = 130, 143
 RESUMING = (
@@ -25,6 +26,7 @@ RESUMING = (
     "reproduce",
     "train",
     "spot",
+    "annotate",
 )  # they resume after an interruption
 SECONDS_TO_LEAVE = 0.1  # a destructor in which a signal was lost
 
@@ -87,9 +89,11 @@ def _run() -> None:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)  # `epir ... | head`: the reader has closed the pipe
-    except MemoryError:
-        _fail(EpirError("memory ran out", fix="use fewer --workers, or smaller inputs"))
-    except OSError as error:
+    except Exception as error:
+        if is_out_of_memory(error):
+            _fail(out_of_memory())
+        if not isinstance(error, OSError):
+            raise
         _fail(machine_fault(error))
 
 
@@ -102,6 +106,11 @@ def _tell_of_stop(code: int | str | None) -> None:
     what = "to resume" if resumes else "to start again"
     sys.stderr.write(f"{word}.\nRun the same command {what}.\n")
     _leave_quietly()
+    if "ray" in sys.modules and isinstance(code, int):  # whose threads may crash when Python takes itself apart
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
 def _fail(error: EpirError) -> None:

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from epir.cli import completion
-from epir.cli.evaluate import Address, Code
+from epir.cli import options
+from epir.core.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from epir.core.engines import Engine
+    from epir.core.errors import EpirError
+    from epir.recognition.collect import CollectOptions
 
 
 def predict(
@@ -20,10 +24,8 @@ def predict(
             help="Videos, folders of frames, patterns such as 'clips/*.mp4'; pictures in pairs: onset apex."
         ),
     ],
-    model: Annotated[
-        Path | None, typer.Option(help="A model folder, or an ONNX file.", show_default="the shipped weights")
-    ] = None,
-    code: Code = None,
+    model: options.ModelOption = None,
+    code: options.Code = None,
     onset: Annotated[int | None, typer.Option(help="Number of the onset frame.", show_default="spotted")] = None,
     apex: Annotated[int | None, typer.Option(help="Number of the apex frame.", show_default="spotted")] = None,
     fps: Annotated[
@@ -33,13 +35,8 @@ def predict(
     start: Annotated[float | None, typer.Option(help="Start at this second of a video.")] = None,
     end: Annotated[float | None, typer.Option(help="Stop at this second of a video.")] = None,
     faces: Annotated[str, typer.Option(help="largest, or all: an answer for each person.")] = "largest",
-    detector: Annotated[
-        str | None,
-        typer.Option(help="mtcnn, or none where the pictures are cropped to the face.", show_default="the model's own"),
-    ] = None,
-    sensitivity: Annotated[
-        str, typer.Option(help="low, normal or high: high finds more movements, and more that are none.")
-    ] = "normal",
+    detector: options.Detector = None,
+    sensitivity: options.Sensitivity = "normal",
     candidates: Annotated[
         float, typer.Option(help="List the most probable movements, so many a minute, also those that are rejected.")
     ] = 0.0,
@@ -51,22 +48,17 @@ def predict(
         Path | None,
         typer.Option(help="One CSV of the movements of all inputs, also of folders of videos; resumes."),
     ] = None,
-    engine: Annotated[
-        str,
-        typer.Option(help="Where the work runs, with --table: local or ray.", autocompletion=completion.engines),
-    ] = "local",
+    engine: options.EngineName = "local",
     workers: Annotated[
         int | None, typer.Option(help="Inputs analysed in parallel, with --table.", show_default="one per core")
     ] = None,
-    address: Address = "",
+    address: options.Address = "",
     backend: Annotated[str | None, typer.Option(help="torch or onnx.", show_default="torch")] = None,
     threshold: Annotated[
         float | None, typer.Option(help="Answers below this score are `uncertain`.", show_default="the model's own")
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace what is in the folder --out, or the file --table.")
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Say which micro-expressions a video shows, how sure that is, and (with --out) why.
 
@@ -80,29 +72,31 @@ def predict(
 
     Example: epir predict recordings --table events.csv --workers 4
     """
-    from epir.cli.console import emit_json, showing_progress, stderr, stdout
+    from epir.cli.console import show, showing_progress, warn
     from epir.core.engines import Engine
     from epir.core.errors import ConfigError
 
     _check_options(model, (fps, start, end), faces=faces, sensitivity=sensitivity, detector=detector)
-    if len(inputs) == 1 and not json and not has_magic(inputs[0]) and not Path(inputs[0]).exists():
-        stderr.print(f"there is no folder or video {inputs[0]}\nfix: check the path", markup=False)
+    if len(inputs) == 1 and not as_json and not has_magic(inputs[0]) and not Path(inputs[0]).exists():
+        warn(f"there is no folder or video {inputs[0]}\nfix: check the path")
         raise typer.Exit(2)
     from epir.recognition.batch import answer_all
+    from epir.recognition.collect import CollectOptions
     from epir.recognition.events import answer_lines
     from epir.recognition.recognizer import Recognizer
 
     where = Engine(engine, workers, address)
-    if table is None and where.is_cluster:
-        raise ConfigError("--engine ray needs --table", fix="add --table FILE.csv, or leave out --engine")
-    if table is None and workers is not None:
-        raise ConfigError("--workers needs --table", fix="add --table FILE.csv, or leave out --workers")
     if table is not None:
-        _check_not_with_table(out=out, onset=onset, apex=apex)
-        own = None if model is None else str(model)
-        options = (own, backend, threshold, detector, sensitivity, fps, start, end, faces, every, candidates)
-        _collect(inputs, table, options, engine=where, force=force, json=json)
+        for name, value in {"out": out, "onset": onset, "apex": apex}.items():
+            if value is not None:
+                raise ConfigError(f"--{name} does not go with --table", fix=f"leave out one of --table and --{name}")
+        folder = None if model is None else str(model)
+        how = (folder, backend, threshold, detector, sensitivity, fps, start, end, faces, every, candidates)
+        _collect(inputs, table, CollectOptions(*how), engine=where, force=force, as_json=as_json)
         return
+    for name, is_used in {"--engine ray": where.is_cluster, "--workers": workers is not None}.items():
+        if is_used:
+            raise ConfigError(f"{name} needs --table", fix=f"add --table FILE.csv, or leave out {name.split()[0]}")
     recognizer = Recognizer.from_pretrained(
         model,
         backend=backend,  # type: ignore[arg-type]
@@ -110,7 +104,7 @@ def predict(
         detector=detector,  # type: ignore[arg-type]
         sensitivity=sensitivity,  # type: ignore[arg-type]
     )
-    with showing_progress(quiet=json) as progress:
+    with showing_progress(quiet=as_json) as progress:
         batch = answer_all(
             recognizer,
             inputs,
@@ -126,26 +120,18 @@ def predict(
             force=force,
             progress=progress,
         )
-    if json:
-        emit_json(batch.to_dict())
-    else:
-        for line in answer_lines(batch.answers):
-            stdout.print(line, markup=False)
-        for path in batch.written:
-            stdout.print(f"written: {path}", markup=False)
-    for name, error in batch.errors:
-        head = f"{name}: " if len(batch.answers) + len(batch.errors) > 1 else ""
-        stderr.print(f"{head}{error.problem}\nfix: {error.fix}", markup=False)
-    if batch.stopped is not None:
-        raise batch.stopped
-    if batch.errors:
-        raise typer.Exit(2)
+    show(
+        batch.to_dict(),
+        [*answer_lines(batch.answers), *(f"written: {path}" for path in batch.written)],
+        as_json=as_json,
+    )
+    _show_errors(batch.errors, named=len(batch.answers) + len(batch.errors) > 1, stopped=batch.stopped)
 
 
 def _check_options(model: Path | None, times: tuple[float | None, float | None, float | None], **choices: Any) -> None:
     """Raise for what cannot be, before torch is loaded."""
     from epir.core.errors import CheckpointError
-    from epir.faces.settings import FaceSettings, TrackingSettings
+    from epir.faces.face import FaceSettings, TrackingSettings
     from epir.spotting.settings import SpottingSettings
 
     TrackingSettings(faces=choices["faces"])
@@ -161,30 +147,28 @@ def _check_options(model: Path | None, times: tuple[float | None, float | None, 
 
 
 def _collect(
-    inputs: list[str], table: Path, options: tuple[Any, ...], *, engine: "Engine", force: bool, json: bool
+    inputs: list[str], table: Path, how: "CollectOptions", *, engine: "Engine", force: bool, as_json: bool
 ) -> None:
     """The movements of all inputs in one table."""
-    from epir.cli.console import emit_json, showing_progress, stderr, stdout
-    from epir.recognition.collect import CollectOptions, collect_events
+    from epir.cli.console import show, showing_progress
+    from epir.recognition.collect import collect_events
 
-    with showing_progress(quiet=json) as progress:
-        done = collect_events(inputs, table, CollectOptions(*options), engine=engine, force=force, progress=progress)
-    if json:
-        emit_json(done.to_dict())
-    else:
-        known = f", {done.known} known already" if done.known else ""
-        stdout.print(
-            f"{table}: {done.answered} inputs answered{known}; {done.movements} micro-expressions", markup=False
-        )
-    for name, error in done.errors:
-        stderr.print(f"{name}: {error.problem}\nfix: {error.fix}", markup=False)
-    if done.errors:
+    with showing_progress(quiet=as_json) as progress:
+        done = collect_events(inputs, table, how, engine=engine, force=force, progress=progress)
+    known = f", {done.known} known already" if done.known else ""
+    line = f"{table}: {counted(done.answered, 'input')} answered{known}; {counted(done.movements, 'micro-expression')}"
+    show(done.to_dict(), [line], as_json=as_json)
+    _show_errors(done.errors)
+
+
+def _show_errors(
+    errors: "Sequence[tuple[str, EpirError]]", *, named: bool = True, stopped: BaseException | None = None
+) -> None:
+    """Inputs without an answer; the exit code then is 2."""
+    from epir.cli.console import warn
+
+    warn(*(f"{name + ': ' if named else ''}{error.problem}\nfix: {error.fix}" for name, error in errors))
+    if stopped is not None:
+        raise stopped
+    if errors:
         raise typer.Exit(2)
-
-
-def _check_not_with_table(**options: Any) -> None:
-    from epir.core.errors import ConfigError
-
-    for name, value in options.items():
-        if value is not None:
-            raise ConfigError(f"--{name} does not go with --table", fix=f"leave out one of --table and --{name}")

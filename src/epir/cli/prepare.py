@@ -1,12 +1,13 @@
-"""`epir prepare`: frames -> map set."""
+"""The verbs `prepare` and `align`: frames -> map set, and faces moved to where the weights expect them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from epir.cli.check import CorpusName
-from epir.cli.evaluate import Address, EngineName
+from epir.cli import options
+from epir.cli.options import AsJson, Force, only_set
+from epir.core.words import counted
 
 if TYPE_CHECKING:
     from epir.flow.recipe import FlowRecipe
@@ -14,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def prepare(
-    corpus: CorpusName,
-    root: Annotated[Path, typer.Argument(help="The folder into which it was unpacked; for manifest, the CSV file.")],
+    corpus: options.CorpusName,
+    root: options.CorpusRoot,
     out: Annotated[Path, typer.Option(help="The map set to write.")],
     size: Annotated[int, typer.Option(help="Width and height of a map, in pixels.")] = 28,
-    engine: EngineName = "local",
+    engine: options.EngineName = "local",
     workers: Annotated[
         int | None, typer.Option(help="Clips prepared in parallel.", show_default="one per core")
     ] = None,
-    address: Address = "",
+    address: options.Address = "",
     recipe: Annotated[str, typer.Option(help="Flow recipe: epir, ststnet-like or htnet-like.")] = "epir",
     changes: Annotated[
         list[str] | None,
@@ -30,16 +31,14 @@ def prepare(
     ] = None,
     detector: Annotated[str | None, typer.Option(help="mtcnn, or none for frames that are cropped already.")] = None,
     apex: Annotated[str | None, typer.Option(help="Apex of clips without one: spotted or middle.")] = None,
-    sheet: Annotated[Path | None, typer.Option(help="The annotation sheet, if there are several.")] = None,
-    tree: Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")] = None,
-    part: Annotated[str | None, typer.Option(help="smic, smic-e: hs (default), vis, nir.")] = None,
-    labels: Annotated[
-        Path | None, typer.Option(help="manifest: a CSV that gives each emotion word a class: word,class.")
-    ] = None,
+    sheet: options.Sheet = None,
+    tree: options.Tree = None,
+    part: options.Part = None,
+    labels: options.Labels = None,
     strict: Annotated[bool, typer.Option("--strict", help="A clip that cannot be prepared is an error.")] = False,
     contact_sheet: Annotated[bool, typer.Option("--contact-sheet", help="Draw one picture per person.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a map set made in another way.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Turn the frames of a corpus into a map set. Run the same command to resume.
 
@@ -47,14 +46,13 @@ def prepare(
 
     Example: epir prepare casme3 /shared/CASME3 --out maps/casme3 --engine ray --address 10.0.0.1:6379
     """
-    from epir.cli.console import emit_json, showing_progress
+    from epir.cli.console import show, showing_progress
     from epir.core.engines import Engine
     from epir.flow.recipe import flow_recipe
     from epir.maps.prepare import chosen_recipe
     from epir.maps.prepare import prepare as prepare_maps
 
     chosen = chosen_recipe(flow_recipe(recipe, changes or ()), detector, apex)
-    given: dict[str, Any] = {"sheet": sheet, "tree": tree, "part": part, "labels": labels}
     with showing_progress() as progress:
         maps = prepare_maps(
             corpus,
@@ -67,18 +65,15 @@ def prepare(
             contact_sheet=contact_sheet,
             progress=progress,
             force=force,
-            **{name: value for name, value in given.items() if value is not None},
+            **only_set(sheet=sheet, tree=tree, part=part, labels=labels),
         )
     summary = _summary(maps, out, chosen, contact_sheet=contact_sheet)
-    if as_json:
-        emit_json(summary)
-    else:
-        _print(summary)
+    show(summary, _lines(summary), as_json=as_json)
 
 
 def _summary(maps: "MapSet", out: Path, recipe: "FlowRecipe", *, contact_sheet: bool) -> dict[str, Any]:
     """What was made, what was left out, and what looks wrong: the JSON object of the verb."""
-    from epir.core.people import probably_one
+    from epir.core.records import probably_one
     from epir.flow.recipe import changed
     from epir.maps.copies import find_copies
     from epir.maps.prepare import CONTACT_SHEETS
@@ -103,8 +98,8 @@ def _summary(maps: "MapSet", out: Path, recipe: "FlowRecipe", *, contact_sheet: 
     }
 
 
-def _print(summary: dict[str, Any]) -> None:
-    from epir.cli.console import stdout
+def _lines(summary: dict[str, Any]) -> list[str]:
+    """The same for a reader."""
     from epir.core.words import counted, people
     from epir.maps.copies import Copy
 
@@ -121,5 +116,32 @@ def _print(summary: dict[str, Any]) -> None:
         lines.append(f"probably one person: {', '.join(map(repr, names))}\n  fix: give both one name")
     lines += [f"note: {key}: {words}" for key, words in summary["notes"].items()]
     lines += [f"left out {clip['clip']}: {clip['problem']}\n  fix: {clip['fix']}" for clip in summary["left_out"]]
-    for line in lines:
-        stdout.print(line, markup=False)
+    return lines
+
+
+def align(
+    maps: Annotated[Path, typer.Argument(help="A map set that was made elsewhere.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="The map set to write.", show_default=False)],
+    weights: Annotated[Path | None, typer.Option(help="A model folder.", show_default="the shipped weights")] = None,
+    code: options.Code = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Move the faces in maps made elsewhere up or down to where the weights expect them, without using labels.
+
+    Each person's maps move as suits the other people of the set: to where the weights are surest of their answers.
+
+    Example: epir align maps/theirs --out maps/aligned
+    """
+    from epir.cli.console import show, showing_progress
+    from epir.final.alignment import align as align_maps
+    from epir.final.alignment import step_words
+
+    with showing_progress(quiet=as_json) as progress:
+        done = align_maps(maps, out, weights=weights, force=force, progress=progress)
+    folder, before, after = done.maps.folder, done.before, done.after
+    words = "; ".join(
+        f"{step_words(step)} ({counted(count, 'person', 'people')})" for step, count in done.moves.items()
+    )
+    value = {"maps": str(folder), "people_by_step": done.moves, "mean_best_score": {"before": before, "after": after}}
+    show(value, [f"{words}; mean best score {before:.3f} -> {after:.3f}", f"maps: {folder}"], as_json=as_json)

@@ -1,9 +1,11 @@
-"""The verb `report`."""
+"""The verbs `report`, `compare` and `bench`: results as a page, side by side, and of this machine."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from epir.cli.options import AsJson, Force
 
 
 def report(
@@ -25,33 +27,101 @@ def report(
     figures: Annotated[
         Path | None, typer.Option(help="Also write the figures as PNG and SVG into this folder.", show_default=False)
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the paths of the written files as JSON.")] = False,
+    force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a self-contained HTML page with tables, confusion matrices, curves and token pictures.
 
     Example: epir report runs/first --latex --figures runs/first/figures
     """
-    from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.cli.console import show, showing_progress
     from epir.reports.page import report as write_report
 
-    with showing_progress(quiet=json) as progress:
-        page = write_report(
-            runs,
-            out,
-            maps=maps or (),
-            faces=faces,
-            latex=latex,
-            markdown=markdown,
-            figures=figures,
-            force=force,
-            progress=progress,
-        )
-    written = {"report": page} | ({"latex": page.with_suffix(".tex")} if latex else {})
-    written |= {"markdown": page.with_suffix(".md")} if markdown else {}
-    written |= {"figures": figures} if figures else {}
-    if json:
-        emit_json({name: str(path) for name, path in written.items()})
-    else:
-        for name, path in written.items():
-            stdout.print(f"{name}: {path}", markup=False)
+    choices: dict[str, Any] = {"faces": faces, "latex": latex, "markdown": markdown, "figures": figures, "force": force}
+    with showing_progress(quiet=as_json) as progress:
+        page = write_report(runs, out, maps=maps or (), **choices, progress=progress)
+    written = {"report": str(page)}
+    written |= {"latex": str(page.with_suffix(".tex"))} if latex else {}
+    written |= {"markdown": str(page.with_suffix(".md"))} if markdown else {}
+    written |= {"figures": str(figures)} if figures else {}
+    show(written, [f"{name}: {path}" for name, path in written.items()], as_json=as_json)
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Two or more run folders of the same clips.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """Compare runs: scores with intervals, a paired test over people, and the settings that differ.
+
+    Example: epir compare runs/cde-epir runs/cde-ststnet
+    """
+    from dataclasses import asdict
+
+    from epir.cli.console import show
+    from epir.core.errors import RunError
+    from epir.evaluation.comparison import compare_all, scores_with_training
+    from epir.evaluation.store import open_run
+    from epir.evaluation.table import comparison_table, score_table
+
+    if len(runs) < 2:
+        raise RunError("one run cannot be compared", fix="name two run folders or more")
+    opened, names = [open_run(folder) for folder in runs], [str(folder) for folder in runs]
+    comparisons = compare_all(opened)
+    scores = {name: scores_with_training(run) for name, run in zip(names, opened, strict=True)}
+    lines = [score_table(opened, names=names).text(), comparison_table(comparisons).text()]
+    for each in comparisons:
+        lines += [f"{each.second}: {line}" for line in each.settings if each.column != "best_epoch"]
+    show({"runs": scores, "comparisons": [asdict(each) for each in comparisons]}, lines, as_json=as_json)
+
+
+def bench(
+    context: typer.Context,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(help="What an area measures: map sets for robustness, a corpus for flow, videos for spotting."),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="One area: model, onnx, preparation, folds; video, flow, spotting, robustness. May be repeated.",
+            show_default="all areas of speed",
+        ),
+    ] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a setting of the area, such as flow.context=0.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds, less precise.")] = False,
+    record: Annotated[
+        Path | None, typer.Option(help="Also write it as data for tables: results/bench-flow.json.", show_default=False)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the speed of this machine as ratios within one run, or the accuracy of a part of epir.
+
+    The areas video, flow, spotting and robustness run only when named.
+
+    Example: epir bench --only model
+
+    Example: epir bench --only spotting interview.mp4
+
+    Example: epir bench --only robustness maps/casme2 maps/samm maps/smic --set protocol=cde
+    """
+    from epir.bench import suite
+    from epir.cli.console import command_line, show, showing_progress
+    from epir.core.table import Column, Row, Table
+
+    with showing_progress() as progress:
+        results = suite.measure(only or (), quick=quick, inputs=inputs or (), changes=changes or (), progress=progress)
+    measured = suite.summary(results)
+    if record is not None:
+        from epir.reports.leaderboard import record_bench
+
+        record_bench(measured, record, command_line(context))
+    words = {True: "reached", False: "below", None: ""}
+    rows = []
+    for each in measured["ratios"]:
+        aim = "" if each["target"] is None else f">= {each['target']:g}"
+        rows.append(Row((each["name"], f"{each['value']:.2f}", aim, words[each["reached"]], each["detail"])))
+    columns = (Column("measured"), Column("ratio", numeric=True), Column("aim", numeric=True), Column(""))
+    table = Table("bench", "Ratios within one run", (*columns, Column("what")), tuple(rows))
+    show(measured, [table.text()], as_json=as_json)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from epir.cli.options import AsJson, Force
+
 if TYPE_CHECKING:
     from epir.core.table import Table
 
@@ -40,8 +42,8 @@ def score(
     tolerance: Annotated[
         float | None, typer.Option(help="Of --explain-printed.", show_default="half of the last printed digit")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace such files in --out.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Score spotted intervals: micro, macro and all, by the organisers' rule and one-to-one; STRS with its parts.
 
@@ -55,7 +57,7 @@ def score(
 
     Example: epir score --explain-printed 1:EPIR
     """
-    from epir.cli.console import emit_json, stdout
+    from epir.cli.console import show
     from epir.core.errors import ConfigError
     from epir.evaluation.comparison import weights_name
     from epir.spotting.megc.scores import score_spotting
@@ -71,7 +73,7 @@ def score(
         if annotation is not None or challenge is not None:
             raise ConfigError("--annotation and --challenge are for spotted videos", fix="leave them out")
         scores, tables = _explain_printed(printed, tolerance) if printed else _score_runs(spotted)
-        _show(scores, tables, out, force=force, as_json=as_json)
+        _show_tables(scores, tables, out, force=force, as_json=as_json)
         return
     check_distinct(spotted)
     if challenge is not None:
@@ -81,18 +83,15 @@ def score(
             raise ConfigError("--challenge writes files and needs --out", fix="add --out submission")
         files = submission_files(challenge, [each for folder in spotted for each in to_submit(folder)])
         written = _write(out, files, force)
-        if as_json:
-            emit_json({"challenge": challenge, "written": written})
-        else:
-            for path in written:
-                stdout.print(f"written: {path}", markup=False)
+        lines = [f"written: {path}" for path in written]
+        show({"challenge": challenge, "written": written}, lines, as_json=as_json)
         return
     read = [read_spotted(folder, annotation) for folder in spotted]
     scores = score_spotting([video for videos, _ in read for video in videos])
     notes = [word for _, words in read for word in words]
     weights = [weights_name(weights_digest(folder)) for folder in spotted]
     tables = spotting_tables(scores, notes=notes, weights=weights)
-    _show(scores, tables, out, force=force, as_json=as_json)
+    _show_tables(scores, tables, out, force=force, as_json=as_json)
 
 
 def _are_runs(folders: Sequence[Path]) -> bool:
@@ -142,17 +141,14 @@ def _explain_printed(texts: Sequence[str], tolerance: float | None) -> "tuple[di
     return values, [explanation_table(explanation)]
 
 
-def _show(scores: Mapping[str, Any], tables: "list[Table]", out: Path | None, *, force: bool, as_json: bool) -> None:
-    from epir.cli.console import emit_json, stdout
+def _show_tables(
+    scores: Mapping[str, Any], tables: "list[Table]", out: Path | None, *, force: bool, as_json: bool
+) -> None:
+    from epir.cli.console import show
 
     written = _write(out, _table_files(scores, tables), force) if out is not None else []
-    if as_json:
-        emit_json(scores)
-        return
-    for table in tables:
-        stdout.print(table.text(), markup=False)
-    for path in written:
-        stdout.print(f"written: {path}", markup=False)
+    lines = [*(table.text() for table in tables), *(f"written: {path}" for path in written)]
+    show(scores, lines, as_json=as_json)
 
 
 def _table_files(scores: object, tables: "list[Table]") -> dict[str, str]:

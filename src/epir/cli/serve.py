@@ -1,17 +1,14 @@
 """`epir serve`: the web page and its REST API."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from epir.cli.evaluate import Code
+from epir.cli.options import AsJson, Code, ModelOption
 
 
 def serve(
-    model: Annotated[
-        Path | None, typer.Option(help="A model folder, or an ONNX file.", show_default="the shipped weights")
-    ] = None,
+    model: ModelOption = None,
     code: Code = None,
     host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 is every network.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen on; 0 is any free one.")] = 7860,
@@ -29,7 +26,7 @@ def serve(
     change: Annotated[
         list[str] | None, typer.Option("--set", help="Change a limit, such as max_seconds=600 or queue=20.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the address as one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Serve the web page: drop a clip, see what moved and why. Ctrl-C ends it.
 
@@ -37,42 +34,48 @@ def serve(
 
     Example: epir serve --model models/mine --port 8000 --set max_seconds=600
     """
-    from epir.cli.console import stderr, stdout
+    import sys
+    from json import dumps
+
+    from epir.cli.console import say, warn
     from epir.core.config import override
     from epir.core.engines import Engine
-    from epir.core.errors import MissingExtra
     from epir.web.settings import ServeSettings
 
-    try:
-        from epir.web.app import serve as run
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in ("fastapi", "uvicorn", "starlette", "python_multipart"):
-            raise
-        raise MissingExtra.named("the web server", "web") from None
+    web_server()
+
+    from epir.web.app import serve as run
 
     settings = ServeSettings(host=host, port=port, names=tuple(name or ()), workers=workers, token=token or "")
     settings = override(settings, change or ())
     Engine(workers=settings.workers)  # refuses numbers that cannot be meant
     if not settings.private:
         lacks = "no encryption" if settings.token else "no password and no encryption"
-        stderr.print(
+        warn(
             f"warning: other machines can reach this server at {settings.host}. It has {lacks}: "
-            "use it in a trusted network, or behind a reverse proxy that adds both.",
-            markup=False,
+            "use it in a trusted network, or behind a reverse proxy that adds both."
         )
 
     def ready(addresses: list[str]) -> None:
-        if json:
-            import sys
-            from json import dumps
-
+        if as_json:  # on one line, at once: programs wait for it
             sys.stdout.write(dumps({"address": addresses[0], "addresses": addresses}) + "\n")
             sys.stdout.flush()
             return
         query = f"?token={settings.token}" if settings.token else ""
-        stdout.print(f"EPIR is running at {addresses[0]}{query}  (Ctrl-C ends it)", markup=False)
-        for address in addresses[1:]:
-            stdout.print(f"  from other machines: {address}{query}", markup=False)
+        say(f"EPIR is running at {addresses[0]}{query}  (Ctrl-C ends it)")
+        say(*(f"  from other machines: {address}{query}" for address in addresses[1:]))
 
-    stderr.print("loading the model ...", markup=False)
+    warn("loading the model ...")
     run(settings, model=model, ready=ready)
+
+
+def web_server() -> None:
+    """Say how to install the web server where it is missing."""
+    from epir.core.errors import MissingExtra
+
+    try:
+        import epir.web.app  # noqa: F401
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in ("fastapi", "uvicorn", "starlette", "python_multipart"):
+            raise
+        raise MissingExtra.named("the web server", "web") from None

@@ -1,45 +1,27 @@
 """`epir synth`: a corpus of synthetic faces, maps made of them, or long videos for spotting."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from epir.cli.options import AsJson, Force, only_set
 
-@dataclass(frozen=True)
-class Request:
-    """The options of the verb, but for those of its output; `None` and empty where they were not given."""
-
-    people: int | None
-    clips: int
-    idle: int
-    classes: int
-    size: int | None
-    fps: float | None
-    seed: int
-    truth: bool
-    png: bool
-    quality: int
-    maps: int | None
-    recipe: tuple[str, ...]
-    shares: str | None
-    long: bool
-    videos: int | None
-    seconds: float | None
-    change: tuple[str, ...]
-
-    @property
-    def counts_clips(self) -> bool:
-        """Whether --clips or --idle say other than they do by default."""
-        return (self.clips, self.idle) != (9, 3)
+TAKES = {  # the options of each kind of output, besides those that all take
+    "corpus": ("people", "clips", "idle", "size", "fps", "truth", "png", "quality"),
+    "maps": ("maps", "recipe", "shares", "size"),
+    "long": ("people", "videos", "seconds", "size", "fps"),
+}
 
 
 def synth(
     out: Annotated[Path, typer.Argument(help="The folder to write.")],
     people: Annotated[int | None, typer.Option(help="How many people.", show_default="12; long videos 4")] = None,
-    clips: Annotated[int, typer.Option(help="Clips with an expression, per person.")] = 9,
-    idle: Annotated[int, typer.Option(help="Clips without one, per person: still, blinking, turning in turn.")] = 3,
+    clips: Annotated[int | None, typer.Option(help="Clips with an expression, per person.", show_default="9")] = None,
+    idle: Annotated[
+        int | None,
+        typer.Option(help="Clips without one, per person: still, blinking, turning in turn.", show_default="3"),
+    ] = None,
     classes: Annotated[int, typer.Option(help="List of emotions: 3, 5 (as CASME II) or 7 (as CAS(ME)^3).")] = 3,
     size: Annotated[
         int | None,
@@ -49,7 +31,7 @@ def synth(
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     truth: Annotated[bool, typer.Option("--truth", help="Write the true flow from onset to apex too.")] = False,
     png: Annotated[bool, typer.Option("--png", help="Write frames as png (lossless).")] = False,
-    quality: Annotated[int, typer.Option(help="Quality of jpg frames, 1 to 100.")] = 92,
+    quality: Annotated[int | None, typer.Option(help="Quality of jpg frames, 1 to 100.", show_default="92")] = None,
     maps: Annotated[
         int | None, typer.Option(help="Write a map set of this many clips instead, without frames.", show_default=False)
     ] = None,
@@ -70,8 +52,8 @@ def synth(
         list[str] | None, typer.Option("--set", help="Change a setting, such as nuisances.blink=0.5.")
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes; the result is the same for any number.")] = 1,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a corpus of synthetic faces with annotations; with --maps a map set for training, with --long long videos.
 
@@ -81,118 +63,62 @@ def synth(
 
     Example: epir synth corpora/long --long --people 4 --seconds 30 --workers 2
     """
-    from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.cli.console import show, showing_progress
+    from epir.core.errors import ConfigError
 
-    request = Request(
-        people, clips, idle, classes, size, fps, seed, truth, png, quality, maps, tuple(recipe or ()), shares,
-        long, videos, seconds, tuple(change or ()),
-    )  # fmt: skip
-    write = _write_long if long else _write_corpus if maps is None else _write_maps
-    with showing_progress() as progress:
-        summary, text = write(out, request, workers=workers, force=force, progress=progress)
-    if as_json:
-        emit_json(summary)
-    else:
-        stdout.print(text, markup=False)
+    kind = "long" if long else "corpus" if maps is None else "maps"
+    chosen = only_set(people=people, clips=clips, idle=idle, size=size, fps=fps, truth=truth or None, png=png or None)
+    chosen |= only_set(quality=quality, maps=maps, recipe=recipe or None, shares=shares, videos=videos, seconds=seconds)
+    if foreign := [name for name in chosen if name not in TAKES[kind]]:
+        what = {"corpus": "frames", "maps": "--maps", "long": "--long"}
+        takers = " or ".join(what[home] for home in TAKES if foreign[0] in TAKES[home])
+        raise ConfigError(
+            f"--{foreign[0]} goes with {takers}, not with {what[kind]}",
+            fix=f"leave out {', '.join(f'--{name}' for name in foreign)}",
+        )
+    write = {"corpus": _write_corpus, "maps": _write_maps, "long": _write_long}[kind]
+    with showing_progress(quiet=as_json) as progress:
+        how = {"workers": workers, "force": force, "progress": progress}
+        value, line = write(out, {**chosen, "classes": classes, "seed": seed}, change or [], how)
+    show(value, [line], as_json=as_json)
 
 
-def _write_corpus(out: Path, request: Request, **how: Any) -> tuple[dict[str, Any], str]:
-    """A corpus of frames: what the JSON object says, and the line for a reader."""
+Written = tuple[dict[str, Any], str]  # the JSON object, and the line for a reader
+
+
+def _write_corpus(out: Path, chosen: dict[str, Any], changes: list[str], how: dict[str, Any]) -> Written:
     from epir.core.config import override
     from epir.core.words import counted, people
     from epir.synthetic.corpus import CorpusSettings, write_corpus
 
-    _check_not_long(request)
-    for name in ("recipe", "shares"):
-        if getattr(request, name):
-            raise _needs(name, "--maps", "--maps N")
-    settings = CorpusSettings(
-        people=_or(request.people, 12),
-        clips=request.clips,
-        idle=request.idle,
-        classes=request.classes,
-        size=_or(request.size, 480),
-        fps=_or(request.fps, 200.0),
-        seed=request.seed,
-        picture="png" if request.png else "jpg",
-        quality=request.quality,
-        truth=request.truth,
-    )
-    made = write_corpus(out, override(settings, request.change), **how)
-    text = f"{counted(made.clips, 'clip')} of {people(made.people)} in {out}; next: epir check synthetic {out}"
-    return {"folder": str(out), "people": made.people, "clips": made.clips, "frames": made.frames}, text
+    if chosen.pop("png", False):
+        chosen["picture"] = "png"
+    done = write_corpus(out, override(CorpusSettings(**chosen), changes), **how)
+    line = f"{counted(done.clips, 'clip')} of {people(done.people)} in {out}; next: epir check synthetic {out}"
+    return {"folder": str(out), "people": done.people, "clips": done.clips, "frames": done.frames}, line
 
 
-def _write_maps(out: Path, request: Request, **how: Any) -> tuple[dict[str, Any], str]:
-    """A map set, without frames."""
+def _write_maps(out: Path, chosen: dict[str, Any], changes: list[str], how: dict[str, Any]) -> Written:
     from epir.core.config import override
-    from epir.core.errors import ConfigError
     from epir.core.words import counted, people
     from epir.synthetic.maps import MapSettings, read_shares, write_maps
 
-    _check_not_long(request)
-    if request.truth:
-        raise ConfigError("--truth cannot be used with --maps: maps have no frames", fix="leave one of them out")
-    if request.people is not None or request.fps is not None or request.png or request.counts_clips:
-        raise ConfigError(
-            "--maps draws people of its own: --people, --clips, --idle, --fps and --png do not apply",
-            fix="leave them out; --maps says how many maps are made",
-        )
-    assert request.maps is not None
-    settings = MapSettings(
-        request.maps,
-        request.recipe or ("epir",),
-        _or(request.size, 28),
-        request.classes,
-        request.seed,
-        read_shares(request.shares),
-    )
-    made = write_maps(out, override(settings, request.change), **how)
-    count = len({clip.person for clip in made.clips})
-    text = f"{counted(len(made), 'map')} of {people(count)} in {out}; next: epir train {out} --protocol sde"
-    return {"folder": str(out), "maps": len(made), "size": made.size, "people": count}, text
+    count, recipes = chosen.pop("maps"), tuple(chosen.pop("recipe", ("epir",)))
+    settings = MapSettings(count, recipes, **{**chosen, "shares": read_shares(chosen.get("shares"))})
+    done = write_maps(out, override(settings, changes), **how)
+    persons = len({clip.person for clip in done.clips})
+    line = f"{counted(len(done), 'map')} of {people(persons)} in {out}; next: epir train {out} --protocol sde"
+    return {"folder": str(out), "maps": len(done), "size": done.size, "people": persons}, line
 
 
-def _write_long(out: Path, request: Request, **how: Any) -> tuple[dict[str, Any], str]:
-    """Long videos, for spotting."""
-    from dataclasses import replace
-
+def _write_long(out: Path, chosen: dict[str, Any], changes: list[str], how: dict[str, Any]) -> Written:
     from epir.core.config import override
-    from epir.core.errors import ConfigError
     from epir.core.words import counted, people
     from epir.synthetic.long import LongSettings, write_long_videos
 
-    others = (request.recipe, request.shares, request.truth, request.png, request.counts_clips)
-    if request.maps is not None or any(others):
-        raise ConfigError(
-            "--long writes videos: --maps, --recipe, --shares, --truth, --png, --clips and --idle do not apply",
-            fix="leave them out; --videos and --seconds say how much is filmed",
-        )
-    given = {name: getattr(request, name) for name in ("people", "videos", "seconds", "size", "fps")}
-    settings = LongSettings(classes=request.classes, seed=request.seed)
-    settings = replace(settings, **{name: value for name, value in given.items() if value is not None})
-    made = write_long_videos(out, override(settings, request.change), **how)
-    kinds = [each.kind for each in made.intervals]
+    done = write_long_videos(out, override(LongSettings(**chosen), changes), **how)
+    kinds = [each.kind for each in done.intervals]
     micro, macro = kinds.count("micro"), kinds.count("macro")
-    text = (
-        f"{micro} micro- and {macro} macro-expressions in {counted(made.videos, 'video')} of {people(made.people)} in "
-        f"{out}; next: epir spot synthetic {out} --out SPOTTED"
-    )
-    summary = {"folder": str(out), "people": made.people, "videos": made.videos, "frames": made.frames}
-    return {**summary, "micro": micro, "macro": macro}, text
-
-
-def _check_not_long(request: Request) -> None:
-    for name in ("videos", "seconds"):
-        if getattr(request, name) is not None:
-            raise _needs(name, "--long", "--long")
-
-
-def _needs(name: str, other: str, fix: str) -> Exception:
-    from epir.core.errors import ConfigError
-
-    return ConfigError(f"--{name} needs {other}", fix=f"add {fix}, or leave it out")
-
-
-def _or(value: Any, default: Any) -> Any:
-    return default if value is None else value
+    what = f"{micro} micro- and {macro} macro-expressions in {counted(done.videos, 'video')} of {people(done.people)}"
+    value = {"folder": str(out), "people": done.people, "videos": done.videos, "frames": done.frames}
+    return {**value, "micro": micro, "macro": macro}, f"{what} in {out}; next: epir spot synthetic {out} --out SPOTTED"

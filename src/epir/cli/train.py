@@ -1,15 +1,30 @@
-"""The verb `train`."""
+"""The verbs `train`, `calibrate` and `export`: a model folder, from maps to use."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from epir.cli.evaluate import AllowSeen, Code, Protocol
+from epir.cli.options import (
+    AllowSeen,
+    AsJson,
+    Changes,
+    Code,
+    Force,
+    Maps,
+    ModelFolder,
+    Protocol,
+    Training,
+    Workers,
+    check_names,
+)
+from epir.core.words import counted
+
+MOST_MAPS = 512  # of a map set that an export is compared on
 
 
 def train(
-    maps: Annotated[list[Path], typer.Argument(help="Map sets of one size, as epir prepare writes them.")],
+    maps: Maps,
     protocol: Protocol,
     out: Annotated[Path, typer.Option(help="The model folder to write.")],
     model: Annotated[
@@ -18,26 +33,15 @@ def train(
     start: Annotated[
         Path | None, typer.Option(help="A model folder to start from, or shipped.", show_default="as the recipe has it")
     ] = None,
-    training: Annotated[
-        str | None,
-        typer.Option(
-            help="The recipe: finetune, scratch, baseline, paper, or a TOML file.", show_default="as epir evaluate"
-        ),
-    ] = None,
-    changes: Annotated[list[str] | None, typer.Option("--set", help="Change a setting: training.epochs=30.")] = None,
+    training: Training = None,
+    changes: Changes = None,
     folds: Annotated[int, typer.Option(help="Grouped folds that calibrate the scores.")] = 5,
     seed: Annotated[int, typer.Option(help="Random seed of the final model.")] = 0,
     run: Annotated[Path | None, typer.Option(help="Keep the folds as this run; a second call finishes them.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Folds run in parallel.", show_default="one per core")] = None,
+    workers: Workers = None,
     calibrate_on: Annotated[
         list[Path] | None,
         typer.Option(help="Map sets of other people that calibrate the scores, instead of folds.", show_default=False),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            help="Save the state of training in this file; a second call resumes from it.", show_default=False
-        ),
     ] = None,
     note: Annotated[
         Path | None, typer.Option(help="A text file to include in the model card.", show_default=False)
@@ -45,8 +49,8 @@ def train(
     half: Annotated[bool, typer.Option("--half", help="Store the weights in half precision.")] = False,
     allow_seen: AllowSeen = False,
     code: Code = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    force: Force = False,
+    as_json: AsJson = False,
 ) -> None:
     """Train one model on all clips, calibrate its scores on held-out people, and write its folder with a model card.
 
@@ -54,12 +58,14 @@ def train(
     """
     from dataclasses import asdict
 
-    from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.cli.console import show, showing_progress
     from epir.core.words import counted, people
+
+    check_names([*maps, *(calibrate_on or ())], protocol)  # before torch is loaded
     from epir.final.train import train as train_model
 
-    with showing_progress(quiet=json) as progress:
-        made = train_model(
+    with showing_progress(quiet=as_json) as progress:
+        done = train_model(
             maps,
             protocol=protocol,
             out=out,
@@ -72,36 +78,26 @@ def train(
             run=run,
             workers=workers,
             calibrate_on=calibrate_on or (),
-            checkpoint=checkpoint,
             note=_read(note),
             half=half,
             allow_seen=allow_seen,
             force=force,
             progress=progress,
         )
-    if json:
-        calibration = asdict(made.calibration)
-        leaking = {"evaluation": made.evaluation, "seen_in_training": made.strict}
-        emit_json(
-            {
-                "model": str(out),
-                "clips": made.clips,
-                "people": made.people,
-                **({"strict": made.strict} if made.evaluation == "strict" else leaking),
-                "calibration": calibration,
-            }
-        )
-        return
-    strict, fitted = made.strict, made.calibration
-    stdout.print(f"{counted(made.clips, 'clip')} of {people(made.people)}, protocol {protocol}", markup=False)
-    stdout.print(
-        f"{made.evaluation}, {'other people' if calibrate_on else 'grouped folds'}: "
-        f"UF1 {strict['uf1']:.4f}  UAR {strict['uar']:.4f}  accuracy {strict['accuracy']:.4f}"
-    )
-    errors = f"{fitted.error_before:.3f} -> {fitted.error_after:.3f}"
-    stdout.print(f"temperature {fitted.temperature:.3g}: expected calibration error {errors}", markup=False)
+    scores, fitted = done.strict, done.calibration
+    is_strict = done.evaluation == "strict"
+    value = {"model": str(out), "clips": done.clips, "people": done.people}
+    value |= {"strict": scores} if is_strict else {"evaluation": done.evaluation, "seen_in_training": scores}
     named = f" --code {model}" if ":" in model else ""
-    stdout.print(f"the model is in {out}; next: epir predict VIDEO --model {out}{named}", markup=False)
+    lines = (
+        f"{counted(done.clips, 'clip')} of {people(done.people)}, protocol {protocol}",
+        f"{done.evaluation}, {'other people' if calibrate_on else 'grouped folds'}: "
+        f"UF1 {scores['uf1']:.4f}  UAR {scores['uar']:.4f}  accuracy {scores['accuracy']:.4f}",
+        f"temperature {fitted.temperature:.3g}: expected calibration error "
+        f"{fitted.error_before:.3f} -> {fitted.error_after:.3f}",
+        f"the model is in {out}; next: epir predict VIDEO --model {out}{named}",
+    )
+    show({**value, "calibration": asdict(fitted)}, lines, as_json=as_json)
 
 
 def _read(note: Path | None) -> str:
@@ -113,3 +109,87 @@ def _read(note: Path | None) -> str:
         return note.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the note {note} cannot be read: {error}", fix="give a text file") from None
+
+
+def calibrate(
+    on: Annotated[list[Path], typer.Option(help="Map sets of people that the model has not seen.", show_default=False)],
+    protocol: Protocol,
+    model: ModelFolder = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Measure only: change nothing in the folder.")] = False,
+    code: Code = None,
+    as_json: AsJson = False,
+) -> None:
+    """Fit the one temperature of a model's scores on map sets of real people, and write it into the model folder.
+
+    The weights stay as they are. The check leaves one corpus out: its scores under the temperature of the others.
+
+    Example: epir calibrate models/mine --on maps/casme2 --on maps/samm --protocol cde
+    """
+    from dataclasses import asdict
+
+    from epir.cli.console import show
+    from epir.core.words import counted, people
+    from epir.final.real_people import calibrate_on_real_people
+
+    fitted = calibrate_on_real_people(model, on, protocol=protocol, write=not dry_run)
+    lines = [
+        f"{counted(fitted.clips, 'clip')} of {people(fitted.people)}, protocol {fitted.protocol}",
+        f"temperature {fitted.temperature_before:.3g} -> {fitted.temperature:.3g}",
+        f"expected calibration error {fitted.error_before:.3f} -> {fitted.error_after:.3f} (each corpus under the "
+        f"temperature of the others; mean best score {fitted.mean_score:.3f}, right {fitted.right:.3f})",
+    ]
+    for name, corpus in fitted.by_corpus.items():
+        lines.append(f"  {name}: temperature of the others {corpus['temperature']:.3g}, error {corpus['error']:.3f}")
+    lines.append("nothing was written (--dry-run)" if dry_run else "written to the model folder")
+    show(asdict(fitted), lines, as_json=as_json)
+
+
+def export(
+    out: Annotated[Path, typer.Option(help="The ONNX file to write.")],
+    model: ModelFolder = None,
+    maps: Annotated[
+        Path | None, typer.Option(help="A map set to compare on, besides random maps.", show_default="synthetic maps")
+    ] = None,
+    int8: Annotated[
+        bool,
+        typer.Option("--int8", help="Weights of eight bits and raw logits: smaller, faster, a little different."),
+    ] = False,
+    logits: Annotated[
+        bool, typer.Option("--logits", help="Raw logits of one view only, without views and temperature in the graph.")
+    ] = False,
+    code: Code = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a model as ONNX with a free batch size, compared with the original before it is kept.
+
+    Example: epir export models/mine --out models/mine/model.onnx
+    """
+    from epir.cli.console import show
+    from epir.final.export import export as export_model
+    from epir.maps.mapset import load_maps
+    from epir.models.folder import find_folder, read_config
+    from epir.synthetic.maps import synthetic_maps
+
+    folder = find_folder(model)
+    if maps is not None:
+        compared = load_maps(maps).maps[:MOST_MAPS]
+    else:
+        settings = read_config(folder).settings
+        compared = synthetic_maps(24, "direct", size=int(settings.get("map_size", 28))).maps
+    done = export_model(folder, out, maps=compared, int8=int8, logits=logits, force=force)
+    value = {
+        "file": str(out),
+        "max_difference": done.difference,
+        "random_maps": done.random,
+        "real_maps": done.real,
+        "maps": done.maps,
+        "same_answer": done.same,
+        "mean_score_difference": done.scores,
+        "megabytes": done.megabytes,
+    }
+    lines = [f"{out}: {done.megabytes:g} MB, batch of any size"]
+    lines.append(f"largest difference of a logit on {counted(done.maps, 'map')}: {done.difference:.2g}")
+    if int8:
+        lines.append(f"the same answer on {done.same} of them, scores {done.scores:.2g} apart on average")
+    show(value, lines, as_json=as_json)

@@ -65,8 +65,8 @@ def in_two_lines(error: Any, words: list[str]) -> ConfigError:
     return ConfigError(f"{name}: {problem[:1].lower()}{problem[1:]}", fix=_help(name))
 
 
-def _unknown(problem: str, given: str, known: list[str], name: str) -> ConfigError:
-    near = get_close_matches(given, known, n=1)
+def _unknown(problem: str, typed: str, known: list[str], name: str) -> ConfigError:
+    near = get_close_matches(typed, known, n=1)
     return ConfigError(problem, fix=f"did you mean {near[0]}?" if near else _help(name))
 
 
@@ -97,9 +97,9 @@ def _name(param: Any) -> str:
 
 
 def _example(verb: Verb) -> str:
-    found = re.search(r"Example: (epir .*)", verb.__doc__ or "")
-    assert found, f"{command_name(verb)} has no example"
-    return found[1]
+    example = re.search(r"Example: (epir .*)", verb.__doc__ or "")
+    assert example, f"{command_name(verb)} has no example"
+    return example[1]
 
 
 def _help(name: str) -> str:

@@ -1,6 +1,6 @@
 """The verbs of the command `epir`, in the order of its help.
 
-Each is a file of its own and imports what is heavy inside its function, so that `--help` is fast.
+Each imports what is heavy inside its function, so that `--help` is fast.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,51 +9,33 @@ from typing import Annotated, Any
 import typer
 
 from epir import __version__
-from epir.cli.ablate import ablate
-from epir.cli.align import align
-from epir.cli.bench import bench
-from epir.cli.benchmark import benchmark
-from epir.cli.calibrate import calibrate
+from epir.cli.agree import agree
+from epir.cli.annotate import annotate
 from epir.cli.check import check
-from epir.cli.compare import compare
 from epir.cli.demo import demo
 from epir.cli.evaluate import evaluate
-from epir.cli.export import export
-from epir.cli.import_annotations import import_annotations
-from epir.cli.import_maps import import_maps
-from epir.cli.import_predictions import import_predictions
-from epir.cli.listing import list_
-from epir.cli.new import new
+from epir.cli.imports import import_annotations, import_maps, import_predictions
+from epir.cli.listing import list_, new
 from epir.cli.predict import predict
-from epir.cli.prepare import prepare
-from epir.cli.report import report
-from epir.cli.reproduce import reproduce
+from epir.cli.prepare import align, prepare
+from epir.cli.report import bench, compare, report
 from epir.cli.score import score
+from epir.cli.series import ablate, benchmark, reproduce
 from epir.cli.serve import serve
 from epir.cli.spot import spot
 from epir.cli.synth import synth
-from epir.cli.train import train
+from epir.cli.train import calibrate, export, train
 
 Verb = Callable[..., Any]
 
 # The verbs by what a user wants, in the order of `epir --help`.
 PANELS: Mapping[str, tuple[Verb, ...]] = {
     "First steps": (demo, list_),
-    "Your video": (predict, spot, serve, export),
+    "Your video": (predict, spot, annotate, agree, serve, export),
     "Your corpus": (
-        import_annotations,
-        check,
-        prepare,
-        import_maps,
-        align,
-        evaluate,
-        benchmark,
-        ablate,
-        reproduce,
-        train,
-        calibrate,
-        synth,
-        new,
+        *(import_annotations, check, prepare, import_maps, align),
+        *(evaluate, benchmark, ablate, reproduce),
+        *(train, calibrate, synth, new),
     ),
     "Your results": (report, score, compare, import_predictions, bench),
 }

@@ -1,0 +1,1 @@
+"""The coder's desk: from recordings to a coded corpus."""

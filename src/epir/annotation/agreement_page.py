@@ -1,0 +1,200 @@
+"""Agreement as tables, and as one page."""
+
+from collections.abc import Sequence
+
+from epir.annotation.adjudication import Case, disagreements
+from epir.annotation.agreement import KEYS, Agreement, Kappa, PairAgreement
+from epir.annotation.records import Decision
+from epir.annotation.study import Study
+from epir.core.table import MISSING, Column, Row, Table, interval_text
+from epir.core.words import counted, people
+from epir.reports.markup import Markup, element, html_table, join, section, whole_page
+
+QUESTIONS = {"candidates": "accept, reject or unsure", "emotion": "emotion", "kind": "micro or macro"}
+MATCHED = "of the matched movements"
+
+
+def agreement_tables(result: Agreement) -> list[Table]:
+    """What a terminal shows: the coders, every pair, and all together."""
+    return [coders_table(result), pairs_table(result), alpha_table(result)]
+
+
+def coders_table(result: Agreement) -> Table:
+    """How often each coder decided in which way."""
+    states = list(next(iter(result.decisions.values())))
+    rows = [Row((name, *(str(counts[state]) for state in states))) for name, counts in result.decisions.items()]
+    columns = (Column("coder"), *(Column(state, numeric=True) for state in states))
+    return Table("coders", f"Coders of {result.study}", columns, tuple(rows))
+
+
+def pairs_table(result: Agreement) -> Table:
+    """One row per pair of coders."""
+    columns = (
+        Column("coders"),
+        *(Column(name, numeric=True) for name in ("recordings", "people")),
+        *(Column(name, "movements", numeric=True) for name in ("matched", "of each", "F1", "IoU")),
+        Column("apex, ms", "apart", numeric=True),
+        *(Column(name, "emotion", numeric=True) for name in ("same", "kappa", "95 %")),
+        Column("reliability", "units", numeric=True),
+    )
+    rows = []
+    for pair in result.pairs:
+        cells = (
+            f"{pair.first}, {pair.second}",
+            str(pair.recordings),
+            str(pair.people),
+            str(pair.matched),
+            f"{pair.accepted[0]} and {pair.accepted[1]}",
+            _number(pair.f1),
+            _number(pair.iou),
+            _number(pair.apart_ms["apex"], 0),
+            f"{pair.emotion.same} of {pair.emotion.compared}",
+            _number(pair.emotion.kappa),
+            interval_text(pair.emotion.interval),
+            _number(pair.unit_reliability),
+        )
+        rows.append(Row(cells))
+    notes = (
+        f"Movements are matched one to one where they share at least {result.least_overlap:g} of their union; F1 is "
+        "twice the matched ones over all. Times are medians. Intervals: bootstrap over people.",
+        f"Units: twice those on which both agree over all units of both, {MATCHED}, as CASME II and SAMM print it.",
+        *(note for pair in result.pairs for note in _unseen(pair)),
+    )
+    return Table("pairs", "Agreement between coders", columns, tuple(rows), notes)
+
+
+def _unseen(pair: PairAgreement) -> list[str]:
+    names = (pair.first, pair.second)
+    return [
+        f"Left out: {counted(number, 'candidate')} that {names[place]} accepted and {names[1 - place]} has not seen."
+        for place, number in enumerate(pair.unseen)
+        if number
+    ]
+
+
+def alpha_table(result: Agreement) -> Table:
+    """Krippendorff's alpha over all coders."""
+    rows = [Row((QUESTIONS[name], str(alpha.compared), _number(alpha.alpha))) for name, alpha in result.alpha.items()]
+    columns = (Column("question"), Column("movements", numeric=True), Column("alpha", numeric=True))
+    title = f"Krippendorff's alpha of {counted(len(result.coders), 'coder')}, nominal"
+    return Table("alpha", title, columns, tuple(rows))
+
+
+def confusion_table(pair: PairAgreement, kappa: Kappa, what: str) -> Table:
+    """Which words two coders used for the same movements."""
+    rows = [
+        Row((word, *(str(each) if each else MISSING for each in counts), str(sum(counts))))
+        for word, counts in zip(kappa.words, kappa.confusion, strict=True)
+    ]
+    columns = (
+        Column(pair.first),
+        *(Column(word, pair.second, numeric=True) for word in kappa.words),
+        Column("all", numeric=True),
+    )
+    between = f" ({interval_text(kappa.interval)})" if kappa.interval else ""
+    note = f"The same {kappa.same} times of {kappa.compared}; kappa {_number(kappa.kappa)}{between}."
+    return Table(
+        f"confusion-{pair.first}-{pair.second}", f"{what}: {pair.first} in rows", columns, tuple(rows), (note,)
+    )
+
+
+def units_table(pair: PairAgreement) -> Table:
+    """Every action unit that one of two coders saw."""
+    columns = (
+        Column("AU"),
+        *(Column(name, "movements with it", numeric=True) for name in (pair.first, pair.second, "both")),
+        *(Column(name, numeric=True) for name in ("reliability", "kappa", "same side")),
+        *(Column(name, "intensity", numeric=True) for name in ("same", "within one")),
+    )
+    rows = [
+        Row((
+            str(each.unit), str(each.first), str(each.second), str(each.both), _number(each.reliability),
+            _number(each.kappa), _share(each.same_side, each.both), _share(each.same_intensity, each.graded),
+            _share(each.near_intensity, each.graded),
+        ))
+        for each in pair.units
+    ]  # fmt: skip
+    note = f"All units: {_number(pair.unit_reliability)} {MATCHED}, {_number(pair.unit_reliability_of_all)} of all."
+    return Table(f"units-{pair.first}-{pair.second}", "Action units", columns, tuple(rows), (note,))
+
+
+def times_table(pair: PairAgreement) -> Table:
+    """How far key frames are apart."""
+    rows = [Row((key, _number(pair.apart_frames[key], 1), _number(pair.apart_ms[key], 0))) for key in KEYS]
+    columns = (Column("key frame"), Column("frames", numeric=True), Column("ms", numeric=True))
+    title = f"Median distance, {counted(pair.matched, 'matched movement')}"
+    return Table(f"times-{pair.first}-{pair.second}", title, columns, tuple(rows))
+
+
+def disagreements_table(study: Study, cases: Sequence[Case], coders: Sequence[str]) -> Table:
+    """Where coders differ, in what, and what is settled; a decision is a word and its key frames."""
+    recordings = {each.id: each for each in study.recordings()}
+    columns = (
+        Column("recording"),
+        Column("apex", numeric=True),
+        Column("s", numeric=True),
+        Column("differs in"),
+        *(Column(name) for name in coders),
+        Column("settled"),
+    )
+    rows = []
+    for case in cases:
+        recording = recordings[case.recording]
+        words = tuple(decision_text(case.decisions.get(name)) for name in coders)
+        settled = decision_text(case.settled) if case.settled else ""
+        start = (recording.path, str(case.apex), f"{case.apex / recording.fps:.2f}", ", ".join(case.differs))
+        rows.append(Row((*start, *words, settled)))
+    return Table("disagreements", counted(len(rows), "disagreement"), columns, tuple(rows))
+
+
+def decision_text(decision: Decision | None) -> str:
+    """A decision in a few words.
+
+    >>> decision_text(Decision(1, "anna", "accept", 10, 14, 20, emotion="fear"))
+    'fear, 10-14-20'
+    """
+    if decision is None:
+        return MISSING
+    if decision.state != "accept":
+        return decision.state
+    units = " ".join(map(str, decision.units))
+    kind = "" if decision.kind == "micro" else decision.kind
+    frames = f"{decision.onset}-{decision.apex}-{decision.offset}"
+    return ", ".join(filter(None, (decision.emotion or "unnamed", kind, units and f"AU {units}", frames)))
+
+
+def agreement_page(study: Study, result: Agreement) -> str:
+    """The whole page as HTML."""
+    cases = disagreements(study, result.least_overlap)
+    parts: list[tuple[str, str, Markup]] = [
+        ("all", "All coders", join(*(html_table(table) for table in agreement_tables(result))))
+    ]
+    for number, pair in enumerate(result.pairs, start=1):
+        tables = [times_table(pair)]
+        tables += [confusion_table(pair, pair.emotion, "Emotion")] if pair.emotion.compared else []
+        tables += [confusion_table(pair, pair.candidates, "Candidates")] if pair.candidates.compared else []
+        tables += [units_table(pair)] if pair.units else []
+        parts.append((f"pair-{number}", f"{pair.first} and {pair.second}", join(*map(html_table, tables))))
+    settled = sum(case.settled is not None for case in cases)
+    lead = element("p", f"{settled} of {len(cases)} settled. To settle the rest: ", class_="lead")
+    command = element("p", element("code", f"epir annotate {study.folder.name} --coder agreed"), class_="note")
+    listed = join(lead, command, html_table(disagreements_table(study, cases, result.coders)))
+    parts.append(("disagreements", "Disagreements", listed if cases else element("p", "None.", class_="lead")))
+    recordings = study.recordings()
+    facts = f"{counted(len(recordings), 'recording')}, {people(len({each.person for each in recordings}))}."
+    header = element(
+        "header",
+        element("p", "EPIR report", class_="eyebrow"),
+        element("h1", f"Agreement of {', '.join(result.coders)}"),
+        element("p", f"The study {result.study}: {facts}", class_="lead"),
+    )
+    links = element("nav", *(element("a", title, href=f"#{ident}") for ident, title, _ in parts), aria_label="Contents")
+    return whole_page(f"Agreement on {result.study}", join(header, links, *(section(*part) for part in parts)))
+
+
+def _number(value: float, places: int = 2) -> str:
+    return MISSING if value != value else f"{value:.{places}f}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} of {whole}" if whole else MISSING

@@ -1,0 +1,300 @@
+"""The desk of one coder: a page on this machine alone, with the study behind it.
+
+It listens on the loopback address, and every request must carry the token that is part of the printed address. Videos
+are read where they lie. Everything that a coder does is in the study before it is answered.
+"""
+
+import json
+import os
+import secrets
+import socket
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import FastAPI, Query
+from fastapi.responses import FileResponse, JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel, ConfigDict
+
+from epir.annotation.adjudication import adopt, disagreements, first_fields
+from epir.annotation.background import start_spotting
+from epir.annotation.learn import SETTING as LEARNT
+from epir.annotation.learn import ranking
+from epir.annotation.picture import MOST_TIMES, Pictures, View
+from epir.annotation.records import STATES, Decision, Movement, Recording
+from epir.annotation.review import curve_points, frame_seconds, movement_row, pace_of
+from epir.annotation.schema import StudyError
+from epir.annotation.study import ChangedMeanwhile, Study
+from epir.annotation.vocabulary import AGREED
+from epir.core.errors import EpirError, MachineError
+from epir.core.facs import UNITS
+from epir.core.files import read_json
+from epir.spotting.regions import GROUPS
+from epir.web.app import PAGE as SHARED
+from epir.web.app import add_error_handlers, address_of, listen, server_of
+from epir.web.security import Asgi, Guard
+
+HOST = "127.0.0.1"
+PAGE = Path(__file__).parent / "page"
+IMMUTABLE = {"Cache-Control": "private, max-age=86400, immutable"}
+
+
+class Unit(BaseModel):
+    """One action unit."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    number: int
+    side: str = ""
+    intensity: str = ""
+
+
+class Change(BaseModel):
+    """What a coder changes; what is left out stays."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    state: Literal["accept", "reject", "unsure", "draft"] | None = None
+    onset: int | None = None
+    apex: int | None = None
+    offset: int | None = None
+    kind: Literal["micro", "macro"] | None = None
+    emotion: str | None = None
+    units: list[Unit] | None = None
+    note: str | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """Those that are named."""
+        return self.model_dump(exclude_none=True)
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What all requests share."""
+
+    study: Study
+    pictures: Pictures
+    coder: str
+    blind: bool
+
+    @property
+    def is_agreed(self) -> bool:
+        """Whether this is adjudication: then everybody's decisions are shown, and nothing is hidden."""
+        return self.coder == AGREED
+
+    def movements(self, recording: int | None) -> list[Movement]:
+        """What this coder may see: every candidate, and marks of others only in adjudication."""
+        every = self.study.movements(recording)
+        return [each for each in every if self.is_agreed or each.source == "spotter" or each.by == self.coder]
+
+    def detail(self, movement: Movement) -> dict[str, Any]:
+        """All about one movement that this coder may know now; the model's proposal not before a blind decision."""
+        held = {each.coder: each for each in self.study.decisions(recording=movement.recording, drafts=True)
+                if each.movement == movement.id}  # fmt: skip
+        own = held.get(self.coder)
+        is_hidden = self.blind and not self.is_agreed and (own is None or own.state not in STATES)
+        return {
+            **{name: value for name, value in asdict(movement).items() if name not in ("measures", "proposal")},
+            "decision": decision_dict(own),
+            "proposal": None if is_hidden else dict(movement.proposal),
+            "hidden": is_hidden and bool(movement.proposal),
+            "others": [decision_dict(each) for each in held.values() if each is not own] if self.is_agreed else [],
+            "person": self.study.person(movement),
+        }
+
+
+def serve(
+    study: Study,
+    coder: str,
+    *,
+    blind: bool = False,
+    port: int = 0,
+    workers: int | None = None,
+    ready: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Serve until interrupted; `ready` gets the address with its token once it listens."""
+    study.words.check_coder(coder)
+    if coder == AGREED:
+        adopt(study)  # what coders agree on needs no second look
+    listening, token = _listen(study.folder / f".desk-{coder}.json", port)
+    is_open = any(each.state != "done" for each in study.recordings())
+    spotting = start_spotting(study.folder, workers) if is_open else None
+    try:
+        address = address_of(listening)
+        app = create_app(Desk(study, Pictures(study), coder, blind), token, listening.getsockname()[1])
+        server = server_of(app)
+        ready(f"{address}?token={token}")
+        server.run(sockets=[listening])
+    except KeyboardInterrupt:
+        return  # the usual way to end it
+    finally:
+        listening.close()
+        if spotting is not None and spotting.is_alive():
+            spotting.kill()  # it begins this recording again the next time
+            spotting.join()
+
+
+def _listen(memory: Path, port: int) -> tuple[socket.socket, str]:
+    """A socket and a token: those of the last time where they are free, so that a page that is open goes on."""
+    before = read_json(memory, error=StudyError, fix=f"remove {memory}") if memory.exists() else {}
+    token = str(before.get("token") or secrets.token_urlsafe(18))
+    try:
+        listening = listen(HOST, port or int(before.get("port", 0)))
+    except EpirError:
+        if port:
+            raise
+        listening = listen(HOST, 0)
+    if os.access(memory.parent, os.W_OK):
+        handle = os.open(memory, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)  # for its owner alone
+        with os.fdopen(handle, "w") as file:
+            json.dump({"port": listening.getsockname()[1], "token": token}, file)
+    return listening, token
+
+
+def create_app(desk: Desk, token: str, port: int = 0) -> Asgi:
+    """The application of one desk."""
+    app = FastAPI(title="EPIR annotate", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    add_error_handlers(app)
+
+    @app.exception_handler(ChangedMeanwhile)
+    async def conflict(_: Any, error: ChangedMeanwhile) -> JSONResponse:
+        return JSONResponse({"problem": error.problem, "fix": error.fix}, status_code=HTTPStatus.CONFLICT)
+
+    @app.exception_handler(MachineError)
+    async def fault(_: Any, error: MachineError) -> JSONResponse:
+        return JSONResponse({"problem": error.problem, "fix": error.fix}, status_code=HTTPStatus.INSUFFICIENT_STORAGE)
+
+    @app.get("/")
+    async def page() -> FileResponse:
+        return FileResponse(PAGE / "index.html", media_type="text/html")
+
+    add_study(app, desk)
+    add_decisions(app, desk)
+    add_pictures(app, desk)
+    app.mount("/static/desk", StaticFiles(directory=PAGE), name="desk")
+    app.mount("/static", StaticFiles(directory=SHARED), name="shared")
+    return Guard(app, (HOST,), token=token, cookie=f"epir_desk_{port}")
+
+
+def add_study(app: FastAPI, desk: Desk) -> None:
+    """The routes that list what there is."""
+    study = desk.study
+
+    @app.get("/api/study")
+    def about() -> dict[str, Any]:
+        return {
+            "name": study.folder.name,
+            "coder": desk.coder,
+            "blind": desk.blind,
+            "adjudicates": desk.is_agreed,
+            "emotions": study.words.emotions,
+            "units": UNITS,
+            "regions": GROUPS,
+            "magnify": MOST_TIMES,
+            "learnt": bool(study.setting(LEARNT)),
+            "recordings": [recording_dict(study, each) for each in study.recordings()],
+        }
+
+    @app.get("/api/status")
+    def status() -> dict[str, Any]:
+        """What changes while a coder works: polled by the page."""
+        return {
+            "recordings": [recording_dict(study, each) for each in study.recordings()],
+            "pace": pace_of(study.history(desk.coder)),
+            "latest": study.latest(),
+        }
+
+    @app.get("/api/movements")
+    def movements(recording: int | None = None) -> dict[str, Any]:
+        latest = study.latest()
+        held = {each.movement: each for each in study.decisions(desk.coder, recording, drafts=True)}
+        ranks = ranking(study)
+        rows = [movement_row(each, held.get(each.id), ranks.get(each.id)) for each in desk.movements(recording)]
+        return {"latest": latest, "rows": rows}
+
+    @app.get("/api/movements/{id}")
+    def movement(id: int) -> dict[str, Any]:
+        return desk.detail(study.movement(id))
+
+    @app.get("/api/movements/{id}/history")
+    def history(id: int) -> list[dict[str, Any]]:
+        found = study.history(None if desk.is_agreed else desk.coder, id)
+        return [{**asdict(each), "decision": decision_dict(each.decision)} for each in found]
+
+    @app.get("/api/disagreements")
+    def differing() -> list[dict[str, Any]]:
+        return [each.to_dict() for each in disagreements(study)] if desk.is_agreed else []
+
+
+def add_decisions(app: FastAPI, desk: Desk) -> None:
+    """The routes by which a coder decides; all of it is on the disk before the answer."""
+    study = desk.study
+
+    @app.post("/api/movements/{id}")
+    def decide(id: int, change: Change, after: int | None = None) -> dict[str, Any]:
+        fields = (first_fields(study, id) if desk.is_agreed else {}) | change.fields()
+        study.decide(desk.coder, id, after=after, blind=desk.blind, **fields)
+        return desk.detail(study.movement(id))
+
+    @app.post("/api/recordings/{id}/mark")
+    def mark(id: int, change: Change, face: Annotated[int, Query(ge=0)] = 0) -> dict[str, Any]:
+        fields = change.fields()
+        frames = [fields.pop(name, 0) for name in ("onset", "apex", "offset")]
+        marked = study.mark(desk.coder, id, *frames, face=face, blind=desk.blind, **fields)
+        return desk.detail(marked)
+
+    @app.post("/api/{step}")
+    def step(step: Literal["undo", "redo"]) -> dict[str, Any]:
+        action = study.undo(desk.coder) if step == "undo" else study.redo(desk.coder)
+        return {"movement": None if action is None else desk.detail(study.movement(action.movement))}
+
+
+def add_pictures(app: FastAPI, desk: Desk) -> None:
+    """The routes of pictures, times and curves."""
+    study, pictures = desk.study, desk.pictures
+
+    @app.get("/api/recordings/{id}/frames/{number}")
+    def frame(
+        id: int,
+        number: int,
+        face: Annotated[int, Query(ge=0)] = 0,
+        whole: bool = False,
+        reference: int | None = None,
+        times: float = 1.0,
+        flow: bool = False,
+    ) -> Response:
+        shown = pictures.show(study.recording(id), number, View(face, whole, reference, times, flow))
+        headers = {**IMMUTABLE, "X-Times": f"{shown.times:.1f}", "X-Frame": str(number)}
+        return Response(shown.jpeg, media_type="image/jpeg", headers=headers)
+
+    @app.get("/api/recordings/{id}/times")
+    def times(id: int) -> dict[str, Any]:
+        recording = study.recording(id)
+        return frame_seconds(pictures.video(recording), recording)
+
+    @app.get("/api/recordings/{id}/curves")
+    def curves(
+        id: int,
+        face: Annotated[int, Query(ge=0)] = 0,
+        first: int = 0,
+        last: int | None = None,
+        points: Annotated[int, Query(ge=10, le=4000)] = 1200,
+    ) -> dict[str, Any]:
+        stored = study.curves(id, face)
+        return curve_points(stored, first, study.recording(id).frames - 1 if last is None else last, points)
+
+
+def recording_dict(study: Study, recording: Recording) -> dict[str, Any]:
+    """A recording as the page knows it."""
+    return {
+        **{name: value for name, value in asdict(recording).items() if name != "digest"},
+        "faces": study.faces(recording.id) or [0],
+    }
+
+
+def decision_dict(decision: Decision | None) -> dict[str, Any] | None:
+    """A decision as the page knows it."""
+    return None if decision is None else asdict(decision)

@@ -1,0 +1,441 @@
+"""A study: recordings, movements, and what coders decided about them, in one SQLite file (`epir.annotation.schema`).
+
+    with Study.open("study") as study:
+        for decision in study.decisions("anna"):
+            ...
+
+Every call reads from and writes to the disk: several processes and windows may use one study at once.
+"""
+
+import json
+import threading
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from epir.annotation.records import (
+    DRAFT,
+    INTENSITIES,
+    KINDS,
+    LONGEST_NOTE,
+    MOST_UNITS,
+    SIDES,
+    STATES,
+    Action,
+    Decision,
+    Movement,
+    Recording,
+    UnitCode,
+)
+from epir.annotation.schema import FILE, StudyError, connect, translated
+from epir.annotation.vocabulary import EMOTIONS, Vocabulary, read_vocabulary, write_vocabulary
+from epir.core.config import check_known
+from epir.core.output import STUDY, claimed, mark, resolved
+
+
+class ChangedMeanwhile(StudyError):
+    """Another window has decided on the same movement."""
+
+
+class Study:
+    """An open study; `create` and `open` give one."""
+
+    def __init__(self, folder: Path, *, create: bool = False) -> None:
+        self.folder = folder
+        self.words: Vocabulary = read_vocabulary(folder)
+        self._lock = threading.RLock()
+        self._connection = connect(folder, create=create)
+
+    @classmethod
+    def create(
+        cls, folder: str | Path, *, emotions: tuple[str, ...] = EMOTIONS, faces: Literal["largest", "all"] = "largest"
+    ) -> "Study":
+        """A new study in an empty folder; `epir.annotation.recordings.add_recordings` fills it."""
+        with claimed(folder, STUDY) as path:
+            path.mkdir(parents=True, exist_ok=True)
+            write_vocabulary(path, emotions, faces)
+            study = cls(path, create=True)
+            mark(path, STUDY)
+        return study
+
+    @classmethod
+    def open(cls, folder: str | Path) -> "Study":
+        """The study in a folder."""
+        return cls(resolved(folder))
+
+    def close(self) -> None:
+        """Nothing is lost without it."""
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> "Study":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    # ------------------------------------------------------------------------------------------------ what there is
+
+    def recordings(self) -> list[Recording]:
+        """All recordings, in the order of their paths."""
+        return [self._recording(row) for row in self._rows("SELECT * FROM recording ORDER BY path")]
+
+    def recording(self, id: int) -> Recording:
+        """One recording."""
+        rows = self._rows("SELECT * FROM recording WHERE id = ?", id)
+        if not rows:
+            raise StudyError(f"there is no recording {id}", fix="look at the list of recordings")
+        return self._recording(rows[0])
+
+    def person(self, movement: Movement) -> str:
+        """Who moves."""
+        return self.words.person(self.recording(movement.recording).path, movement.face)
+
+    def path(self, recording: Recording) -> Path:
+        """Where the video lies."""
+        return resolved(self.folder / recording.path)
+
+    def size(self, id: int) -> int:
+        """The bytes of a recording's file when it was added."""
+        return int(self._rows("SELECT bytes FROM recording WHERE id = ?", id)[0]["bytes"])
+
+    def is_unchanged(self, id: int, size: int, modified: int) -> bool:
+        """Whether a file looks as it did when its digest was taken."""
+        return bool(
+            self._rows("SELECT 1 FROM recording WHERE id = ? AND bytes = ? AND modified = ?", id, size, modified)
+        )
+
+    def movements(self, recording: int | None = None) -> list[Movement]:
+        """Candidates and marks, in the order of time; a mark whose decision is undone is not there."""
+        where, values = ("", ()) if recording is None else ("AND m.recording = ?", (recording,))
+        query = (
+            "SELECT * FROM movement AS m WHERE (source <> 'hand' OR EXISTS "
+            f"(SELECT 1 FROM standing AS s WHERE s.movement = m.id)) {where} ORDER BY recording, apex, id"
+        )
+        return [_movement(row) for row in self._rows(query, *values)]
+
+    def movement(self, id: int) -> Movement:
+        """One movement."""
+        rows = self._rows("SELECT * FROM movement WHERE id = ?", id)
+        if not rows:
+            raise StudyError(f"there is no movement {id}", fix="load the page again")
+        return _movement(rows[0])
+
+    def decisions(
+        self, coder: str | None = None, recording: int | None = None, *, drafts: bool = False
+    ) -> list[Decision]:
+        """What holds now, in the order of recordings and time; changes that are not decided yet only with `drafts`."""
+        query = (
+            "SELECT s.* FROM standing AS s JOIN movement AS m ON m.id = s.movement WHERE s.id = "
+            "(SELECT MAX(id) FROM standing AS t WHERE t.movement = s.movement AND t.coder = s.coder)"
+            f"{'' if coder is None else ' AND s.coder = ?'}{'' if recording is None else ' AND m.recording = ?'} "
+            "ORDER BY m.recording, m.apex, m.id, s.coder"
+        )
+        values = [each for each in (coder, recording) if each is not None]
+        found = [_decision(row) for row in self._rows(query, *values)]
+        return [each for each in found if drafts or each.state in STATES]
+
+    def coders(self) -> list[str]:
+        """Everybody who has decided something, by name."""
+        return [row[0] for row in self._rows("SELECT DISTINCT coder FROM standing ORDER BY coder")]
+
+    def latest(self) -> int:
+        """The row of the latest action of anybody; 0 before there is one."""
+        return int(self._rows("SELECT COALESCE(MAX(id), 0) FROM action")[0][0])
+
+    def history(self, coder: str | None = None, movement: int | None = None) -> list[Action]:
+        """What was done, in order."""
+        parts = [part for part, value in (("coder = ?", coder), ("movement = ?", movement)) if value is not None]
+        where = f"WHERE {' AND '.join(parts)}" if parts else ""
+        values = [each for each in (coder, movement) if each is not None]
+        actions = []
+        done: dict[tuple[str, int], list[Any]] = {}  # decisions that hold, by coder and movement
+        for row in self._rows(f"SELECT * FROM action {where} ORDER BY id", *values):
+            held = done.setdefault((row["coder"], row["movement"]), [])
+            if row["kind"] == "undo":
+                held[:] = [each for each in held if each["id"] != row["target"]]
+            elif row["kind"] == "redo":
+                held += self._rows("SELECT * FROM action WHERE id = ?", row["target"])
+            else:
+                held.append(row)
+            now = _decision(held[-1]) if held else None
+            actions.append(Action(row["id"], row["at"], row["coder"], row["kind"], row["movement"], now))
+        return actions
+
+    # -------------------------------------------------------------------------------------------- what coders do
+
+    def decide(
+        self, coder: str, movement: int, *, after: int | None = None, blind: bool = False, **fields: Any
+    ) -> Decision:
+        """Add a decision; what is not named stays as this coder has it, or as it was proposed.
+
+        `after` is the row that the coder has seen (0 for none): if another one holds by now, nothing is written.
+        """
+        self.words.check_coder(coder)
+        known = self.movement(movement)
+        with self._writing():
+            held = self._held(coder, movement)
+            if after is not None and after != (held.action if held else 0):
+                raise ChangedMeanwhile(
+                    "this movement was decided in another window meanwhile",
+                    fix="look at what it says now, then decide again",
+                )
+            before = held or Decision(movement, coder, DRAFT, known.onset, known.apex, known.offset)
+            decision = self._checked(replace(before, **_fields(fields)), known)
+            if held is not None and decision == held:
+                return held
+            action = self._act(coder, "decide", movement, blind=blind, decision=decision)
+        return replace(decision, action=action, blind=blind)
+
+    def mark(
+        self,
+        coder: str,
+        recording: int,
+        onset: int,
+        apex: int,
+        offset: int,
+        *,
+        face: int = 0,
+        blind: bool = False,
+        **fields: Any,
+    ) -> Movement:
+        """Mark a movement where nothing was proposed, and accept it."""
+        self.words.check_coder(coder)
+        with self._writing():
+            new = Movement(0, self.recording(recording).id, face, onset, apex, offset, "hand", coder)
+            decision = Decision(0, coder, "accept", onset, apex, offset)
+            decision = self._checked(replace(decision, **_fields(fields)), new)
+            id = self._insert_movement(new)
+            self._act(coder, "decide", id, blind=blind, decision=decision)
+        return replace(new, id=id)
+
+    def undo(self, coder: str) -> Action | None:
+        """Take back the last decision of a coder; None where there is none."""
+        return self._step(coder, "undo")
+
+    def redo(self, coder: str) -> Action | None:
+        """Decide again what was taken back last, unless something else was decided since."""
+        return self._step(coder, "redo")
+
+    def _step(self, coder: str, kind: Literal["undo", "redo"]) -> Action | None:
+        with self._writing():
+            done: list[Any] = []
+            undone: list[Any] = []
+            for row in self._rows("SELECT id, kind, movement FROM action WHERE coder = ? ORDER BY id", coder):
+                if row["kind"] == "undo":
+                    undone.append(done.pop())
+                elif row["kind"] == "redo":
+                    done.append(undone.pop())
+                else:
+                    done.append(row)
+                    undone.clear()
+            stack = done if kind == "undo" else undone
+            if not stack:
+                return None
+            target = stack[-1]
+            self._act(coder, kind, target["movement"], target=target["id"])
+        return self.history(coder, target["movement"])[-1]
+
+    def _held(self, coder: str, movement: int) -> Decision | None:
+        query = "SELECT * FROM standing WHERE coder = ? AND movement = ? ORDER BY id DESC LIMIT 1"
+        rows = self._rows(query, coder, movement)
+        return _decision(rows[0]) if rows else None
+
+    def _checked(self, decision: Decision, movement: Movement) -> Decision:
+        check_known(decision.state, (*STATES, DRAFT), what="state of a decision")
+        check_known(decision.kind, KINDS, what="kind of movement")
+        if decision.emotion:
+            check_known(decision.emotion, self.words.emotions, section="study.toml", what="emotion")
+        last = self.recording(movement.recording).frames - 1
+        if not 0 <= decision.onset <= decision.apex <= decision.offset <= last:
+            raise StudyError(
+                f"onset {decision.onset}, apex {decision.apex} and offset {decision.offset} are not in order",
+                fix=f"give frames from 0 to {last}, the onset first and the offset last",
+            )
+        if len(decision.note) > LONGEST_NOTE:
+            raise StudyError(f"a note has at most {LONGEST_NOTE} letters", fix="shorten it")
+        if (
+            len({(unit.number, unit.side) for unit in decision.units}) < len(decision.units)
+            or len(decision.units) > MOST_UNITS
+        ):
+            raise StudyError("an action unit is named twice", fix="name each unit once")
+        for unit in decision.units:
+            if not 0 < unit.number < 100 or unit.side not in SIDES or unit.intensity not in INTENSITIES:
+                raise StudyError(
+                    f"{unit} is no action unit", fix="give a number, left or right, and A to E, such as L12B"
+                )
+        return decision
+
+    def _act(
+        self,
+        coder: str,
+        kind: str,
+        movement: int,
+        *,
+        target: int | None = None,
+        blind: bool = False,
+        decision: Decision | None = None,
+    ) -> int:
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        values = (now, coder, kind, movement, target, int(blind), _decision_json(decision))
+        query = "INSERT INTO action (at, coder, kind, movement, target, blind, decision) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        return int(self._execute(query, *values).lastrowid)
+
+    # ------------------------------------------------------------------------------------------- what spotting writes
+
+    def add_recording(
+        self, path: str | Path, digest: str, *, frames: int, fps: float, size: int = 0, modified: int = 0
+    ) -> Recording:
+        """Add a video, or say where a known one lies now; its digest is its identity."""
+        relative = Path(path).as_posix()
+        with self._writing():
+            known = self._rows("SELECT id FROM recording WHERE digest = ?", digest)
+            if known:
+                self._execute(
+                    "UPDATE recording SET path = ?, bytes = ?, modified = ? WHERE id = ?",
+                    relative,
+                    size,
+                    modified,
+                    known[0]["id"],
+                )
+                return self.recording(known[0]["id"])
+            names, values = "path, digest, bytes, modified, frames, fps, seconds", (relative, digest, size, modified)
+            query = f"INSERT INTO recording ({names}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+            cursor = self._execute(query, *values, frames, fps, frames / fps)
+            return self.recording(int(cursor.lastrowid))
+
+    def update_recording(self, id: int, **values: Any) -> None:
+        """Change what is known of a recording: state, spotted, frames, fps, seconds, turns, message."""
+        names = ", ".join(f"{name} = ?" for name in values)
+        with self._writing():
+            self._execute(f"UPDATE recording SET {names} WHERE id = ?", *values.values(), id)
+
+    def add_movements(self, movements: Iterable[Movement]) -> list[int]:
+        """Add candidates; one that is known keeps its id and its decisions, and gets the new measures."""
+        with self._writing():
+            return [self._insert_movement(each) for each in movements]
+
+    def keep_movements(self, recording: int, kept: Sequence[int]) -> None:
+        """Remove the spotter's candidates of a recording that are not among `kept`, unless somebody decided on them."""
+        with self._writing():
+            known = self._rows(
+                "SELECT id FROM movement AS m WHERE recording = ? AND source = 'spotter' AND NOT EXISTS "
+                "(SELECT 1 FROM action WHERE movement = m.id)", recording,
+            )  # fmt: skip
+            for (id,) in {tuple(row) for row in known} - {(each,) for each in kept}:
+                self._execute("DELETE FROM movement WHERE id = ?", id)
+
+    def _insert_movement(self, movement: Movement) -> int:
+        values = asdict(movement)
+        del values["id"]
+        values["measures"], values["proposal"] = (json.dumps(values[name]) for name in ("measures", "proposal"))
+        names = ", ".join(values)
+        later = ("probability", "rule", "region", "side", "strength", "measures", "proposal")
+        query = (
+            f"INSERT INTO movement ({names}) VALUES ({', '.join('?' * len(values))}) "
+            "ON CONFLICT (recording, face, onset, apex, offset) WHERE source = 'spotter' DO UPDATE SET "
+            f"{', '.join(f'{name} = excluded.{name}' for name in later)} RETURNING id"
+        )
+        return int(self._rows(query, *values.values())[0]["id"])
+
+    def set_curves(self, recording: int, face: int, curves: Mapping[str, np.ndarray]) -> None:
+        """Store arrays (n,) or (n, columns) of a face by name, in place of those that are there."""
+        query = (
+            "INSERT INTO curve VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (recording, face, name) "
+            "DO UPDATE SET type = excluded.type, width = excluded.width, content = excluded.content"
+        )
+        with self._writing():
+            for name, values in curves.items():
+                width = 0 if values.ndim == 1 else values.shape[1]
+                content = zlib.compress(np.ascontiguousarray(values).tobytes(), 1)
+                self._execute(query, recording, face, name, values.dtype.name, width, content)
+
+    def curves(self, recording: int, face: int) -> dict[str, np.ndarray]:
+        """The arrays of a face by name; empty before it is spotted."""
+        rows = self._rows("SELECT * FROM curve WHERE recording = ? AND face = ?", recording, face)
+        found = {row["name"]: (row, np.frombuffer(zlib.decompress(row["content"]), row["type"])) for row in rows}
+        return {
+            name: values.reshape(-1, row["width"]) if row["width"] else values for name, (row, values) in found.items()
+        }
+
+    def faces(self, recording: int) -> list[int]:
+        """The faces of a recording that were followed."""
+        rows = self._rows("SELECT DISTINCT face FROM curve WHERE recording = ? ORDER BY face", recording)
+        return [row["face"] for row in rows]
+
+    def setting(self, name: str) -> Any:
+        """A value that was stored under a name; None where there is none."""
+        rows = self._rows("SELECT value FROM setting WHERE name = ?", name)
+        return json.loads(rows[0]["value"]) if rows else None
+
+    def set_setting(self, name: str, value: Any) -> None:
+        """Store a value that JSON can hold."""
+        with self._writing():
+            query = "INSERT INTO setting VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+            self._execute(query, name, json.dumps(value))
+
+    # --------------------------------------------------------------------------------------------------------- SQL
+
+    def _recording(self, row: Any) -> Recording:
+        values = {name: value for name, value in dict(row).items() if name not in ("bytes", "modified")}
+        return Recording(**values, person=self.words.person(row["path"]))
+
+    def _rows(self, query: str, *values: Any) -> list[Any]:
+        with self._lock, translated(self.folder / FILE):
+            return self._connection.execute(query, values).fetchall()
+
+    def _execute(self, query: str, *values: Any) -> Any:
+        with self._lock, translated(self.folder / FILE):
+            return self._connection.execute(query, values)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One transaction: all of it is on the disk when the block ends, or nothing."""
+        with self._lock:
+            if self._connection.in_transaction:
+                yield
+                return
+            self._execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.rollback()
+                raise
+
+
+def _fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    known = ("state", "onset", "apex", "offset", "kind", "emotion", "units", "note")
+    for name in fields:
+        check_known(name, known, what="part of a decision")
+    found = dict(fields)
+    if "units" in found:
+        found["units"] = tuple(each if isinstance(each, UnitCode) else UnitCode(**each) for each in found["units"])
+    return found
+
+
+def _decision(row: Any) -> Decision:
+    values = json.loads(row["decision"])
+    units = tuple(UnitCode(**each) for each in values.pop("units"))
+    return Decision(row["movement"], row["coder"], **values, units=units, action=row["id"], blind=bool(row["blind"]))
+
+
+def _decision_json(decision: Decision | None) -> str:
+    if decision is None:
+        return "{}"
+    values = asdict(decision)
+    return json.dumps({name: values[name] for name in values if name not in ("movement", "coder", "action", "blind")})
+
+
+def _movement(row: Any) -> Movement:
+    values = dict(row)
+    for name in ("measures", "proposal"):
+        values[name] = json.loads(values[name])
+    return Movement(**cast(Any, values))

@@ -1,0 +1,92 @@
+"""The words of a study, in its study.toml: emotions, who codes, and who is seen in which recording."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from epir.core.config import check_known, setting_names, toml_values
+from epir.core.errors import ConfigError
+from epir.core.files import write_text
+
+FILE = "study.toml"
+AGREED = "agreed"  # the coder that adjudication writes as
+EMOTIONS = ("happiness", "surprise", "disgust", "fear", "sadness", "anger", "contempt", "repression", "others")
+CODER = re.compile(r"[\w.-]{1,40}")
+TEMPLATE = """# The words of this study. Edit them, then start `epir annotate` again; what was coded stays as it is.
+
+# What an emotion may be called. The keys 1 to 9 give the first nine.
+emotions = [{emotions}]
+
+# Who may code; an empty list lets everybody in. "agreed" is the coder that adjudication writes as.
+coders = []
+
+# Which faces are followed: "largest", or "all" where several people are to be coded.
+faces = "{faces}"
+
+# Who is seen, by the path of the recording as the page shows it. Without a line here a recording shows a person of its
+# own, named as the file. Several faces get a list, in the order of their numbers. The same name is the same person.
+[people]
+# "day1/anna.mp4" = "anna"
+# "day2/talk.mp4" = ["anna", "ben"]
+"""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What study.toml says."""
+
+    emotions: tuple[str, ...] = EMOTIONS
+    coders: tuple[str, ...] = ()
+    faces: str = "largest"
+    people: dict[str, Any] = field(default_factory=dict)
+
+    def person(self, path: str, face: int = 0) -> str:
+        """Who a face of a recording is.
+
+        >>> Vocabulary(people={"a.mp4": ["anna", "ben"]}).person("a.mp4", 1), Vocabulary().person("x/b.mp4", 1)
+        ('ben', 'b-2')
+        """
+        known = self.people.get(path, [])
+        names = [known] if isinstance(known, str) else known
+        if face < len(names):
+            return str(names[face])
+        first = names[0] if isinstance(known, str) else PurePosixPath(path).stem
+        return str(first) if face == 0 else f"{first}-{face + 1}"
+
+    def check_coder(self, coder: str) -> None:
+        """Refuse a name that cannot be written or may not code here."""
+        if not CODER.fullmatch(coder):
+            raise ConfigError(f"{coder!r} cannot be a coder", fix="give letters and digits, such as --coder anna")
+        if self.coders and coder not in (*self.coders, AGREED):
+            check_known(coder, [*self.coders, AGREED], what="coder in study.toml")
+
+
+def read_vocabulary(folder: Path) -> Vocabulary:
+    """The words of a study; the usual ones where its file was removed."""
+    path = folder / FILE
+    if not path.exists():
+        return Vocabulary()
+    values = toml_values(path)
+    for name in values:
+        check_known(name, setting_names(Vocabulary), section=FILE)
+    for name in ("emotions", "coders"):
+        words = values.get(name, [])
+        if not isinstance(words, list) or not all(isinstance(word, str) and word.strip() for word in words):
+            raise ConfigError(f"{name} in {path} is not a list of words", fix=f'write {name} = ["first", "second"]')
+    check_known(values.get("faces", "largest"), ("largest", "all"), section=FILE, what="choice of faces")
+    people = values.get("people", {})
+    for key, names in people.items() if isinstance(people, dict) else [("people", people)]:
+        if not isinstance(names, str) and not (
+            isinstance(names, list) and all(isinstance(each, str) for each in names)
+        ):
+            raise ConfigError(f"{key} in {path} names no person", fix=f'write "{key}" = "anna", or ["anna", "ben"]')
+    return Vocabulary(
+        tuple(values.get("emotions", EMOTIONS)), tuple(values.get("coders", ())), values.get("faces", "largest"), people
+    )
+
+
+def write_vocabulary(folder: Path, emotions: tuple[str, ...] = EMOTIONS, faces: str = "largest") -> None:
+    """Write study.toml with its explanations."""
+    words = ", ".join(f'"{word}"' for word in emotions)
+    write_text(folder / FILE, TEMPLATE.format(emotions=words, faces=faces))

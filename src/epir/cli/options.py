@@ -1,0 +1,172 @@
+"""The options that several verbs share, and the values that the shell completes; nothing heavy is imported."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from epir.datasets.protocols import list_protocols
+from epir.training.recipe import RECIPES
+
+
+def only_set(**values: Any) -> dict[str, Any]:
+    """The options that the user gave: those that are not `None`."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+# ------------------------------------------------------------------------------------- what the shell completes
+
+
+def complete_protocols(typed: str) -> list[str]:
+    """The protocols that begin with what was typed."""
+    return _beginning(typed, list_protocols())
+
+
+def complete_models(typed: str) -> list[str]:
+    """The models whose names begin so; of a list with commas the last one is completed."""
+    from epir.models.registry import list_models
+
+    before, comma, last = typed.rpartition(",")
+    return [f"{before}{comma}{name}" for name in _beginning(last, list_models())]
+
+
+def complete_recipes(typed: str) -> list[str]:
+    """The training recipes that begin so."""
+    return _beginning(typed, tuple(RECIPES))
+
+
+def complete_engines(typed: str) -> list[str]:
+    """The engines that begin so."""
+    return _beginning(typed, ("local", "ray"))
+
+
+def complete_corpora(typed: str) -> list[str]:
+    """The corpora that begin so."""
+    from epir.datasets.registry import list_corpora
+
+    return _beginning(typed, list_corpora())
+
+
+def complete_settings(typed: str) -> list[str]:
+    """The settings of --set that begin so, ready for a value."""
+    from epir.core.config import setting_names
+    from epir.models.settings import ModelSettings
+    from epir.training.recipe import TrainingSettings
+
+    kinds = {"model": ModelSettings, "training": TrainingSettings}
+    return _beginning(typed, tuple(f"{part}.{name}=" for part, kind in kinds.items() for name in setting_names(kind)))
+
+
+def _beginning(typed: str, names: tuple[str, ...]) -> list[str]:
+    return [name for name in names if name.startswith(typed)]
+
+
+# -------------------------------------------------------------------------------------------------- the options
+
+
+def _name_code(code: list[str] | None) -> list[str] | None:
+    if code:
+        from epir.models.registry import name_code
+
+        name_code(code)
+    return code
+
+
+Address = Annotated[str, typer.Option(help="Address of a running Ray cluster.", show_default="a cluster is started")]
+AllowSeen = Annotated[
+    bool,
+    typer.Option("--allow-seen", help="Continue with people or clips seen in training; the scores are marked (leaks)."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="Change a setting: training.epochs=30. May be repeated; epir list settings names all.",
+        show_default=False,
+        autocompletion=complete_settings,
+    ),
+]
+Code = Annotated[  # naming it is all: a verb need not look at it
+    list[str] | None,
+    typer.Option(
+        help="The code of a model folder of your own method: FILE.py:Name. May be repeated.",
+        show_default=False,
+        callback=_name_code,
+    ),
+]
+CorpusName = Annotated[
+    str,
+    typer.Argument(
+        help="casme, casme2, casme3, samm, smic, mmew, dfme, 4dme, synthetic, manifest; long videos: casme-sq, "
+        "samm-lv, casme3-lv, smic-e; or code of your own: my_corpus.py:load.",
+        autocompletion=complete_corpora,
+    ),
+]
+CorpusRoot = Annotated[
+    Path, typer.Argument(help="The folder into which the corpus was unpacked; for manifest, the CSV file.")
+]
+Detector = Annotated[
+    str | None,
+    typer.Option(help="mtcnn, or none where the pictures are cropped to the face.", show_default="the model's own"),
+]
+EngineName = Annotated[
+    str, typer.Option("--engine", help="Where the work runs: local or ray.", autocompletion=complete_engines)
+]
+Folds = Annotated[
+    str,
+    typer.Option(
+        help="loso (leave one subject out; or the protocol's own), loco (one corpus), split, or a number of folds "
+        "grouped by subject."
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+Gpus = Annotated[float, typer.Option(help="Each fold's share of a GPU, with --engine ray.")]
+Labels = Annotated[Path | None, typer.Option(help="manifest: a CSV that gives each emotion word a class: word,class.")]
+Maps = Annotated[list[Path], typer.Argument(help="Map sets of one size, written by epir prepare.", show_default=False)]
+ModelFolder = Annotated[
+    Path | None, typer.Argument(help="A model folder, as epir train writes it.", show_default="the shipped weights")
+]
+ModelOption = Annotated[
+    Path | None,
+    typer.Option("--model", help="A model folder, or an ONNX file.", show_default="the shipped weights"),
+]
+Out = Annotated[Path | None, typer.Option(help="The run folder.", show_default="runs/PROTOCOL-MODEL")]
+Part = Annotated[str | None, typer.Option(help="smic, smic-e: hs (default), vis, nir.")]
+Protocol = Annotated[
+    str,
+    typer.Option(
+        help=f"A file such as mine.toml, or one of: {', '.join(list_protocols())}.",
+        show_default=False,
+        autocompletion=complete_protocols,
+    ),
+]
+Seeds = Annotated[int, typer.Option(help="Number of seeds; scores are means over them.")]
+Sensitivity = Annotated[
+    str, typer.Option(help="low, normal or high: high finds more movements, and more that are none.")
+]
+Sheet = Annotated[Path | None, typer.Option(help="The annotation sheet, if there are several.")]
+StartOver = Annotated[bool, typer.Option("--force", help="Start over and discard finished work.")]
+Training = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Training recipe: {', '.join(RECIPES)}, or a TOML file.",
+        show_default="by model and settings",
+        autocompletion=complete_recipes,
+    ),
+]
+Tree = Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")]
+Workers = Annotated[int | None, typer.Option(help="Folds run in parallel.", show_default="one per core")]
+
+
+def check_names(maps: Sequence[Path], protocol: str) -> None:
+    """Refuse a protocol or a map set that does not exist, before anything heavy is imported."""
+    from epir.datasets.protocols import get_protocol
+    from epir.maps.mapset import load_maps
+
+    if protocol not in list_protocols():
+        get_protocol(protocol)
+    for folder in maps:
+        if not folder.is_dir():
+            load_maps(folder)  # which says what is wrong

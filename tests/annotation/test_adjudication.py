@@ -1,0 +1,117 @@
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from coded_studies import accept, new_study
+
+from epir.annotation.adjudication import AGREED, adjudicate, adopt, disagreements, first_fields
+from epir.annotation.records import UnitCode
+from epir.annotation.schema import StudyError
+
+
+@pytest.fixture
+def study(tmp_path):
+    """Anna and Ben on the four candidates of p1: the same, another emotion, presence, and nothing of Ben."""
+    with new_study(tmp_path / "study") as study:
+        accept(study, "anna", 1, emotion="fear", onset=98, units=[UnitCode(1, "", "A")])
+        accept(study, "ben", 1, emotion="fear", onset=104, units=[UnitCode(1, "", "B")])
+        accept(study, "anna", 2, emotion="fear", units=[UnitCode(1)])
+        accept(study, "ben", 2, emotion="surprise", units=[UnitCode(1), UnitCode(2)], kind="macro", apex=335)
+        accept(study, "anna", 3)
+        study.decide("ben", 3, state="reject")
+        accept(study, "anna", 4)
+        yield study
+
+
+def agreed(study):
+    return {each.movement: each for each in study.decisions("agreed")}
+
+
+def test_every_difference_is_named(study):
+    cases = disagreements(study)
+    assert [(case.movement, case.differs) for case in cases] == [
+        (2, ("kind", "emotion", "units", "time")),
+        (3, ("presence",)),
+    ]
+    assert {name: each.emotion for name, each in cases[0].decisions.items()} == {"anna": "fear", "ben": "surprise"}
+    assert json.loads(json.dumps(cases[0].to_dict()))["decisions"]["anna"]["emotion"] == "fear"
+
+
+def test_what_coders_agree_on_is_adopted_once(study):
+    assert adopt(study) == 1
+    assert adopt(study) == 0
+    (one,) = study.decisions("agreed")
+    assert (one.movement, one.state, one.emotion, one.onset) == (1, "accept", "fear", 101)
+    assert one.units == (UnitCode(1, "", "A"),)
+
+
+def test_one_coder_is_taken_or_something_else_is_decided(study):
+    adjudicate(study, 2, take="ben", kind="micro")
+    adjudicate(study, 3, take="ben")
+    decided = agreed(study)
+    assert (decided[2].emotion, decided[2].kind, decided[2].apex) == ("surprise", "micro", 335)
+    assert decided[3].state == "reject"
+    assert [case.settled is not None for case in disagreements(study)] == [True, True]
+    adjudicate(study, 3, state="accept", emotion="others")
+    assert agreed(study)[3].emotion == "others"
+
+
+def test_what_coders_have_in_common_need_not_be_said_again(study):
+    study.decide("anna", 2, kind="macro")  # as ben says
+    one = adjudicate(study, 2, state="accept", emotion="fear")
+    assert (one.kind, one.emotion, one.units) == ("macro", "fear", ())  # the units differ
+    assert one.apex == 328  # of 320 and 335, the middle
+    adjudicate(study, 2, kind="micro", apex=330)
+    assert adjudicate(study, 2, units=[UnitCode(1)]).apex == 330
+
+
+def test_what_is_common_fills_the_first_decision_alone(study):
+    study.decide("anna", 2, kind="macro")  # as ben says
+    first = first_fields(study, 2)
+    assert first["kind"] == "macro" and "units" not in first
+    study.decide(AGREED, 2, **first)  # a draft: nothing is decided yet
+    assert first_fields(study, 2) == {}
+
+
+def test_two_marks_of_one_movement_are_one_case(study):
+    mine = study.mark("anna", 1, 1500, 1510, 1530, emotion="fear")
+    yours = study.mark("ben", 1, 1502, 1512, 1534, emotion="anger")
+    (case,) = [each for each in disagreements(study) if each.onset > 1400]
+    assert case.movements == (mine.id, yours.id)
+    assert case.differs == ("emotion",)
+    adjudicate(study, yours.id, take="ben")
+    assert list(agreed(study)) == [mine.id]  # one decision, whichever version was named
+    assert agreed(study)[mine.id].onset == 1502
+
+
+def test_a_mark_that_the_other_has_not_is_a_difference_only_where_the_other_has_coded(study):
+    study.mark("anna", 1, 1500, 1510, 1530)
+    study.mark("anna", 2, 1500, 1510, 1530)  # ben has not begun this recording
+    (case,) = [each for each in disagreements(study) if each.onset > 1400]
+    assert (case.recording, case.differs, case.decisions["ben"]) == (1, ("presence",), None)
+    assert adjudicate(study, case.movement, take="ben").state == "reject"
+
+
+def test_a_candidate_replaced_by_a_mark_is_the_same_movement(study):
+    study.decide("anna", 5, state="reject")  # and marks it better
+    better = study.mark("anna", 2, 96, 120, 142, emotion="fear")
+    accept(study, "ben", 5, emotion="fear")
+    adopt(study)
+    assert [case for case in disagreements(study) if case.recording == 2] == []
+    assert 5 in agreed(study) and better.id not in agreed(study)
+
+
+def test_what_nobody_is_sure_of_is_looked_at(study):
+    study.decide("anna", 5, state="unsure")
+    study.decide("ben", 5, state="unsure")
+    assert [case.differs for case in disagreements(study) if case.movement == 5] == [("presence",)]
+
+
+def test_nothing_else_can_be_settled(study):
+    with pytest.raises(StudyError, match="nobody has decided on movement 12"):
+        adjudicate(study, 12, take="anna")
+    with pytest.raises(StudyError, match=r"carl is no coder.*\n.*anna, ben"):
+        adjudicate(study, 2, take="carl")

@@ -1,0 +1,90 @@
+"""Videos are known by their bytes: moved ones are found again, changed ones are refused, others are left alone."""
+
+import shutil
+
+import pytest
+
+from epir.annotation.recordings import add_recordings, check_recording, find_recordings
+from epir.annotation.schema import StudyError
+from epir.annotation.study import Study
+from epir.core.errors import EpirWarning, FrameError
+
+
+@pytest.fixture
+def folder(tmp_path, numbered):
+    folder = tmp_path / "recordings"
+    (folder / "day2").mkdir(parents=True)
+    numbered.write(folder / "b.mp4", count=40)
+    numbered.write(folder / "day2" / "a.mkv", count=50)
+    (folder / "notes.txt").touch()
+    (folder / ".hidden.mp4").touch()
+    return folder
+
+
+def test_videos_are_found_however_deep_and_studies_are_passed_over(folder):
+    with Study.create(folder / "study") as study:
+        shutil.copy(folder / "b.mp4", study.folder / "copy.mp4")
+    assert [path.name for path in find_recordings([folder])] == ["b.mp4", "a.mkv"]
+    assert [path.name for path in find_recordings([folder / "day2", folder / "b.mp4", folder])] == ["a.mkv", "b.mp4"]
+    (folder / "empty").mkdir()
+    with pytest.raises(FrameError, match=r"there is no video in .*\n  fix: videos end in"):
+        find_recordings([folder / "empty"])
+    with pytest.raises(FrameError, match="there is no folder or video"):
+        find_recordings([folder / "c.mp4"])
+
+
+def test_one_damaged_video_of_a_folder_does_not_end_the_others(folder):
+    (folder / "broken.mp4").write_bytes(b"no video at all")
+    with pytest.warns(EpirWarning, match=r"broken\.mp4 is left out: "):
+        assert [path.name for path in find_recordings([folder])] == ["b.mp4", "a.mkv"]
+    with pytest.raises(FrameError, match=r"broken\.mp4"):
+        find_recordings([folder, folder / "broken.mp4"])
+    for path in (folder / "b.mp4", folder / "day2" / "a.mkv"):
+        path.unlink()
+    with pytest.raises(FrameError, match=r"broken\.mp4"), pytest.warns(EpirWarning):
+        find_recordings([folder])
+
+
+def test_a_second_call_adds_only_what_is_new_and_reads_nothing_again(folder, numbered, monkeypatch):
+    with Study.create(folder.parent / "study") as study:
+        first = add_recordings(study, find_recordings([folder]))
+        assert [(each.path, each.frames, each.person) for each in first] == [
+            ("../recordings/b.mp4", 40, "b"),
+            ("../recordings/day2/a.mkv", 50, "a"),
+        ]
+        numbered.write(folder / "c.mp4", count=30)
+        read = []
+        from epir.annotation import recordings
+
+        digest = recordings.file_digest
+        monkeypatch.setattr(recordings, "file_digest", lambda path: (read.append(path.name), digest(path))[1])
+        again = add_recordings(study, find_recordings([folder]))
+        assert read == ["c.mp4"] and again[0] == first[0] and len(study.recordings()) == 3
+
+
+def test_a_moved_folder_keeps_what_was_coded(folder):
+    with Study.create(folder.parent / "study") as study:
+        first = add_recordings(study, find_recordings([folder]))
+        study.mark("anna", first[0].id, 1, 2, 3)
+        moved = folder.rename(folder.parent / "elsewhere")
+        again = add_recordings(study, find_recordings([moved]))
+        assert [each.id for each in again] == [each.id for each in first]
+        assert again[0].path == "../elsewhere/b.mp4" and len(study.decisions()) == 1
+
+
+def test_a_renamed_video_is_found_by_its_bytes_and_a_changed_one_is_refused(folder, numbered):
+    with Study.create(folder.parent / "study") as study:
+        recording = add_recordings(study, find_recordings([folder]))[0]
+        renamed = (folder / "b.mp4").rename(folder / "day2" / "z.mp4")
+        assert check_recording(study, recording) == renamed
+        recording = study.recording(recording.id)
+        renamed.touch()  # another time, the same bytes
+        assert check_recording(study, recording) == renamed
+        numbered.write(renamed, count=41)
+        with pytest.raises(StudyError, match="has changed since it was added"):
+            check_recording(study, recording)
+        with pytest.raises(StudyError, match="has changed since it was added"):
+            add_recordings(study, [renamed])
+        renamed.unlink()
+        with pytest.raises(StudyError, match=r"is not where it was\n  fix: put it back"):
+            check_recording(study, recording)

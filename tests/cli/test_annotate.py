@@ -1,0 +1,54 @@
+"""`epir annotate` without its page: a study from videos, going on with it, and what is refused."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from epir.annotation.study import Study
+from epir.cli.verbs import app
+from epir.core.errors import EpirError
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+
+
+@pytest.fixture
+def videos(tmp_path, numbered):
+    (tmp_path / "recordings").mkdir()
+    numbered.write(tmp_path / "recordings" / "a.mp4", count=30)
+    return tmp_path / "recordings"
+
+
+def test_a_study_is_made_and_gone_on_with(videos, tmp_path, numbered):
+    first = json.loads(
+        run("annotate", videos, "--out", tmp_path / "study", "--spot-only", "--workers", 1, "--json").stdout
+    )
+    assert [(each["path"], each["state"], each["movements"]) for each in first["recordings"]] == [
+        ("../recordings/a.mp4", "done", 0)
+    ]
+    numbered.write(videos / "b.mp4", count=31)
+    again = run("annotate", videos, "--out", tmp_path / "study", "--spot-only", "--workers", 1)
+    assert "b.mp4: 0 candidates in 1 s" in again.stdout
+    with Study.open(tmp_path / "study") as study:
+        assert [each.state for each in study.recordings()] == ["done", "done"]
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["RECORDINGS"], "these are recordings, not a study"),
+        (["STUDY", "--out", "other"], "is a study already"),
+        (["STUDY", "--coder", "no name", "--no-browser"], "cannot be a coder"),
+        (["STUDY", "--learn"], "learning needs 200"),
+        (["STUDY", "--export", "x.docx"], "does not say what to export"),
+        (["RECORDINGS", "--out", "STUDY", "--faces", "some"], "no choice of faces 'some'"),
+    ],
+)
+def test_what_cannot_be_is_refused(videos, tmp_path, words, problem):
+    Study.create(tmp_path / "study").close()
+    named = {"RECORDINGS": videos, "STUDY": tmp_path / "study"}
+    with pytest.raises(EpirError, match=problem):
+        run("annotate", *(named.get(word, word) for word in words))
+    assert not (tmp_path / "other").exists()

@@ -1,0 +1,138 @@
+"""The verbs `import-annotations` (what was predicted and corrected), `import-maps` and `import-predictions`."""
+
+import json
+import shutil
+
+import cv2
+import numpy as np
+import pytest
+
+from epir.core.errors import EpirError
+from epir.core.seeds import generator
+from epir.datasets.annotations import Tier, TierInterval, write_eaf, write_textgrid
+from epir.faces.align import Crop
+from epir.maps.mapset import load_maps
+from epir.maps.prepare import prepare
+from epir.recognition.answer import ActionUnit, Answer
+from epir.recognition.outputs import write_tables
+from epir.spotting.regions import GROUPS
+from epir.spotting.timeline import FaceMovement, Timeline
+from epir.synthetic.clip import Course, expose
+from epir.synthetic.corpus import portrait_of
+from epir.synthetic.expressions import Action
+from epir.synthetic.identity import draw_identity
+from epir.synthetic.movement import draw_movement
+from epir.synthetic.moving import MovingFace, State
+
+PREDICTIONS = """corpus,subject,clip,truth,prediction
+casme2,sub01,EP02_01f,positive,positive
+casme2,sub01,EP02_02f,negative,positive
+samm,006,006_1_2,surprise,surprise
+"""
+
+
+@pytest.fixture(scope="module")
+def video(tmp_path_factory):
+    """A second of a synthetic face that smiles, 50 frames a second."""
+    random, identity = generator(3, "import"), draw_identity(3, "a")
+    portrait = portrait_of(3, "a", 200)
+    face = MovingFace(portrait, identity.geometry, draw_movement((Action(12, 1, 1),), identity.geometry, random))
+    course = Course(onset=10, apex=16, offset=30)
+    path = tmp_path_factory.mktemp("video") / "s01.mp4"
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter_fourcc(*"mp4v"), 50, (200, 200))
+    for number in range(40):
+        state = State(intensity=0.7 * course.intensity(number))
+        frame = expose(face.render(state), np.zeros(3, np.float32), 1.0, portrait.canvas, random)
+        writer.write(np.ascontiguousarray(frame[..., ::-1]))
+    writer.release()
+    return path
+
+
+@pytest.fixture
+def run(invoke):
+    return lambda *words: invoke("import-annotations", *words)
+
+
+def predicted(video):
+    """An answer as `predict` gives it."""
+    movement = FaceMovement(10, 16, 30, 0.02, "lip corners", seconds=(0.2, 0.32, 0.6), side="both")
+    motion = np.zeros((40, len(GROUPS)), np.float32)
+    still = np.zeros(40, np.float32)
+    crops = (Crop(100, 110, 90),) * 40
+    timeline = Timeline(50.0, np.arange(40), motion, still, still, still, (movement,), frames=40, squares=crops)
+    return Answer(
+        str(video), "positive", {"negative": 0.2, "positive": 0.8}, 10, 16, 30, 0.2, 0.32, 0.6, 50.0, 40, 0,
+        units=(ActionUnit(12, "both", 0.9),), timeline=timeline,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["s01.eaf", "s01.TextGrid", "events.csv"])
+def test_from_a_prediction_over_its_file_to_a_map_set(run, video, tmp_path, name):
+    write_tables(video, predicted(video), tmp_path)
+    manifest = tmp_path / "mine" / "manifest.csv"
+    further = ("--video", video) if name.endswith("TextGrid") else ()
+    result = run(tmp_path / name, *further, "--subject", "anna", "--out", manifest)
+    assert result.exit_code == 0, result.output
+    prepare("manifest", manifest, tmp_path / "maps", workers=1)
+    maps = load_maps(tmp_path / "maps")
+    (clip,) = maps.clips
+    assert (clip.subject, clip.emotion, clip.onset, clip.apex, clip.offset) == ("anna", "positive", 10, 16, 30)
+    assert clip.extra["action_units"] == "12"
+    assert np.abs(maps.maps[0, :2]).max() > 0.1  # the smile
+
+
+def test_what_is_said(run, video, tmp_path):
+    tiers = [Tier("micro-expression", (TierInterval(0.2, 0.6, "positive"),))]
+    files = [write_eaf(tmp_path / name, tiers, video) for name in ("a.eaf", "b.eaf")]
+    result = run(*files, "--out", tmp_path / "manifest.csv")
+    assert "2 clips of 1 person" in result.stdout and "next: epir prepare manifest" in result.stdout
+    with pytest.raises(EpirError, match="exists already"):
+        run(*files, "--out", tmp_path / "manifest.csv")
+    values = json.loads(run(*files, "--out", tmp_path / "manifest.csv", "--force", "--json").stdout)
+    assert (values["clips"], values["people"]) == (2, 1)
+
+
+@pytest.mark.parametrize("subjects", [("s1", "s2"), ("", "")], ids=["with subjects", "without"])
+def test_videos_are_taken_for_people_only_where_nobody_is_named(run, video, tmp_path, subjects):
+    second = shutil.copy(video, tmp_path / "second.mp4")
+    rows = [f"{path},{name},positive,1,3" for path, name in zip((video, second), subjects, strict=True)]
+    (tmp_path / "own.csv").write_text("\n".join(["file,subject,emotion,onset,apex", *rows]) + "\n")
+    said = run(tmp_path / "own.csv", "--out", tmp_path / "manifest.csv").stdout
+    assert "2 clips of 2 people" in said
+    assert ("each video counts as a person" in said) == (subjects == ("", ""))
+
+
+def test_pictures_need_a_rate(run, tmp_path):
+    folder = tmp_path / "s01"
+    folder.mkdir()
+    for number in (5, 6, 7):
+        cv2.imwrite(str(folder / f"{number}.png"), np.zeros((8, 8, 3), np.uint8))
+    path = write_textgrid(tmp_path / "s01.TextGrid", [Tier("micro-expression", (TierInterval(0.01, 0.02, "fear"),))], 1)
+    with pytest.raises(EpirError, match="fix: give --fps"):
+        run(path, "--out", tmp_path / "manifest.csv")
+    assert run(path, "--fps", 100, "--out", tmp_path / "manifest.csv").exit_code == 0
+    assert ",6,,7,100," in (tmp_path / "manifest.csv").read_text()
+
+
+def test_maps_become_a_map_set(invoke, tmp_path):
+    random = np.random.default_rng(0)
+    (tmp_path / "flow").mkdir()
+    for name in ("a", "b"):
+        np.save(tmp_path / "flow" / f"{name}.npy", random.normal(size=(3, 6, 6)).astype(np.float32))
+    (tmp_path / "labels.csv").write_text("subject,clip,emotion\n1,a,joy\n2,b,fear\n")
+    call = ("import-maps", tmp_path / "flow", "--labels", tmp_path / "labels.csv", "--out", tmp_path / "m")
+    said = invoke(*call).stdout
+    assert "2 maps of 2 people, 6 x 6 px" in said and "1 joy, 1 fear" in said and "digest of the files: " in said
+    values = json.loads(invoke(*call, "--force", "--json").stdout)
+    assert (values["clips"], values["people"], values["copies"], len(values["digest"])) == (2, 2, [], 64)
+    with pytest.raises(EpirError, match=r"row 2: the label is 'joy', not 0 to 1 \(x, y\)"):
+        invoke(*call, "--force", "--classes", "x,y")
+
+
+def test_predictions_become_a_run(invoke, tmp_path):
+    (tmp_path / "table.csv").write_text(PREDICTIONS)
+    words = ("import-predictions", tmp_path / "table.csv", "--protocol", "cde", "--name", "HTNet")
+    said = invoke(*words, "--out", tmp_path / "run").stdout
+    assert "trained elsewhere: not checked" in said and "HTNet" in said
+    values = json.loads(invoke(*words, "--out", tmp_path / "run", "--force", "--json").stdout)
+    assert values["not_checked"]["accuracy"] == 0.666667
