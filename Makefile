@@ -51,7 +51,7 @@ MAPS    := build/weights/maps/meta.json build/weights/calibration/meta.json
 
 weights: $(MAPS) ## train weights from nothing into build/weights/model (about 40 minutes on 2 cores); a second call goes on
 	$(TRAIN) --set model.normalise=squash --set training.epochs=5 --set training.lr=4e-4 --set training.action_units=2 \
-	  --set training.smoothing=0.05 --checkpoint build/weights/checkpoint.safetensors --out build/weights/model
+	  --set training.smoothing=0.05 --out build/weights/model
 
 units: $(MAPS)   ## train a new head for action units on the shipped weights, which stay as they are, into build/weights/units
 	$(TRAIN) --start shipped --set training.freeze=true --set training.new_unit_head=true --set training.epochs=3 --set training.lr=2e-3 --set training.action_units=1 \

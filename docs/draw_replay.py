@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 import epir
-from epir.core.progress import Silent
+from epir.core.engines import Silent
 from epir.faces.align import Crop
 from epir.flow.colour import draw_arrows, flow_peak, flow_to_colour
 from epir.flow.head_motion import without_head_motion

@@ -12,12 +12,13 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src/epir"
+_TEXTS = tomllib.loads((ROOT / "docs/reference.toml").read_text(encoding="utf-8"))
+COLUMNS, PRINTED, NOT_HERE = _TEXTS["columns"], _TEXTS["printed"], _TEXTS["not_here"]
 GENERATED = "This page is generated from the source (`docs/reference.py`).\n"
 
 
@@ -57,7 +58,7 @@ def _command(name: str, command: Any) -> str:
     about, examples = _examples(command.help or "")
     rows = []
     for parameter in command.params:
-        if parameter.name in ("help", "json"):
+        if {"--help", "--json"} & set(parameter.opts):
             continue
         is_argument = parameter.param_type_name == "argument"
         names = [parameter.metavar or parameter.name.upper()] if is_argument else parameter.opts
@@ -151,59 +152,12 @@ def public_names() -> dict[str, str]:
 
 # ------------------------------------------------------------------------------------------- files and columns
 
-COLUMNS = {
-    "corpus": "name of the corpus",
-    "subject": "person, as the corpus names them",
-    "person": "who it is, where one person has several names",
-    "clip": "name of the clip, unique within the subject",
-    "emotion": "the corpus's own word",
-    "onset": "frame number of the onset",
-    "apex": "frame number of the apex",
-    "offset": "frame number of the offset",
-    "fps": "frames per second",
-    "frames": "folder of pictures or video file, relative to the table",
-    "kind": "`micro` or `macro`; of synthetic clips `expression`, `still`, `blinking` or `turning`",
-    "action_units": "as annotators write them: `4+L12`; L and R are the person's sides",
-    "amplitudes": "of each action unit, in face units",
-    "intensity": "greatest displacement at the apex, in face units (a face crop is 28 wide)",
-    "blinks": "frames in which the lids are shut",
-    "video": "name of the video",
-    "path": "where the video is",
-    "first": "number of its first frame",
-    "file": "the input",
-    "movement": "number of the movement; empty where nothing was found",
-    "track": "number of the person in the video",
-    "onset_s": "time of the onset in seconds",
-    "apex_s": "time of the apex in seconds",
-    "offset_s": "time of the offset in seconds",
-    "class": "the answer",
-    "status": "`reported`, `rejected`, `none` (nothing was found) or `error`",
-    "rejected": "whether it was taken for something else",
-    "reason": "why it was rejected",
-    "probability": "of being a micro-expression at all",
-    "units": "action units that are present, with sides",
-    "strength": "displacement at the apex, as a share of the face's width",
-    "region": "the part of the face that moved most",
-    "side": "the person's left or right",
-    "text": "what moved, in words",
-    "warnings": "notes about the input",
-    "frame": "frame number",
-    "time_s": "its time in seconds",
-    "face_x": "left edge of the face's square, in pixels",
-    "face_y": "its upper edge",
-    "face_side": "its side",
-    "face_angle": "its rotation in degrees",
-    "head": "motion of the head",
-    "problem": "what is wrong",
-    "fix": "what to do",
-    "score": "of the class",
-}
-
 
 def files() -> str:
     """Every folder and table that epir writes, with its columns."""
+    from epir.annotation import export
     from epir.datasets import annotations, intervals, manifest
-    from epir.evaluation import record
+    from epir.evaluation import fold
     from epir.maps import mapset
     from epir.models import folder
     from epir.recognition import events
@@ -214,6 +168,12 @@ def files() -> str:
     tables = (
         ("Manifest", "A corpus of your own: one row per clip (`manifest`).", manifest.COLUMNS),
         ("Imported annotations", "What `epir import-annotations` writes.", annotations.HEADER),
+        (
+            "Coded manifest",
+            "What `epir annotate STUDY --export manifest.csv` writes.",
+            (*annotations.HEADER, *export.FURTHER),
+        ),
+        ("Decisions", "What `epir annotate STUDY --export decisions.csv` writes.", export.DECISION_COLUMNS),
         ("Long videos", "`intervals.csv`: one row per movement; an empty `kind` for none.", intervals.COLUMNS),
         (
             "Events",
@@ -252,7 +212,7 @@ def files() -> str:
     parts += [table(("file", "holds"), rows), "## Run\n"]
     rows = [
         ("`config.toml`", "the experiment: every setting"),
-        ("`folds/`", f"one JSON file per fold and seed, format `{record.FORMAT}`"),
+        ("`folds/`", f"one JSON file per fold and seed, format `{fold.FORMAT}`"),
         ("`predictions.csv`", "`corpus,subject,clip,truth,strict,best_epoch,seed`, then the score of each class"),
         ("`scores.json`", "UF1, UAR, accuracy, intervals, confusions, by column, seed and corpus"),
         ("`environment.json`", "versions, machine, digests of maps and weights"),
@@ -271,7 +231,12 @@ def files() -> str:
     parts += [
         "`frames.csv`, `megc.csv` (a submission of the challenges), and with the extra `[annotate]` ELAN (`.eaf`)"
     ]
-    parts += ["and Praat (`.TextGrid`) tiers.\n"]
+    parts += ["and Praat (`.TextGrid`) tiers.\n", "## Study\n"]
+    rows = [
+        ("`study.db`", "recordings, candidates, decisions: [its tables](coding.md#the-study-on-disk)"),
+        ("`study.toml`", "words for emotions, coders, people"),
+    ]
+    parts += ["`epir annotate RECORDINGS --out STUDY` writes and reads:\n", table(("file", "holds"), rows)]
     for title, about, columns in tables:
         counted = {"frames": "number of frames"} if "video" in columns else {}
         rows = [(f"`{name}`", (COLUMNS | counted).get(name, "")) for name in columns]
@@ -331,40 +296,6 @@ def _csv_table(path: Path) -> str:
 
 # ------------------------------------------------------------------------------------------------------- models
 
-PRINTED = {
-    "ststnet": "STSTNet",
-    "off-apexnet": "OFF-ApexNet",
-    "dual-inception": "Dual-Inception",
-    "capsulenet": "CapsuleNet",
-    "rcn-a": "RCN-A",
-    "htnet": "HTNet",
-    "bi-woof": "Bi-WOOF",
-    "lbp-top": "LBP-TOP",
-    "epir": "EPIR",
-}  # names in the paper's tables
-NOT_HERE = {
-    "EMR": "adapts from macro-expression corpora by an adversary, on magnified frames",
-    "GEME": "learns the person's gender as well, which maps do not carry",
-    "MERSiamC3D": "a Siamese 3D network on whole clips, trained in two stages",
-    "FeatRef": "features for each expression, refined in a second stage",
-    "FRL-DGT": "learns the displacement between frames itself; no training code is public",
-    "GLEFFN": "only its published numbers are available",
-    "MFDAN": "a branch for the picture, guided by a branch for the flow",
-    "OFVIG-Net": "only its published numbers are available",
-    "Graph-TCN": "graphs between landmarks of magnified frames",
-    "LGCcon": "the apex picture, with features of a pretrained network",
-    "AUGCN+AUFusion": "graphs of action units, which must be annotated",
-    "SLSTT": "a long sequence of flow for each clip",
-    "I3D+MOCO": "a network for whole clips; the paper cites it with the reference of LBP-TOP",
-    "SRMCL": "reconstructs the person's expression and keeps a memory; its code averages over people",
-    "u-BERT": "pretrained on unlabelled frames of CAS(ME)^3; no training code is public",
-    "MELLM": "a language model that gets a description of the motion",
-    "CausalNet": "since the paper; the flow of four pieces of each clip, where a map has onset and apex",
-    "Ra-ICL": "since the paper; only its published numbers are available",
-    "MER-CLIP": "since the paper; only its published numbers are available",
-}  # methods with published scores that are not implemented, and why
-
-
 MODELS_ABOUT = """Every method runs in the same folds, on the same maps and under the same protocol. A network takes
 maps (B, 3, S, S) of u, v and strain, normalised inside the model. All baselines are trained by one recipe, so a
 difference in score is one between methods, not between optimisers; it also means that no row repeats its paper's
@@ -381,8 +312,8 @@ composite (`cde`) as the EPIR paper's Table 1 prints it, and how the epoch was c
 
 
 def models() -> str:
-    """Every model: parameters, multiply-accumulates, source and departures, from its module."""
-    from epir.models.registry import about_models, find_method
+    """Every model: parameters, multiply-accumulates, source and departures, from its class."""
+    from epir.models.registry import BASELINES, about_models, find_method
 
     printed = {
         row["method"]: (f"{row['uf1']} / {row['uar']}", row["selection"])
@@ -390,14 +321,13 @@ def models() -> str:
         if (row["table"], row["part"]) == ("1", "full")
     }
     sizes, described = [], []
-    for name, (module, about) in about_models().items():
+    for name, about in about_models().items():
         method = find_method(name)
         counts = count_model(name) if method.kind == "network" else ("", "")
         score, chosen = printed.get(PRINTED.get(name, ""), ("", ""))
-        first = about or (inspect.getdoc(import_module(module)) or "").partition("\n")[0].partition(": ")[2]
-        sizes.append((f"`{name}`", first, *counts, score, chosen))
-        if not about:
-            described.append(_described(name, module, method.target))
+        sizes.append((f"`{name}`", about, *counts, score, chosen))
+        if name in BASELINES:
+            described.append(_described(name, method.target))
     parts = ["# Models\n", GENERATED, MODELS_ABOUT]
     titles = ("name", "what it is", "parameters", "MACs", "published", "epoch chosen")
     parts += [table(titles, sizes), "The presets of EPIR are explained on [the paper map](paper_map.md).\n"]
@@ -415,25 +345,18 @@ def published_rows() -> list[dict[str, str]]:
 
 def count_model(name: str) -> tuple[str, str]:
     """Parameters and multiply-accumulates of a network, as text."""
-    import torch
-    from torch.utils.flop_counter import FlopCounterMode
+    from epir.models.registry import model_settings
+    from epir.reports.tables import model_cost
 
-    from epir.models.registry import create_model
-
-    model: Any = create_model(name).eval()
-    counter = FlopCounterMode(display=False)
-    with counter, torch.no_grad():
-        model(torch.zeros(1, 3, 28, 28))
-    parameters = sum(weight.numel() for weight in model.parameters())
-    return f"{parameters:,}", f"{counter.get_total_flops() / 2e6:.2f} M"
+    cost = model_cost(model_settings(name))
+    return ("", "") if cost is None else (f"{cost.parameters:,}", f"{cost.multiply_accumulates / 1e6:.2f} M")
 
 
-def _described(name: str, module: str, target: Any) -> str:
-    """The source from a module's docstring, and what its class says of itself."""
-    paragraphs = (inspect.getdoc(import_module(module)) or "").split("\n\n")
-    source = next((" ".join(part.split()) for part in paragraphs if part.startswith("[")), "")
-    own = [" ".join(part.split()) for part in (inspect.getdoc(target) or "").split("\n\n")]
-    return f"### {name}\n\nSource: {source}\n\n" + "\n\n".join(own) + "\n"
+def _described(name: str, target: Any) -> str:
+    """The source of a method and what it says of itself, from the docstring of its class."""
+    paragraphs = [" ".join(part.split()) for part in (inspect.getdoc(target) or "").split("\n\n")]
+    source = next((part for part in paragraphs if part.startswith("[")), "")
+    return "\n\n".join([f"### {name}", f"Source: {source}", *(part for part in paragraphs if part != source)]) + "\n"
 
 
 PAGES: Mapping[str, Callable[[], str]] = {

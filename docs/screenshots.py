@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from epir.core.progress import Silent
+from epir.core.engines import Silent
 from epir.frames.film import write_film
 from epir.web.app import address_of, listen, make_server
 from epir.web.examples import BY_NAME, FPS, render_frames

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import hypothesis
@@ -60,7 +61,7 @@ def head_crop(head):
 @pytest.fixture(scope="session")
 def pair_of(head, head_crop):
     """The head before and after a motion of `amplitude` px, without noise unless asked for."""
-    from epir.bench.pairs import warped_pair
+    from epir.bench.flow import warped_pair
 
     def make(kind, amplitude, noise=0.0):
         return warped_pair(head, head_crop, kind, amplitude, noise=noise)
@@ -138,6 +139,49 @@ def cartoon():
     ellipse(200, 235, 12, 7, (150, 90, 70), 3, 20, 160)
     ellipse(200, 265, 38, 14, (190, 60, 60))
     return picture
+
+
+class NumberedVideo:
+    """Videos whose frames carry their number in their pixels: sixteen squares, black or white."""
+
+    side = 32
+
+    def frame(self, number):
+        frame = np.full((4 * self.side, 4 * self.side, 3), 128, np.uint8)
+        for bit in range(16):
+            top, left = self.side * (bit // 4), self.side * (bit % 4)
+            frame[top : top + self.side, left : left + self.side] = 255 * (number >> bit & 1)
+        return frame
+
+    def read(self, pixels):
+        """The number in a frame, at whatever size."""
+        step = pixels.shape[0] // 4
+        middles = pixels[step // 2 :: step, step // 2 :: step, 1].ravel()
+        return sum(1 << bit for bit, value in enumerate(middles) if value > 128)
+
+    def write(self, path, codec="libx264", options=None, *, count=260, times=None, gop=40):
+        """Encode frames, by default with B-frames and open groups; `times` are time stamps in 1/600 s."""
+        import av
+
+        options = options or {"x264-params": "bframes=3:b-adapt=0:open-gop=1:scenecut=0", "crf": "20"}
+        with av.open(str(path), "w") as container:
+            stream = container.add_stream(codec, 30, options=options)
+            stream.width = stream.height = 4 * self.side
+            stream.pix_fmt = "yuvj420p" if codec == "mjpeg" else "yuv420p"
+            stream.codec_context.gop_size = gop
+            stream.codec_context.time_base = Fraction(1, 600 if times else 30)
+            for number in range(count):
+                picture = av.VideoFrame.from_ndarray(self.frame(number), format="rgb24")
+                picture.pts = times[number] if times else number
+                picture.time_base = stream.codec_context.time_base
+                container.mux(stream.encode(picture))
+            container.mux(stream.encode(None))
+        return path
+
+
+@pytest.fixture(scope="session")
+def numbered():
+    return NumberedVideo()
 
 
 def files_of(folder: Path) -> dict[str, bytes]:

@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "final": "maps models training evaluation",
     "recognition": "datasets frames faces flow maps spotting models reports",
     "web": "frames faces flow synthetic spotting reports final recognition",
+    "annotation": "datasets frames faces flow spotting reports recognition web",
     "bench": "*",
     "cli": "*",
 }
@@ -43,7 +44,7 @@ AT_HOME = {
     "openpyxl": "datasets",
     "sklearn": "models evaluation spotting",
     "ray": "core",
-    "fastapi": "web",
+    "fastapi": "web annotation",
     "starlette": "web",
     "uvicorn": "web",
     "python_multipart": "web",

@@ -124,16 +124,15 @@ def test_every_column_of_the_tables_is_explained():
 
 
 def test_the_page_of_models_counts_and_names_source_and_departures(monkeypatch):
-    from epir.models.registry import about_models
+    from epir.models.registry import BASELINES, about_models
 
     counted = []
     monkeypatch.setattr(reference, "count_model", lambda name: counted.append(name) or ("1", "1 M"))
     page = reference.models()
     assert all(f"| `{name}` |" in page for name in about_models())
     assert "epir" in counted and "bi-woof" not in counted
-    baselines = [name for name, (_, about) in about_models().items() if not about]
-    assert all(f"### {name}\n" in page for name in baselines)
-    assert page.count("Source: [") == page.count("Departs from [") == len(baselines)
+    assert all(f"### {name}\n" in page for name in BASELINES)
+    assert page.count("Source: [") == page.count("Departs from [") == len(BASELINES)
 
 
 def test_counts_of_a_model_are_those_of_its_paper():
@@ -161,6 +160,14 @@ def test_the_log_is_outside_of_the_navigation_and_no_page_speaks_private_words()
     assert "log.md" in site.partition("\nnav:")[0] and "log.md" not in site.partition("\nnav:")[2]
     private = re.compile(r"part 0|the man who talks|old unit 7|\bdraws and\b", re.IGNORECASE)
     assert not [page.name for page in PAGES if private.search(page.read_text(encoding="utf-8"))]
+
+
+def test_the_page_on_spotting_has_the_table_of_what_is_seen():
+    page = (ROOT / "docs/spotting.md").read_text(encoding="utf-8")
+    lines = (ROOT / "src/epir/spotting/visibility.csv").read_text(encoding="utf-8").splitlines()
+    for condition, _, movements, reported, _ in (line.split(",") for line in lines[3:]):
+        row = next(line for line in page.splitlines() if line.startswith((f"| {condition} |", f"| {condition} (")))
+        assert f"| {reported} of {movements} |" in row
 
 
 # --------------------------------------------------------------------------------------------- Python and commands

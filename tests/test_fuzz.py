@@ -29,13 +29,12 @@ from epir.datasets.annotations import import_rows
 from epir.datasets.intervals import read_intervals
 from epir.datasets.manifest import read_labels, read_manifest
 from epir.evaluation.experiment import Experiment, read_experiment, resolve_settings
-from epir.evaluation.record import ClipRecord, FoldRecord
+from epir.evaluation.fold import ClipRecord, FoldRecord
 from epir.evaluation.store import open_run, open_store
 from epir.flow.recipe import FlowRecipe
-from epir.frames.inspection import inspect_pictures, same_size
-from epir.frames.reader import open_frames
+from epir.frames.reader import inspect_pictures, open_frames, same_size
 from epir.maps.mapset import load_maps, save_maps
-from epir.models.backend import TorchBackend
+from epir.models.predict import TorchBackend
 from epir.models.registry import create_model, model_settings
 from epir.models.seen import Seen, read_seen
 from epir.recognition.recognizer import Recognizer
