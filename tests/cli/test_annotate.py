@@ -39,6 +39,7 @@ def test_a_study_is_made_and_gone_on_with(videos, tmp_path, numbered):
     ("words", "problem"),
     [
         (["RECORDINGS"], "these are recordings, not a study"),
+        (["nowhere", "--learn"], "there is no study nowhere"),
         (["STUDY", "--out", "other"], "is a study already"),
         (["STUDY", "--coder", "no name", "--no-browser"], "cannot be a coder"),
         (["STUDY", "--learn"], "learning needs 200"),

@@ -199,6 +199,14 @@ def test_a_benchmark_replaces_nothing_but_a_benchmark(tmp_path):
         record_bench(MEASURED, tmp_path / "run.json", "epir bench")
 
 
+def test_a_place_that_cannot_be_is_refused_before_anything_is_measured(monkeypatch, tmp_path):
+    from epir.bench import suite
+
+    monkeypatch.setattr(suite, "measure", lambda *_, **__: pytest.fail("measured"))
+    outcome = CliRunner().invoke(app, ["bench", "--only", "flow", "--record", str(tmp_path / "results")])
+    assert isinstance(outcome.exception, OutputError)
+
+
 def test_what_was_not_recorded_is_not_shown(result):
     for words in ("scores cde", "units sde", "ladder sde", "scores sde nobody"):
         assert "\nNothing is recorded yet.\n" in fill_blocks(PAGE.format(words), [result])

@@ -43,7 +43,7 @@ def find_recordings(places: Sequence[str | Path]) -> list[Path]:
             if is_named:
                 raise
             problem = error
-            warnings.warn(f"{path.name} is left out: {error.problem}", EpirWarning, stacklevel=2)
+            warnings.warn(f"left out: {error.problem}", EpirWarning, stacklevel=2)
         else:
             readable.append(path)
     if problem is not None and not readable:

@@ -89,6 +89,8 @@ def _study(inputs: list[Path], out: Path | None, faces: str, progress: "Progress
 
     check_known(faces, ("largest", "all"), what="choice of faces")
     studies = [path for path in inputs if (path / FILE).is_file()]
+    if out is None and not inputs[0].exists():
+        raise EpirError(f"there is no study {inputs[0]}", fix="begin one: epir annotate RECORDINGS --out STUDY")
     if out is None and studies != inputs[:1]:
         raise EpirError("these are recordings, not a study", fix="name the study: epir annotate RECORDINGS --out STUDY")
     folder, given = (out, inputs) if out is not None else (inputs[0], inputs[1:])

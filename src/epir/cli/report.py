@@ -110,6 +110,10 @@ def bench(
     from epir.cli.console import command_line, show, showing_progress
     from epir.core.table import Column, Row, Table
 
+    if record is not None:
+        from epir.reports.leaderboard import check_bench_file
+
+        check_bench_file(record)
     with showing_progress() as progress:
         results = suite.measure(only or (), quick=quick, inputs=inputs or (), changes=changes or (), progress=progress)
     measured = suite.summary(results)

@@ -88,13 +88,18 @@ def result_of(run: Run, command: str) -> dict[str, Any]:
     }
 
 
-def record_bench(measured: Mapping[str, Any], path: str | Path, command: str) -> Path:
-    """Write what `epir bench` measured as a result, replacing one of the same name."""
-    path = Path(path)
+def check_bench_file(path: Path) -> None:
+    """Refuse a place for a benchmark before anything is measured."""
     if path.suffix != ".json":
         raise OutputError(f"--record {path} is not a .json file", fix=f"name a file: --record {path}/bench-flow.json")
     if path.exists() and read_json(path, error=OutputError, fix="choose another --record").get("format") != BENCH:
         raise OutputError(f"{path} is not a benchmark of epir", fix="choose another file for --record")
+
+
+def record_bench(measured: Mapping[str, Any], path: str | Path, command: str) -> Path:
+    """Write what `epir bench` measured as a result, replacing one of the same name."""
+    path = Path(path)
+    check_bench_file(path)
     result = {"format": BENCH, "name": path.stem, "command": clean_command(command), **measured}
     write_text(path, dumps(result, indent=1, ensure_ascii=False) + "\n")
     return path
