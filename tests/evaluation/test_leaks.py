@@ -9,13 +9,13 @@ import pytest
 from epir.core.engines import Engine
 from epir.core.errors import EpirWarning, LeakError
 from epir.evaluation.comparison import scores_with_training
-from epir.evaluation.leaks import record_gaps, unnamed_calibration
+from epir.evaluation.leaks import record_gaps, temperature_note
 from epir.evaluation.run import evaluate, evaluate_zero_shot
 from epir.evaluation.samples import gather
 from epir.evaluation.table import score_table
 from epir.maps.copies import fingerprints, map_hashes
 from epir.maps.mapset import load_maps, save_maps
-from epir.models.folder import shipped_folder
+from epir.models.folder import shipped_folder, write_config
 from epir.models.registry import create_model
 from epir.models.seen import BLIND, UNKNOWN, Seen
 from epir.synthetic.maps import synthetic_maps
@@ -259,7 +259,13 @@ def test_a_record_that_cannot_recognise_moved_maps_says_so(make_maps, weights_th
     assert record_gaps(shipped_folder(), synthetic) == [BLIND]
 
 
-def test_a_temperature_of_people_who_are_not_named_is_told_in_the_run(make_maps):
-    (note,) = unnamed_calibration(shipped_folder(), gather([load_maps(make_maps())], "cde"))
-    assert "fitted on 48 people of casme2, samm" in note and "UF1 do not depend on it" in note
-    assert not unnamed_calibration(shipped_folder(), gather([synthetic_maps(4, "direct", size=12)], "sde"))
+def test_a_temperature_of_people_who_are_scored_is_told_in_the_run(make_maps, weights_that_saw):
+    weights = weights_that_saw(Seen(frozenset({"other/1"})))
+    clips = gather([load_maps(make_maps())], "cde")
+    assert temperature_note(weights, clips) == []
+    config = json.loads((weights / "config.json").read_text())
+    config["notes"]["real_people"] = {"fitted_on": ["casme2/0", "samm/01", "elsewhere/7"]}
+    write_config(weights, config)
+    (note,) = temperature_note(weights, clips)
+    count = len({clip.person for clip in clips.clips})
+    assert f"fitted on 2 of these {count} people" in note and "UF1 do not depend on it" in note

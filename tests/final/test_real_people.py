@@ -4,10 +4,10 @@ import shutil
 import numpy as np
 import pytest
 
-from epir.core.errors import CheckpointError, ConfigError, LeakError
+from epir.core.errors import CheckpointError, ConfigError
 from epir.core.records import Clip
-from epir.evaluation.run import evaluate_zero_shot
-from epir.evaluation.samples import EvaluationSet, Sample
+from epir.evaluation.leaks import temperature_note
+from epir.evaluation.samples import EvaluationSet, Sample, gather
 from epir.final.calibration import calibration_error, with_temperature
 from epir.final.real_people import (
     calibrate_on_real_people,
@@ -86,8 +86,8 @@ def test_the_temperature_is_written_and_the_weights_stay(model, maps):
     assert after["temperature"] == found.temperature == Recognizer.from_pretrained(model).classifier.temperature
     assert after["calibration"] == before["calibration"] and set(found.by_corpus) == {"half 1", "half 2"}
     assert json.loads(json.dumps(after["real_people"]))["reliability"]
-    with pytest.raises(LeakError, match=r"these weights were calibrated on: 15 people \("):
-        evaluate_zero_shot(maps, protocol="sde", weights=model, out=model.parent / "run")
+    (note,) = temperature_note(model, gather([load_maps(maps)], "sde"))
+    assert note.startswith("the temperature of these weights was fitted on 15 of these 15 people")
     new = (model / "README.md").read_text()
     assert f"Temperature: {found.temperature:g}, fitted on maps of 15 real people (synthetic: 120 clips)" in new
     assert "| best score | answers | right (strict) |" in new

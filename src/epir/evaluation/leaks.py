@@ -46,25 +46,25 @@ def record_gaps(folder: Path, clips: EvaluationSet) -> list[str]:
     return [] if seen.fingerprints or not seen.maps or is_apart else [BLIND]
 
 
-def unnamed_calibration(folder: Path, clips: EvaluationSet) -> list[str]:
-    """A note where the temperature was fitted on clips of the same corpora, of people whom the folder does not name.
+def temperature_note(folder: Path, clips: EvaluationSet) -> list[str]:
+    """A note where `epir calibrate` fitted the temperature of these weights on people among these.
 
-    A temperature changes probabilities, and no class.
+    A temperature changes probabilities, and no class: UF1 stays strict.
     """
-    fitted = read_config(folder).notes.get("real_people") or {}
-    corpora = sorted({clip.corpus for clip in clips.clips} & set(fitted.get("corpora", ())))
-    if not corpora or FITTED_ON in fitted:
+    fitted = Seen(people=frozenset((read_config(folder).notes.get("real_people") or {}).get(FITTED_ON, ())))
+    present = {clip.person for clip in clips.clips}
+    known = {person for person in present if fitted.knows(person)}
+    if not known:
         return []
     return [
-        f"the temperature of these weights was fitted on {people(fitted['people'])} of {', '.join(corpora)}, perhaps "
-        "on some of these: classes and UF1 do not depend on it, probabilities do"
+        f"the temperature of these weights was fitted on {len(known)} of these {people(len(present))}: classes "
+        "and UF1 do not depend on it, probabilities do"
     ]
 
 
 def find_calibrated(folder: Path, clips: EvaluationSet) -> list[str]:
-    """The people among these whom a model folder's temperature and thresholds were fitted on, in one sentence."""
-    later = (read_config(folder).notes.get("real_people") or {}).get(FITTED_ON, ())  # by epir calibrate
-    fitted = Seen(people=(read_seen(folder) or Seen()).calibrated_on.union(later))
+    """The people among these who were held out of training to fit temperature and thresholds, in one sentence."""
+    fitted = Seen(people=(read_seen(folder) or Seen()).calibrated_on)
     people = sorted({clip.person for clip in clips.clips if fitted.knows(clip.person)})
     return [f"{_count(people, 'person', 'people')} ({_named(people)})"] if people else []
 

@@ -29,7 +29,7 @@ from epir.evaluation.leaks import (
     find_seen,
     knows_whom,
     record_gaps,
-    unnamed_calibration,
+    temperature_note,
 )
 from epir.evaluation.samples import EvaluationSet, gather, read_maps, with_units
 from epir.evaluation.store import Run, Store, open_store
@@ -214,7 +214,7 @@ def _run(
         environment |= {"seen_in_training": list(leaks)} if leaks else {}
         gaps = [] if weights is None else record_gaps(weights, clips)
         if weights is not None and experiment.is_zero_shot:
-            gaps += unnamed_calibration(weights, clips)
+            gaps += temperature_note(weights, clips)
         notes = [*notes, *gaps]
         store.describe(environment | ({"notes": notes} if notes else {}))
         held_out = {job.fold: [clips.samples[row].clip.key for row in job.test] for job in jobs}
