@@ -105,6 +105,13 @@ def test_copies_between_two_sets(maps):
     assert (copy.first, copy.second) == ("mine/b/c1", "mine/x/c0")
 
 
+def test_among_equal_maps_only_nearly_equal_ones_are_none(maps):
+    sets = (maps[:2], clips_of("a", "b"), np.stack([maps[0] + 0.05, maps[1]]), clips_of("x", "y"))
+    assert [copy.second for copy in find_copies_between(*sets)] == ["mine/x/c0", "mine/y/c1"]
+    (copy,) = find_copies_between(*sets, only_equal=True)
+    assert (copy.first, copy.second, copy.correlation) == ("mine/b/c1", "mine/y/c1", 1.0)
+
+
 def test_hashes_tell_maps_apart_and_do_not_depend_on_layout(maps):
     hashes = map_hashes(maps)
     assert hashes.dtype == np.uint64 and len(set(hashes.tolist())) == 4

@@ -212,7 +212,7 @@ def _run(
         if clips.without_units:
             environment["clips_without_units"] = clips.without_units
         environment |= {"seen_in_training": list(leaks)} if leaks else {}
-        gaps = [] if weights is None else record_gaps(weights, clips)
+        gaps = [] if weights is None else record_gaps(weights)
         if weights is not None and experiment.is_zero_shot:
             gaps += temperature_note(weights, clips)
         notes = [*notes, *gaps]

@@ -30,7 +30,7 @@ from epir.maps.copies import fingerprints, map_hashes
 from epir.maps.mapset import MapSet
 from epir.models.folder import find_folder, read_config, weights_digest
 from epir.models.registry import AnyModel, Method, find_method
-from epir.models.seen import Seen, read_seen
+from epir.models.seen import SYNTHETIC, Seen, read_seen
 from epir.models.settings import SHIPPED
 
 FOLDS = 5
@@ -209,10 +209,11 @@ class _Plan:
         """Whom the finished weights have seen, themselves and through what they started from."""
         clips, recipe = self.clips, self.recipe
         maps = read_maps(clips.samples)
+        is_real = [clip.corpus != SYNTHETIC for clip in clips.clips]
         directly = Seen(
             people=frozenset(clip.person for clip in clips.clips),
             maps=frozenset(map_hashes(maps).tolist()),
-            fingerprints=frozenset(map(tuple, fingerprints(maps).tolist())),
+            fingerprints=frozenset(map(tuple, fingerprints(maps[is_real]).tolist())),
             calibrated_on=frozenset(clip.person for clip in self.others.clips) if self.others else frozenset(),
             teachers=recipe.teachers,
         )

@@ -53,10 +53,19 @@ def find_copies(maps: np.ndarray, clips: Sequence[Clip]) -> list[Copy]:
 
 
 def find_copies_between(
-    maps: np.ndarray, clips: Sequence[Clip], others: np.ndarray, other_clips: Sequence[Clip]
+    maps: np.ndarray,
+    clips: Sequence[Clip],
+    others: np.ndarray,
+    other_clips: Sequence[Clip],
+    *,
+    only_equal: bool = False,
 ) -> list[Copy]:
-    """The same between two sets of clips."""
-    return _copies(maps, clips, others, other_clips, same=False)
+    """The same between two sets of clips; equal ones only, if so wished."""
+    if not only_equal:
+        return _copies(maps, clips, others, other_clips, same=False)
+    place = {key: number for number, key in enumerate(map_hashes(maps).tolist())}
+    pairs = [(place[key], other) for other, key in enumerate(map_hashes(others).tolist()) if key in place]
+    return [Copy(clips[first].key, other_clips[second].key, 1.0) for first, second in pairs]
 
 
 def _copies(
