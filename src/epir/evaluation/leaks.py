@@ -36,8 +36,8 @@ def knows_whom(folder: Path) -> bool:
 def record_gaps(folder: Path) -> list[str]:
     """What the record of a model folder cannot say about any clips, one sentence each.
 
-    A record without fingerprints recognises no map that was shifted or mirrored. Synthetic people need none: they differ
-    by their seed, and no real clip is among them.
+    A record without fingerprints recognises no map that was shifted or mirrored. Synthetic people need none: they
+    differ by their seed, and no real clip is among them.
     """
     if not knows_whom(folder):
         return [UNKNOWN]

@@ -1,8 +1,8 @@
 """Whom a model folder has seen: the people and a hash of every map that its weights were trained on.
 
 `seen.json` lists the people by the names that the map sets gave them; `seen.npy` has the hashes, and after them the
-fingerprints of real people's maps (`epir.maps.copies`), which survive shifts, mirror images and noise. What the weights that
-training started from have seen is part of it.
+fingerprints of real people's maps (`epir.maps.copies`), which survive shifts, mirror images and noise. What the weights
+that training started from have seen is part of it.
 """
 
 import json
