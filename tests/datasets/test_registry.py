@@ -44,6 +44,8 @@ def test_a_root_that_is_not_there(tmp_path):
         DatasetError, match=r"there is no folder .*gone\n  fix: give the folder into which samm was unpacked"
     ):
         load_corpus("samm", tmp_path / "gone")
+    with pytest.raises(DatasetError, match=r"there is no file .*gone.csv\n  fix: give the CSV that lists your clips"):
+        load_corpus("manifest", tmp_path / "gone.csv")
 
 
 def test_a_root_that_is_a_file(tmp_path):

@@ -153,6 +153,8 @@ def _call(name: str, root: str | Path, home: str, options: Mapping[str, Any]) ->
 
 def _existing(root: str | Path, name: str) -> Path:
     folder = Path(root).expanduser()
+    if not folder.exists() and name == "manifest":
+        raise DatasetError(f"there is no file {folder}", fix="give the CSV that lists your clips: docs/own-corpus.md")
     if not folder.exists():
         raise DatasetError(f"there is no folder {folder}", fix=f"give the folder into which {name} was unpacked")
     return folder
