@@ -170,6 +170,13 @@ def test_the_ladder_stands_beside_what_the_paper_prints(result):
     assert "vit+dtsm (+DTSM)" in filled and "0.7736" in filled and "0.7325" not in filled
 
 
+def test_each_action_unit_has_a_row(result):
+    unit = {"there": 12, "found": 20.0, "f1": 0.6875, "interval": [0.353, 0.836], "always": 0.1132}
+    result = {**result, "target": "units", "units": {"units": {"1": unit, "2": {**unit, "there": 16}}}}
+    filled = fill_blocks(PAGE.format("each-unit sde"), [result])
+    assert "| run | 1 | 12 | 0.6875 | 0.353 to 0.836 | 0.1132 |" in filled and "| run | 2 | 16 |" in filled
+
+
 MEASURED = {
     "versions": {"epir": "0.3.0", "commit": "abc", "torch": "2"},
     "machine": {"processor": "a processor", "cores": 2},

@@ -5,8 +5,8 @@
     make results                                                           # fills the marked blocks of the pages
 
 A block stands between `<!-- results: VIEW PROTOCOL [NAME...] -->` and `<!-- /results -->`. The views are `scores`,
-`short`, `conventions`, `epochs`, `ladder`, `units` and `commands`; names restrict it to some rows. The view `bench` is
-followed by the names of recorded benchmarks. Only what was recorded is shown.
+`short`, `conventions`, `epochs`, `ladder`, `units`, `each-unit` and `commands`; names restrict it to some rows. The view
+`bench` is followed by the names of recorded benchmarks. Only what was recorded is shown.
 """
 
 import re
@@ -182,7 +182,7 @@ def _block(words: Sequence[str], results: Sequence[Result]) -> str:
     results = [each for each in results if each["format"] == FORMAT]
     rows = [each for each in results if each["protocol"] == protocol and (not names or each["name"] in names)]
     if view != "commands":
-        rows = [each for each in rows if (each["target"] == "units") == (view == "units")]
+        rows = [each for each in rows if (each["target"] == "units") == (view in UNIT_VIEWS)]
     table = VIEWS[view](sorted(rows, key=lambda each: -each["scores"][each["main"]]["uf1"])) if rows else None
     return table.markdown() if table is not None and table.rows else NOTHING
 
@@ -291,6 +291,17 @@ def _units_table(results: Sequence[Result]) -> Table:
     return Table("units", "Action units, strict", tuple(columns), tuple(rows))
 
 
+def _each_unit_table(results: Sequence[Result]) -> Table:
+    columns = [Column("run"), Column("unit", numeric=True), Column("clips with it", numeric=True)]
+    columns += [Column(title, numeric=True) for title in ("F1, strict", "95 % interval", "always yes")]
+    rows = []
+    for each in results:
+        for unit, values in each["units"]["units"].items():
+            scores = (score_text(values["f1"]), interval_text(values["interval"]), score_text(values["always"]))
+            rows.append(Row((each["name"], unit, str(values["there"]), *scores)))
+    return Table("each-unit", "Each action unit", tuple(columns), tuple(rows))
+
+
 def _commands_table(results: Sequence[Result]) -> Table:
     titles = ("run", "command", "epir", "commit", "seconds", "machine")
     columns = tuple(Column(title, numeric=title == "seconds") for title in titles)
@@ -323,8 +334,11 @@ VIEWS: Mapping[str, Callable[[Sequence[Result]], Table]] = {
     "epochs": _epochs_table,
     "ladder": _ladder_table,
     "units": _units_table,
+    "each-unit": _each_unit_table,
     "commands": _commands_table,
 }
+
+UNIT_VIEWS = ("units", "each-unit")
 
 
 def _folds(result: Result) -> str:
