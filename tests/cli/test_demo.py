@@ -1,6 +1,4 @@
 import json
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -72,20 +70,3 @@ def test_the_way_to_use_epir_in_this_shell_names_the_environment(monkeypatch, tm
     assert demo_verb.activation() == "source .venv/bin/activate"
     monkeypatch.setattr(demo_verb.sys, "prefix", demo_verb.sys.base_prefix)
     assert "-m epir" in demo_verb.activation()
-
-
-@pytest.mark.parametrize(
-    ("build", "packages", "driver", "unused"),
-    [
-        ("2.9.0+cpu", [], None, False),
-        ("2.9.0+cu128", [], None, True),
-        ("2.9.0+cu128", [], "/usr/bin/nvidia-smi", False),
-        ("2.9.0", ["nvidia-cublas-cu12"], None, True),
-        ("2.9.0", ["numpy"], None, False),
-    ],
-)
-def test_a_cuda_build_on_a_machine_without_a_gpu_is_noticed(monkeypatch, build, packages, driver, unused):
-    monkeypatch.setattr(demo_verb, "version", lambda name: build)
-    monkeypatch.setattr(demo_verb, "distributions", lambda: [SimpleNamespace(metadata={"Name": n}) for n in packages])
-    monkeypatch.setattr(demo_verb.shutil, "which", lambda name: driver)
-    assert demo_verb.has_unused_cuda() is unused or Path("/dev/nvidia0").exists()

@@ -6,7 +6,9 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -32,28 +34,20 @@ if __name__ == "__main__":
     import numpy as np
     nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 80 * 2**20})
     second = nodes.add_node(num_cpus=1, object_store_memory=80 * 2**20)
-    told, found = [], []
+    told, results = [], []
     engine = Engine("ray", address=nodes.address)
     for number, result in enumerate(engine.run(square, range(14), np.ones(3), marks, status=told.append)):
-        found.append(result)
+        results.append(result)
         if number == 2:
             nodes.remove_node(second, allow_graceful=False)
     nodes.shutdown()
-    print(sorted(found) == [job * job + 3 for job in range(14)], ray.is_initialized())
+    print(sorted(results) == [job * job + 3 for job in range(14)], ray.is_initialized())
 """
 
 
 @pytest.fixture
 def without_token(monkeypatch):
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-
-
-def run_script(script, *words, **environment):
-    """Run a script in a process of its own: a cluster leaves threads and handlers behind."""
-    command = [sys.executable, "-c", script, *map(str, words)]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=300, env={**os.environ, **environment, "PYTHONPATH": ""}
-    )
 
 
 @pytest.mark.slow
@@ -133,39 +127,35 @@ def test_a_missing_cluster_is_reported():
         list(engine.run(repr, [1]))
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"), [(b"HTTP/1.1 400 Bad Request", "something else answers there"), (None, r"no answer in 0.2 s")]
-)
-def test_an_address_where_something_else_listens_is_reported_before_anything_is_written(monkeypatch, answer, words):
-    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.2)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def reply():
-            link, _ = server.accept()
-            with link:
-                link.recv(100)
-                link.sendall(answer)
-
-        if answer:
-            threading.Thread(target=reply, daemon=True).start()
-        engine = Engine("ray", address=f"127.0.0.1:{server.getsockname()[1]}")
-        with pytest.raises(
-            RunError, match=rf"there is no Ray cluster at 127.0.0.1:\d+: {words}\n  fix: check --address"
-        ):
-            engine.check_address()
-
-
-def test_a_server_of_http2_may_be_a_cluster():
+@contextmanager
+def listening(answer):
+    """An engine whose address a server answers so to the first bytes of HTTP/2, or not at all."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def reply():
             link, _ = server.accept()
             with link:
                 assert link.recv(100).startswith(b"PRI * HTTP/2.0")
-                link.sendall(bytes([0, 0, 6, 4, 0, 0, 0, 0, 0]))
+                link.sendall(answer)
 
-        threading.Thread(target=reply, daemon=True).start()
-        Engine("ray", address=f"127.0.0.1:{server.getsockname()[1]}").check_address()
+        if answer:
+            threading.Thread(target=reply, daemon=True).start()
+        yield Engine("ray", address=f"127.0.0.1:{server.getsockname()[1]}")
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"), [(b"HTTP/1.1 400 Bad Request", "something else answers there"), (None, r"no answer in 0.2 s")]
+)
+def test_an_address_where_something_else_listens_is_reported_before_anything_is_written(monkeypatch, answer, words):
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.2)
+    problem = rf"there is no Ray cluster at 127.0.0.1:\d+: {words}\n  fix: check --address"
+    with listening(answer) as engine, pytest.raises(RunError, match=problem):
+        engine.check_address()
+
+
+def test_a_server_of_http2_may_be_a_cluster():
+    with listening(bytes([0, 0, 6, 4, 0, 0, 0, 0, 0])) as engine:
+        engine.check_address()
 
 
 def test_a_cluster_that_asks_for_a_token_is_reported(capfd):
@@ -209,16 +199,6 @@ def test_ray_does_not_decide_what_sigterm_does():
         signal.signal(signal.SIGTERM, before)
 
 
-class FakeRay:
-    """Ray that does a job when it is waited for, and counts those that were sent."""
-
-    def __init__(self, cores):
-        self.cores, self.sent, self.most = cores, 0, 0
-
-    def cluster_resources(self):
-        return {"CPU": float(self.cores)}
-
-
 @pytest.mark.parametrize(
     ("engine", "cores", "sent"),
     [
@@ -229,7 +209,8 @@ class FakeRay:
     ],
 )
 def test_so_many_jobs_are_sent_at_once(engine, cores, sent):
-    assert cluster._at_once(FakeRay(cores), engine) == sent
+    ray = SimpleNamespace(cluster_resources=lambda: {"CPU": float(cores)})
+    assert cluster._at_once(ray, engine) == sent
 
 
 INTERRUPTED = """

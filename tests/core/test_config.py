@@ -89,17 +89,18 @@ def test_wrong_settings_are_refused_with_what_to_do(change, words):
         override(Outer(), [change])
 
 
-def test_an_unknown_name_in_a_file_is_refused(tmp_path):
-    (tmp_path / "a.toml").write_text("[model]\ndepht = 3\n")
-    with pytest.raises(ConfigError, match=r"\[model\] has no setting 'depht'\n  fix: did you mean 'depth'"):
-        read_toml(Outer, tmp_path / "a.toml")
-
-
-def test_files_that_cannot_be_read_are_named(tmp_path):
-    with pytest.raises(ConfigError, match=r"there is no settings file .*a.toml"):
-        read_toml(Outer, tmp_path / "a.toml")
-    (tmp_path / "a.toml").write_text("name = x y")
-    with pytest.raises(ConfigError, match=r"a.toml is not valid TOML: "):
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, r"there is no settings file .*a.toml"),
+        ("name = x y", r"a.toml is not valid TOML: "),
+        ("[model]\ndepht = 3\n", r"\[model\] has no setting 'depht'\n  fix: did you mean 'depth'"),
+    ],
+)
+def test_files_that_cannot_be_used_are_named(tmp_path, text, words):
+    if text is not None:
+        (tmp_path / "a.toml").write_text(text)
+    with pytest.raises(ConfigError, match=words):
         read_toml(Outer, tmp_path / "a.toml")
 
 

@@ -65,9 +65,9 @@ def test_a_file_has_a_name_in_utf8_whatever_it_is_called(tmp_path):
     for name in (b"plain", b"na\xffme"):
         path = tmp_path / os.fsdecode(name)
         path.write_bytes(name)
-        with utf8_name(path) as found:
-            assert found.isascii() and Path(found).read_bytes() == name
-            assert (found == str(path)) == (name == b"plain")
+        with utf8_name(path) as usable:
+            assert usable.isascii() and Path(usable).read_bytes() == name
+            assert (usable == str(path)) == (name == b"plain")
 
 
 def test_allocated_bytes_are_taken_from_the_disk(tmp_path):

@@ -42,42 +42,30 @@ def test_a_folder_is_replaced_only_with_force_and_leaves_nothing_beside_it(tmp_p
     assert kind_of(tmp_path / "out") == MAP_SET
 
 
-def test_a_folder_gets_the_permissions_that_the_user_asked_for(tmp_path):
+def test_a_folder_may_be_empty_and_gets_the_permissions_that_the_user_asked_for(tmp_path):
+    (tmp_path / "out").mkdir()
     before = os.umask(0o027)
     try:
         make(tmp_path / "out")
     finally:
         os.umask(before)
-    assert (tmp_path / "out").stat().st_mode & 0o777 == 0o750
+    assert (tmp_path / "out" / "a").exists() and (tmp_path / "out").stat().st_mode & 0o777 == 0o750
 
 
-def test_an_empty_folder_may_be_filled(tmp_path):
-    (tmp_path / "out").mkdir()
-    make(tmp_path / "out")
-    assert (tmp_path / "out" / "a").exists()
-
-
-def test_a_folder_of_the_user_is_never_replaced(tmp_path):
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "thesis.txt").write_text("years")
-    with pytest.raises(EpirError, match=r"exists already and is not .* that epir made\n  fix: choose another name"):
-        make(tmp_path / "out", force=True)
-    assert (tmp_path / "out" / "thesis.txt").read_text() == "years"
-
-
-def test_a_folder_of_another_kind_is_never_replaced(tmp_path):
-    make(tmp_path / "out")
-    with pytest.raises(EpirError, match=r"is a map set, not a model folder\n  fix: choose another name"):
-        make(tmp_path / "out", kind=MODEL, force=True)
-
-
-def test_a_file_in_the_way_is_never_replaced_by_a_folder(tmp_path):
-    (tmp_path / "out").write_text("years")
-    with pytest.raises(EpirError, match="is a file, not a folder"):
-        make(tmp_path / "out", force=True)
-    with pytest.raises(EpirError, match=r"out/deep cannot be written: .*out is a file"):
-        make(tmp_path / "out" / "deep", force=True)
-    assert (tmp_path / "out").read_text() == "years"
+def test_only_a_folder_of_its_kind_is_ever_replaced(tmp_path):
+    (tmp_path / "mine").mkdir()
+    for file in ("mine/thesis.txt", "file"):
+        (tmp_path / file).write_text("years")
+    make(tmp_path / "maps")
+    for name, words in (
+        ("mine", r"exists already and is not .* that epir made\n  fix: choose another name"),
+        ("maps", r"is a map set, not a model folder\n  fix: choose another name"),
+        ("file", "is a file, not a folder"),
+        ("file/deep", r"file/deep cannot be written: .*file is a file"),
+    ):
+        with pytest.raises(EpirError, match=words):
+            make(tmp_path / name, kind=MODEL, force=True)
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == (tmp_path / "file").read_text() == "years"
 
 
 @pytest.mark.parametrize(
@@ -126,12 +114,13 @@ def test_a_disk_that_is_too_small_is_refused_before_the_work(tmp_path):
 def test_a_file_is_replaced_only_with_force_and_never_an_input(tmp_path):
     path = tmp_path / "a.html"
     path.write_text("1")
-    with pytest.raises(EpirError, match="exists already"), claimed_file(path):
-        pass
-    with pytest.raises(EpirError, match="is an input"), claimed_file(path, force=True, inputs=[path]):
-        pass
-    with pytest.raises(EpirError, match="is a folder, not a file"), claimed_file(tmp_path, force=True):
-        pass
+    for claim, words in (
+        (claimed_file(path), "exists already"),
+        (claimed_file(path, force=True, inputs=[path]), "is an input"),
+        (claimed_file(tmp_path, force=True), "is a folder, not a file"),
+    ):
+        with pytest.raises(EpirError, match=words), claim:
+            pass
     with claimed_file(path, force=True):
         pass
     assert os.listdir(tmp_path) == ["a.html"]

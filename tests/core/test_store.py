@@ -14,8 +14,8 @@ def store(tmp_path, request):
 
 
 def again(store, **changes):
-    given = {"settings": "abc", "version": 1, "arrays": store.path("a").suffix == ".npz"}
-    return Store(store.folder, **given | changes)
+    usual = {"settings": "abc", "version": 1, "arrays": store.path("a").suffix == ".npz"}
+    return Store(store.folder, **usual | changes)
 
 
 def test_an_entry_comes_back_as_it_was(tmp_path):

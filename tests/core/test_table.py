@@ -102,29 +102,13 @@ def test_many_notes_are_folded_away_but_for_the_first():
     assert "note 2" in after
 
 
-def cells(line):
-    """The cells of a line, not counting a bar that is escaped."""
-    return line.replace("\\|", "").strip("|").split("|")
-
-
-def test_every_line_has_as_many_columns_as_the_heading():
-    lines = [line for line in PLAIN.markdown().splitlines() if line.startswith("|")]
-    assert len(lines) == 4
-    assert {len(cells(line)) for line in lines} == {3}
-    assert lines[1] == "|---|---:|---:|"
-
-
-def test_groups_become_words_of_the_heading_and_marks_are_escaped():
+def test_markdown_has_as_many_columns_in_every_line_and_nothing_in_it_is_a_mark():
     text = PLAIN.markdown()
-    assert "| method | all clips UF1 | all clips UAR |" in text
-    assert r"**Some \*scores\***" in text
-    assert r"| **a\|b** | **0.1** |  |" in text
-    assert r"\<img src=x\>" in text
-    assert "0.3 4" in text
-    assert r"- a\_note" in text
-
-
-def test_an_empty_line_separates_tables():
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert [len(line.replace("\\|", "").strip("|").split("|")) for line in lines] == [3] * 4
+    assert lines[:2] == ["| method | all clips UF1 | all clips UAR |", "|---|---:|---:|"]
+    escaped = (r"**Some \*scores\***", r"| **a\|b** | **0.1** |  |", r"\<img src=x\>", "0.3 4", r"- a\_note")
+    assert all(words in text for words in escaped)
     assert "\n\n**Some" in markdown_tables([PLAIN, PLAIN])
 
 
@@ -145,24 +129,20 @@ def is_balanced(text):
     return depth == 0 and not stack and bare.count("$") % 2 == 0
 
 
-def test_a_table_of_hostile_words_is_balanced():
-    text = hostile_table().latex()
-    assert is_balanced(text)
-    assert text.count(r"\end{tabular}") == 1
-    assert r"\label{tab:an-odd-name}" in text
-    assert r"\multicolumn{2}{c}" in text
-    assert r"\cmidrule(lr){2-3}" in text
+def test_a_table_of_hostile_words_is_balanced_and_every_row_has_its_columns():
+    text = latex_tables([hostile_table()])
+    assert text.startswith("% needs \\usepackage{booktabs}") and is_balanced(text)
+    assert text.count(r"\end{tabular}") == 1 and text.count(r"\midrule") == 2  # one above the published row
+    for words in (r"\label{tab:an-odd-name}", r"\multicolumn{2}{c}", r"\cmidrule(lr){2-3}"):
+        assert words in text
+    lines = [line for line in text.splitlines() if line.endswith(r"\\")]
+    columns = [len(re.split(r"(?<!\\)&", line)) for line in lines]
+    assert columns == [2, 3, 3, 3]  # a column without a group, and a group of two
 
 
 def test_the_check_of_balance_can_fail():
     assert not is_balanced(r"\begin{table} { \end{table}")
     assert not is_balanced(r"\begin{table}\begin{tabular}\end{table}\end{tabular}")
-
-
-def test_every_row_has_the_columns_of_the_table():
-    lines = [line for line in hostile_table().latex().splitlines() if line.endswith(r"\\")]
-    assert [len(re.split(r"(?<!\\)&", line)) for line in lines[1:]] == [3, 3, 3]
-    assert len(re.split(r"(?<!\\)&", lines[0])) == 2  # a column without a group, and a group of two
 
 
 @pytest.mark.parametrize("sign", list("&%$#_{}"))
@@ -173,9 +153,3 @@ def test_special_signs_are_escaped(sign):
 @given(st.text(alphabet=st.characters(max_codepoint=0x2FF, exclude_categories=["Cc"])))
 def test_no_text_breaks_the_balance(text):
     assert is_balanced(latex(text))
-
-
-def test_published_rows_stand_below_a_rule_and_tables_say_what_they_need():
-    text = latex_tables([hostile_table()])
-    assert text.startswith("% needs \\usepackage{booktabs}")
-    assert text.count(r"\midrule") == 2

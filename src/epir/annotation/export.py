@@ -11,8 +11,6 @@
 Except for `decisions.csv` one coder is exported: adjudication ("agreed") if there is one, or else the only coder.
 """
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -28,7 +26,7 @@ from epir.annotation.reliability import unit_reliability
 from epir.annotation.schema import StudyError
 from epir.annotation.study import Study
 from epir.annotation.vocabulary import AGREED
-from epir.core.files import write_text
+from epir.core.files import csv_text, write_text
 from epir.core.output import claimed_file, resolved
 from epir.core.words import counted, people
 from epir.datasets.annotations import (
@@ -231,7 +229,7 @@ def _write_megc(study: Study, path: Path, coded: Sequence[Coding]) -> Written:
     rows = [
         (names[each.recording], each.decision.onset + 1, each.decision.offset + 1, TYPES[_kind(each)]) for each in coded
     ]
-    write_text(path, _csv(SPOTTING_HEADERS[CHALLENGE], rows))
+    write_text(path, csv_text(SPOTTING_HEADERS[CHALLENGE], rows))
     return [path], coded, []
 
 
@@ -274,7 +272,7 @@ def _write_decisions(study: Study, path: Path, coder: str | None, force: bool) -
             *(f"{clock(number):.4f}" for number in _frames(each)), each.emotion, units_text(each), each.note,
         ))  # fmt: skip
     with claimed_file(path, force=force):
-        write_text(path, _csv(DECISION_COLUMNS, rows))
+        write_text(path, csv_text(DECISION_COLUMNS, rows))
     return Exported(coder or "", (path,), len({row[3] for row in rows}), len(shown))
 
 
@@ -284,12 +282,6 @@ def _kind(coding: Coding) -> Kind:
 
 def _frames(decision: Decision) -> tuple[int, int, int]:
     return decision.onset, decision.apex, decision.offset
-
-
-def _csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *rows])
-    return text.getvalue()
 
 
 # ---------------------------------------------------------------------------------------------------------- tiers

@@ -1,9 +1,11 @@
-"""`epir annotate`: recordings -> a coded study, on a page of this machine."""
+"""The verbs `annotate` and `agree`: recordings -> a coded study, on a page of this machine, and its reliability."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from epir.cli.options import AsJson
 
 if TYPE_CHECKING:
     from epir.annotation.study import Study
@@ -39,7 +41,7 @@ def annotate(
     port: Annotated[int, typer.Option(help="The port to listen on; 0 is any free one.")] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Let --export replace files.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Code recordings with the spotter as assistant: it proposes, you decide. A second call goes on where you stopped.
 
@@ -49,25 +51,20 @@ def annotate(
     """
     from contextlib import closing
 
-    from epir.cli.console import emit_json, showing_progress, stdout
+    from epir.cli.console import show, showing_progress
 
     with showing_progress(quiet=as_json) as progress, closing(_study(inputs, out, faces, progress)) as study:
         if learn:
             from epir.annotation.learn import learn as learn_ranking
 
             learnt = learn_ranking(study)
-            if as_json:
-                emit_json(learnt.to_dict())
-            else:
-                stdout.print(learnt.text, markup=False)
+            show(learnt.to_dict(), [learnt.text], as_json=as_json)
         elif export:
             from epir.annotation.export import export as write
 
             written = [write(study, path, coder=coder, force=force) for path in export]
-            if as_json:
-                emit_json({"written": [str(path) for each in written for path in each.files]})
-            for each in () if as_json else written:
-                stdout.print(each.text, markup=False)
+            files = [str(path) for each in written for path in each.files]
+            show({"written": files}, [each.text for each in written], as_json=as_json)
         elif spot_only:
             from epir.annotation.propose import spot_study
 
@@ -110,9 +107,10 @@ def _study(inputs: list[Path], out: Path | None, faces: str, progress: "Progress
 def _serve(
     study: "Study", coder: str, *, blind: bool, port: int, workers: int | None, opens: bool, as_json: bool
 ) -> None:
+    import sys
     import webbrowser
 
-    from epir.cli.console import emit_json, stderr, stdout
+    from epir.cli.console import show, warn
     from epir.cli.serve import web_server
 
     web_server()
@@ -120,15 +118,11 @@ def _serve(
     from epir.annotation.server import serve
 
     def ready(address: str) -> None:
-        if as_json:
-            import sys
-
-            emit_json({"address": address, "study": str(study.folder), "coder": coder})
-            sys.stdout.flush()
-        else:
-            stdout.print(f"{study.folder.name}, coded by {coder}: {address}  (Ctrl-C ends it)", markup=False)
+        value = {"address": address, "study": str(study.folder), "coder": coder}
+        show(value, [f"{study.folder.name}, coded by {coder}: {address}  (Ctrl-C ends it)"], as_json=as_json)
+        sys.stdout.flush()
         if opens and not webbrowser.open(address):
-            stderr.print("no browser could be opened: open this address in one", markup=False)
+            warn("no browser could be opened: open this address in one")
 
     serve(study, coder, blind=blind, port=port, workers=workers, ready=ready)
 
@@ -136,18 +130,18 @@ def _serve(
 def _print_recordings(study: "Study", as_json: bool) -> None:
     from dataclasses import asdict
 
-    from epir.cli.console import emit_json, stderr, stdout
+    from epir.cli.console import show, warn
 
     recordings = study.recordings()
     counts = {each.id: len(study.movements(each.id)) for each in recordings}
-    if as_json:
-        emit_json({"recordings": [{**asdict(each), "movements": counts[each.id]} for each in recordings]})
-    for each in () if as_json else recordings:
-        if each.state == "failed":
-            stderr.print(f"{each.path}: {each.message}", markup=False)
-        else:
-            stdout.print(f"{each.path}: {counts[each.id]} candidates in {each.seconds:.0f} s", markup=False)
-    if any(each.state == "failed" for each in recordings):
+    failed = [each for each in recordings if each.state == "failed"]
+    done = [each for each in recordings if each.state != "failed"]
+    value = {"recordings": [{**asdict(each), "movements": counts[each.id]} for each in recordings]}
+    lines = [f"{each.path}: {counts[each.id]} candidates in {each.seconds:.0f} s" for each in done]
+    show(value, lines, as_json=as_json)
+    if not as_json:
+        warn(*(f"{each.path}: {each.message}" for each in failed))
+    if failed:
         raise typer.Exit(2)
 
 
@@ -161,3 +155,42 @@ def _user() -> str:
     except (OSError, KeyError):  # no such user in the system's list
         name = ""
     return re.sub(r"[^\w.-]", "", name)[:40] or "coder"
+
+
+def agree(
+    study: Annotated[Path, typer.Argument(help="A study of epir annotate.", show_default=False)],
+    coder: Annotated[
+        list[str] | None,
+        typer.Option(help="Only these coders; repeat for each. agreed is adjudication.", show_default="all but agreed"),
+    ] = None,
+    overlap: Annotated[float, typer.Option(help="Share of their union from which two movements are the same.")] = 0.5,
+    out: Annotated[Path | None, typer.Option(help="Also write a page with all tables.", show_default=False)] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the page.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say how reliable the coding of a study is: coders against each other, movement by movement.
+
+    Example: epir agree study --out agreement.html
+    """
+    from epir.annotation.adjudication import disagreements
+    from epir.annotation.agreement import agreement
+    from epir.annotation.agreement_page import agreement_page, agreement_tables
+    from epir.annotation.study import Study
+    from epir.cli.console import show
+    from epir.core.files import write_text
+    from epir.core.output import claimed_file
+    from epir.core.words import counted
+
+    with Study.open(study) as opened:
+        result = agreement(opened, coder or (), overlap)
+        cases = disagreements(opened, overlap)
+        if out is not None:
+            with claimed_file(out, force=force, inputs=[study]) as page:
+                write_text(page, agreement_page(opened, result))
+    waiting = sum(case.settled is None for case in cases)
+    lines = [table.text() for table in agreement_tables(result)]
+    lines.append(f"{counted(len(cases), 'disagreement')}, {waiting} of them not settled")
+    lines += [f"report: {out}"] if out is not None else []
+    lines += [f"next: epir annotate {study} --coder agreed"] if waiting else []
+    value = {"disagreements": [case.to_dict() for case in cases], "report": None if out is None else str(out)}
+    show(result.to_dict() | value, lines, as_json=as_json)

@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from epir.core.engines import Progress
+from epir.core.engines import Progress, Silent
 
 stdout = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 120)
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -104,7 +104,7 @@ class Bar:
             self._bar.stop()
 
 
-class Lines:
+class Lines(Silent):
     """Progress as plain lines, for logs: a tenth of the time so far between two lines, and the last."""
 
     def __init__(self, *, quiet: bool = False) -> None:
@@ -132,9 +132,6 @@ class Lines:
             left = took / self._done * (self._total - self._done) if self._done else None
             tail = "" if left is None else f", {duration(left)} left"
         sys.stderr.write(f"{self._task}: {self._done}/{self._total}{tail}{'  ' + note if note else ''}\n")
-
-    def finish(self) -> None:
-        """Nothing to close."""
 
 
 def duration(seconds: float) -> str:

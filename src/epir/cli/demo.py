@@ -1,8 +1,6 @@
 """`epir demo`: the whole pipeline on synthetic faces, from rendered frames to a report."""
 
-import shutil
 import sys
-from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,10 +13,6 @@ if TYPE_CHECKING:
     from epir.synthetic.corpus import CorpusSettings
 
 PEOPLE, CLIPS, SIZE, FPS, SEED = 10, 6, 320, 100.0, 0  # small enough for three minutes on two cores
-UNUSED_CUDA = (
-    "torch came with CUDA, which takes gigabytes and is not used: this machine shows no NVIDIA GPU.\n"
-    "  fix: install again with the constraints of the project: pip install -c constraints.txt --force-reinstall torch"
-)
 CHANCE = 1 / 3  # the UF1 of random answers with three equally frequent classes
 
 
@@ -36,7 +30,7 @@ def demo(
 
     Example: epir demo --out demo
     """
-    from epir.cli.console import show, showing_progress, stderr, warn
+    from epir.cli.console import show, showing_progress, stderr
     from epir.core.engines import Engine
     from epir.core.errors import DatasetError
     from epir.core.output import DEMO, claimed, mark
@@ -93,8 +87,6 @@ def demo(
         *(f"  {command}\n      {purpose}" for command, purpose in suggestions.items()),
     )
     show({"report": str(page), "run": str(run.folder), **scores_with_training(run)}, lines, as_json=as_json)
-    if has_unused_cuda() and not as_json:
-        warn(f"\nnote: {UNUSED_CUDA}")
 
 
 def activation() -> str:
@@ -104,17 +96,6 @@ def activation() -> str:
     folder = Path(sys.prefix)
     folder = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
     return f"source {folder}/bin/activate"
-
-
-def has_unused_cuda() -> bool:
-    """Whether torch came with CUDA although this machine shows no NVIDIA GPU; nothing is imported."""
-    try:
-        build = version("torch")
-    except PackageNotFoundError:
-        return False
-    names = (each.metadata["Name"] or "" for each in distributions())
-    with_cuda = "+cu" in build or any(name.casefold().startswith("nvidia-cu") for name in names)
-    return with_cuda and not Path("/dev/nvidia0").exists() and shutil.which("nvidia-smi") is None
 
 
 def _draw(corpus: Path, settings: "CorpusSettings", *, workers: int, force: bool, progress: "Progress") -> None:

@@ -1,6 +1,6 @@
 """The options that several verbs share, and the values that the shell completes; nothing heavy is imported."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,9 +18,29 @@ def only_set(**values: Any) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------- what the shell completes
 
 
-def complete_protocols(typed: str) -> list[str]:
-    """The protocols that begin with what was typed."""
-    return _beginning(typed, list_protocols())
+def _completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """What the shell is told: those names that begin with what was typed."""
+
+    def complete(typed: str) -> list[str]:
+        return [name for name in names() if name.startswith(typed)]
+
+    return complete
+
+
+def _corpora() -> tuple[str, ...]:
+    from epir.datasets.registry import list_corpora
+
+    return list_corpora()
+
+
+def _settings() -> list[str]:
+    """The settings of --set, ready for a value."""
+    from epir.core.config import setting_names
+    from epir.models.settings import ModelSettings
+    from epir.training.recipe import TrainingSettings
+
+    kinds = {"model": ModelSettings, "training": TrainingSettings}
+    return [f"{part}.{name}=" for part, kind in kinds.items() for name in setting_names(kind)]
 
 
 def complete_models(typed: str) -> list[str]:
@@ -28,38 +48,7 @@ def complete_models(typed: str) -> list[str]:
     from epir.models.registry import list_models
 
     before, comma, last = typed.rpartition(",")
-    return [f"{before}{comma}{name}" for name in _beginning(last, list_models())]
-
-
-def complete_recipes(typed: str) -> list[str]:
-    """The training recipes that begin so."""
-    return _beginning(typed, tuple(RECIPES))
-
-
-def complete_engines(typed: str) -> list[str]:
-    """The engines that begin so."""
-    return _beginning(typed, ("local", "ray"))
-
-
-def complete_corpora(typed: str) -> list[str]:
-    """The corpora that begin so."""
-    from epir.datasets.registry import list_corpora
-
-    return _beginning(typed, list_corpora())
-
-
-def complete_settings(typed: str) -> list[str]:
-    """The settings of --set that begin so, ready for a value."""
-    from epir.core.config import setting_names
-    from epir.models.settings import ModelSettings
-    from epir.training.recipe import TrainingSettings
-
-    kinds = {"model": ModelSettings, "training": TrainingSettings}
-    return _beginning(typed, tuple(f"{part}.{name}=" for part, kind in kinds.items() for name in setting_names(kind)))
-
-
-def _beginning(typed: str, names: tuple[str, ...]) -> list[str]:
-    return [name for name in names if name.startswith(typed)]
+    return [f"{before}{comma}{name}" for name in _completing(list_models)(last)]
 
 
 # -------------------------------------------------------------------------------------------------- the options
@@ -85,7 +74,7 @@ Changes = Annotated[
         "--set",
         help="Change a setting: training.epochs=30. May be repeated; epir list settings names all.",
         show_default=False,
-        autocompletion=complete_settings,
+        autocompletion=_completing(_settings),
     ),
 ]
 Code = Annotated[  # naming it is all: a verb need not look at it
@@ -101,7 +90,7 @@ CorpusName = Annotated[
     typer.Argument(
         help="casme, casme2, casme3, samm, smic, mmew, dfme, 4dme, synthetic, manifest; long videos: casme-sq, "
         "samm-lv, casme3-lv, smic-e; or code of your own: my_corpus.py:load.",
-        autocompletion=complete_corpora,
+        autocompletion=_completing(_corpora),
     ),
 ]
 CorpusRoot = Annotated[
@@ -112,7 +101,10 @@ Detector = Annotated[
     typer.Option(help="mtcnn, or none where the pictures are cropped to the face.", show_default="the model's own"),
 ]
 EngineName = Annotated[
-    str, typer.Option("--engine", help="Where the work runs: local or ray.", autocompletion=complete_engines)
+    str,
+    typer.Option(
+        "--engine", help="Where the work runs: local or ray.", autocompletion=_completing(lambda: ("local", "ray"))
+    ),
 ]
 Folds = Annotated[
     str,
@@ -139,7 +131,7 @@ Protocol = Annotated[
     typer.Option(
         help=f"A file such as mine.toml, or one of: {', '.join(list_protocols())}.",
         show_default=False,
-        autocompletion=complete_protocols,
+        autocompletion=_completing(list_protocols),
     ),
 ]
 Seeds = Annotated[int, typer.Option(help="Number of seeds; scores are means over them.")]
@@ -153,7 +145,7 @@ Training = Annotated[
     typer.Option(
         help=f"Training recipe: {', '.join(RECIPES)}, or a TOML file.",
         show_default="by model and settings",
-        autocompletion=complete_recipes,
+        autocompletion=_completing(lambda: RECIPES),
     ),
 ]
 Tree = Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")]

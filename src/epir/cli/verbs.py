@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from epir import __version__
-from epir.cli.agree import agree
-from epir.cli.annotate import annotate
+from epir.cli.annotate import agree, annotate
 from epir.cli.check import check
 from epir.cli.demo import demo
 from epir.cli.evaluate import evaluate

@@ -48,7 +48,7 @@ class Progress(Protocol):
 
 
 class Silent:
-    """Shows nothing: the default of library calls."""
+    """Shows nothing: the default of library calls, and the base of classes that leave out a method."""
 
     def start(self, task: str, total: int) -> None:
         """Ignore it."""
@@ -244,7 +244,7 @@ def reporting_status(tell: Callable[[str], None]) -> Iterator[None]:
         _tell.reset(token)
 
 
-class JobProgress:
+class JobProgress(Silent):
     """Progress of a job, told to whoever runs it as `NAME: epoch 3 of 20`; to nobody outside an engine."""
 
     def __init__(self, name: str, **tasks: str) -> None:
@@ -262,9 +262,6 @@ class JobProgress:
         if (tell := _tell.get()) is not None:
             of = f" of {self._total}" if self._total else ""
             tell(f"{self._name}: {self._task} {self._done}{of}")
-
-    def finish(self) -> None:
-        """Nothing to close."""
 
 
 def throttled(tell: Callable[[str], None]) -> Callable[[str], None]:

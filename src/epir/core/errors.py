@@ -85,9 +85,6 @@ class MachineError(EpirError):
 class MissingExtra(EpirError):
     """A part of the toolkit that is installed separately."""
 
-    def __init__(self, problem: str, *, fix: str) -> None:
-        super().__init__(problem, fix=fix)
-
     @classmethod
     def named(cls, part: str, extra: str) -> "MissingExtra":
         """The error for `part`, which comes with an extra of the package."""

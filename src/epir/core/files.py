@@ -15,7 +15,7 @@ import stat
 import tempfile
 import tokenize
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -61,6 +61,13 @@ def write_bytes(path: Path, content: bytes) -> None:
     """Write `content` to `path` in one step."""
     with atomic_write(path) as temporary:
         temporary.write_bytes(content)
+
+
+def csv_text(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A CSV with a line of headings, as every table of epir is written."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([tuple(header), *rows])
+    return text.getvalue()
 
 
 def joined(folder: Path, name: str) -> Path:

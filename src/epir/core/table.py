@@ -1,12 +1,12 @@
 """The one table of the project: cells of text, written as aligned text, CSV, Markdown, LaTeX or HTML."""
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape as escape_html
 from typing import Literal
+
+from epir.core.files import csv_text
 
 Kind = Literal["", "strict", "best_epoch", "published"]  # what the scores of a row are
 
@@ -112,10 +112,7 @@ class Table:
 
     def csv(self) -> str:
         """One line of headings and the rows; a missing value is an empty cell."""
-        out = io.StringIO()
-        rows = [["" if cell == MISSING else cell for cell in row.cells] for row in self.rows]
-        csv.writer(out, lineterminator="\n").writerows([self.headings, *rows])
-        return out.getvalue()
+        return csv_text(self.headings, (["" if cell == MISSING else cell for cell in row.cells] for row in self.rows))
 
     def markdown(self) -> str:
         """The caption in bold, the table, and its notes as a list."""

@@ -19,7 +19,7 @@ from typing import Any
 from epir.core.config import digest
 from epir.core.engines import Engine, Progress, Silent
 from epir.core.errors import EpirError, EpirWarning
-from epir.core.files import file_digest, read_text, write_text
+from epir.core.files import csv_text, file_digest, read_text, write_text
 from epir.core.output import claimed_file
 from epir.core.store import NAMED, file_identity
 from epir.frames.video import VIDEOS
@@ -267,11 +267,7 @@ def _read(table: Path, columns: Sequence[str], state: str | None) -> dict[str, R
 def _write(table: Path, columns: Sequence[str], rows: dict[str, Rows], order: Sequence[str]) -> None:
     """Write all rows in one step: those of earlier inputs first, then in the order of the inputs."""
     names = [name for name in rows if name not in order] + [name for name in order if name in rows]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(row for name in names for row in rows[name])
-    write_text(table, text.getvalue())
+    write_text(table, csv_text(columns, ([row[each] for each in columns] for name in names for row in rows[name])))
 
 
 def _text(value: Any) -> str:

@@ -3,8 +3,6 @@
 Axes: H, W pixels
 """
 
-import csv
-import io
 import json
 import math
 import warnings
@@ -17,6 +15,7 @@ import numpy as np
 
 from epir.core.engines import Progress, Silent
 from epir.core.errors import EpirWarning, MissingExtra
+from epir.core.files import csv_text
 from epir.core.output import ANSWER, new_folder
 from epir.datasets.annotations import (
     APEX,
@@ -139,13 +138,12 @@ def write_tables(
 
 def megc_text(answer: Answer, name: str, first: int) -> str:
     """The micro-expressions of a video in the format of the spotting challenges; `first` makes frames count from 1."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(SPOTTING_HEADERS[CHALLENGE])
-    for each in answer.movements:
-        if each.onset is not None and each.offset is not None:
-            writer.writerow((name, each.onset + first, each.offset + first, TYPES["micro"]))
-    return text.getvalue()
+    rows = [
+        (name, each.onset + first, each.offset + first, TYPES["micro"])
+        for each in answer.movements
+        if each.onset is not None and each.offset is not None
+    ]
+    return csv_text(SPOTTING_HEADERS[CHALLENGE], rows)
 
 
 def _candidate_label(row: dict[str, Any]) -> str:

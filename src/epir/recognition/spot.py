@@ -129,14 +129,11 @@ def spot_videos(
     return SpotResult(Path(out), len(videos), done, tuple(failed))
 
 
-class FrameSteps:
-    """Progress within one video: as many steps as it is said to have frames, whatever it really holds."""
+class FrameSteps(Silent):
+    """Progress within one video, on the bar of all: as many steps as it is said to have frames, whatever it holds."""
 
     def __init__(self, progress: Progress, total: int, name: str, *, whole: bool) -> None:
         self._progress, self._left, self._name, self._whole = progress, total, name, whole
-
-    def start(self, task: str, total: int) -> None:
-        """The bar is that of all videos."""
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Some frames are done."""
@@ -144,9 +141,6 @@ class FrameSteps:
         if steps:
             self._left -= steps
             self._progress.advance(steps, self._name)
-
-    def finish(self) -> None:
-        """The bar goes on with the next video."""
 
     def complete(self) -> None:
         """The video is done: the steps that are left."""

@@ -1,13 +1,11 @@
 """The benchmark as one HTML page and one CSV: every method, chance, and how others would print the same runs."""
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
-from epir.core.files import write_text
+from epir.core.files import csv_text, write_text
 from epir.core.table import MISSING, Column, Row, Table, interval_text, score_text
 from epir.evaluation.comparison import Standing, default_models, main_column, standings, training_of
 from epir.evaluation.conventions import WHO, convention_rows
@@ -105,14 +103,11 @@ def _row(row: Standing, *, strong: bool) -> Row:
 
 def standings_csv(rows: Sequence[Standing]) -> str:
     """The same numbers unrounded, for a program."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        [
-            *("method", "code", "evaluation", "uf1", "uf1_low", "uf1_high", "uar", "accuracy", "best_epoch_uf1", "p"),
-            *("rank_people", "rank_corpora", "parameters", "multiply_accumulates", "seconds_per_fold"),
-        ]
+    columns = (
+        *("method", "code", "evaluation", "uf1", "uf1_low", "uf1_high", "uar", "accuracy", "best_epoch_uf1", "p"),
+        *("rank_people", "rank_corpora", "parameters", "multiply_accumulates", "seconds_per_fold"),
     )
+    lines = []
     for row in rows:
         experiment = None if row.run is None else row.run.experiment
         cost = None if experiment is None else model_cost(experiment.model, experiment.source)
@@ -123,8 +118,8 @@ def standings_csv(rows: Sequence[Standing]) -> str:
         size = [cost.parameters, cost.multiply_accumulates] if cost else ["", ""]
         seconds = "" if row.seconds is None else f"{row.seconds:.3f}"
         words = ["" if number is None else f"{number:.6f}" for number in numbers]
-        writer.writerow([row.name, code, kind, *words, *size, seconds])
-    return out.getvalue()
+        lines.append([row.name, code, kind, *words, *size, seconds])
+    return csv_text(columns, lines)
 
 
 def conventions_table(rows: Sequence[Standing]) -> Table:

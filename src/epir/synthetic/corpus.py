@@ -11,13 +11,12 @@
 A clip depends on the seed and its own name alone, so any number of workers writes the same bytes.
 """
 
-import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import cv2
 import numpy as np
@@ -26,6 +25,7 @@ from epir import __version__
 from epir.core.config import check_known, write_toml
 from epir.core.engines import Engine, Progress, Silent, one_thread
 from epir.core.errors import ConfigError
+from epir.core.files import csv_text
 from epir.core.output import CORPUS, new_folder
 from epir.core.seeds import generator
 from epir.synthetic.clip import FIRST, ClipPlan, check_frame_rate, draw_frame, plan_clip
@@ -36,9 +36,6 @@ from epir.synthetic.identity import draw_identity
 from epir.synthetic.moving import MovingFace
 from epir.synthetic.nuisance import IDLE, Kind, Nuisances
 from epir.synthetic.sheet import motion_sheet, people_sheet
-
-if TYPE_CHECKING:
-    from epir.synthetic.clip import ClipPlan
 
 SMALLEST, LARGEST = 96, 2048  # px
 MOST_CLIPS = 1_000_000
@@ -227,10 +224,7 @@ def frames_of(plan: ClipPlan) -> str:
 
 def write_sheet(path: Path, plans: Sequence[ClipPlan], seed: int) -> None:
     """Write the annotation sheet; its column `person` tells people of different seeds apart."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(_row(plan, seed) for plan in plans)
+    path.write_text(csv_text(COLUMNS, (_row(plan, seed) for plan in plans)), encoding="utf-8")
 
 
 def _row(plan: ClipPlan, seed: int) -> list[object]:
@@ -260,7 +254,7 @@ def write_picture(path: Path, picture: np.ndarray, quality: int = 92) -> None:
     path.write_bytes(content.tobytes())
 
 
-def data_card(settings: "CorpusSettings", plans: "Sequence[ClipPlan]") -> str:
+def data_card(settings: CorpusSettings, plans: Sequence[ClipPlan]) -> str:
     """What is in the corpus, how it was made, and what it is not good for."""
     size = next((name for limit, name in SIZES if len(plans) < limit), "100K<n<1M")
     counts = Counter(plan.emotion for plan in plans)

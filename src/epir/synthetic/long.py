@@ -11,7 +11,6 @@ the seed and its own name alone, so any number of workers writes the same bytes.
 Axes: n frames
 """
 
-import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 from epir.core.config import write_toml
 from epir.core.engines import Engine, Progress, Silent, one_thread
 from epir.core.errors import ConfigError
+from epir.core.files import csv_text
 from epir.core.output import CORPUS as CORPUS_FOLDER
 from epir.core.output import new_folder
 from epir.core.seeds import generator, stream_seed
@@ -249,10 +249,10 @@ def _long_video(plan: LongPlan, settings: LongSettings, folder: Path) -> LongVid
 
 
 def _write_behaviour(path: Path, plans: Sequence[LongPlan]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("subject", "video", "behaviour", "first", "last"))
-        for plan in plans:
-            for what, spans in (("speech", plan.speech), ("blink", plan.blinks)):
-                for first, last in spans:
-                    writer.writerow((plan.subject, plan.name, what, FIRST + first, FIRST + last))
+    rows = [
+        (plan.subject, plan.name, what, FIRST + first, FIRST + last)
+        for plan in plans
+        for what, spans in (("speech", plan.speech), ("blink", plan.blinks))
+        for first, last in spans
+    ]
+    path.write_text(csv_text(("subject", "video", "behaviour", "first", "last"), rows), encoding="utf-8")

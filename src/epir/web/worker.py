@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import TYPE_CHECKING, Any
 
+from epir.core.engines import Silent
 from epir.core.errors import EpirError, is_out_of_memory
 from epir.web.jobs import Job, JobQueue
 from epir.web.problems import (
@@ -139,7 +140,7 @@ class Cancelled(Exception):
     """The job was cancelled."""
 
 
-class PipeProgress:
+class PipeProgress(Silent):
     """Progress that is sent to the server a few times a second; raises `Cancelled` when the server asks for it."""
 
     def __init__(self, pipe: Connection, id: str) -> None:
@@ -156,9 +157,6 @@ class PipeProgress:
         self._done += steps
         if time.monotonic() - self._reported >= PROGRESS_S:
             self._report()
-
-    def finish(self) -> None:
-        """Nothing to close."""
 
     def exchange(self, report: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, bytes]]:
         """Send a report of a job that lasts, and wait for what it gets next."""

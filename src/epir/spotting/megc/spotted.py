@@ -9,8 +9,6 @@
 Frames are counted as in `epir.datasets.intervals`; both ends belong to an interval.
 """
 
-import csv
-import io
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +18,7 @@ from typing import Any
 
 from epir.core.config import differences, digest, read_toml, write_toml
 from epir.core.errors import ConfigError, EpirError, RunError
-from epir.core.files import read_rows, remove_partial_files, write_text
+from epir.core.files import csv_text, read_rows, remove_partial_files, write_text
 from epir.core.output import SPOTTED, check_folder, check_place, locked, mark, resolved
 from epir.core.store import Store, file_identity
 from epir.core.words import counted
@@ -170,7 +168,7 @@ class SpottedStore:
         rows = [asdict(each) for each in lasting.values() if each.key not in records]
         write_text(self.folder / FAILED, _csv(FAILED_COLUMNS, rows))
         intervals = {key: _record(entry.content).intervals for key, entry in records.items()}
-        write_text(self.folder / INTERVALS, _csv((*COLUMNS, *FURTHER), list(_interval_rows(videos, intervals))))
+        write_text(self.folder / INTERVALS, _csv((*COLUMNS, *FURTHER), _interval_rows(videos, intervals)))
 
     def _annotation(self) -> list[LongVideo]:
         path = self.folder / ANNOTATION
@@ -321,12 +319,8 @@ def _interval_rows(
             yield start
 
 
-def _csv(columns: Sequence[str], rows: Sequence[Mapping[str, object]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+def _csv(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
+    return csv_text(columns, ([row.get(name) for name in columns] for row in rows))
 
 
 def _read_settings(folder: Path) -> SpotSettings:

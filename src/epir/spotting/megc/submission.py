@@ -11,8 +11,6 @@ the order of the columns of the last format, not the spelling of its header. In 
 with subjects as plain numbers (1 to 22 as in the sheet of CAS(ME)^2, 6 for SAMM's 006), in 2025 on unseen videos.
 """
 
-import csv
-import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -20,6 +18,7 @@ from typing import Literal
 
 from epir.core.config import check_known
 from epir.core.errors import EpirError
+from epir.core.files import csv_text
 from epir.datasets.casme_sq import SUBJECTS
 from epir.datasets.spelling import subject_number
 
@@ -98,9 +97,11 @@ def submission_files(challenge: str, intervals: Iterable[SubmittedInterval]) -> 
                 replace(each, emotion=each.emotion.strip().casefold()) for each in of_corpus if each.kind == "micro"
             ]
             kept = [each for each in named if each.emotion in CLASSES]
-            files[name] = _csv(RECOGNITION_HEADER, [_recognised(each, plain=challenge == "2024-str") for each in kept])
+            files[name] = csv_text(
+                RECOGNITION_HEADER, [_recognised(each, plain=challenge == "2024-str") for each in kept]
+            )
         else:
-            files[name] = _csv(SPOTTING_HEADERS[challenge], [_spotted(each) for each in of_corpus])
+            files[name] = csv_text(SPOTTING_HEADERS[challenge], [_spotted(each) for each in of_corpus])
     return files
 
 
@@ -117,9 +118,3 @@ def _sheet_subject(folder: str) -> str:
     """The number that the sheet of CAS(ME)^2 gives to the person of a folder: 1 for `s15`."""
     number = subject_number(folder)
     return str(SUBJECTS.index(number) + 1) if number in SUBJECTS else folder
-
-
-def _csv(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([tuple(header), *rows])
-    return text.getvalue()
