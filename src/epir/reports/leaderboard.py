@@ -5,8 +5,8 @@
     make results                                                           # fills the marked blocks of the pages
 
 A block stands between `<!-- results: VIEW PROTOCOL [NAME...] -->` and `<!-- /results -->`. The views are `scores`,
-`short`, `conventions`, `epochs`, `ladder`, `units`, `each-unit` and `commands`; names restrict it to some rows. The view
-`bench` is followed by the names of recorded benchmarks. Only what was recorded is shown.
+`short`, `conventions`, `epochs`, `ladder`, `units`, `each-unit` and `commands`; names restrict it to some rows. The
+view `bench` is followed by the names of recorded benchmarks. Only what was recorded is shown.
 """
 
 import re
