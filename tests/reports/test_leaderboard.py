@@ -16,12 +16,10 @@ from epir.evaluation.run import evaluate
 from epir.evaluation.scores import accuracy, confusion_matrix, uar, uf1
 from epir.maps.mapset import save_maps
 from epir.reports.leaderboard import (
-    FORMAT,
     clean_command,
     fill_blocks,
     fill_pages,
     read_results,
-    record_bench,
     record_result,
 )
 
@@ -59,16 +57,16 @@ def recomputed(result, answers):
 
 def check(result):
     """Scores, conventions and the curve of a result say what its predictions say."""
-    own = result["scores"][result["main"]]
+    main = result["scores"][result["main"]]
     predictions = result["predictions"]
     if predictions is not None:
         assert len(predictions["clips"]) == len(set(predictions["clips"])) == result["clips"]
         scores = np.mean([recomputed(result, answers) for answers in predictions["answers"]], axis=0)
-        assert scores == pytest.approx([own["uf1"], own["uar"], own["accuracy"]], abs=1e-5)
+        assert scores == pytest.approx([main["uf1"], main["uar"], main["accuracy"]], abs=1e-5)
     first = result["conventions"][0]
-    assert first["uf1"] == pytest.approx(own["uf1"], abs=1e-5)
+    assert first["uf1"] == pytest.approx(main["uf1"], abs=1e-5)
     if result["epochs"]:
-        assert result["epochs"][-1][1] == pytest.approx(own["uf1"], abs=1e-5)
+        assert result["epochs"][-1][1] == pytest.approx(main["uf1"], abs=1e-5)
         assert result["epochs"][-1][2] == pytest.approx(result["scores"]["best_epoch"]["uf1"], abs=1e-5)
 
 
@@ -170,43 +168,6 @@ def test_the_ladder_stands_beside_what_the_paper_prints(result):
     assert "vit+dtsm (+DTSM)" in filled and "0.7736" in filled and "0.7325" not in filled
 
 
-MEASURED = {
-    "versions": {"epir": "0.3.0", "commit": "abc", "torch": "2"},
-    "machine": {"processor": "a processor", "cores": 2},
-    "ratios": [
-        {"area": "flow", "name": "dis, 84 px", "value": 0.077, "target": None, "detail": "bump 0.2", "reached": None},
-        {"area": "flow", "name": "speed", "value": 2.0, "target": 1.5, "detail": "", "reached": True},
-    ],
-}
-
-
-def test_a_benchmark_is_recorded_and_shown_by_its_name(result, tmp_path):
-    path = record_bench(MEASURED, tmp_path / "bench-flow.json", f"epir bench {tmp_path}/corpus --only flow --json")
-    (bench,) = read_results(tmp_path)
-    assert bench["command"] == "epir bench corpus --only flow" and str(tmp_path) not in path.read_text()
-    filled = fill_blocks(PAGE.format("bench bench-flow"), [result, bench])
-    assert "| dis, 84 px | 0.08 | – | bump 0.2 |" in filled and "| speed | 2.00 | 1.5 |" in filled
-    assert "commit abc; a processor, 2 cores, torch 2" in filled
-    assert "Nothing is recorded yet." in fill_blocks(PAGE.format("bench other"), [result, bench])
-    assert "bench-flow" not in fill_blocks(PAGE.format("scores sde"), [result, bench])
-
-
-def test_a_benchmark_replaces_nothing_but_a_benchmark(tmp_path):
-    with pytest.raises(OutputError, match=r"is not a \.json file"):
-        record_bench(MEASURED, tmp_path / "results", "epir bench")
-    (tmp_path / "run.json").write_text('{"format": "epir-result/1"}')
-    with pytest.raises(OutputError, match="is not a benchmark of epir"):
-        record_bench(MEASURED, tmp_path / "run.json", "epir bench")
-
-
-def test_a_place_that_cannot_be_is_refused_before_anything_is_measured(monkeypatch, tmp_path):
-    from epir.bench import suite
-
-    monkeypatch.setattr(suite, "measure", lambda *_, **__: pytest.fail("measured"))
-    outcome = CliRunner().invoke(app, ["bench", "--only", "flow", "--record", str(tmp_path / "results")])
-    assert isinstance(outcome.exception, OutputError)
-
-
 def test_what_was_not_recorded_is_not_shown(result):
     for words in ("scores cde", "units sde", "ladder sde", "scores sde nobody"):
         assert "\nNothing is recorded yet.\n" in fill_blocks(PAGE.format(words), [result])
@@ -246,8 +207,7 @@ def test_large_runs_are_recorded_without_predictions(home, monkeypatch):
 
 def test_every_published_result_says_what_its_predictions_say():
     for result in read_results(ROOT / "results"):
-        if result["format"] == FORMAT:
-            check(result)
+        check(result)
 
 
 def test_the_tables_of_the_pages_are_what_the_results_say():

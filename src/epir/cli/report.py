@@ -75,7 +75,6 @@ def compare(
 
 
 def bench(
-    context: typer.Context,
     inputs: Annotated[
         list[str] | None,
         typer.Argument(help="What an area measures: map sets for robustness, a corpus for flow, videos for spotting."),
@@ -91,9 +90,6 @@ def bench(
         list[str] | None, typer.Option("--set", help="Change a setting of the area, such as flow.context=0.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds, less precise.")] = False,
-    record: Annotated[
-        Path | None, typer.Option(help="Also write it as data for tables: results/bench-flow.json.", show_default=False)
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure the speed of this machine as ratios within one run, or the accuracy of a part of epir.
@@ -107,20 +103,12 @@ def bench(
     Example: epir bench --only robustness maps/casme2 maps/samm maps/smic --set protocol=cde
     """
     from epir.bench import suite
-    from epir.cli.console import command_line, show, showing_progress
+    from epir.cli.console import show, showing_progress
     from epir.core.table import Column, Row, Table
 
-    if record is not None:
-        from epir.reports.leaderboard import check_bench_file
-
-        check_bench_file(record)
     with showing_progress() as progress:
         results = suite.measure(only or (), quick=quick, inputs=inputs or (), changes=changes or (), progress=progress)
     measured = suite.summary(results)
-    if record is not None:
-        from epir.reports.leaderboard import record_bench
-
-        record_bench(measured, record, command_line(context))
     words = {True: "reached", False: "below", None: ""}
     rows = []
     for each in measured["ratios"]:

@@ -1,12 +1,11 @@
 """Results as data: one JSON file per published row in `results/`, from which the tables of the documentation follow.
 
     epir evaluate maps --protocol cde --model ststnet --record results     # writes results/cde-ststnet.json
-    epir bench --only flow --record results/bench-flow.json                # a benchmark as data
     make results                                                           # fills the marked blocks of the pages
 
 A block stands between `<!-- results: VIEW PROTOCOL [NAME...] -->` and `<!-- /results -->`. The views are `scores`,
-`short`, `conventions`, `epochs`, `ladder`, `units` and `commands`; names restrict it to some rows. The view `bench` is
-followed by the names of recorded benchmarks. Only what was recorded is shown.
+`short`, `conventions`, `epochs`, `ladder`, `units` and `commands`; names restrict it to some rows. Only what was
+recorded is shown.
 """
 
 import re
@@ -29,7 +28,6 @@ from epir.evaluation.store import Run
 from epir.evaluation.table import COLUMN_NAMES, INTERVAL_NOTE, corpus_title, interval_text, score_text
 
 FORMAT = "epir-result/1"
-BENCH = "epir-bench/1"
 MOST_ANSWERS = 20_000  # clips x seeds up to which predictions are part of a result
 EPOCHS_SHOWN = (1, 5, 10, 20, 30, 40, 60, 100, 200, 300)
 BLOCK = re.compile(r"(<!-- results: (?P<words>[^>]*?) -->\n)(?P<body>.*?)(<!-- /results -->)", re.DOTALL)
@@ -88,23 +86,6 @@ def result_of(run: Run, command: str) -> dict[str, Any]:
     }
 
 
-def check_bench_file(path: Path) -> None:
-    """Refuse a place for a benchmark before anything is measured."""
-    if path.suffix != ".json":
-        raise OutputError(f"--record {path} is not a .json file", fix=f"name a file: --record {path}/bench-flow.json")
-    if path.exists() and read_json(path, error=OutputError, fix="choose another --record").get("format") != BENCH:
-        raise OutputError(f"{path} is not a benchmark of epir", fix="choose another file for --record")
-
-
-def record_bench(measured: Mapping[str, Any], path: str | Path, command: str) -> Path:
-    """Write what `epir bench` measured as a result, replacing one of the same name."""
-    path = Path(path)
-    check_bench_file(path)
-    result = {"format": BENCH, "name": path.stem, "command": clean_command(command), **measured}
-    write_text(path, dumps(result, indent=1, ensure_ascii=False) + "\n")
-    return path
-
-
 def clean_command(command: str) -> str:
     """The command without what decides nothing about the scores, and paths by their last part.
 
@@ -144,7 +125,7 @@ def read_results(folder: str | Path) -> list[Result]:
     for path in sorted(Path(folder).glob("*.json")):
         fix = "record it again with epir evaluate --record, or remove it"
         result = read_json(path, error=RunError, fix=fix)
-        if result.get("format") not in (FORMAT, BENCH):
+        if result.get("format") != FORMAT:
             raise RunError(f"{path} is not a result of epir", fix=fix)
         results.append(result)
     return results
@@ -170,16 +151,10 @@ def fill_pages(root: Path) -> list[Path]:
 
 
 def _block(words: Sequence[str], results: Sequence[Result]) -> str:
-    if len(words) < 2 or words[0] not in (*VIEWS, "bench"):
-        raise EpirError(
-            f"there is no table {' '.join(words)!r} of results",
-            fix=f"write VIEW PROTOCOL or bench NAME; views: {', '.join(VIEWS)}",
-        )
-    if words[0] == "bench":
-        benches = [each for each in results if each["format"] == BENCH and each["name"] in words[1:]]
-        return "\n".join(_bench_table(each).markdown() for each in benches) or NOTHING
+    if len(words) < 2 or words[0] not in VIEWS:
+        problem = f"there is no table {' '.join(words)!r} of results"
+        raise EpirError(problem, fix=f"write VIEW PROTOCOL; views: {', '.join(VIEWS)}")
     view, protocol, *names = words
-    results = [each for each in results if each["format"] == FORMAT]
     rows = [each for each in results if each["protocol"] == protocol and (not names or each["name"] in names)]
     if view != "commands":
         rows = [each for each in rows if (each["target"] == "units") == (view == "units")]
@@ -201,9 +176,8 @@ def _scores_table(results: Sequence[Result]) -> Table:
     rows = []
     for each in results:
         main = each["scores"][each["main"]]
-        best = each["scores"].get("best_epoch") if each["epochs"] else None
         cells = [each["name"], each["method"], COLUMN_NAMES[each["main"]], score_text(main["uf1"])]
-        cells += [interval_text(main["uf1_interval"]), score_text(best["uf1"] if best else None)]
+        cells += [interval_text(main["uf1_interval"]), _best_epoch(each)]
         cells += [score_text(main["parts"].get(part, {}).get("uf1")) for part in parts]
         cells += [score_text(main["uar"]), score_text(main["accuracy"]), str(each["people"]), _folds(each)]
         rows.append(Row((*cells, each["training"] or MISSING, each["first_weights"] or MISSING), kind="strict"))
@@ -218,12 +192,7 @@ def _short_table(results: Sequence[Result]) -> Table:
     rows = []
     for each in results:
         main = each["scores"][each["main"]]
-        best = each["scores"].get("best_epoch") if each["epochs"] else None
-        cells = (
-            score_text(main["uf1"]),
-            interval_text(main["uf1_interval"]),
-            score_text(best["uf1"] if best else None),
-        )
+        cells = (score_text(main["uf1"]), interval_text(main["uf1_interval"]), _best_epoch(each))
         training = each["training"] or MISSING
         rows.append(Row((each["method"], training, _folds(each), *cells, each["command"])))
     people = max(each["people"] for each in results)
@@ -304,18 +273,6 @@ def _commands_table(results: Sequence[Result]) -> Table:
     return Table("commands", "How each row was measured", columns, tuple(rows))
 
 
-def _bench_table(bench: Result) -> Table:
-    machine, versions = bench["machine"], bench["versions"]
-    columns = (Column("measured"), Column("value", numeric=True), Column("aim", numeric=True), Column("in detail"))
-    rows = []
-    for each in bench["ratios"]:
-        aim = MISSING if each["target"] is None else f"{each['target']:g}"
-        rows.append(Row((each["name"], f"{each['value']:.2f}", aim, each["detail"])))
-    where = f"{machine['processor']}, {machine['cores']} cores, torch {versions['torch']}"
-    note = f"epir {versions['epir']}, commit {versions.get('commit', MISSING)[:12]}; {where}."
-    return Table(bench["name"], bench["command"], columns, tuple(rows), (note,))
-
-
 VIEWS: Mapping[str, Callable[[Sequence[Result]], Table]] = {
     "scores": _scores_table,
     "short": _short_table,
@@ -325,6 +282,12 @@ VIEWS: Mapping[str, Callable[[Sequence[Result]], Table]] = {
     "units": _units_table,
     "commands": _commands_table,
 }
+
+
+def _best_epoch(result: Result) -> str:
+    """The score that leaks, where there were epochs."""
+    best = result["scores"].get("best_epoch") if result["epochs"] else None
+    return score_text(best["uf1"] if best else None)
 
 
 def _folds(result: Result) -> str:
