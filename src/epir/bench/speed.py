@@ -251,14 +251,12 @@ def _jobs(folder: Path, people: int, epochs: int, *, model: str = "epir") -> tup
 
 
 def seconds_each(
-    work: Mapping[str, Callable[[], object]], *, rounds: int, warm_up: int = 2, calls: int = 1, settle: int = 0
+    work: Mapping[str, Callable[[], object]], *, rounds: int, warm_up: int = 2, calls: int = 1
 ) -> dict[str, float]:
     """Processor seconds of one call of each piece of work.
 
     The pieces take turns, so that a busy machine slows all of them. The quickest round counts, since disturbances only
-    ever add; of many short rounds the mean of the quickest tenth, for a single one may be quick by chance. Each turn
-    begins with `settle` calls that do not count, so that a small piece does not pay for what a large one left in the
-    caches.
+    ever add; of many short rounds the mean of the quickest tenth, for a single one may be quick by chance.
     """
     for piece in work.values():
         for _ in range(warm_up):
@@ -266,8 +264,6 @@ def seconds_each(
     taken: dict[str, list[float]] = {name: [] for name in work}
     for _ in range(rounds):
         for name, piece in work.items():
-            for _ in range(settle):
-                piece()
             began = time.process_time()
             for _ in range(calls):
                 piece()
