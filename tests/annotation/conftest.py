@@ -37,14 +37,14 @@ def candidates(recording, count):
 @pytest.fixture
 def desk_study(tmp_path, numbered):
     """Makes a study; its video lies in `recordings`, beside it."""
-    made = []
+    studies = []
 
     def make(count=10, name="anna.mp4", folder=None):
         place = tmp_path / "recordings"
         place.mkdir(exist_ok=True)
         numbered.write(place / name)
         study = Study.create(folder or tmp_path / "study")
-        made.append(study)
+        studies.append(study)
         (recording,) = add_recordings(study, find_recordings([place]))
         study.add_movements(candidates(recording.id, count))
         square = [63.5, 63.5, 128 / 1.45, 0.0, 1.0]  # with its margin the whole frame
@@ -64,5 +64,5 @@ def desk_study(tmp_path, numbered):
         return study
 
     yield make
-    for study in made:
+    for study in studies:
         study.close()

@@ -39,9 +39,9 @@ def test_no_other_assignment_matches_more_or_better(ones, others):
     few, many = (second, first) if turned else (first, second)
     every = (list(enumerate(order)) for order in permutations(range(len(many)), len(few)))
     best = max(worth([(b, a) for a, b in pairs] if turned else pairs) for pairs in every)
-    found = match(first, second)
-    assert worth(found) == (best[0], pytest.approx(best[1]))
-    assert len(found) == best[0]  # and nothing below half
+    matched = match(first, second)
+    assert worth(matched) == (best[0], pytest.approx(best[1]))
+    assert len(matched) == best[0]  # and nothing below half
 
 
 def test_of_equal_overlaps_the_nearer_apex_is_matched():

@@ -17,14 +17,14 @@ def curves(numbers, values):
 
 
 def test_a_point_is_the_largest_of_its_frames_and_gaps_stay_gaps():
-    found = curve_points(curves([0, 1, 2, 3, 8, 9], [0.01, 0.03, 0.02, 0.0, 0.05, 0.01]), 0, 9, points=5)
-    assert found["motion"][GROUPS[0]] == [3.0, 2.0, None, None, 5.0]
-    assert found["frames"] == [0, 2, 4, 6, 8]
+    points = curve_points(curves([0, 1, 2, 3, 8, 9], [0.01, 0.03, 0.02, 0.0, 0.05, 0.01]), 0, 9, points=5)
+    assert points["motion"][GROUPS[0]] == [3.0, 2.0, None, None, 5.0]
+    assert points["frames"] == [0, 2, 4, 6, 8]
 
 
 def test_few_frames_are_all_drawn_and_nothing_is_nothing():
-    found = curve_points(curves(range(10), np.arange(10) / 100), 3, 6, points=100)
-    assert found["frames"] == [3, 4, 5, 6] and found["motion"][GROUPS[0]] == [3.0, 4.0, 5.0, 6.0]
+    points = curve_points(curves(range(10), np.arange(10) / 100), 3, 6, points=100)
+    assert points["frames"] == [3, 4, 5, 6] and points["motion"][GROUPS[0]] == [3.0, 4.0, 5.0, 6.0]
     assert curve_points({}, 0, 9, 100)["frames"] == []
 
 
@@ -56,8 +56,8 @@ def test_the_pace_leaves_out_pauses_and_second_thoughts():
 @pytest.mark.parametrize("times", [None, list(np.cumsum([10, 20, 90, 20, 10] * 12))])
 def test_times_of_an_even_rate_are_its_rate_alone(numbered, tmp_path, times):
     path = numbered.write(tmp_path / "video.mp4", count=60, times=times)
-    found = frame_seconds(SeekableVideo(path), Recording(1, "x", "", 60, 30.0, 2.0, "x"))
+    times_shown = frame_seconds(SeekableVideo(path), Recording(1, "x", "", 60, 30.0, 2.0, "x"))
     if times is None:
-        assert found == {"fps": pytest.approx(30), "seconds": None}
+        assert times_shown == {"fps": pytest.approx(30), "seconds": None}
     else:
-        assert found["seconds"] == pytest.approx((np.array(times) - times[0]) / 600, abs=1e-3)
+        assert times_shown["seconds"] == pytest.approx((np.array(times) - times[0]) / 600, abs=1e-3)

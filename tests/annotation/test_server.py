@@ -219,11 +219,11 @@ def test_an_hour_is_as_light_as_a_minute(desk_study, client_of):
 def test_the_page_is_complete_and_loads_nothing_from_elsewhere():
     page = (PAGE / "index.html").read_text(encoding="utf-8")
     scripts = {path.name: path.read_text(encoding="utf-8") for path in PAGE.glob("*.js") if "uPlot" not in path.name}
-    made = "".join(scripts.values())
+    script = "".join(scripts.values())
     ids = {name for text in scripts.values() for name in re.findall(r'byId\("([\w-]+)"\)', text)}
-    assert [name for name in sorted(ids) if f'id="{name}"' not in page and f'id: "{name}"' not in made] == []
+    assert [name for name in sorted(ids) if f'id="{name}"' not in page and f'id: "{name}"' not in script] == []
     assert not re.search(r"\s(style|on\w+)=|<style|<script(?![^>]*\bsrc=)", page)
-    assert not re.search(r"innerHTML|insertAdjacentHTML|document\.write|\beval\(|https?://", made + page)
+    assert not re.search(r"innerHTML|insertAdjacentHTML|document\.write|\beval\(|https?://", script + page)
     for text in scripts.values():
         for names, module in re.findall(r'import \{([^}]+)\} from "\./([\w.]+)";', text):
             for name in (each.strip() for each in names.split(",")):

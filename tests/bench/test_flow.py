@@ -123,6 +123,6 @@ def test_a_corpus_with_truth_gives_its_pairs(tmp_path, pair_of):
     flow = seen @ pair.crop.matrix(512)[:, :2].T
     (tmp_path / "truth" / "001").mkdir(parents=True)
     np.savez(tmp_path / "truth" / "001" / "c.npz", flow=flow)
-    (found,) = drawn_pairs(tmp_path)
-    assert np.array_equal(found.apex, pair.apex)
-    assert np.abs(found.truth(84) - pair.truth(84))[8:-8, 8:-8].max() < 0.1
+    (loaded,) = drawn_pairs(tmp_path)
+    assert np.array_equal(loaded.apex, pair.apex)
+    assert np.abs(loaded.truth(84) - pair.truth(84))[8:-8, 8:-8].max() < 0.1

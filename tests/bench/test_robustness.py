@@ -26,9 +26,9 @@ from epir.synthetic.maps import synthetic_maps
 
 @pytest.fixture(scope="module")
 def maps(tmp_path_factory):
-    made = synthetic_maps(48, "direct", seed=4)
+    drawn = synthetic_maps(48, "direct", seed=4)
     folder = tmp_path_factory.mktemp("robustness") / "maps"
-    save_maps(folder, made.maps, made.clips, recipe=made.meta["recipe"])
+    save_maps(folder, drawn.maps, drawn.clips, recipe=drawn.meta["recipe"])
     return folder
 
 
@@ -87,8 +87,8 @@ def test_without_map_sets_synthetic_clips_are_computed_in_thirteen_ways(weights)
 
 
 def test_every_computation_gives_another_map_of_the_same_clip():
-    found = {name: clip_map(2, computation) for name, computation in computations().items()}
-    maps = list(found.values())
+    by_name = {name: clip_map(2, computation) for name, computation in computations().items()}
+    maps = list(by_name.values())
     assert len(maps) == 13 and all(each.shape == (3, 28, 28) and np.isfinite(each).all() for each in maps)
     for number, one in enumerate(maps):
         assert not any(np.array_equal(one, other) for other in maps[:number])

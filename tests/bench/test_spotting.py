@@ -52,8 +52,8 @@ def test_courses_are_matched_by_hand():
 
 def test_one_movement_found_counts_for_one_course_only():
     tally = Tally()
-    found = movement(10, 14, 20)
-    assert match_courses([Course(10, 14, 20)] * 2, [found], 25.0, tally) == [found, None]
+    spotted = movement(10, 14, 20)
+    assert match_courses([Course(10, 14, 20)] * 2, [spotted], 25.0, tally) == [spotted, None]
     assert (tally.truths, tally.hits) == (2, 1)
 
 
@@ -141,9 +141,9 @@ def test_as_many_are_among_so_many_a_minute_as_a_review_shows(a_minute, minutes)
     """The oracle is `most_probable`, by which a review is cut."""
     frames = round(1800 * minutes)
     shown = plan_injections(36_000, 30.0, 0.02)[:70]
-    found = [candidate(each, "unclear", 0.9 - 0.01 * place) for place, each in enumerate(shown)]
-    reviewed = most_probable(found, a_minute, 60 * minutes)
-    known = known_movements("a.mp4", [(each.course, 0.02) for each in shown], [timeline(found)], frames, 30.0)
+    candidates = [candidate(each, "unclear", 0.9 - 0.01 * place) for place, each in enumerate(shown)]
+    reviewed = most_probable(candidates, a_minute, 60 * minutes)
+    known = known_movements("a.mp4", [(each.course, 0.02) for each in shown], [timeline(candidates)], frames, 30.0)
     assert sum(each.is_among(a_minute) for each in known) == len(reviewed)
 
 

@@ -27,8 +27,8 @@ def test_a_log_gets_few_lines_with_the_time_left(clock, capsys):
         lines.advance(note="casme2/01: epoch 3 of 20, 5 queued")
         lines.advance(0, note="said again")
     printed = capsys.readouterr().err.splitlines()
-    assert printed[0] == "folds: 1/100, 59 min left  casme2/01: epoch 3 of 20, 5 queued"
-    assert printed[-1] == "folds: 100/100, 60 min  casme2/01: epoch 3 of 20, 5 queued"
+    assert printed[0] == "folds: 1/100, 59.4 min left  casme2/01: epoch 3 of 20, 5 queued"
+    assert printed[-1] == "folds: 100/100, 60.0 min  casme2/01: epoch 3 of 20, 5 queued"
     assert len(printed) < 60 and sum(line.startswith("folds: 100/100") for line in printed) == 1
 
 

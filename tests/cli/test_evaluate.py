@@ -104,12 +104,6 @@ def test_maps_that_cannot_be_evaluated_are_refused(epir, noise, tmp_path, choice
     assert code == 2 and problem in err and "\nfix: " in err
 
 
-def test_an_unwritable_run_folder_is_reported(epir, noise, tmp_path):
-    (tmp_path / "run").write_text("a file is in the way")
-    code, _, err = epir("evaluate", noise(), "--protocol", "cde", "--out", tmp_path / "run", *QUICK)
-    assert code == 2 and "run is a file, not a folder" in err and "fix: choose another name for --out" in err
-
-
 def test_the_place_of_the_faces_is_checked_on_request(epir, noise, tmp_path, monkeypatch):
     from epir.final import alignment
 
@@ -122,14 +116,6 @@ def test_the_place_of_the_faces_is_checked_on_request(epir, noise, tmp_path, mon
     code, out, _ = epir(*call, "--check-alignment", "--json")
     assert code == 0 and checked == [maps] and json.loads(out)["alignment"] == ["they lie lower"]
     assert "note: they lie lower" in epir(*call, "--check-alignment")[1].splitlines()
-
-
-def test_zero_shot_without_weights_is_reported(epir, noise, tmp_path, monkeypatch):
-    from epir.models import folder
-
-    monkeypatch.setattr(folder, "shipped_folder", lambda: tmp_path)
-    code, _, err = epir("evaluate", noise(), "--protocol", "cde", "--zero-shot", "--out", tmp_path / "run")
-    assert code == 2 and "the weights that come with epir are missing" in err and "name a model folder" in err
 
 
 def test_an_interruption_exits_130(epir, noise, tmp_path, monkeypatch):

@@ -27,9 +27,9 @@ def listed(what):
     [("models", list_models()), ("protocols", list_protocols()), ("recipes", RECIPES), ("corpora", list_corpora())],
 )
 def test_every_name_is_listed_with_a_line_about_it(what, names):
-    found = listed(what)
-    assert list(found) == list(names)
-    assert all(about and "\n" not in about for about in found.values())
+    listing = listed(what)
+    assert list(listing) == list(names)
+    assert all(about and "\n" not in about for about in listing.values())
 
 
 def test_every_listed_setting_can_be_set_to_its_default():

@@ -142,11 +142,11 @@ def test_a_reader_that_closes_the_pipe_is_no_error():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(("closed", "code"), [(">&-", 0), (">&- 2>&-", 0)])
-def test_a_closed_stdout_is_no_error(closed, code):
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
+def test_a_closed_stdout_is_no_error(closed):
     command = f"{sys.executable} -m epir list models {closed}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (code, "")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(

@@ -89,10 +89,10 @@ def test_a_video_that_cannot_be_read_exits_2_with_its_remedy(invoke, corpus, tmp
 @pytest.mark.slow
 def test_from_synthetic_videos_to_the_table(invoke, tmp_path):
     film = ["--people", 2, "--seconds", 5, "--size", 160, "--fps", 25]
-    made = json.loads(invoke("synth", tmp_path / "c", "--long", *film, "--json").stdout)
-    assert made["videos"] == 2 and made["frames"] == 250 and made["micro"] >= 1
+    written = json.loads(invoke("synth", tmp_path / "c", "--long", *film, "--json").stdout)
+    assert written["videos"] == 2 and written["frames"] == 250 and written["micro"] >= 1
     spotted = invoke("spot", "synthetic", tmp_path / "c", "--out", tmp_path / "s", "--workers", 1)
     assert spotted.exit_code == 0, spotted.output
     values = json.loads(invoke("score", tmp_path / "s", "--json").stdout)["pooled"]
-    assert values["all"]["labels"] == made["micro"] + made["macro"]
+    assert values["all"]["labels"] == written["micro"] + written["macro"]
     assert values["people"] == 2

@@ -54,8 +54,8 @@ def clips_of(*people):
 
 
 def test_an_empty_person_is_that_of_the_other_clips_of_the_subject():
-    found = fill_people(clips_of(("1", "anna"), ("1", " "), ("2", "")), error=LeakError)
-    assert [clip.person for clip in found] == ["anna", "anna", "lab/2"]
+    filled = fill_people(clips_of(("1", "anna"), ("1", " "), ("2", "")), error=LeakError)
+    assert [clip.person for clip in filled] == ["anna", "anna", "lab/2"]
 
 
 def test_one_subject_with_two_people_is_refused_with_the_clips_or_rows():

@@ -4,8 +4,8 @@ import os
 import numpy as np
 import pytest
 
-from epir.core.errors import EpirWarning, OutputError
-from epir.core.store import SAMPLED, Store, entry_name, file_identity, open_store
+from epir.core.errors import EpirWarning
+from epir.core.store import SAMPLED, Store, entry_name, file_identity
 
 
 @pytest.fixture(params=[False, True], ids=["json", "npz"])
@@ -109,23 +109,6 @@ def test_many_stale_entries_are_told_in_one_line(tmp_path, recwarn):
     assert str(warning.message) == (
         "a has changed since; b has changed since; c has changed since, and 2 more: made again"
     )
-
-
-def test_an_open_store_is_locked_and_cleared_of_half_files(tmp_path):
-    import subprocess
-    import sys
-
-    folder = tmp_path / "entries"
-    folder.mkdir()
-    (folder / ".a.json.tmp-1.json").touch()
-    code = (
-        "import sys; from pathlib import Path; from epir.core.store import open_store\n"
-        "with open_store(Path(sys.argv[1]), settings='', version=1): pass"
-    )
-    with open_store(folder, settings="", version=1):
-        assert list(folder.iterdir()) == []
-        other = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True)
-        assert OutputError.__name__ in other.stderr and "another process is writing" in other.stderr
 
 
 def test_names_of_entries_are_readable_short_and_different():

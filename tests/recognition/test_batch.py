@@ -49,11 +49,11 @@ class Scripted:
     def __init__(self, *script):
         self.script = list(script)
 
-    def predict(self, given, **options):
+    def predict(self, source, **options):
         error = self.script.pop(0)
         if error is not None:
             raise error
-        return Answer(given, NOT_FOUND)
+        return Answer(source, NOT_FOUND)
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt(), SystemExit(143)])

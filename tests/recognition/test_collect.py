@@ -2,7 +2,7 @@ import csv
 
 import pytest
 
-from epir.core.errors import ConfigError, EpirError, EpirWarning
+from epir.core.errors import EpirError, EpirWarning
 from epir.recognition import collect
 from epir.recognition.collect import CollectOptions, collect_events, videos_of
 
@@ -33,7 +33,7 @@ def test_a_second_run_goes_on_where_the_first_stopped(video, folder, options, tm
     collect_events([str(video), "gone.mp4"], table, options)
     asked = []
     answer = collect._answer
-    monkeypatch.setattr(collect, "_answer", lambda job, own: asked.append(job[0]) or answer(job, own))
+    monkeypatch.setattr(collect, "_answer", lambda job, options: asked.append(job[0]) or answer(job, options))
     before = table.read_text()
     done = collect_events([str(video), "gone.mp4", str(folder)], table, options)
     assert asked == ["gone.mp4", str(folder)]  # what failed is tried again
@@ -68,10 +68,10 @@ def test_an_input_that_changed_or_rows_that_were_edited_are_answered_again(video
 def test_an_interrupted_run_keeps_what_it_has(video, options, tmp_path, monkeypatch):
     answer = collect._answer
 
-    def stopping(job, own):
+    def stopping(job, options):
         if job[0] != str(video):
             raise KeyboardInterrupt
-        return answer(job, own)
+        return answer(job, options)
 
     monkeypatch.setattr(collect, "_answer", stopping)
     with pytest.raises(KeyboardInterrupt):
@@ -109,11 +109,6 @@ def test_a_folder_of_videos_stands_for_them(tmp_path):
     pictures.mkdir()
     (pictures / "1.png").touch()
     assert videos_of([str(pictures), "x.mp4"]) == [str(pictures), "x.mp4"]
-
-
-def test_workers_must_be_at_least_one(video, options, tmp_path):
-    with pytest.raises(ConfigError, match="--workers must be at least 1"):
-        collect_events([str(video)], tmp_path / "events.csv", options, workers=0)
 
 
 @pytest.mark.slow

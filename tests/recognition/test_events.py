@@ -63,8 +63,8 @@ def made_answer(**changes):
         "region": "lip corners", "side": "left", "head": 0.2,
         "moved": (RegionMotion("lip corner", "left", 0.005, 0.01, 0.012),), "units": UNITS, "timeline": made_timeline(),
     }  # fmt: skip
-    made = Answer(**{**values, **changes})
-    return replace(made, all=(made,))
+    answer = Answer(**{**values, **changes})
+    return replace(answer, all=(answer,))
 
 
 def test_an_event_is_a_movement_or_what_was_taken_for_none():

@@ -55,8 +55,8 @@ def test_all_copies_of_a_map_go_through_the_model_at_once():
         sizes.append(len(maps))
         return bright(maps)
 
-    made = np.random.default_rng(0).normal(size=(2, 3, 28, 28)).astype(np.float32)
-    assert len(attribute(counting, made, LABELS)) == 2
+    maps = np.random.default_rng(0).normal(size=(2, 3, 28, 28)).astype(np.float32)
+    assert len(attribute(counting, maps, LABELS)) == 2
     assert sizes == [2 * (1 + 49 + len(GROUPS))]
 
 

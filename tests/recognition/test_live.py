@@ -24,15 +24,15 @@ def frames():
 
 @pytest.mark.slow
 def test_the_answers_are_those_of_predict(recognizer, frames):
-    stream, found = LiveStream(recognizer), []
+    stream, answers = LiveStream(recognizer), []
     for number, pixels in enumerate(frames):
-        found += stream.push(Frame(number, number / FPS, pixels))
-    found += stream.close()
+        answers += stream.push(Frame(number, number / FPS, pixels))
+    answers += stream.close()
     expected = recognizer.predict(frames, fps=FPS, explain=False)
     assert expected.all, "the clip shows a movement"
     assert stream.fps == expected.fps
     keys = ("label", "onset", "apex", "offset", "scores", "probability")
-    assert [{key: getattr(each.answer, key) for key in keys} for each in found] == [
+    assert [{key: getattr(each.answer, key) for key in keys} for each in answers] == [
         {key: getattr(each, key) for key in keys} for each in expected.all
     ]
     ((track, timeline, first),) = stream.new_motion()

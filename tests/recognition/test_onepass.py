@@ -44,10 +44,10 @@ def spotted(monkeypatch, crops, shots=(0,) * 21):
 
 @pytest.mark.parametrize("change", [8, 10, 13])
 def test_a_new_crop_within_a_movement_lays_its_patches_on_the_onset(monkeypatch, change):
-    (found,) = spotted(monkeypatch, [OLD] * change + [NEW] * (21 - change))
-    assert [face.number for face in (found.onset, found.apex, found.offset)] == [5, 10, 16]
-    onset, apex = found.patches
-    assert apex.pixels.shape == onset.pixels.shape == found.offset.patch.pixels.shape
+    (movement,) = spotted(monkeypatch, [OLD] * change + [NEW] * (21 - change))
+    assert [face.number for face in (movement.onset, movement.apex, movement.offset)] == [5, 10, 16]
+    onset, apex = movement.patches
+    assert apex.pixels.shape == onset.pixels.shape == movement.offset.patch.pixels.shape
     inner = slice(12, -12)
     np.testing.assert_array_equal(apex.pixels[inner, inner], onset.pixels[inner, inner])
 

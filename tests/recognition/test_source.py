@@ -32,10 +32,10 @@ def test_inputs_have_names():
     assert source_name(np.zeros((2, 2))) == "array"
 
 
-@pytest.mark.parametrize("given", [np.zeros((4, 0, 5, 3), np.uint8), np.zeros((4, 4, 4, 2), np.uint8), [], ["a.png"]])
-def test_what_cannot_be_frames_is_refused(given):
+@pytest.mark.parametrize("source", [np.zeros((4, 0, 5, 3), np.uint8), np.zeros((4, 4, 4, 2), np.uint8), [], ["a.png"]])
+def test_what_cannot_be_frames_is_refused(source):
     with pytest.raises(ShapeError, match="fix:"):
-        open_source(given)
+        open_source(source)
 
 
 def test_a_picture_of_another_kind_is_refused():

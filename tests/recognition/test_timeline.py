@@ -29,8 +29,8 @@ def timeline(track=0, first=10, count=50, start=3.0):
 @pytest.fixture
 def answer():
     person = Person(0, timeline())
-    found = Answer("clips/a.mp4", "positive", {"positive": 0.9}, onset=20, apex=25, offset=33, fps=50.0, track=0)
-    return replace(found, people=(person,), timeline=person.timeline, all=(found,))
+    movement = Answer("clips/a.mp4", "positive", {"positive": 0.9}, onset=20, apex=25, offset=33, fps=50.0, track=0)
+    return replace(movement, people=(person,), timeline=person.timeline, all=(movement,))
 
 
 def words(axes):
@@ -111,8 +111,8 @@ def test_labels_do_not_overlap():
     placed = [(row, seconds) for row, (seconds, _) in zip(rows, crowd, strict=True) if row is not None]
     assert {row for row, _ in placed} == set(range(ROWS)) and None in rows
     for row in range(ROWS):
-        own = [seconds for each, seconds in placed if each == row]
-        assert np.diff(own).min() > 0.7
+        in_row = [seconds for each, seconds in placed if each == row]
+        assert np.diff(in_row).min() > 0.7
     assert place_labels([(1.0, "head"), (9.0, "head")], (0.0, 10.0)) == [0, 0]
 
 

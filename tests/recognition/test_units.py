@@ -75,9 +75,9 @@ def test_the_exported_graph_carries_units(with_units, maps, tmp_path, smile):
     assert exported.difference < 1e-4
     graph, folder = OnnxBackend(exported.path), TorchBackend(with_units)
     assert graph.config.units == UNITS
-    own, expected = graph.predict(some), folder.predict(some)
-    assert own.scores == pytest.approx(expected.scores, abs=1e-4)
-    assert own.units == pytest.approx(expected.units, abs=1e-4)
+    answered, expected = graph.predict(some), folder.predict(some)
+    assert answered.scores == pytest.approx(expected.scores, abs=1e-4)
+    assert answered.units == pytest.approx(expected.units, abs=1e-4)
     pair = (smile[12], smile[20])
     answers = [Recognizer.from_pretrained(each).predict(pair) for each in (exported.path, with_units)]
     first, second = ({unit.number: unit.probability for unit in answer.units} for answer in answers)

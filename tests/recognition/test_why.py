@@ -1,6 +1,5 @@
 import io
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +7,8 @@ from matplotlib.image import imread
 from PIL import Image
 
 from epir.models.tokens import Tokens
+from epir.recognition.answer import ActionUnit, Answer, Evidence
+from epir.recognition.explain import Attribution
 from epir.recognition.why import (
     alt_text,
     draw_attention,
@@ -17,41 +18,7 @@ from epir.recognition.why import (
     headline,
     save_picture,
 )
-
-
-@dataclass
-class Pixels:
-    onset: np.ndarray
-    apex: np.ndarray
-    flow: np.ndarray
-
-
-@dataclass
-class Attribution:
-    label: str
-    patches: np.ndarray
-
-
-@dataclass
-class Answer:
-    input: str = "clips/a.mp4"
-    label: str = "positive"
-    scores: Any = field(default_factory=lambda: {"negative": 0.2, "positive": 0.7, "surprise": 0.1})
-    onset: int | None = 20
-    apex: int | None = 25
-    offset: int | None = 33
-    fps: float | None = 50.0
-    warnings: tuple = ()
-    map: Any = field(default_factory=lambda: np.random.default_rng(2).normal(size=(3, 28, 28)).astype(np.float32))
-    tokens: Any = None
-    attribution: Any = None
-    probability: float | None = None
-    onset_s: float | None = None
-    apex_s: float | None = None
-    units: tuple = ()
-    unit_text: str = ""
-    text: str = "Both lip corners up; 1.2 % of the face."
-    evidence: Any = None
+from epir.spotting.words import RegionMotion
 
 
 @pytest.fixture
@@ -60,8 +27,12 @@ def answer():
     face = random.integers(0, 255, (56, 56, 3), dtype=np.uint8)
     groups = ((0, 1), (2,), (3, 7), *((patch,) for patch in (4, 5, 6, *range(8, 16))))
     rollout = tuple(tuple(row) for row in random.dirichlet(np.ones(16), 3))
-    tokens = Tokens(groups, (0, 2, 0), rollout)
-    return Answer(evidence=Pixels(face, face, random.normal(size=(56, 56, 2)).astype(np.float32)), tokens=tokens)
+    return Answer(
+        "clips/a.mp4", "positive", {"negative": 0.2, "positive": 0.7, "surprise": 0.1}, 20, 25, 33, fps=50.0,
+        moved=(RegionMotion("lip corner", "both", 0.0, 0.01, 0.012),),
+        map=random.normal(size=(3, 28, 28)).astype(np.float32), tokens=Tokens(groups, (0, 2, 0), rollout),
+        evidence=Evidence(face, face, random.normal(size=(56, 56, 2)).astype(np.float32)),
+    )  # fmt: skip
 
 
 def words(figure):
@@ -82,60 +53,53 @@ def test_the_picture_has_every_part(answer):
 def test_the_attribution_leads_and_the_sentence_stands_above(answer):
     falls = np.zeros((7, 7), np.float32)
     falls[4, 1], falls[4, 5] = 0.3, 0.1
-    answer.attribution = Attribution("positive", falls)
-    figure = draw_why(answer)
+    figure = draw_why(replace(answer, attribution=Attribution("positive", falls)))
     assert figure.axes[0].title.get_text() == "what positive rests on (occlusion)"
     assert "75 %" in [text.get_text() for text in figure.axes[0].texts]
     assert [text.get_text() for text in figure.texts][:2] == ["a.mp4: positive (0.70)", answer.text]
-    answer.attribution = Attribution("positive", np.zeros((7, 7), np.float32))
-    assert draw_why(answer).axes[0].title.get_text() == "positive: no single part decides"
+    even = replace(answer, attribution=Attribution("positive", np.zeros((7, 7), np.float32)))
+    assert draw_why(even).axes[0].title.get_text() == "positive: no single part decides"
 
 
 def test_the_action_units_stand_below_the_sentence(answer):
-    answer.units, answer.unit_text = (1,), "Action units: 12 (0.93), left 14 (0.60)"
-    said = [text.get_text() for text in draw_why(answer).texts]
+    units = (ActionUnit(12, "both", 0.93), ActionUnit(14, "left", 0.6))
+    said = [text.get_text() for text in draw_why(replace(answer, units=units)).texts]
     assert said[2] == "Action units: 12 (0.93), left 14 (0.60)"
-
-
-def test_the_probability_of_being_one_at_all_leads(answer):
-    answer.probability = 0.61
-    assert headline(answer) == "a.mp4: a micro-expression with probability 0.61; if so, positive (0.70)"
 
 
 def test_a_picture_says_in_words_what_it_shows(answer, tmp_path):
     path = save_picture(draw_why(answer), tmp_path / "why.png")
     assert alt_text(answer) == "a.mp4: positive (0.70). Both lip corners up; 1.2 % of the face."
     assert Image.open(path).text["Description"] == alt_text(answer)
+    assert [each.name for each in path.parent.iterdir()] == ["why.png"]
 
 
 def test_without_tokens_the_channels_of_the_map_are_shown(answer):
-    answer.tokens = None
-    assert {"map: u, orange to the right", "map: v, orange down", "map: strain"} <= set(words(draw_why(answer)))
+    shown = words(draw_why(replace(answer, tokens=None)))
+    assert {"map: u, orange to the right", "map: v, orange down", "map: strain"} <= set(shown)
 
 
 def test_warnings_stand_below(answer):
-    answer.warnings = ("the face is small", "there are several faces")
-    text = draw_why(answer)._supxlabel.get_text()
+    warned = replace(answer, warnings=("the face is small", "there are several faces"))
+    text = draw_why(warned)._supxlabel.get_text()
     assert text == "Note: the face is small.\nNote: there are several faces."
 
 
-def test_the_headline_says_what_an_uncertain_answer_leans_to(answer):
-    assert headline(answer) == "a.mp4: positive (0.70)"
-    answer.label = "uncertain"
-    assert headline(answer) == "a.mp4: uncertain (most likely positive, 0.70)"
-    answer.label, answer.scores = "no micro-expression found", {}
-    assert headline(answer) == "a.mp4: no micro-expression found"
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, "positive (0.70)"),
+        ({"label": "uncertain"}, "uncertain (most likely positive, 0.70)"),
+        ({"label": "no micro-expression found", "scores": {}}, "no micro-expression found"),
+        ({"probability": 0.61}, "a micro-expression with probability 0.61; if so, positive (0.70)"),
+    ],
+)
+def test_the_headline_says_the_answer_or_what_it_leans_to(answer, changes, words):
+    assert headline(replace(answer, **changes)) == f"a.mp4: {words}"
 
 
 def test_the_times_of_key_frames_are_those_of_the_file(answer):
-    answer.onset_s, answer.apex_s = 0.2, 0.3
-    assert "apex, frame 25 (0.30 s)" in words(draw_why(answer))
-
-
-def test_a_picture_is_written_whole(answer, tmp_path):
-    path = save_picture(draw_why(answer), tmp_path / "deep" / "why.png")
-    assert path.read_bytes().startswith(b"\x89PNG")
-    assert [each.name for each in path.parent.iterdir()] == ["why.png"]
+    assert "apex, frame 25 (0.30 s)" in words(draw_why(replace(answer, onset_s=0.2, apex_s=0.3)))
 
 
 H = 112
@@ -151,7 +115,7 @@ def face():
     skin = np.full((H, H, 3), 170, np.uint8)
     flow = np.zeros((H, H, 2), np.float32)
     flow[70:90, 30:50] = (0.0, -4.0)
-    return Pixels(skin, skin, flow)
+    return Evidence(skin, skin, flow)
 
 
 def pixels(figure):
@@ -185,9 +149,6 @@ def test_flow_colours_what_moved_and_leaves_the_rest_grey(face):
     picture = pixels(draw_flow(face.onset, face.flow))
     assert spread(part(picture, 0.62, 0.27, 0.18)) > 40
     assert spread(part(picture, 0.0, 0.7)) < 12
-
-
-def test_a_face_that_does_not_move_can_be_drawn(face):
     assert spread(pixels(draw_flow(face.onset, np.zeros_like(face.flow)))) < 5
 
 

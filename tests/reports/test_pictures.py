@@ -22,7 +22,7 @@ from epir.reports.pictures import (
 )
 
 
-def test_png_keeps_every_pixel(tmp_path):
+def test_png_keeps_every_pixel():
     picture = np.random.default_rng(0).integers(0, 256, (7, 5, 3), dtype=np.uint8)
     back = imread(io.BytesIO(png(picture)), format="png")
     assert np.array_equal((back * 255).round().astype(np.uint8), picture)
@@ -97,19 +97,13 @@ def test_maps_that_are_gone_leave_a_note(fresh, tmp_path):
     assert find_sources(run, [tmp_path / "elsewhere"]).places
 
 
-def test_recorded_maps_that_have_changed_are_not_used(fresh, tmp_path):
+def test_recorded_maps_that_have_changed_are_not_used_and_others_are_refused(fresh, tmp_path):
     run = fresh(epochs=1)
     mapset = load_maps(tmp_path / "maps")
     save_maps(tmp_path / "maps", np.array(mapset.maps) + 1, mapset.clips, recipe={}, force=True)
     assert find_sources(run).places == {}
-
-
-def test_other_maps_are_refused(small, tmp_path):
-    run = small()
-    mapset = load_maps(run.folder.parent / "maps")
-    save_maps(tmp_path / "others", np.array(mapset.maps) * 2, mapset.clips, recipe={})
-    with pytest.raises(MapSetError, match=r"others does not hold the maps of .*run\n  fix: give the map sets"):
-        find_sources(run, [tmp_path / "others"])
+    with pytest.raises(MapSetError, match=r"maps does not hold the maps of .*run\n  fix: give the map sets"):
+        find_sources(run, [tmp_path / "maps"])
 
 
 def test_a_face_is_cut_out_where_there_are_frames(with_faces):
@@ -121,13 +115,9 @@ def test_a_face_is_cut_out_where_there_are_frames(with_faces):
     assert face.std() > 10
 
 
-def test_frames_that_cannot_be_read_cost_a_picture_only(with_faces, tmp_path):
+def test_a_clip_without_a_crop_or_readable_frames_has_no_face(with_faces, tmp_path):
     _, drawn = with_faces
     (tmp_path / "img30.png").write_bytes(b"not a picture")
-    assert apex_face(replace(drawn, extra={**drawn.extra, "frames": str(tmp_path)}), None) is None
-
-
-def test_a_clip_without_a_crop_has_no_face(with_faces):
-    _, drawn = with_faces
     assert apex_face(drawn, None) is not None
-    assert apex_face(replace(drawn, extra={}), None) is None
+    for extra in ({}, {**drawn.extra, "frames": str(tmp_path)}):
+        assert apex_face(replace(drawn, extra=extra), None) is None

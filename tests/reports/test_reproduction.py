@@ -26,27 +26,27 @@ def save(folder, corpora=("casme2", "samm"), labels=CLASSES):
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def reproduction(tmp_path_factory):
+    """What was reproduced, its page, and a function that calls it again."""
     home = tmp_path_factory.mktemp("paper")
     maps = save(home / "maps")
     call = dict(out=home / "out", quick=True, sweeps=False, changes=TINY, engine=Engine(workers=1))
-    made = reproduce([maps], **call)
-    return made, write_reproduction(made, home / "out"), (maps, call)
+    results = reproduce([maps], **call)
+    return results, write_reproduction(results, home / "out"), lambda: reproduce([maps], **call)
 
 
-def test_every_table_that_the_maps_allow_is_made_and_the_others_say_why_not(found):
-    made, page, _ = found
-    assert [table.name for table in paper_tables(made)] == ["table-1-cde", "table-4-cde"]
-    assert made.missing["sde-casme3"] == "no clip is of casme3"
-    assert (
-        "labelled 'negative', which the protocol sde-casme2 does not know" in made.missing["sde-casme2"]
-    )  # it has the composite's labels only
+def test_every_table_that_the_maps_allow_is_made_and_the_others_say_why_not(reproduction):
+    results, page, _ = reproduction
+    assert [table.name for table in paper_tables(results)] == ["table-1-cde", "table-4-cde"]
+    assert results.missing["sde-casme3"] == "no clip is of casme3"
+    problem = "labelled 'negative', which the protocol sde-casme2 does not know"
+    assert problem in results.missing["sde-casme2"]  # it has the composite's labels only
     text = page.read_text()
     assert "Not made: sde-casme3 (Table 2): no clip is of casme3." in text and "A quick look" in text
 
 
-def test_the_ladder_has_both_columns_printed_scores_size_and_a_test_of_each_rung(found):
-    ladder = paper_tables(found[0])[1]
+def test_the_ladder_has_both_columns_printed_scores_size_and_a_test_of_each_rung(reproduction):
+    ladder = paper_tables(reproduction[0])[1]
     titles = [column.title for column in ladder.columns]
     assert titles[-4:] == ["parameters (M)", "multiply-accumulates (M)", "difference", "p"]
     rows = {row.cells[:2]: row.cells for row in ladder.rows}
@@ -56,13 +56,13 @@ def test_the_ladder_has_both_columns_printed_scores_size_and_a_test_of_each_rung
     assert len(tested) == 5 and "vit" not in tested  # six rungs, five steps
 
 
-def test_the_numbers_are_there_as_json_and_a_second_call_repeats_nothing(found):
-    _, page, (maps, call) = found
+def test_the_numbers_are_there_as_json_and_a_second_call_repeats_nothing(reproduction):
+    _, page, again = reproduction
     numbers = json.loads((page.parent / "numbers.json").read_text())
     assert [step["to"] for step in numbers["protocols"]["cde"]["steps"]][-1] == "epir"
     assert numbers["protocols"]["cde"]["ladder"]["epir"]["training"].startswith("paper")
     stamps = {path: path.stat().st_mtime_ns for path in page.parent.glob("cde/*/folds/*.json")}
-    reproduce([maps], **call)
+    again()
     assert stamps and all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items())
 
 

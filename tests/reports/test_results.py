@@ -45,9 +45,6 @@ def test_matrices_are_pooled_then_by_corpus_and_add_up(small):
         assert [part.part for part in parts] == ["casme2", "samm", "smic"]
         assert np.allclose(sum(part.counts for part in parts), whole.counts)
         assert np.allclose(whole.counts, run.scores[column]["confusion"], atol=1e-4)
-
-
-def test_one_corpus_has_one_matrix():
     assert [each.part for each in confusions([said("1", "a", "negative", "negative")], CLASSES, "strict")] == ["full"]
 
 
@@ -63,10 +60,7 @@ def test_people_are_scored_over_seeds_and_sorted():
     first, second = people(predictions)
     assert (first.person, first.clips, first.strict) == ("casme2/2", 1, 1.0)
     assert (second.person, second.clips, second.strict, second.best_epoch) == ("casme2/1", 2, 0.75, 1.0)
-
-
-def test_people_have_no_best_epoch_where_there_are_no_epochs():
-    assert people([said("1", "a", "negative", "negative")], ("strict",))[0].best_epoch is None
+    assert people(predictions, ("strict",))[0].best_epoch is None  # without epochs
 
 
 def test_the_hardest_clip_is_the_one_whose_truth_got_the_lowest_score():
@@ -158,15 +152,9 @@ def test_runs_that_differ_in_blocks_alone_are_a_sweep_in_the_order_of_their_bloc
     assert series_title(ordered) == "epir, sweep over the number of blocks,"
 
 
-def test_the_rate_of_integration_is_in_per_cent(small):
-    runs = [small(f"r{rate}", integration=rate, epochs=1, pictures=False) for rate in (0.0, 0.3)]
-    assert sweep_of(runs) == "integration"
-    assert run_titles(runs) == ["integration 0 %", "integration 30 %"]
-
-
-def test_runs_that_differ_in_two_settings_are_no_sweep(small):
+def test_runs_that_differ_in_two_settings_are_no_sweep_and_have_no_charts(small):
     runs = [small("a", epochs=1, pictures=False), small("b", blocks=7, integration=0.0, epochs=1, pictures=False)]
-    assert sweep_of(runs) is None
+    assert sweep_of(runs) is None and sweep_charts(runs) == []
     assert run_titles(runs) == ["epir (a)", "epir (b)"]
     assert series_title(runs) == "2 runs"
 
@@ -190,11 +178,8 @@ def test_scores_are_drawn_against_the_setting_in_both_columns(rates):
     assert best.y == tuple(run.scores["best_epoch"]["uf1"] for run in rates)
 
 
-def test_runs_that_are_no_sweep_have_no_charts(small):
-    assert sweep_charts([small("a", epochs=1, pictures=False), small("b", epochs=1, model="vit", pictures=False)]) == []
-
-
-def test_a_clip_of_a_sweep_has_its_tokens_at_every_rate(rates):
+def test_a_clip_of_a_sweep_has_its_tokens_at_every_rate_in_per_cent(rates):
+    assert sweep_of(rates) == "integration" and run_titles(rates) == ["integration 0 %", "integration 30 %"]
     rows = rate_tokens(rates, clips=2)
     assert len(rows) == 2
     assert [round(tokens.rate, 2) for tokens in rows[0][1]] == [0.0, 0.31]

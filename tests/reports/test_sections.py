@@ -8,7 +8,6 @@ import numpy as np
 from epir.reports.page import run_parts, sweep_parts
 from epir.reports.pictures import Sources, find_sources
 from epir.reports.sections import (
-    confusion_part,
     hardest_part,
     headline,
     moved_words,
@@ -45,19 +44,10 @@ def test_both_columns_have_a_matrix_for_all_clips_and_for_each_corpus(one):
 def test_every_person_has_a_bar_and_every_part_a_place_in_the_contents(one):
     bars = one[one.index('<div class="people">') : one.index('<section id="learning">')]
     assert all(f">{corpus}/sub01</text>" in bars for corpus in ("casme2", "samm", "smic"))
-    sections = [
-        "scores",
-        "confusions",
-        "people",
-        "learning",
-        "hardest",
-        "conventions",
-        "tokens",
-        "cost",
-        "provenance",
-        "glossary",
-    ]
-    assert re.findall(r'<section id="([^"]*)">', one) == sections
+    sections = re.findall(r'<section id="([^"]*)">', one)
+    assert " ".join(sections) == (
+        "scores confusions people learning hardest conventions tokens cost provenance glossary"
+    )
     assert re.findall(r'<a href="#([^"]*)">', one) == sections
 
 
@@ -77,13 +67,6 @@ def test_maps_that_are_missing_cost_the_pictures_and_leave_a_note(small):
     assert ">strain</text>" not in text
     assert '<p class="note">not found</p>' in text
     assert "head 3" in text  # the tokens are in the run itself
-
-
-def test_a_class_without_clips_is_shown_as_empty(small, some_clips):
-    clips = [clip for clip in some_clips if clip.emotion != "surprise" and clip.corpus == "casme2"]
-    text = confusion_part(small(clips=clips, epochs=2, pictures=False))
-    assert text.count(">–</text>") == 6
-    assert not re.search(r"\bnan\b", text, re.IGNORECASE)
 
 
 def test_a_model_without_epochs_or_tokens_says_so(small, render):

@@ -45,13 +45,13 @@ def test_a_straight_line_has_no_amplitude():
 
 
 def test_a_movement_is_found_where_it_is_with_onset_apex_and_offset():
-    (found,) = [c for c in candidates_of("inner brow", rise_and_fall(200, 90, 97, 108, 0.008)) if c.stands_out > 6]
-    assert abs(found.onset - 90) <= 2
-    assert abs(found.apex - 97) <= 1
-    assert abs(found.offset - 108) <= 2
-    assert found.group == "brows"
-    assert found.lengths.max() == pytest.approx(0.008, rel=0.15)
-    assert found.step < -1
+    (candidate,) = [c for c in candidates_of("inner brow", rise_and_fall(200, 90, 97, 108, 0.008)) if c.stands_out > 6]
+    assert abs(candidate.onset - 90) <= 2
+    assert abs(candidate.apex - 97) <= 1
+    assert abs(candidate.offset - 108) <= 2
+    assert candidate.group == "brows"
+    assert candidate.lengths.max() == pytest.approx(0.008, rel=0.15)
+    assert candidate.step < -1
 
 
 def test_what_stays_looks_more_like_a_step_than_like_a_bump():

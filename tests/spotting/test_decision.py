@@ -42,8 +42,8 @@ def candidate(region="inner brow", amplitude=0.006, down=-1.0, others=None, **ch
     return replace(bump, **changes)
 
 
-def verdict(found, blinks=()):
-    return judge(found, blinks, RATE, SpottingSettings())
+def verdict(movement, blinks=()):
+    return judge(movement, blinks, RATE, SpottingSettings())
 
 
 @pytest.mark.parametrize("region", ["inner brow", "outer brow", "cheek", "lip corner"])
@@ -53,7 +53,7 @@ def test_a_clear_small_brief_movement_is_a_micro_expression(region):
 
 
 @pytest.mark.parametrize(
-    ("found", "reason"),
+    ("movement", "reason"),
     [
         (candidate(amplitude=0.03), "too large"),
         (candidate("cheek", others={"lip corner": -0.03}), "too large"),
@@ -72,8 +72,8 @@ def test_a_clear_small_brief_movement_is_a_micro_expression(region):
         (candidate(isolated=0.5, foot=0.55, rest=RESTLESS, **WEAK), "unclear"),
     ],
 )
-def test_everything_else_is_rejected_with_its_reason(found, reason):
-    assert verdict(found).reason == reason
+def test_everything_else_is_rejected_with_its_reason(movement, reason):
+    assert verdict(movement).reason == reason
     assert reason in REASONS
 
 
@@ -112,7 +112,7 @@ def test_a_blink_vetoes_a_movement_of_the_whole_face_that_is_farthest_in_the_bro
 
 
 @pytest.mark.parametrize(
-    "found",
+    "movement",
     [
         candidate(head=np.full(len(HEAD), 0.05)),
         candidate(mismatch=8.0),
@@ -120,10 +120,10 @@ def test_a_blink_vetoes_a_movement_of_the_whole_face_that_is_farthest_in_the_bro
         candidate("upper lid", 0.03, down=1.0),
     ],
 )
-def test_a_rule_leaves_the_probability_as_the_classifier_gave_it(found):
-    judged = verdict(found)
+def test_a_rule_leaves_the_probability_as_the_classifier_gave_it(movement):
+    judged = verdict(movement)
     assert judged.by_rule and judged.reason
-    assert judged.probability == probability(features(found, RATE)) > 0
+    assert judged.probability == probability(features(movement, RATE)) > 0
 
 
 def test_a_brow_movement_is_not_speech():

@@ -56,13 +56,13 @@ def test_a_smile_and_raised_brows_are_found_in_one_film_and_a_blink_between_them
     shown = film(3.6, events=events)
     timeline = spot_frames(shown, fps=shown.fps)
     assert len(timeline.movements) == 2
-    for found, (_, onset, apex, offset) in zip(timeline.movements, (events[0], events[2]), strict=True):
-        assert abs(found.apex - apex) <= 2
-        assert abs(found.onset - onset) <= 4
-        assert abs(found.offset - offset) <= 4
-        assert found.seconds == pytest.approx((found.onset / 60, found.apex / 60, found.offset / 60))
-        assert found.probability >= 0.5
-        assert found.reason == ""
+    for movement, (_, onset, apex, offset) in zip(timeline.movements, (events[0], events[2]), strict=True):
+        assert abs(movement.apex - apex) <= 2
+        assert abs(movement.onset - onset) <= 4
+        assert abs(movement.offset - offset) <= 4
+        assert movement.seconds == pytest.approx((movement.onset / 60, movement.apex / 60, movement.offset / 60))
+        assert movement.probability >= 0.5
+        assert movement.reason == ""
     assert timeline.movements[1].region == "brows"
     assert "blink" in [each.reason for each in timeline.others]
     assert len(timeline.numbers) == len(timeline.face) == len(timeline.motion) == timeline.frames == shown.count
@@ -187,13 +187,13 @@ def test_movements_come_while_the_video_goes_on_and_the_working_window_is_bounde
             certain[number] = each
         (run,) = spotter._runs.values()
         assert len(run.samples) <= 30 * (BLOCK + AHEAD + BEHIND + LATER) + 1
-    ((when, found),) = certain.items()
-    assert abs(found.apex - 90) <= 1
-    assert found.region == "brows"
-    assert found.side == "left"
-    assert when - found.offset <= fps * (BLOCK + AHEAD + 0.5)
+    ((when, movement),) = certain.items()
+    assert abs(movement.apex - 90) <= 1
+    assert movement.region == "brows"
+    assert movement.side == "left"
+    assert when - movement.offset <= fps * (BLOCK + AHEAD + 0.5)
     assert spotter.close() == []
-    assert spotter.timeline().movements == (found,)
+    assert spotter.timeline().movements == (movement,)
     assert len(spotter.timeline().numbers) == 360
 
 

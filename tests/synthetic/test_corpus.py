@@ -61,10 +61,10 @@ def corpus(tmp_path_factory):
 
 def test_what_is_written_is_a_corpus_without_a_defect(corpus):
     folder, written = corpus
-    found = load_corpus("synthetic", folder)
-    result = survey(found)
-    assert result.is_clean and written.clips == len(found.clips) == 8 and written.people == 2
-    assert dict(found.emotions) == {"negative": 2, "positive": 2, "surprise": 2, "none": 2}
+    corpus = load_corpus("synthetic", folder)
+    result = survey(corpus)
+    assert result.is_clean and written.clips == len(corpus.clips) == 8 and written.people == 2
+    assert dict(corpus.emotions) == {"negative": 2, "positive": 2, "surprise": 2, "none": 2}
     assert set(result.protocols) == {"cde", "sde"} and all(counts.clips == 6 for counts, _ in result.protocols.values())
 
 
@@ -194,7 +194,9 @@ def test_a_data_card_counts_what_is_there():
 
 
 def test_synth_writes_a_corpus_from_python(tmp_path):
-    made = epir.synth(tmp_path / "c", people=1, clips=1, idle=0, size=96, fps=50)
-    assert (made.people, made.clips) == (1, 1) and (tmp_path / "c" / "README.md").read_text().startswith("---\nlicense")
+    written = epir.synth(tmp_path / "c", people=1, clips=1, idle=0, size=96, fps=50)
+    assert (written.people, written.clips) == (1, 1) and (tmp_path / "c" / "README.md").read_text().startswith(
+        "---\nlicense"
+    )
     with pytest.raises(ConfigError, match="'peple'"):
         epir.synth(tmp_path / "d", peple=1)

@@ -61,13 +61,13 @@ def test_a_video_depends_on_the_seed_and_its_own_name():
 
 
 def test_real_video_files_and_the_same_bytes_with_any_number_of_workers(tmp_path, bytes_in):
-    made = write_long_videos(tmp_path / "one", TINY)
-    assert (made.people, made.videos, made.frames) == (1, 2, 96)
+    written = write_long_videos(tmp_path / "one", TINY)
+    assert (written.people, written.videos, written.frames) == (1, 2, 96)
     write_long_videos(tmp_path / "two", TINY, workers=2)
     assert bytes_in(tmp_path / "one") == bytes_in(tmp_path / "two")
     videos = load_long_videos("synthetic", tmp_path / "one")
     assert [video.key for video in videos] == ["synthetic/001/001_1", "synthetic/001/001_2"]
-    assert tuple(each for video in videos for each in video.intervals) == made.intervals
+    assert tuple(each for video in videos for each in video.intervals) == written.intervals
     with open_frames(videos[0].path) as frames:
         assert len(frames) == videos[0].frames == 48 and frames.fps == 8
         assert frames.read(0).shape == (96, 96, 3)

@@ -42,16 +42,16 @@ def test_a_smaller_set_is_the_beginning_of_a_larger_one():
 
 
 def test_every_map_says_what_it_shows():
-    made = synthetic_maps(32, (QUICK, "direct"), classes=5)
-    assert made.maps.shape == (32, 3, 28, 28) and made.maps.dtype == np.float32 and np.isfinite(made.maps).all()
-    assert made.maps[:, 2].min() >= 0, "strain"
-    for clip in made.clips:
+    mapset = synthetic_maps(32, (QUICK, "direct"), classes=5)
+    assert mapset.maps.shape == (32, 3, 28, 28) and mapset.maps.dtype == np.float32 and np.isfinite(mapset.maps).all()
+    assert mapset.maps[:, 2].min() >= 0, "strain"
+    for clip in mapset.clips:
         assert clip.corpus == "synthetic" and clip.onset < clip.apex < clip.offset
         assert clip.extra["action_units"] and 0 < float(clip.extra["intensity"]) < 1
-    assert len({clip.subject for clip in made.clips}) == 32 // PER_PERSON
-    assert {clip.extra["recipe"] for clip in made.clips} == {QUICK, "direct"}
-    assert len({clip.emotion for clip in made.clips}) == 5
-    assert made.meta["recipe"]["name"] == "mixed" and len(made.meta["recipe"]["recipes"]) == 2
+    assert len({clip.subject for clip in mapset.clips}) == 32 // PER_PERSON
+    assert {clip.extra["recipe"] for clip in mapset.clips} == {QUICK, "direct"}
+    assert len({clip.emotion for clip in mapset.clips}) == 5
+    assert mapset.meta["recipe"]["name"] == "mixed" and len(mapset.meta["recipe"]["recipes"]) == 2
 
 
 def test_classes_come_in_equal_parts():
@@ -61,9 +61,9 @@ def test_classes_come_in_equal_parts():
 
 @pytest.mark.parametrize("recipe", ["direct", QUICK])
 def test_surprise_moves_the_brows_up_and_smiles_the_corners_of_the_mouth(recipe):
-    made = synthetic_maps(96, recipe, seed=1)
-    words = np.array([clip.emotion for clip in made.clips])
-    maps = made.maps - np.median(made.maps, axis=(2, 3), keepdims=True)
+    mapset = synthetic_maps(96, recipe, seed=1)
+    words = np.array([clip.emotion for clip in mapset.clips])
+    maps = mapset.maps - np.median(mapset.maps, axis=(2, 3), keepdims=True)
     brows = {word: maps[words == word, 1, 1:6, 3:25].mean() for word in set(words)}
     corners = {word: maps[words == word, 1, 16:21, 5:23].mean() for word in set(words)}
     assert brows["surprise"] < min(brows["negative"], brows["positive"])
@@ -79,11 +79,11 @@ def test_maps_grow_with_their_size():
 
 
 def test_a_set_on_disk_is_a_map_set(tmp_path):
-    made = write_maps(tmp_path / "maps", MapSettings(9, ("direct",)))
+    mapset = write_maps(tmp_path / "maps", MapSettings(9, ("direct",)))
     again = load_maps(tmp_path / "maps")
-    np.testing.assert_array_equal(made.maps, again.maps)
+    np.testing.assert_array_equal(mapset.maps, again.maps)
     assert again.clips[0].extra["recipe"] == "direct" and again.meta["recipe"]["seed"] == 0
-    assert again.digest == made.digest
+    assert again.digest == mapset.digest
     with pytest.raises(EpirError, match="exists already"):
         write_maps(tmp_path / "maps", MapSettings(9, ("direct",)))
     write_maps(tmp_path / "maps", MapSettings(4, ("direct",)), force=True)
@@ -114,12 +114,12 @@ def test_recipes_are_named_with_their_changes():
 
 
 def test_emotions_occur_as_often_as_their_shares_say():
-    made = make_maps(MapSettings(200, ("direct",), size=8, shares=(250, 109, 83)))
-    words = [clip.emotion for clip in made.clips]
+    mapset = make_maps(MapSettings(200, ("direct",), size=8, shares=(250, 109, 83)))
+    words = [clip.emotion for clip in mapset.clips]
     counts = np.array([words.count(word) for word in ("negative", "positive", "surprise")])
     expected = 200 * np.array([250, 109, 83]) / 442
     assert (np.abs(counts - expected) < 4 * np.sqrt(expected)).all()
-    assert made.meta["recipe"]["shares"] == [250, 109, 83]
+    assert mapset.meta["recipe"]["shares"] == [250, 109, 83]
     assert read_shares("250, 109,83") == (250, 109, 83) and read_shares(None) == ()
     with pytest.raises(ConfigError, match="cannot read --shares 'half'\n  fix: give numbers with commas"):
         read_shares("half")
@@ -154,9 +154,9 @@ def test_lids_close_more_often_than_they_open():
 def test_the_letter_of_a_one_sided_unit_is_the_side_of_the_person(recipe):
     """The person's left is on the right of the picture, in the field as in drawn pictures."""
     settings = MapSettings(240 if recipe == "direct" else 104, (recipe,), seed=2)
-    made = make_maps(settings)
+    mapset = make_maps(settings)
     moved = {"L": [], "R": []}  # motion on the right of the picture against all
-    for each, clip in zip(made.maps, made.clips, strict=True):
+    for each, clip in zip(mapset.maps, mapset.clips, strict=True):
         if clip.extra["action_units"] in ("L12", "R12", "L14", "R14"):
             u, v = (channel - np.median(channel) for channel in each[:2])
             mouth = np.hypot(u, v)[14:24] ** 2

@@ -25,12 +25,12 @@ def test_departures_come_as_often_as_asked():
     variation = Variation(crop=0.3, apex=0.6, jpeg=0.2)
     ways = [draw_way(variation, 0, f"s0-{number:06d}") for number in range(600)]
     shares = [draw_share(variation, 0, number) for number in range(600)]
-    for found, chance in (
+    for share, chance in (
         (np.mean([way.zoom != 1 for way in ways]), 0.3),
         (np.mean([way.quality is not None for way in ways]), 0.2),
         (np.mean([share < 1 for share in shares]), 0.6),
     ):
-        assert found == pytest.approx(chance, abs=4 * (chance * (1 - chance) / 600) ** 0.5)
+        assert share == pytest.approx(chance, abs=4 * (chance * (1 - chance) / 600) ** 0.5)
 
 
 @pytest.mark.parametrize("recipe", ["direct", QUICK])

@@ -182,7 +182,6 @@ def test_a_camera_reports_the_motion_of_every_person_also_at_the_end():
             return [(track, each, 0) for track, each in timelines.items()] if hasattr(self, "closed") else []
 
     camera = Camera(None, "largest", 400)
-    camera._new_stream = camera._stream = Stream()
-    camera._new_stream = Stream
+    camera._stream, camera._new_stream = Stream(), Stream
     assert [each["track"] for each in camera.close()["motion"]] == [0, 1]
     assert live_motion(1, timelines[1], 1)["time"] == [1.1, 1.2]

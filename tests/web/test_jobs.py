@@ -14,10 +14,7 @@ def job(**options):
 
 
 def queued(queue, count):
-    jobs = []
-    for _ in range(count):
-        jobs.append(queue.submit(job()))
-    return jobs
+    return [queue.submit(job()) for _ in range(count)]
 
 
 def test_first_come_first_served_with_places():
@@ -138,22 +135,17 @@ def test_a_job_ends_once():
     assert one.outcome.done()
 
 
-def test_closing_wakes_the_workers():
-    queue, taken = JobQueue(places=2, workers=1), []
-    thread = threading.Thread(target=lambda: taken.append(queue.take()))
+def test_closing_wakes_the_workers_and_fails_the_jobs():
+    idle, busy, taken = JobQueue(places=2, workers=1), JobQueue(places=2, workers=1), []
+    thread, jobs = threading.Thread(target=lambda: taken.append(idle.take())), queued(busy, 2)
     thread.start()
-    queue.close()
+    for queue in (idle, busy):
+        queue.close()
     thread.join()
     assert taken == [None]
-    with pytest.raises(RequestError, match="the server is shutting down"):
-        queue.submit(job())
-
-
-def test_closing_fails_the_waiting_jobs():
-    queue = JobQueue(places=2, workers=1)
-    jobs = queued(queue, 2)
-    queue.close()
     assert {each.problem.problem for each in jobs} == {"the server is shutting down"}
+    with pytest.raises(RequestError, match="the server is shutting down"):
+        idle.submit(job())
 
 
 def test_retry_after_follows_the_duration_of_jobs():
@@ -191,22 +183,20 @@ def known(results, jobs):
     return [there(job) for job in jobs]
 
 
-def test_the_oldest_expire_when_there_are_too_many(monkeypatch):
-    results = ResultStore(max_results=3, max_bytes=1000, seconds=60)
+@pytest.mark.parametrize(
+    ("limits", "sizes", "kept"),
+    [
+        ({"max_results": 3, "max_bytes": 1000}, [10] * 5, 3),
+        ({"max_results": 50, "max_bytes": 100}, [40] * 4, 2),
+        ({"max_results": 50, "max_bytes": 100}, [40, 40, 4000], 1),  # the latest stays, however large
+    ],
+)
+def test_the_oldest_expire_when_there_are_too_many_or_they_are_too_large(monkeypatch, limits, sizes, kept):
+    results = ResultStore(**limits, seconds=60)
     clock = iter(range(1000, 2000))
     monkeypatch.setattr("time.time", lambda: next(clock) * 1e-3)
-    jobs = [ended(results) for _ in range(5)]
-    assert known(results, jobs) == [False, False, True, True, True]
-
-
-def test_the_oldest_expire_when_they_are_too_large(monkeypatch):
-    results = ResultStore(max_results=50, max_bytes=100, seconds=60)
-    clock = iter(range(1000, 2000))
-    monkeypatch.setattr("time.time", lambda: next(clock) * 1e-3)
-    jobs = [ended(results, size=40) for _ in range(4)]
-    assert known(results, jobs) == [False, False, True, True]
-    alone = ended(results, size=4000)
-    assert known(results, [*jobs, alone]) == [False, False, False, False, True]
+    jobs = [ended(results, size=size) for size in sizes]
+    assert known(results, jobs) == [False] * (len(jobs) - kept) + [True] * kept
 
 
 def test_results_expire_after_their_time(monkeypatch):
@@ -239,18 +229,8 @@ def test_the_status_of_a_job():
     results, queue = ResultStore(max_results=3, max_bytes=1000, seconds=60), JobQueue(3, 1)
     job = queue.submit(Job({"name": "me.mp4"}, 1.0, id="abc"))
     results.add(job)
-    assert results.status(job, queue) == {
-        "id": "abc",
-        "name": "me.mp4",
-        "state": "queued",
-        "place": 1,
-        "stage": "",
-        "done": 0,
-        "total": 0,
-        "result": None,
-        "error": None,
-        "expires": None,
-    }
+    told = {"id": "abc", "name": "me.mp4", "state": "queued", "place": 1, "stage": "", "done": 0, "total": 0}
+    assert results.status(job, queue) == {**told, "result": None, "error": None, "expires": None}
     job.finish({"label": "x"}, {})
     job.ended = 0.0
     assert results.status(job, queue)["expires"] == "1970-01-01T00:01:00+00:00"

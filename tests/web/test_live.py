@@ -37,12 +37,12 @@ def camera(live, seconds, fps=30, start=0.0, at_once=6):
 
 def taken(live):
     """The times of all frames that the process gets until none wait."""
-    found = []
+    times = []
     while live._waiting:
         message, blobs = live.exchange({})
         assert [str(number) for number, _ in message["frames"]] == list(blobs)
-        found += [seconds for _, seconds in message["frames"]]
-    return found
+        times += [seconds for _, seconds in message["frames"]]
+    return times
 
 
 def read(live, after=0):
@@ -180,15 +180,15 @@ def post_frames(client, url, frames, first=0, step=10.0):
 
 def events_of(client, url):
     """Every event until the end: (name, data)."""
-    found = []
+    events = []
     with httpx.stream("GET", str(client.base_url).rstrip("/") + url, timeout=None) as reply:
         assert reply.headers["content-type"].startswith("text/event-stream")
         for line in reply.iter_lines():
             if line.startswith("event: "):
                 name = line[7:]
             elif line.startswith("data: "):
-                found.append((name, json.loads(line[6:])))
-    return found
+                events.append((name, json.loads(line[6:])))
+    return events
 
 
 def test_a_camera_gets_what_predict_says(client, service, frames, recognizer, uploads, wait_until):

@@ -62,7 +62,7 @@ def filmed(recognizer, answer, album, movements=12, rejected=24):
 
 
 @pytest.fixture(scope="module")
-def made(recognizer, looked):
+def output(recognizer, looked):
     return filmed(recognizer, *looked)
 
 
@@ -92,8 +92,8 @@ def test_few_frames_are_kept_in_order_with_those_that_matter(numbers, most, kept
     assert (kept in chosen) or kept not in numbers
 
 
-def test_a_movement_is_shown_from_before_its_onset_to_after_its_offset(made, answer):
-    result, _ = made
+def test_a_movement_is_shown_from_before_its_onset_to_after_its_offset(output, answer):
+    result, _ = output
     assert len(result["movements"]) == len(answer.all) > 0
     for number, each in enumerate(answer.all):
         film = result["movements"][number]["replay"]
@@ -103,30 +103,30 @@ def test_a_movement_is_shown_from_before_its_onset_to_after_its_offset(made, ans
         assert film["seconds"][film["frames"].index(each.apex)] == pytest.approx(each.apex_s, abs=1e-3)
 
 
-def test_every_cell_shows_the_face_of_its_own_frame(made, answer, clip):
-    (result, files), movement = made, answer.timeline.movements[0]
+def test_every_cell_shows_the_face_of_its_own_frame(output, answer, clip):
+    (result, files), movement = output, answer.timeline.movements[0]
     film = result["movements"][0]["replay"]
     with open_frames(clip) as frames:
         for index, number in list(enumerate(film["frames"]))[::5]:
-            own = movement.crop.apply(frames.read(number), film["size"])
-            assert np.abs(cell(film, files, index).astype(int) - own).mean() < 4
+            crop = movement.crop.apply(frames.read(number), film["size"])
+            assert np.abs(cell(film, files, index).astype(int) - crop).mean() < 4
 
 
-def test_arrows_show_the_flow_behind_the_answer(made, answer):
-    result, files = made
-    film, own = result["movements"][0]["replay"], answer.all[0]
+def test_arrows_show_the_flow_behind_the_answer(output, answer):
+    result, files = output
+    film, movement = result["movements"][0]["replay"], answer.all[0]
     arrows = np.array(json.loads(files[film["flow"].removeprefix("/at/")]))  # (T, A, A, 2)
     assert arrows.shape == (len(film["frames"]), ARROWS, ARROWS, 2)
-    assert not arrows[: film["frames"].index(own.onset) + 1].any()
-    flow = without_head_motion(own.evidence.flow, "similarity")
+    assert not arrows[: film["frames"].index(movement.onset) + 1].any()
+    flow = without_head_motion(movement.evidence.flow, "similarity")
     expected = 100 * area_average(flow, ARROWS) / flow.shape[0]
-    at_apex = arrows[film["frames"].index(own.apex)]
+    at_apex = arrows[film["frames"].index(movement.apex)]
     assert np.corrcoef(at_apex.ravel(), expected.ravel())[0, 1] > 0.7
     assert np.abs(at_apex).max() == pytest.approx(np.abs(expected).max(), rel=0.5)
 
 
-def test_the_whole_clip_is_shown_in_small_pictures(made, answer):
-    film = made[0]["curves"][0]["film"]
+def test_the_whole_clip_is_shown_in_small_pictures(output, answer):
+    film = output[0]["curves"][0]["film"]
     assert film["frames"] == answer.timeline.numbers.tolist()
     assert len(film["frames"]) <= CLIP_FRAMES
     assert "flow" not in film

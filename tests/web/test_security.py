@@ -31,18 +31,10 @@ def test_the_policy_lets_nothing_in_from_elsewhere():
         assert loose not in policy
 
 
-@pytest.mark.parametrize(
-    "host", ["localhost", "LOCALHOST:7860", "127.0.0.1:7860", "[::1]:7860", "192.168.1.4", "faces.example.org"]
-)
-def test_addresses_and_known_names_are_served(host):
-    assert is_known_host(host, NAMES)
-
-
-@pytest.mark.parametrize(
-    "host", ["", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "x:y:z", "[::1", "a b"]
-)
-def test_other_names_are_not(host):
-    assert not is_known_host(host, NAMES)
+def test_addresses_and_known_names_are_served_and_others_are_not():
+    known = ("localhost", "LOCALHOST:7860", "127.0.0.1:7860", "[::1]:7860", "192.168.1.4", "faces.example.org")
+    others = ("", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "x:y:z", "[::1", "a b")
+    assert [host for host in (*known, *others) if is_known_host(host, NAMES)] == list(known)
 
 
 def test_a_foreign_host_is_refused(client):

@@ -83,16 +83,22 @@ def test_a_full_queue_answers_503_with_retry_after(service, client, held, pictur
     assert uploads() == []
 
 
+def begin_upload(server):
+    """A connection on which a form has begun and does not go on."""
+    netloc = urlsplit(server)
+    head = b"POST /api/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+    slow = socket.create_connection((netloc.hostname, netloc.port))
+    slow.sendall(head + b"Content-Length: 1000\r\n\r\n--x\r\n")
+    return slow
+
+
 def test_slow_clients_lock_nobody_out(service, server, client, wait_until, monkeypatch):
     """Forty clients of this machine that begin an upload and never end it; half of the places stay free for others."""
     monkeypatch.setattr("epir.web.form.DRAIN_S", 0.1)
-    netloc = urlsplit(server)
-    head = b"POST /api/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\n"
     slow = []
     try:
         for _ in range(40):
-            slow.append(socket.create_connection((netloc.hostname, netloc.port)))
-            slow[-1].sendall(head + b"Content-Length: 1000\r\n\r\n--x\r\n")
+            slow.append(begin_upload(server))
         wait_until(lambda: client.get("/api/health").json()["queue"]["receiving"] == 16)
         refused = wait_until(lambda: (ready := select.select(slow, [], [], 0)[0])[23:] and ready)
         assert [each.recv(12) for each in refused] == [b"HTTP/1.1 429"] * 24
@@ -108,10 +114,7 @@ def test_slow_clients_lock_nobody_out(service, server, client, wait_until, monke
 def test_a_body_that_stalls_gets_408(service, server, monkeypatch):
     monkeypatch.setattr(service, "settings", replace(service.settings, stall_s=0.2))
     monkeypatch.setattr("epir.web.form.DRAIN_S", 0.1)
-    netloc = urlsplit(server)
-    head = b"POST /api/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\n"
-    with socket.create_connection((netloc.hostname, netloc.port)) as slow:
-        slow.sendall(head + b"Content-Length: 1000\r\n\r\n--x\r\n")
+    with begin_upload(server) as slow:
         reply = slow.makefile("rb").read()
     assert reply.startswith(b"HTTP/1.1 408 ")
     assert b"no byte came for 0.2 seconds" in reply

@@ -46,13 +46,13 @@ def disagreements(study: Study, least: float = OVERLAP) -> list[Case]:
     return [case for case in cases(study, least) if case.differs]
 
 
-def adopt(study: Study, least: float = OVERLAP) -> int:
+def adopt(study: Study) -> int:
     """Let "agreed" decide as all coders do where two or more of them agree; gives how many decisions are new.
 
     Key frames are the medians of the coders. A movement that only one coder has looked at stays open.
     """
     new = 0
-    for case in cases(study, least):
+    for case in cases(study):
         held = [each for each in case.decisions.values() if each is not None]
         if not case.differs and case.settled is None and len(held) > 1:
             study.decide(AGREED, case.movement, state=held[0].state, **common(case))

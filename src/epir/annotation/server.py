@@ -5,12 +5,14 @@ are read where they lie. Everything that a coder does is in the study before it 
 """
 
 import json
+import multiprocessing
 import os
 import secrets
 import socket
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from http import HTTPStatus
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,7 +22,6 @@ from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, ConfigDict
 
 from epir.annotation.adjudication import adopt, disagreements, first_fields
-from epir.annotation.background import start_spotting
 from epir.annotation.learn import SETTING as LEARNT
 from epir.annotation.learn import ranking
 from epir.annotation.picture import MOST_TIMES, Pictures, View
@@ -29,7 +30,8 @@ from epir.annotation.review import curve_points, frame_seconds, movement_row, pa
 from epir.annotation.schema import StudyError
 from epir.annotation.study import ChangedMeanwhile, Study
 from epir.annotation.vocabulary import AGREED
-from epir.core.errors import EpirError, MachineError
+from epir.core.engines import start_worker
+from epir.core.errors import EpirError, MachineError, OutputError
 from epir.core.facs import UNITS
 from epir.core.files import read_json
 from epir.spotting.regions import GROUPS
@@ -38,6 +40,7 @@ from epir.web.app import add_error_handlers, address_of, listen, server_of
 from epir.web.security import Asgi, Guard
 
 HOST = "127.0.0.1"
+GENTLY = 10  # of nice: the page comes before spotting
 PAGE = Path(__file__).parent / "page"
 IMMUTABLE = {"Cache-Control": "private, max-age=86400, immutable"}
 
@@ -135,6 +138,25 @@ def serve(
         if spotting is not None and spotting.is_alive():
             spotting.kill()  # it begins this recording again the next time
             spotting.join()
+
+
+def start_spotting(folder: Path, workers: int | None = None) -> BaseProcess:
+    """Spot what is missing in a study, in a process that ends with this one; what is heavy is loaded there alone."""
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=_spot, args=(str(folder), workers, os.getpid()), name="epir spotting")
+    process.start()
+    return process
+
+
+def _spot(folder: str, workers: int | None, parent: int) -> None:
+    start_worker(parent)
+    os.nice(GENTLY)
+    from epir.annotation.propose import spot_study
+
+    try:
+        spot_study(Path(folder), workers)
+    except OutputError:  # the server of another coder is spotting this study already
+        return
 
 
 def _listen(memory: Path, port: int) -> tuple[socket.socket, str]:

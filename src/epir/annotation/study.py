@@ -34,7 +34,7 @@ from epir.annotation.records import (
     UnitCode,
 )
 from epir.annotation.schema import FILE, StudyError, connect, translated
-from epir.annotation.vocabulary import EMOTIONS, Vocabulary, read_vocabulary, write_vocabulary
+from epir.annotation.vocabulary import Vocabulary, read_vocabulary, write_vocabulary
 from epir.core.config import check_known
 from epir.core.output import STUDY, claimed, mark, resolved
 
@@ -53,13 +53,11 @@ class Study:
         self._connection = connect(folder, create=create)
 
     @classmethod
-    def create(
-        cls, folder: str | Path, *, emotions: tuple[str, ...] = EMOTIONS, faces: Literal["largest", "all"] = "largest"
-    ) -> "Study":
+    def create(cls, folder: str | Path, *, faces: Literal["largest", "all"] = "largest") -> "Study":
         """A new study in an empty folder; `epir.annotation.recordings.add_recordings` fills it."""
         with claimed(folder, STUDY) as path:
             path.mkdir(parents=True, exist_ok=True)
-            write_vocabulary(path, emotions, faces)
+            write_vocabulary(path, faces)
             study = cls(path, create=True)
             mark(path, STUDY)
         return study

@@ -86,7 +86,7 @@ def read_vocabulary(folder: Path) -> Vocabulary:
     )
 
 
-def write_vocabulary(folder: Path, emotions: tuple[str, ...] = EMOTIONS, faces: str = "largest") -> None:
+def write_vocabulary(folder: Path, faces: str) -> None:
     """Write study.toml with its explanations."""
-    words = ", ".join(f'"{word}"' for word in emotions)
+    words = ", ".join(f'"{word}"' for word in EMOTIONS)
     write_text(folder / FILE, TEMPLATE.format(emotions=words, faces=faces))

@@ -31,6 +31,7 @@ from epir.flow.recipe import METHODS, FlowRecipe, flow_recipe
 from epir.frames.reader import open_frames
 
 SIZES = (56, 84, 112, 140, 168, 224)
+MAP_SIZE = 28  # px
 TRUE_SIZE = 224  # px at which the true flow is drawn before it becomes a map
 
 
@@ -90,19 +91,19 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
     return [*by_size(results), *by_amplitude(results, base.flow.size)]
 
 
-def accuracies(pairs: Iterable[Pair], recipes: Sequence[FlowRecipe], *, size: int = 28) -> list[Accuracy]:
+def accuracies(pairs: Iterable[Pair], recipes: Sequence[FlowRecipe]) -> list[Accuracy]:
     """The accuracy of each flow recipe on each pair."""
-    return [_accuracy(pair, recipe, size) for pair in pairs for recipe in recipes]
+    return [_accuracy(pair, recipe) for pair in pairs for recipe in recipes]
 
 
-def _accuracy(pair: Pair, recipe: FlowRecipe, size: int) -> Accuracy:
+def _accuracy(pair: Pair, recipe: FlowRecipe) -> Accuracy:
     faces = [cut_face(frame, pair.crop, recipe) for frame in (pair.onset, pair.apex)]
     with one_thread():
         began = time.process_time()
         flow = without_border(flow_between(faces[0], faces[1], recipe), recipe)
         spent = time.process_time() - began
     error = flow - pair.truth(flow.shape[0])
-    seen, true = flow_to_map(flow, recipe, size), flow_to_map(pair.truth(TRUE_SIZE), recipe, size)
+    seen, true = flow_to_map(flow, recipe, MAP_SIZE), flow_to_map(pair.truth(TRUE_SIZE), recipe, MAP_SIZE)
     wrong = np.sqrt(((seen - true)[:2] ** 2).sum() / (true[:2] ** 2).sum())
     uneven = true[2].std() > max(0.1 * true[2].mean(), 1e-5)  # a shift has no strain, a turn the same everywhere
     alike = np.corrcoef(seen[2].ravel(), true[2].ravel())[0, 1] if uneven else np.nan

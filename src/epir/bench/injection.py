@@ -113,10 +113,10 @@ def exact_flow(injection: Injection, size: int) -> np.ndarray:
     return _field(injection.movement, whole, columns, rows) * np.float32(injection.amplitude * size)
 
 
-def still_frames(picture: np.ndarray, count: int, seed: int = 0, noise: float = NOISE) -> Iterator[np.ndarray]:
+def still_frames(picture: np.ndarray, count: int) -> Iterator[np.ndarray]:
     """A still as a camera would film it: the same picture again and again, with noise of its own each time."""
-    random = generator(seed, "still", count)
-    grain = random.standard_normal((2 * picture.shape[0], 2 * picture.shape[1]), dtype=np.float32) * np.float32(noise)
+    random = generator(0, "still", count)
+    grain = random.standard_normal((2 * picture.shape[0], 2 * picture.shape[1]), dtype=np.float32) * np.float32(NOISE)
     height, width = picture.shape[:2]
     for _ in range(count):
         top, left = int(random.integers(height)), int(random.integers(width))

@@ -47,7 +47,8 @@ from epir.training.augment import blurred, shifted, turned
 Perturbation = Callable[[Tensor], Tensor]
 UNCHANGED = "as they are"
 SEED = 31  # of people that no weights have seen
-SLOW = 25.0  # frames a second of an ordinary camera
+SLOW, QUICK = 25.0, 200.0  # frames a second of an ordinary camera, and of that of the corpora
+SIZE = 28  # px of a map
 STREAMED = 28  # rate factor of H.264
 WORDS = emotions(3)
 
@@ -192,7 +193,7 @@ def synthetic_scores(*, clips: int, weights: str | Path | None = None) -> dict[s
     return {name: score(computation) for name, computation in computations().items()}
 
 
-def clip_map(number: int, computation: Computation, size: int = 28) -> np.ndarray:
+def clip_map(number: int, computation: Computation) -> np.ndarray:
     """The map (3, S, S) of the clip with this number, computed so."""
     identity = draw_identity(SEED, f"ways-{number // PER_PERSON + 1:04d}")
     recipe, random = find_recipe(computation.recipe), generator(SEED, "ways", number)
@@ -208,7 +209,7 @@ def clip_map(number: int, computation: Computation, size: int = 28) -> np.ndarra
     onset, apex = pair
     if computation.rate_factor is not None:  # the first stands for two frames, so that both depend on another
         _, onset, apex = compressed([onset, onset, apex], 25, computation.rate_factor)
-    return computation.finish(face_map(onset, apex, recipe, size))
+    return computation.finish(face_map(onset, apex, recipe, SIZE))
 
 
 @lru_cache(maxsize=2)
@@ -216,10 +217,10 @@ def _portrait(identity: Identity, recipe: FlowRecipe, way: Preprocessing) -> Por
     return draw_crop(identity, recipe, way)
 
 
-def share_when_slow(random: np.random.Generator, fps: float = 200.0) -> float:
+def share_when_slow(random: np.random.Generator) -> float:
     """What shows between the frames of a slow camera that lie nearest to onset and apex."""
-    course = draw_course(fps, 0, random)
-    step = fps / SLOW
+    course = draw_course(QUICK, 0, random)
+    step = QUICK / SLOW
     phase = random.uniform(0, step)
     onset, apex = (phase + step * round((frame - phase) / step) for frame in (course.onset, course.apex))
     if onset == apex:  # the next one then

@@ -15,7 +15,6 @@ import cv2
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from epir.bench.suite import Ratio
 from epir.core.engines import Engine, cores, one_thread
@@ -33,6 +32,7 @@ from epir.models.network import Network
 from epir.models.predict import OnnxBackend
 from epir.models.registry import create_model, model_settings
 from epir.models.settings import preset
+from epir.reports.tables import model_cost
 from epir.synthetic.clip import draw_frame
 from epir.synthetic.corpus import CorpusSettings, plan_corpus, portrait_of
 from epir.synthetic.identity import draw_identity
@@ -59,7 +59,9 @@ def measure_model(*, quick: bool = False) -> list[Ratio]:
 def near_the_limit(rounds: int) -> list[Ratio]:
     """Training step and forward pass of the paper's model at batch 64, against matrix multiplication."""
     model, trained, maps = Epir().eval(), Epir(), torch.randn(BATCH, 3, 28, 28)
-    multiply_adds = count_multiply_adds(model, maps[:1]) * BATCH
+    cost = model_cost(model_settings("epir"))
+    assert cost is not None, "a network"
+    multiply_adds = cost.multiply_accumulates * BATCH
     a, b = torch.randn(SIDE, SIDE), torch.randn(SIDE, SIDE)
     seconds = seconds_each(
         {"matrix": lambda: a @ b, "forward": predicting(model, maps), "step": training_step(trained, maps)},
@@ -99,15 +101,6 @@ def many_tokens(rounds: int) -> list[Ratio]:
         Ratio("vit / epir, 256 tokens, forward", forward["vit"] / forward["epir"], 1.15, detail),
         Ratio("vit / epir, 256 tokens, training", step["vit"] / step["epir"], 1.15, detail),
     ]
-
-
-def count_multiply_adds(model: nn.Module, maps: Tensor) -> float:
-    """Multiply-accumulates of one forward pass by torch's own counter, which counts two operations for each."""
-    was_training = model.training
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        model.eval()(maps)
-    model.train(was_training)
-    return counter.get_total_flops() / 2
 
 
 def predicting(model: nn.Module, maps: Tensor) -> Callable[[], None]:
@@ -258,14 +251,12 @@ def _jobs(folder: Path, people: int, epochs: int, *, model: str = "epir") -> tup
 
 
 def seconds_each(
-    work: Mapping[str, Callable[[], object]], *, rounds: int, warm_up: int = 2, calls: int = 1, settle: int = 0
+    work: Mapping[str, Callable[[], object]], *, rounds: int, warm_up: int = 2, calls: int = 1
 ) -> dict[str, float]:
     """Processor seconds of one call of each piece of work.
 
     The pieces take turns, so that a busy machine slows all of them. The quickest round counts, since disturbances only
-    ever add; of many short rounds the mean of the quickest tenth, for a single one may be quick by chance. Each turn
-    begins with `settle` calls that do not count, so that a small piece does not pay for what a large one left in the
-    caches.
+    ever add; of many short rounds the mean of the quickest tenth, for a single one may be quick by chance.
     """
     for piece in work.values():
         for _ in range(warm_up):
@@ -273,8 +264,6 @@ def seconds_each(
     taken: dict[str, list[float]] = {name: [] for name in work}
     for _ in range(rounds):
         for name, piece in work.items():
-            for _ in range(settle):
-                piece()
             began = time.process_time()
             for _ in range(calls):
                 piece()

@@ -295,8 +295,7 @@ def find_movements(
     numbered = (Frame(number, number / fps, frame) for number, frame in enumerate(frames))
     one_pass = recognizer.one_pass(fps)
     classes = {each.movement: recognizer.answer_movement(each, "", fps).best for each in one_pass.run(numbered)}
-    timelines = [one_pass.timeline(track) for track in one_pass.tracks]
-    return classes, [each for each in timelines if each is not None]
+    return classes, list(one_pass.timelines().values())
 
 
 def class_of_exact(recognizer: Recognizer, injection: Injection) -> str:

@@ -153,6 +153,5 @@ def _summary(result: "Survey") -> str:
     faults = len(result.corpus.faults)
     clips = len({defect.clip for defect in result.corpus.faults})
     parts = [f"{len(result.departures)} counts differ"] if result.departures else []
-    noun = "defect" if faults == 1 else "defects"
-    parts += [f"{faults} {noun} in {clips} of {counted(len(result.corpus), 'clip')}"] if faults else []
+    parts += [f"{counted(faults, 'defect')} in {clips} of {counted(len(result.corpus), 'clip')}"] if faults else []
     return "; ".join(parts)

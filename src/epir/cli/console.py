@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from epir.core.engines import Progress, Silent
+from epir.core.words import duration
 
 stdout = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 120)
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -132,18 +133,6 @@ class Lines(Silent):
             left = took / self._done * (self._total - self._done) if self._done else None
             tail = "" if left is None else f", {duration(left)} left"
         sys.stderr.write(f"{self._task}: {self._done}/{self._total}{tail}{'  ' + note if note else ''}\n")
-
-
-def duration(seconds: float) -> str:
-    """So many seconds in words: `40 s`, `12 min`, `3 h 20 min`.
-
-    >>> duration(40), duration(719), duration(12_000)
-    ('40 s', '12 min', '3 h 20 min')
-    """
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def command_line(context: typer.Context, **changed: Any) -> str:

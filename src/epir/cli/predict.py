@@ -113,7 +113,7 @@ def predict(
             fps=fps,
             start=start,
             end=end,
-            faces=faces,  # type: ignore[arg-type]
+            faces=faces,
             candidates=candidates,
             every=every,
             out=out,

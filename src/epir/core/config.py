@@ -112,7 +112,7 @@ def check_known(name: str, known: Iterable[str], *, section: str = "", what: str
     )
 
 
-def check_ranges(settings: object, most: Mapping[str, float], *, section: str = "", least: float = -1e9) -> None:
+def check_ranges(settings: object, most: Mapping[str, float], *, section: str) -> None:
     """Refuse numbers that are not finite, and those above their bound in `most`, or above a billion.
 
     The bounds lie beyond what anybody trains or measures with: they catch slips of the keyboard before memory does.
@@ -124,7 +124,7 @@ def check_ranges(settings: object, most: Mapping[str, float], *, section: str = 
             if isinstance(number, bool) or not isinstance(number, int | float):
                 continue
             bound = most.get(field.name, 1e9)
-            if not least <= number <= bound:  # true for nan as well
+            if not -1e9 <= number <= bound:  # true for nan as well
                 is_finite = isinstance(number, int) or math.isfinite(number)
                 raise ConfigError(
                     f"{_dotted(section, field.name)} cannot be {_short(number)}",

@@ -52,12 +52,10 @@ def claimed(
 
 
 @contextmanager
-def claimed_file(
-    path: str | Path, *, force: bool = False, inputs: Iterable[str | Path] = (), needs: int = 0
-) -> Iterator[Path]:
+def claimed_file(path: str | Path, *, force: bool = False, inputs: Iterable[str | Path] = ()) -> Iterator[Path]:
     """The same for a file; `force` replaces a file, never a folder, and never an input."""
     path = resolved(path)
-    check_file(path, force=force, inputs=inputs, needs=needs)
+    check_file(path, force=force, inputs=inputs)
     with locked(path):
         remove_leftovers(path)
         yield path
@@ -91,12 +89,12 @@ def _a(kind: str) -> str:
     return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
-def check_file(path: Path, *, force: bool = False, inputs: Iterable[str | Path] = (), needs: int = 0) -> None:
+def check_file(path: Path, *, force: bool = False, inputs: Iterable[str | Path] = ()) -> None:
     """Refuse a file that cannot or must not be written; nothing is changed."""
     for each in inputs:
         if resolved(each) == path:
             raise OutputError(f"{path} is an input of this command", fix="choose another name for the output")
-    check_place(path, needs=needs)
+    check_place(path)
     if path.is_dir():
         raise OutputError(f"{path} is a folder, not a file", fix="choose another name, or a file inside it")
     if path.exists() and not path.is_file():

@@ -1,12 +1,12 @@
 """Partial results of long work: a folder of entries, each used only while all that it was made from is unchanged.
 
-    with open_store(folder, settings=digest(settings), version=1) as store:    # locked until the block ends
-        identities = {video: file_identity(video) for video in videos}
-        missing = [video for video in videos if store.get(video.name, identities[video]) is None]
-        store.warn_if_stale("spotted again")        # "b.mp4 has changed since; spotted again"
-        for video in missing:
-            store.put(video.name, identities[video], {"events": spot(video)})
-        events = [store.get(video.name, identities[video]).content["events"] for video in videos]
+    store = Store(folder, settings=digest(settings), version=1)    # whose lock the caller holds
+    identities = {video: file_identity(video) for video in videos}
+    missing = [video for video in videos if store.get(video.name, identities[video]) is None]
+    store.warn_if_stale("spotted again")        # "b.mp4 has changed since; spotted again"
+    for video in missing:
+        store.put(video.name, identities[video], {"events": spot(video)})
+    events = [store.get(video.name, identities[video]).content["events"] for video in videos]
 
 An entry is one file, written in one step. It carries its key, the identity of what it was made from, the digest of the
 settings, the version of its format and a digest of itself; `get` returns it only if all of them fit, and otherwise
@@ -22,8 +22,7 @@ import json
 import os
 import stat
 import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,8 +30,8 @@ from urllib.parse import quote
 from zipfile import BadZipFile
 
 from epir.core.errors import EpirError, EpirWarning
-from epir.core.files import BAD_ARRAY, atomic_write, check_regular, read_json, remove_partial_files, write_text
-from epir.core.output import locked, remove
+from epir.core.files import BAD_ARRAY, atomic_write, check_regular, read_json, write_text
+from epir.core.output import remove
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,7 +53,7 @@ class Entry:
 
 
 class Store:
-    """The entries in a folder, for a caller who holds a lock already; `open_store` locks it."""
+    """The entries in a folder, for a caller who holds its lock."""
 
     def __init__(self, folder: Path, *, settings: str, version: int, arrays: bool = False) -> None:
         """`settings` is a digest; raise `version` when the code gives other entries or reads them otherwise."""
@@ -148,14 +147,6 @@ class Store:
         if not isinstance(header, dict):
             raise _Damaged(f"{path} has no header", fix="")
         return header, Entry(content, arrays)
-
-
-@contextmanager
-def open_store(folder: Path, *, settings: str, version: int, arrays: bool = False) -> Iterator[Store]:
-    """The store in `folder`, which no other process may use meanwhile; what a killed process left half is removed."""
-    with locked(folder):
-        remove_partial_files(folder)
-        yield Store(folder, settings=settings, version=version, arrays=arrays)
 
 
 class _Damaged(EpirError):

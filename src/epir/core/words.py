@@ -1,8 +1,9 @@
-"""Counts and frame numbers in words, the same wherever they are told, and what a frame rate can be."""
+"""Counts, durations and frame numbers in words, the same wherever they are told, and what a frame rate can be."""
 
 from collections.abc import Container, Sequence
 
 FASTEST_RATE = 100_000.0  # frames a second of any camera
+RUNS_SHOWN = 5  # of numbers in a list
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -23,6 +24,17 @@ def people(number: int) -> str:
     return counted(number, "person", "people")
 
 
+def duration(seconds: float) -> str:
+    """Seconds in a convenient unit.
+
+    >>> duration(42), duration(750), duration(9000)
+    ('42 s', '12.5 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 def percent(share: float) -> float:
     """A share of the face's width as people read it, in %: lengths are written so wherever epir writes them.
 
@@ -32,8 +44,8 @@ def percent(share: float) -> float:
     return round(100 * share, 3)
 
 
-def ranges(numbers: Sequence[int], most: int = 5) -> str:
-    """Sorted numbers as text, runs shortened: `3-5, 9`; after `most` runs only their count.
+def ranges(numbers: Sequence[int]) -> str:
+    """Sorted numbers as text, runs shortened: `3-5, 9`; after five runs only their count.
 
     >>> ranges([3, 4, 5, 9])
     '3-5, 9'
@@ -44,8 +56,8 @@ def ranges(numbers: Sequence[int], most: int = 5) -> str:
             runs[-1] = (runs[-1][0], number)
         else:
             runs.append((number, number))
-    shown = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs[:most])
-    return shown if len(runs) <= most else f"{shown} and {len(runs) - most} more"
+    shown = ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs[:RUNS_SHOWN])
+    return shown if len(runs) <= RUNS_SHOWN else f"{shown} and {len(runs) - RUNS_SHOWN} more"
 
 
 def missing_frames(there: Container[int | None], first: int, last: int) -> str | None:

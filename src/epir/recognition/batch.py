@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from epir.core.engines import Progress, Silent
 from epir.core.errors import EpirError, FrameError, machine_fault
@@ -39,23 +39,18 @@ def answer_all(
     recognizer: Recognizer,
     inputs: Sequence[str],
     *,
-    onset: int | None = None,
-    apex: int | None = None,
-    fps: float | None = None,
-    start: float | None = None,
-    end: float | None = None,
-    faces: Literal["largest", "all"] = "largest",
-    candidates: float = 0.0,
     every: bool = False,
     out: str | Path | None = None,
     force: bool = False,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Batch:
     """Answer for every input; patterns are spelt out, pictures are taken in pairs (onset, apex).
 
-    A folder in `out` is claimed before its input is looked at. What stops the batch is kept in `stopped`, beside the
-    answers that were ready.
+    `options` are those of `Recognizer.predict`. A folder in `out` is claimed before its input is looked at. What stops
+    the batch is kept in `stopped`, beside the answers that were ready.
     """
+    times = {name: options.get(name) for name in ("start", "end")}
     progress = progress or Silent()
     answers, errors, written = [], [], []
     names: set[str] = set()
@@ -70,14 +65,9 @@ def answer_all(
                 if out is not None:
                     folder = Path(out) / _folder_name(source, names)
                     claims.enter_context(claimed(folder, ANSWER, force=force, inputs=source_paths(source)))
-                answer = recognizer.predict(
-                    source, onset=onset, apex=apex, fps=fps, start=start, end=end, faces=faces, candidates=candidates,
-                    progress=told,
-                )  # fmt: skip
+                answer = recognizer.predict(source, **options, progress=told)
                 if out is not None:
-                    written += write_outputs(
-                        source, answer, folder, start=start, end=end, every=every, force=force, progress=told
-                    )
+                    written += write_outputs(source, answer, folder, **times, every=every, force=force, progress=told)
             answers.append(answer)
         except EpirError as error:
             errors.append((source.name if isinstance(source, FailedInput) else source_name(source), error))

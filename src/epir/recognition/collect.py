@@ -93,45 +93,31 @@ def collect_events(
     labels, state = _model(options).labels, _state(options)
     columns = [*event_columns(labels), "error", "settings", INPUT, DIGEST]
     sources = videos_of(inputs)
+    errors: list[tuple[str, EpirError]] = []
     with claimed_file(table, force=True, inputs=sources):  # a table that this command wrote is gone on with
         rows = _read(table, columns, None if force else state) if table.exists() else {}
-        return _collect(sources, table, options, columns, rows, state, engine, progress)
-
-
-def _collect(
-    inputs: Sequence[str],
-    table: Path,
-    options: CollectOptions,
-    columns: Sequence[str],
-    rows: dict[str, Rows],
-    state: str,
-    engine: Engine,
-    progress: Progress,
-) -> Collected:
-    """Answer for the inputs that `rows` do not hold yet."""
-    wanted = {_name(each): each for each in gather_inputs(inputs)}
-    identities = {name: _identity(each) for name, each in wanted.items()}  # before the work, not after it
-    known = _up_to_date(rows, identities, columns)
-    left = {name: each for name, each in wanted.items() if name not in known}
-    errors: list[tuple[str, EpirError]] = []
-    written, done = time.monotonic(), 0
-    progress.start("videos", len(left))
-    try:
-        jobs = [(name, _absolute(each)) for name, each in left.items()]  # a worker may have started in another folder
-        shared = (options, pack_model(options.model)) if engine.is_cluster else (options,)
-        for name, answered, error in engine.run(_answer, jobs, *shared, files=_files):
-            if error is not None:
-                errors.append((name, error))
-                answered = [{"status": ERROR, "file": name, "error": error.problem}]
-            rows[name] = _signed([{**row, "settings": state, INPUT: identities[name]} for row in answered], columns)
-            done += 1
-            progress.advance(note=f"{Path(name).name}, {done} of {len(left)}")
-            if time.monotonic() - written > EVERY:
-                _write(table, columns, rows, list(wanted))
-                written = time.monotonic()
-    finally:  # also after Ctrl-C: what is done is done
-        _write(table, columns, rows, list(wanted))
-        progress.finish()
+        wanted = {_name(each): each for each in gather_inputs(sources)}
+        identities = {name: _identity(each) for name, each in wanted.items()}  # before the work, not after it
+        known = _up_to_date(rows, identities, columns)
+        left = {name: each for name, each in wanted.items() if name not in known}
+        written, done = time.monotonic(), 0
+        progress.start("videos", len(left))
+        try:
+            jobs = [(name, _absolute(each)) for name, each in left.items()]  # a worker may start in another folder
+            shared = (options, pack_model(options.model)) if engine.is_cluster else (options,)
+            for name, answered, error in engine.run(_answer, jobs, *shared, files=_files):
+                if error is not None:
+                    errors.append((name, error))
+                    answered = [{"status": ERROR, "file": name, "error": error.problem}]
+                rows[name] = _signed([{**row, "settings": state, INPUT: identities[name]} for row in answered], columns)
+                done += 1
+                progress.advance(note=f"{Path(name).name}, {done} of {len(left)}")
+                if time.monotonic() - written > EVERY:
+                    _write(table, columns, rows, list(wanted))
+                    written = time.monotonic()
+        finally:  # also after Ctrl-C: what is done is done
+            _write(table, columns, rows, list(wanted))
+            progress.finish()
     movements = sum(_text(row.get("status")) == REPORTED for each in rows.values() for row in each)
     return Collected(table, len(left) - len(errors), len(known), movements, tuple(errors))
 

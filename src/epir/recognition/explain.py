@@ -46,18 +46,18 @@ class Attribution:
         }
 
 
-def attribute(predict: Predict, maps: np.ndarray, labels: Sequence[str], patches: int = PATCHES) -> list[Attribution]:
+def attribute(predict: Predict, maps: np.ndarray, labels: Sequence[str]) -> list[Attribution]:
     """The attribution of each map's most probable class, for maps (n, 3, S, S)."""
     size = maps.shape[-1]
-    parts = np.concatenate([patch_masks(size, patches, REACH), region_masks(size)])  # (P, S, S)
+    parts = np.concatenate([patch_masks(size, PATCHES, REACH), region_masks(size)])  # (P, S, S)
     copies = np.concatenate([each for each_map in maps for each in (each_map[None], occluded(each_map, parts))])
     answers = predict(copies).reshape(len(maps), 1 + len(parts), -1)  # (n, 1 + P, C)
     attributions = []
     for answer in answers:
         best = int(answer[0].argmax())
         falls = answer[0, best] - answer[1:, best]  # (P,)
-        shown = falls[: patches**2].reshape(patches, patches).astype(np.float32)
-        regions = {name: float(fall) for name, fall in zip(GROUPS, falls[patches**2 :], strict=True)}
+        shown = falls[: PATCHES**2].reshape(PATCHES, PATCHES).astype(np.float32)
+        regions = {name: float(fall) for name, fall in zip(GROUPS, falls[PATCHES**2 :], strict=True)}
         attributions.append(Attribution(labels[best], shown, regions))
     return attributions
 

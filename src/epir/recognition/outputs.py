@@ -6,7 +6,7 @@ Axes: H, W pixels
 import json
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -112,13 +112,11 @@ def answer_tiers(answer: Answer) -> list[Tier]:
     return tiers
 
 
-def write_tables(
-    source: Any, answer: Answer, folder: Path, labels: Sequence[str] = (), *, every: bool = False
-) -> tuple[list[Path], list[str]]:
+def write_tables(source: Any, answer: Answer, folder: Path, *, every: bool = False) -> tuple[list[Path], list[str]]:
     """Write events.csv, frames.csv, the MEGC submission and both tier files; also gives notes on what was left out."""
     stem = Path(source).stem if isinstance(source, str | Path) else "answer"
     written = [folder / "events.csv"]
-    events_table(answer, labels, every=every).to_csv(written[0], index=False)
+    events_table(answer, every=every).to_csv(written[0], index=False)
     notes: list[str] = []
     if answer.timeline is None:
         return written, notes

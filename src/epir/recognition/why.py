@@ -41,8 +41,6 @@ ARROWS = 14  # per side
 TITLE_STEP, LINE_STEP = 20, 16  # points from the title to the line below it, and from line to line
 LEAST_ARROW = 0.08  # of the longest: shorter ones are not drawn
 
-FACE, MOVEMENT = "#0a5c9e", "#00735a"
-
 
 def draw_why(answer: Answer) -> "Figure":
     """What the class rests on, onset, apex and scores; below the flow, and what the paper's method looked at."""

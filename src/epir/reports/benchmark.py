@@ -7,6 +7,7 @@ from typing import Unpack
 
 from epir.core.files import csv_text, write_text
 from epir.core.table import MISSING, Column, Row, Table, interval_text, score_text
+from epir.core.words import counted, duration, people
 from epir.evaluation.comparison import Standing, default_models, main_column, standings, training_of
 from epir.evaluation.conventions import WHO, convention_rows
 from epir.evaluation.run import Maps, RunOptions, default_out
@@ -14,8 +15,8 @@ from epir.evaluation.series import evaluate_models
 from epir.evaluation.store import Run
 from epir.evaluation.table import COLUMN_NAMES
 from epir.models.registry import AnyModel
-from epir.reports.markup import count, element, html_table, join, section, whole_page
-from epir.reports.tables import duration, model_cost
+from epir.reports.markup import element, html_table, join, section, whole_page
+from epir.reports.tables import run_cost
 
 PAGE, TABLE = "benchmark.html", "benchmark.csv"
 
@@ -79,15 +80,14 @@ def standings_table(rows: Sequence[Standing]) -> Table:
     )
     first = runs[0]
     caption = (
-        f"{first.experiment.protocol}: {count(first.scores['clips'], 'clip')} of "
-        f"{count(first.scores['people'], 'person', 'people')}, {count(first.scores['folds'], 'fold')}, "
-        f"{count(first.experiment.seeds, 'seed')}"
+        f"{first.experiment.protocol}: {counted(first.scores['clips'], 'clip')} of {people(first.scores['people'])}, "
+        f"{counted(first.scores['folds'], 'fold')}, {counted(first.experiment.seeds, 'seed')}"
     )
     return Table("benchmark", caption, columns, tuple(_row(row, strong=row is rows[0]) for row in rows), notes)
 
 
 def _row(row: Standing, *, strong: bool) -> Row:
-    cost = None if row.run is None else model_cost(row.run.experiment.model, row.run.experiment.source)
+    cost = None if row.run is None else run_cost(row.run)
     recipe = MISSING if row.run is None else training_of(row.run.experiment).cells[0]
     cells = (
         *(row.name, recipe, score_text(row.uf1), interval_text(row.interval), score_text(row.uar)),
@@ -110,7 +110,7 @@ def standings_csv(rows: Sequence[Standing]) -> str:
     lines = []
     for row in rows:
         experiment = None if row.run is None else row.run.experiment
-        cost = None if experiment is None else model_cost(experiment.model, experiment.source)
+        cost = None if row.run is None else run_cost(row.run)
         code = experiment.source.reference if experiment and experiment.source else ""
         kind = experiment.columns[0] if experiment else "chance"
         numbers = [row.uf1, *row.interval, row.uar, row.accuracy, row.best_epoch, row.p]
@@ -141,7 +141,7 @@ def _page(rows: Sequence[Standing], runs: Sequence[Run], table: Table) -> str:
     if alike:
         lead += f" Not significantly lower (p of 0.05 or more): {', '.join(alike)}."
     body = join(
-        element("h1", f"{count(len(runs), 'method')} on {protocol}"),
+        element("h1", f"{counted(len(runs), 'method')} on {protocol}"),
         element("p", lead, class_="lead"),
         section("scores", "Scores", html_table(table)),
         section("conventions", "Conventions", html_table(conventions_table(rows))),

@@ -17,6 +17,7 @@ import numpy as np
 from epir.core.files import atomic_write
 from epir.core.output import check_file, resolved
 from epir.core.table import MISSING
+from epir.core.words import counted
 from epir.evaluation.table import COLUMN_NAMES, LEVEL, corpus_title, kind_of
 from epir.models.tokens import Tokens
 from epir.reports.markup import Markup, data_url
@@ -130,9 +131,8 @@ def draw_people(scores: Sequence[PersonScore], main: str = COLUMN_NAMES["strict"
     for best, place in ticks:
         axes.plot((best, best), (place - 0.45, place + 0.45), "--", color=COLOURS["best_epoch"], lw=1.3, clip_on=False)
     for place, score in enumerate(scores):
-        clips = f"{score.clips} clip{'' if score.clips == 1 else 's'}"
         axes.text(1.06, place, f"{score.strict:.2f}", va="center", size=7.5, color=INK)
-        axes.text(1.52, place, clips, va="center", ha="right", size=7.5, color=SOFT)
+        axes.text(1.52, place, counted(score.clips, "clip"), va="center", ha="right", size=7.5, color=SOFT)
     axes.set_yticks(places, map(_plain, names))
     axes.set_ylim(len(scores) - 0.5, -0.5)
     axes.set_xlim(0, 1)

@@ -201,9 +201,8 @@ def _scores_table(results: Sequence[Result]) -> Table:
     rows = []
     for each in results:
         main = each["scores"][each["main"]]
-        best = each["scores"].get("best_epoch") if each["epochs"] else None
         cells = [each["name"], each["method"], COLUMN_NAMES[each["main"]], score_text(main["uf1"])]
-        cells += [interval_text(main["uf1_interval"]), score_text(best["uf1"] if best else None)]
+        cells += [interval_text(main["uf1_interval"]), _best_epoch(each)]
         cells += [score_text(main["parts"].get(part, {}).get("uf1")) for part in parts]
         cells += [score_text(main["uar"]), score_text(main["accuracy"]), str(each["people"]), _folds(each)]
         rows.append(Row((*cells, each["training"] or MISSING, each["first_weights"] or MISSING), kind="strict"))
@@ -218,12 +217,7 @@ def _short_table(results: Sequence[Result]) -> Table:
     rows = []
     for each in results:
         main = each["scores"][each["main"]]
-        best = each["scores"].get("best_epoch") if each["epochs"] else None
-        cells = (
-            score_text(main["uf1"]),
-            interval_text(main["uf1_interval"]),
-            score_text(best["uf1"] if best else None),
-        )
+        cells = (score_text(main["uf1"]), interval_text(main["uf1_interval"]), _best_epoch(each))
         training = each["training"] or MISSING
         rows.append(Row((each["method"], training, _folds(each), *cells, each["command"])))
     people = max(each["people"] for each in results)
@@ -339,6 +333,12 @@ VIEWS: Mapping[str, Callable[[Sequence[Result]], Table]] = {
 }
 
 UNIT_VIEWS = ("units", "each-unit")
+
+
+def _best_epoch(result: Result) -> str:
+    """The score that leaks, where there were epochs."""
+    best = result["scores"].get("best_epoch") if result["epochs"] else None
+    return score_text(best["uf1"] if best else None)
 
 
 def _folds(result: Result) -> str:

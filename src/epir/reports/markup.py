@@ -4,7 +4,7 @@ import base64
 import re
 from html import escape
 from importlib.resources import files
-from itertools import count as numbers_from
+from itertools import count
 from string import Template
 
 from epir import __version__
@@ -50,15 +50,6 @@ def html_table(table: Table) -> Markup:
     return Markup(table.html())
 
 
-def count(number: int, noun: str, plural: str = "") -> str:
-    """A number with its noun.
-
-    >>> count(1, "clip"), count(68, "person", "people")
-    ('1 clip', '68 people')
-    """
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
 def data_url(content: bytes, kind: str) -> str:
     """A picture as a `data:` address, so that the page needs no other file."""
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
@@ -83,7 +74,7 @@ def section(ident: str, title: str, content: Markup) -> Markup:
 
 def with_unique_ids(page: str) -> Markup:
     """The page with the names inside its SVG numbered by figure, since each figure begins anew."""
-    numbers = numbers_from(1)
+    numbers = count(1)
 
     def each(match: re.Match[str]) -> str:
         number = next(numbers)

@@ -173,16 +173,14 @@ def new_figure(width: float, height: float, *, fitted: bool = True) -> "Figure":
     return figure
 
 
-def show_picture(
-    axes: "Axes", picture: np.ndarray, caption: str, *overlays: Overlay, lines: float = 0.85, words: float = 9
-) -> None:
-    """A picture that fills its axes, under its caption; `lines` scales the overlays' widths to points."""
+def show_picture(axes: "Axes", picture: np.ndarray, caption: str, *overlays: Overlay) -> None:
+    """A picture that fills its axes, under its caption."""
     draw_picture(axes, picture, (0, 0))
     axes.set_xlim(0, 1)
     axes.set_ylim(1, 0)
     axes.set_aspect("equal")
     for overlay in overlays:
-        draw_overlay(axes, overlay, lines=lines, words=words)
+        draw_overlay(axes, overlay, lines=0.85, words=9)
     axes.set_title(caption, fontsize=9.5, color=SOFT, pad=3)
     axes.set_xticks([])
     axes.set_yticks([])

@@ -1,6 +1,6 @@
 """Runs -> one HTML page that needs no other file, and on request its tables and figures as files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,27 +93,14 @@ def report(
             claims.enter_context(claimed_file(file, force=force, inputs=inputs))
         if figures is not None:
             check_place(resolved(Path(figures) / "figure.png"))
-        _write(opened, path, extra, maps=maps, faces=faces, figures=figures, force=force, progress=progress)
+        texts = {path: page(opened, maps=maps, faces=faces, progress=progress or Silent())}
+        texts |= {file: write(all_tables(opened)) for file, write in extra.items()}
+        if figures is not None:
+            drawn = all_figures(opened, find_sources(opened[0], maps), faces=faces)
+            save_figures(drawn, Path(figures), force=force)
+        for file, text in texts.items():
+            write_text(file, text)
     return path
-
-
-def _write(
-    opened: Sequence[Run],
-    path: Path,
-    extra: Mapping[Path, Callable[..., str]],
-    *,
-    maps: Sequence[str | Path],
-    faces: bool,
-    figures: str | Path | None,
-    force: bool,
-    progress: Progress | None,
-) -> None:
-    texts = {path: page(opened, maps=maps, faces=faces, progress=progress or Silent())}
-    texts |= {file: write(all_tables(opened)) for file, write in extra.items()}
-    drawn = all_figures(opened, find_sources(opened[0], maps), faces=faces) if figures is not None else {}
-    save_figures(drawn, Path(figures or ""), force=force)
-    for file, text in texts.items():
-        write_text(file, text)
 
 
 def open_runs(folder: Path) -> list[Run]:

@@ -29,7 +29,7 @@ from epir.reports.markup import element, html_table, join, section, whole_page
 from epir.reports.pictures import find_sources
 from epir.reports.provenance import glossary_part, provenance_part
 from epir.reports.results import sweep_charts
-from epir.reports.tables import model_cost
+from epir.reports.tables import run_cost, size_cells
 
 PAGE, NUMBERS, TABLES = "report.html", "numbers.json", "tables.md"
 TABLE_OF = {"cde": (1, 4), "sde-casme3": (2, 5), "sde-casme2": (3,), "sde-samm": (3,), "sde-smic": (3,)}
@@ -175,8 +175,6 @@ def _columns(parts: Sequence[str]) -> tuple[Column, ...]:
 
 def _run_rows(name: str, run: Run, parts: Sequence[str]) -> list[Row]:
     """One row per column of a run."""
-    cost = model_cost(run.experiment.model, run.experiment.source)
-    size = (f"{cost.parameters / 1e6:.2f}", f"{cost.multiply_accumulates / 1e6:.2f}") if cost else (MISSING,) * 2
     rows = []
     for column in run.experiment.columns:
         values: Mapping[str, Any] = run.scores[column]
@@ -184,7 +182,7 @@ def _run_rows(name: str, run: Run, parts: Sequence[str]) -> list[Row]:
         for part in parts:
             cells += [score_text(values["parts"][part]["uf1"]), score_text(values["parts"][part]["uar"])]
         is_main = column == run.experiment.columns[0]
-        rows.append(Row((name, COLUMN_NAMES[column], *cells, *size), kind=kind_of(column), strong=is_main))
+        rows.append(Row((name, COLUMN_NAMES[column], *cells, *size_cells(run)), kind=kind_of(column), strong=is_main))
     return rows
 
 
@@ -215,6 +213,6 @@ def _parts(run: Run) -> list[str]:
 
 
 def _numbers(run: Run) -> dict[str, Any]:
-    cost = model_cost(run.experiment.model, run.experiment.source)
+    cost = run_cost(run)
     size = {"parameters": cost.parameters, "multiply_accumulates": cost.multiply_accumulates} if cost else {}
     return {**scores_with_training(run), **size}

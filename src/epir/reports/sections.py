@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from epir.core.words import counted
 from epir.datasets.protocols import get_protocol
 from epir.datasets.survey import expected_composite
 from epir.evaluation.comparison import main_column, score_columns, setting_differences, training_of
@@ -31,7 +32,7 @@ from epir.reports.figures import (
     integration_tiles,
     svg,
 )
-from epir.reports.markup import Markup, count, data_url, element, html_table, join, tag
+from epir.reports.markup import Markup, data_url, element, html_table, join, tag
 from epir.reports.pictures import Sources, png, wheel_picture
 from epir.reports.results import (
     Chart,
@@ -302,9 +303,9 @@ def _facts(runs: Sequence[Run]) -> str:
     folds = {**FOLDS, "zero-shot": "no training (zero-shot)"}.get(
         experiment.folds, f"{experiment.folds} folds, no person in two of them"
     )
-    clips, persons = count(scores["clips"], "clip"), count(scores["people"], "person", "people")
-    classes = f"{count(len(experiment.classes), 'class', 'classes')} ({', '.join(experiment.classes)})"
-    times = f"{count(scores['folds'], 'fold')}, {count(scores['seeds'], 'seed')}"
+    clips, persons = counted(scores["clips"], "clip"), counted(scores["people"], "person", "people")
+    classes = f"{counted(len(experiment.classes), 'class', 'classes')} ({', '.join(experiment.classes)})"
+    times = f"{counted(scores['folds'], 'fold')}, {counted(scores['seeds'], 'seed')}"
     recipe, weights = training_of(experiment).cells
     trained = f" Training: {recipe}; first weights: {weights}." if len(runs) == 1 else ""
     return f"{clips} of {persons} in {classes}; {folds}; {times}.{trained}"

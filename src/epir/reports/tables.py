@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any, Final
 
 from epir.core.table import MISSING, Column, Row, Table
+from epir.core.words import duration
 from epir.evaluation.comparison import compare, score_columns, training_of
 from epir.evaluation.conventions import convention_table
 from epir.evaluation.experiment import ForeignModel
@@ -179,17 +180,26 @@ def cost_table(runs: Sequence[Run]) -> Table:
     titles = ("parameters (M)", "multiply-accumulates (M)", "folds × seeds", "training a fold", "all folds in sequence")
     rows = []
     for title, run in zip(run_titles(runs), runs, strict=True):
-        cost = model_cost(run.experiment.model, run.experiment.source)
-        size = (f"{cost.parameters / 1e6:.2f}", f"{cost.multiply_accumulates / 1e6:.2f}") if cost else (MISSING,) * 2
         trained = [fold.training_seconds for fold in run.folds]
         mean = duration(sum(trained) / len(trained)) if trained else MISSING
-        rows.append(Row((title, *size, str(len(run.folds)), mean, duration(float(run.scores["seconds"])))))
+        rows.append(Row((title, *size_cells(run), str(len(run.folds)), mean, duration(float(run.scores["seconds"])))))
     notes = (
         "Multiply-accumulates for one clip: a multiplication and its addition count once. Papers often say FLOPs.",
         "Times are of the machine under Provenance, with as many folds at once as it had workers.",
     )
     columns = (Column("method"), *(Column(title, numeric=True) for title in titles))
     return Table("cost", "Size, work and time", columns, tuple(rows), notes)
+
+
+def size_cells(run: Run) -> tuple[str, str]:
+    """The parameters and the multiply-accumulates of a run's network, in millions."""
+    cost = run_cost(run)
+    return (f"{cost.parameters / 1e6:.2f}", f"{cost.multiply_accumulates / 1e6:.2f}") if cost else (MISSING, MISSING)
+
+
+def run_cost(run: Run) -> Cost | None:
+    """The cost of a run's network."""
+    return model_cost(run.experiment.model, run.experiment.source)
 
 
 @cache
@@ -216,14 +226,3 @@ def model_cost(settings: Any, source: Source | None = None) -> Cost | None:
         network(torch.zeros(1, 3, settings.map_size, settings.map_size))
     weights = sum(weight.numel() for weight in network.parameters())
     return Cost(weights, counter.get_total_flops() // 2)
-
-
-def duration(seconds: float) -> str:
-    """Seconds in a convenient unit.
-
-    >>> duration(42), duration(750), duration(9000)
-    ('42 s', '12.5 min', '2.5 h')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -233,16 +233,10 @@ def too_large(problem: str, fix: str, setting: str, config: Mapping[str, Any]) -
 class Camera:
     """The stream of one camera and what there is to report; a new size of the frames begins another stream."""
 
-    def __init__(
-        self,
-        recognizer: Recognizer,
-        faces: Literal["largest", "all"],
-        side: int,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, recognizer: Recognizer, faces: Literal["largest", "all"], side: int) -> None:
         self._new_stream = lambda: LiveStream(recognizer, faces)
         self._stream = self._new_stream()
-        self._side, self._clock = side, clock
+        self._side = side
         self._shape: tuple[int, ...] | None = None
         self._answers: list[LiveAnswer] = []
         self._motion: list[dict[str, Any]] = []
@@ -271,8 +265,8 @@ class Camera:
         self._motion += [live_motion(*each) for each in self._stream.new_motion()]
         report: dict[str, Any] = {"movements": [live_answer(each) for each in self._answers], "motion": self._motion}
         self._answers, self._motion = [], []
-        if self._clock() - self._status_at >= LIVE_STATUS_S:
-            self._status_at = self._clock()
+        if time.monotonic() - self._status_at >= LIVE_STATUS_S:
+            self._status_at = time.monotonic()
             report["status"] = self.status()
         return report
 

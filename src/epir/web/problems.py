@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from epir.core.errors import EpirError
+from epir.core.words import counted
 
 CLIENT_ERROR = HTTPStatus.UNPROCESSABLE_ENTITY  # if nothing more precise fits
 
@@ -83,7 +84,7 @@ def too_many(count: int, what: str, seconds: int) -> RequestError:
 def _later(problem: str, seconds: int, status: int) -> RequestError:
     return RequestError(
         problem,
-        fix=f"try again in {seconds} second{'' if seconds == 1 else 's'}",
+        fix=f"try again in {counted(seconds, 'second')}",
         status=status,
         headers={"Retry-After": str(seconds)},
     )

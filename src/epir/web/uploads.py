@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Literal
 
 from starlette.requests import Request
 
+from epir.core.words import counted
 from epir.frames.folder import LAST_INTEGER
 from epir.spotting.settings import THRESHOLDS
 from epir.web.form import FormReader, display_name, request_body, with_deadlines
@@ -234,7 +235,7 @@ def _one_clip(upload: Upload) -> list[Path]:
         raise RequestError(f"these are {len(videos)} videos", fix="send one request for each")
     if videos and pictures:
         raise RequestError(
-            f"a video and {len(pictures)} picture{'' if len(pictures) == 1 else 's'} were sent",
+            f"a video and {counted(len(pictures), 'picture')} were sent",
             fix="send the video and the pictures in separate requests",
         )
     if len(pictures) == 1:

@@ -26,12 +26,12 @@ def pressed(page, selector):
 
 def pixels(page):
     """What is really on the canvas, (h, w, 3)."""
-    found = page.evaluate(
+    image = page.evaluate(
         "() => { const c = document.querySelector('#picture');"
         " const d = c.getContext('2d').getImageData(0, 0, c.width, c.height);"
         " return [c.height, c.width, [...d.data]]; }"
     )
-    return np.array(found[2], np.uint8).reshape(found[0], found[1], 4)[..., :3]
+    return np.array(image[2], np.uint8).reshape(image[0], image[1], 4)[..., :3]
 
 
 def held(study, coder="anna"):

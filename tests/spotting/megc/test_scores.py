@@ -27,8 +27,8 @@ def macro(onset, offset):
     return micro(onset, offset, kind="macro")
 
 
-def video(labels, found, *, corpus="casme-sq", subject="s15", name="v"):
-    return SpottedVideo(corpus, subject, name, tuple(labels), tuple(found))
+def video(labels, predictions, *, corpus="casme-sq", subject="s15", name="v"):
+    return SpottedVideo(corpus, subject, name, tuple(labels), tuple(predictions))
 
 
 INTERVALS = st.builds(
@@ -45,19 +45,19 @@ def slow_overlap(one, other):
     return len(first & second) / len(first | second)
 
 
-def slow_hits(labels, found, kind):
+def slow_hits(labels, predictions, kind):
     return sum(
-        any(slow_overlap(label, each) >= 0.5 for each in found if each.kind == kind)
+        any(slow_overlap(label, each) >= 0.5 for each in predictions if each.kind == kind)
         for label in labels
         if label.kind == kind
     )
 
 
-def slow_pairs(labels, found):
+def slow_pairs(labels, predictions):
     """The most labels that can be given different predictions, by trying everything."""
-    for size in range(min(len(labels), len(found)), 0, -1):
+    for size in range(min(len(labels), len(predictions)), 0, -1):
         for chosen in combinations(labels, size):
-            for order in permutations(found, size):
+            for order in permutations(predictions, size):
                 same = zip(chosen, order, strict=True)
                 if all(one.kind == other.kind and slow_overlap(one, other) >= 0.5 for one, other in same):
                     return size
@@ -84,39 +84,41 @@ def test_half_of_the_union_is_a_match_and_less_is_none(one, other, expected):
 
 def test_a_prediction_may_find_two_labels_and_a_second_prediction_costs_only_as_one_more():
     labels = [micro(1, 10), micro(3, 12), micro(100, 109)]
-    found = [micro(2, 11), micro(100, 109), micro(101, 110), micro(300, 310)]
-    counted = count(labels, found, "micro")
+    predictions = [micro(2, 11), micro(100, 109), micro(101, 110), micro(300, 310)]
+    counted = count(labels, predictions, "micro")
     assert counted == SpottingCounts(labels=3, predictions=4, hits=3, pairs=2)
     assert counted.f1 == 6 / 7 and counted.f1_one_to_one == 4 / 7
     assert counted.precision == 3 / 4 and counted.recall == 1
-    assert count(labels, found, "macro") == SpottingCounts()
+    assert count(labels, predictions, "macro") == SpottingCounts()
 
 
 def test_one_to_one_finds_the_greatest_number_of_pairs_where_the_first_choice_would_not():
-    labels, found = [micro(1, 10), micro(1, 16)], [micro(1, 13), micro(1, 17)]
-    assert matches(labels[0], found[0]) and matches(labels[1], found[0]) and matches(labels[0], found[1])
-    assert count_pairs(labels, found) == 2
+    labels, predictions = [micro(1, 10), micro(1, 16)], [micro(1, 13), micro(1, 17)]
+    assert (
+        matches(labels[0], predictions[0]) and matches(labels[1], predictions[0]) and matches(labels[0], predictions[1])
+    )
+    assert count_pairs(labels, predictions) == 2
     assert count_pairs([micro(1, 10), micro(1, 12)], [micro(1, 11)]) == 1
 
 
 @given(st.lists(INTERVALS, max_size=4), st.lists(INTERVALS, max_size=4))
-def test_counts_are_those_of_the_definition(labels, found):
+def test_counts_are_those_of_the_definition(labels, predictions):
     for kind in ("micro", "macro"):
-        counted = count(labels, found, kind)
-        assert counted.hits == slow_hits(labels, found, kind)
-        own, given_ = ([each for each in side if each.kind == kind] for side in (labels, found))
-        assert counted.pairs == slow_pairs(own, given_)
+        counted = count(labels, predictions, kind)
+        assert counted.hits == slow_hits(labels, predictions, kind)
+        wanted, spotted = ([each for each in side if each.kind == kind] for side in (labels, predictions))
+        assert counted.pairs == slow_pairs(wanted, spotted)
 
 
 @given(st.lists(INTERVALS, max_size=12), st.lists(INTERVALS, max_size=12), st.randoms())
-def test_scores_stay_in_bounds_and_do_not_depend_on_order(labels, found, random):
-    counted = count(labels, found, "micro")
+def test_scores_stay_in_bounds_and_do_not_depend_on_order(labels, predictions, random):
+    counted = count(labels, predictions, "micro")
     assert 0 <= counted.pairs <= counted.hits <= counted.labels
     assert counted.pairs <= counted.predictions
     assert 0 <= counted.f1_one_to_one <= counted.f1
     random.shuffle(labels)
-    random.shuffle(found)
-    assert count(labels, found, "micro") == counted
+    random.shuffle(predictions)
+    assert count(labels, predictions, "micro") == counted
 
 
 @given(st.lists(INTERVALS, max_size=8))
@@ -154,22 +156,22 @@ GOLDEN_ALL = {"casme-sq": (6558, 357, 130, 0.0376), "samm-lv": (1792, 502, 51, 0
 def golden_videos(corpus, kind, predictions, labels, hits, pairs):
     """Videos of one kind with these counts: a double match is one prediction over two overlapping labels."""
     doubles = hits - pairs
-    wanted, found, at = [], [], 1
+    wanted, spotted, at = [], [], 1
     for place in range(pairs):
         wanted.append(micro(at, at + 19, kind=kind))
-        found.append(micro(at + 2, at + 21, kind=kind))
+        spotted.append(micro(at + 2, at + 21, kind=kind))
         if place < doubles:
             wanted.append(micro(at + 4, at + 23, kind=kind))
         at += 100
     wanted += [micro(at + 100 * place, at + 100 * place + 19, kind=kind) for place in range(labels - len(wanted))]
-    found += [
-        micro(at + 100 * place + 40, at + 100 * place + 55, kind=kind) for place in range(predictions - len(found))
+    spotted += [
+        micro(at + 100 * place + 40, at + 100 * place + 55, kind=kind) for place in range(predictions - len(spotted))
     ]
     size = 400  # frames by which videos are cut, so that the sums run over many
     for number in range((at + 100 * max(predictions, labels)) // size + 1):
         span = range(number * size + 1, (number + 1) * size + 1)
-        own = [[each for each in side if each.onset in span] for side in (wanted, found)]
-        yield video(*own, corpus=corpus, subject=f"{number % 22:02d}", name=f"{kind}{number}")
+        in_span = [[each for each in side if each.onset in span] for side in (wanted, spotted)]
+        yield video(*in_span, corpus=corpus, subject=f"{number % 22:02d}", name=f"{kind}{number}")
 
 
 def test_the_organisers_log_comes_out_to_the_digit():
@@ -199,15 +201,15 @@ def test_intervals_resample_whole_people():
 
 def test_strs_leaves_out_others_and_counts_an_unnamed_class_as_a_miss():
     labels = [micro(1, 10, "disgust"), micro(101, 110, "happiness"), micro(201, 210, "others"), micro(301, 310, "fear")]
-    found = [
+    predictions = [
         micro(1, 10, "negative"),
         micro(101, 110, "others"),
         micro(201, 210, "positive"),
         micro(500, 510, "negative"),
     ]
-    pairs = classes_found([video(labels, found)])
+    pairs = classes_found([video(labels, predictions)])
     assert pairs == [("negative", "negative"), ("positive", "others")]
-    strs = score_spotting([video(labels, found)])["pooled"]["strs"]
+    strs = score_spotting([video(labels, predictions)])["pooled"]["strs"]
     assert strs["f1_spotting"] == pytest.approx(6 / 8)  # others counts for spotting
     assert (strs["clips"], strs["right"]) == (2, 1)
     assert strs["macro_precision"] == strs["macro_recall"] == pytest.approx(1 / 3, abs=1e-6)
@@ -216,8 +218,8 @@ def test_strs_leaves_out_others_and_counts_an_unnamed_class_as_a_miss():
 
 def test_the_class_of_a_label_is_that_of_the_prediction_that_fits_best():
     labels = [micro(1, 20, "surprise")]
-    found = [micro(1, 12, "negative"), micro(2, 20, "surprise"), micro(1, 13, "positive")]
-    assert classes_found([video(labels, found)]) == [("surprise", "surprise")]
+    predictions = [micro(1, 12, "negative"), micro(2, 20, "surprise"), micro(1, 13, "positive")]
+    assert classes_found([video(labels, predictions)]) == [("surprise", "surprise")]
 
 
 def test_the_published_analysis_of_2025_divides_by_three_classes():

@@ -52,7 +52,7 @@ def test_files_do_not_depend_on_the_order_given_and_exist_without_intervals(chal
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("names", "expected"),
     [
         (("004_3",), ("samm", "004", "004_3")),
         (("dzw_d1",), ("cas", "dzw", "d1")),
@@ -62,8 +62,8 @@ def test_files_do_not_depend_on_the_order_given_and_exist_without_intervals(chal
         (("001_2", "", "casme3-lv"), ("cas", "001", "2")),  # what the corpus says goes before what the name looks like
     ],
 )
-def test_names_are_those_of_the_challenges(given, expected):
-    assert name_video(*given) == expected
+def test_names_are_those_of_the_challenges(names, expected):
+    assert name_video(*names) == expected
 
 
 def test_mistakes_are_told_with_their_remedy():

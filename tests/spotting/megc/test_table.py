@@ -8,8 +8,8 @@ from epir.spotting.megc.table import load, published_table, spotting_tables
 def scores(*corpora):
     label = Interval("v", "s", "micro", 1, None, 10, "disgust")
     twin = Interval("v", "s", "micro", 2, None, 11, "fear")
-    found = Interval("v", "s", "micro", 1, None, 11, "negative")
-    return score_spotting([SpottedVideo(corpus, "s", "v", (label, twin), (found,)) for corpus in corpora])
+    prediction = Interval("v", "s", "micro", 1, None, 11, "negative")
+    return score_spotting([SpottedVideo(corpus, "s", "v", (label, twin), (prediction,)) for corpus in corpora])
 
 
 def test_every_corpus_and_kind_has_a_row_with_both_rules():
@@ -24,9 +24,9 @@ def test_every_corpus_and_kind_has_a_row_with_both_rules():
 
 
 def test_several_corpora_are_pooled_and_stand_beside_what_was_published():
-    found, strs, published = spotting_tables(scores("casme-sq", "samm-lv"), notes=["One video failed."])
-    assert [row.cells[0] for row in found.rows[::3]] == ["CAS(ME)²", "SAMM-LV", "pooled"]
-    assert found.notes[-1] == "One video failed." and found.caption == "Spotting: 2 videos of 2 people"
+    counts, strs, published = spotting_tables(scores("casme-sq", "samm-lv"), notes=["One video failed."])
+    assert [row.cells[0] for row in counts.rows[::3]] == ["CAS(ME)²", "SAMM-LV", "pooled"]
+    assert counts.notes[-1] == "One video failed." and counts.caption == "Spotting: 2 videos of 2 people"
     ours = [row for row in strs.rows if row.cells[0] == "ours"]
     assert [row.kind for row in ours] == ["strict"] * 3 and ours[0].cells[-1] == "strict (shipped weights)"
     assert ("MEAN", "CAS(ME)²", ".1214") in [row.cells[:3] for row in strs.rows]

@@ -122,11 +122,11 @@ def instantly(result_id):
 @pytest.fixture(scope="session")
 def frames(clip):
     """The frames of the clip, (T, H, W, 3) uint8 BGR."""
-    video, found = cv2.VideoCapture(str(clip)), []
+    video, frames = cv2.VideoCapture(str(clip)), []
     while (read := video.read())[0]:
-        found.append(read[1])
+        frames.append(read[1])
     video.release()
-    return np.stack(found)
+    return np.stack(frames)
 
 
 @pytest.fixture(scope="session")

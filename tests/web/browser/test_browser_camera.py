@@ -56,7 +56,7 @@ MOVEMENT = {
 }
 
 
-def found(page):
+def give_movement(page):
     """Give the page a movement as the server would: the machine may be too slow to find one."""
     page.evaluate(
         """async (movement) => {
@@ -78,10 +78,10 @@ def found(page):
 
 def test_movements_are_listed_replayed_and_saved(open_page):
     page = open_page("/#camera")
-    found(page)
+    give_movement(page)
     start(page)
-    given = page.locator("#camera-history-list li", has=page.get_by_text(MOVEMENT["text"], exact=True))
-    given.wait_for()  # a quick machine finds others too
+    entry = page.locator("#camera-history-list li", has=page.get_by_text(MOVEMENT["text"], exact=True))
+    entry.wait_for()  # a quick machine finds others too
     page.wait_for_selector("#camera-figures dd")
     page.get_by_role("button", name="Stop").click()
     page.locator("#camera-history-list").get_by_role("button", name="Replay").first.focus()

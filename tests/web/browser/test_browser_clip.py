@@ -140,8 +140,8 @@ def test_the_key_frames_that_are_given_are_used(open_page, clip):
     page.get_by_role("spinbutton", name="Apex").fill("40")
     upload(page, clip)
     answered(page)
-    given = page.evaluate("fetch(location.pathname.replace('/r/', '/api/results/')).then((r) => r.json())")["result"]
-    assert (given["onset"], given["apex"]) == (5, 40)
+    result = page.evaluate("fetch(location.pathname.replace('/r/', '/api/results/')).then((r) => r.json())")["result"]
+    assert (result["onset"], result["apex"]) == (5, 40)
 
 
 @pytest.mark.slow

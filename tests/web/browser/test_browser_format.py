@@ -120,11 +120,11 @@ def test_the_threshold_lies_above_where_the_face_rests(open_page):
     time = [each / 10 for each in range(60)]
     energy = [1.0 if each < 30 else 3.0 for each in range(60)]
     energy[10] = 9.0  # a movement does not raise it
-    found = page.evaluate(
+    values = page.evaluate(
         "async (curve) => (await import('/static/timeline.js')).threshold(curve)",
         {"time": time, "energy": energy, "level": 0.5},
     )
-    assert found[:25] == [1.5] * 25 and found[-25:] == [3.5] * 25
+    assert values[:25] == [1.5] * 25 and values[-25:] == [3.5] * 25
 
 
 def test_sizes_and_counts(call):

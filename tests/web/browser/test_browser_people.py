@@ -55,8 +55,8 @@ def drop(page, path):
             session.send("Input.dispatchDragEvent", {"type": kind, "x": 200, "y": 300, "data": data})
         return
     files = sorted(path.iterdir()) if path.is_dir() else [path]
-    made = [(each.name, base64.b64encode(each.read_bytes()).decode()) for each in files]
-    page.evaluate(DROP, ["folder" if path.is_dir() else "file", made])
+    encoded = [(each.name, base64.b64encode(each.read_bytes()).decode()) for each in files]
+    page.evaluate(DROP, ["folder" if path.is_dir() else "file", encoded])
 
 
 def listen(page):

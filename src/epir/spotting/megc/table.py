@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from epir.core import seeds
 from epir.core.table import MISSING, Column, Row, Table, interval_text, score_text
+from epir.core.words import counted, people
 from epir.datasets.intervals import KINDS
 from epir.spotting.megc.scores import ALL, POOLED
 
@@ -74,11 +75,8 @@ def found_table(scores: Mapping[str, Any], notes: Sequence[str] = ()) -> Table:
                 MISSING if is_empty else score_text(counts["f1_one_to_one"]),
             )
             rows.append(Row(cells, strong=kind == ALL))
-    videos = f"{scores['videos']} video{'' if scores['videos'] == 1 else 's'}"
-    people = f"{scores['people']} {'person' if scores['people'] == 1 else 'people'}"
-    return Table(
-        "spotting", f"Spotting: {videos} of {people}", columns, tuple(rows), (RULE_NOTE, INTERVAL_NOTE, *notes)
-    )
+    caption = f"Spotting: {counted(scores['videos'], 'video')} of {people(scores['people'])}"
+    return Table("spotting", caption, columns, tuple(rows), (RULE_NOTE, INTERVAL_NOTE, *notes))
 
 
 def strs_table(scores: Mapping[str, Any], weights: Sequence[str] = (SHIPPED,)) -> Table:

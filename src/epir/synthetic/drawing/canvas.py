@@ -141,7 +141,7 @@ class Curve:
         ends = self._spline.x
         return self._spline(np.clip(x, ends[0], ends[-1])).astype(np.float32)
 
-    def table(self, points: int = 512) -> tuple[np.ndarray, np.ndarray]:
+    def table(self) -> tuple[np.ndarray, np.ndarray]:
         """The curve as a table for `numpy.interp`, which is quicker on whole pictures."""
-        x = np.linspace(self._spline.x[0], self._spline.x[-1], points)
+        x = np.linspace(self._spline.x[0], self._spline.x[-1], 512)
         return x, self(x)
