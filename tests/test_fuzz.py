@@ -207,7 +207,8 @@ def use_model(folder: Path):
 def run_folder(folder: Path):
     classes = ("negative", "positive", "surprise")
     experiment = Experiment("cde", classes, model_settings("ststnet"), maps=("d1",), clips="d2")
-    clip = ClipRecord("samm", "1", "c", *("negative", "positive", "surprise"), (0.5, 0.3, 0.2), (1,))
+    labels = ("negative", "positive", "surprise")
+    clip = ClipRecord("samm", "1", "c", *labels, 0, "samm/1", (0.5, 0.3, 0.2), by_epoch=(1,))
     with open_store(folder, experiment) as store:
         store.add(FoldRecord("samm/1", 0, "", (clip,), loss=(1.0,), best_epoch=1))
         store.describe({"engine": "local", "workers": 1})

@@ -12,48 +12,17 @@ import pytest
 import xlwt
 
 CASME2_HEADER = [
-    "Subject",
-    "Filename",
-    "",
-    "OnsetFrame",
-    "ApexFrame",
-    "OffsetFrame",
-    "",
-    "Action Units",
-    "Estimated Emotion",
-]
+    "Subject", "Filename", "", "OnsetFrame", "ApexFrame", "OffsetFrame", "", "Action Units", "Estimated Emotion",
+]  # fmt: skip
 SAMM_HEADER = [
-    "Subject",
-    "Filename",
-    "Inducement Code",
-    "Onset Frame",
-    "Apex Frame",
-    "Offset Frame",
-    "Duration",
-    "Micro",
-    "Action Units",
-    "Estimated Emotion",
-    "Objective Classes",
-    "Notes",
-]
+    "Subject", "Filename", "Inducement Code", "Onset Frame", "Apex Frame", "Offset Frame", "Duration", "Micro",
+    "Action Units", "Estimated Emotion", "Objective Classes", "Notes",
+]  # fmt: skip
 CASME3_HEADER = ["Subject", "Filename", "Onset", "Apex", "Offset", "AU", "Objective class", "emotion"]
 SMIC_E_HEADER = [
-    "Subject",
-    "Filename",
-    "OnsetF",
-    "OffsetF",
-    "TotalMF1",
-    "Onset2F",
-    "Offset2F",
-    "TotalMF2",
-    "Onset3F",
-    "Offset3F",
-    "TotalMF3",
-    "Emotion",
-    "FirstF",
-    "LastF",
-    "TotalVL",
-]
+    "Subject", "Filename", "OnsetF", "OffsetF", "TotalMF1", "Onset2F", "Offset2F", "TotalMF2", "Onset3F", "Offset3F",
+    "TotalMF3", "Emotion", "FirstF", "LastF", "TotalVL",
+]  # fmt: skip
 MOVED = [("24", "EP07_01"), ("24", "EP07_04f"), ("24", "EP10_03")]
 
 
@@ -136,16 +105,8 @@ def samm_rows():
         ("036", "036_1_1", 10, 20, 30, "Sadness"),
         ("025", "025_1_1", 10, 20, 30, "Other"),
     ]
-    counts = {
-        "Anger": 55,
-        "Other": 25,
-        "Happiness": 26,
-        "Surprise": 15,
-        "Contempt": 12,
-        "Disgust": 9,
-        "Fear": 7,
-        "Sadness": 5,
-    }
+    counts = {"Anger": 55, "Other": 25, "Happiness": 26, "Surprise": 15}
+    counts |= {"Contempt": 12, "Disgust": 9, "Fear": 7, "Sadness": 5}
     for emotion, number in counts.items():
         for i in range(number):
             subject = next(usual)

@@ -27,13 +27,13 @@ def test_an_elan_file_holds_tiers_in_milliseconds_and_names_its_video(tmp_path):
     video = tmp_path / "a film.mp4"
     video.touch()
     path = write_eaf(tmp_path / "out" / "a.eaf", [SMILE, APEX], video)
-    made = pympi.Eaf(str(path))
-    assert sorted(made.get_tier_names()) == ["apex", "micro-expression"]
-    assert sorted(made.get_annotation_data_for_tier("micro-expression")) == [
+    eaf = pympi.Eaf(str(path))
+    assert sorted(eaf.get_tier_names()) == ["apex", "micro-expression"]
+    assert sorted(eaf.get_annotation_data_for_tier("micro-expression")) == [
         (130, 520, "positive"),
         (1000, 1200, "surprise"),
     ]
-    link = made.get_linked_files()[0]
+    link = eaf.get_linked_files()[0]
     assert link["MEDIA_URL"] == video.resolve().as_uri()
     assert link["RELATIVE_MEDIA_URL"] == "../a film.mp4"
     assert [each.name for each in path.parent.iterdir()] == ["a.eaf"]
@@ -42,14 +42,14 @@ def test_an_elan_file_holds_tiers_in_milliseconds_and_names_its_video(tmp_path):
 
 def test_a_praat_file_holds_intervals_and_points(tmp_path):
     path = write_textgrid(tmp_path / "a.TextGrid", [SMILE, APEX], 2.0)
-    made = textgrid.openTextgrid(str(path), includeEmptyIntervals=False)
-    assert made.tierNames == ("micro-expression", "apex")
-    assert [tuple(each) for each in made.getTier("micro-expression").entries] == [
+    grid = textgrid.openTextgrid(str(path), includeEmptyIntervals=False)
+    assert grid.tierNames == ("micro-expression", "apex")
+    assert [tuple(each) for each in grid.getTier("micro-expression").entries] == [
         (0.13, 0.52, "positive"),
         (1.0, 1.2, "surprise"),
     ]
-    assert [tuple(each) for each in made.getTier("apex").entries] == [(0.22, "apex")]
-    assert made.maxTimestamp == pytest.approx(2.0, abs=0.01)
+    assert [tuple(each) for each in grid.getTier("apex").entries] == [(0.22, "apex")]
+    assert grid.maxTimestamp == pytest.approx(2.0, abs=0.01)
 
 
 @pytest.mark.parametrize("ending", ["eaf", "TextGrid"])
@@ -197,9 +197,9 @@ def test_a_file_without_movements_does_not_stop_the_others(tmp_path, video):
         write_eaf(tmp_path / "empty.eaf", [Tier("micro-expression", ())], video),
         write_eaf(tmp_path / "other.eaf", [Tier("ME", (TierInterval(0, 1, "disgust"),))], video),
     ]
-    found = import_rows(files, clock)
-    assert len(found.rows) == 2
-    assert found.without_movements == {
+    imported = import_rows(files, clock)
+    assert len(imported.rows) == 2
+    assert imported.without_movements == {
         str(files[1]): "no movement is annotated",
         str(files[2]): "it has no tier 'micro-expression' but ME",
     }

@@ -145,13 +145,13 @@ def test_an_impossible_order_is_said_in_words():
 def test_exactly_the_frames_that_are_missing_are_reported(onset, length, missing, apex):
     offset, apex = onset + length, onset + min(apex, length)
     there = [n for n in range(1, 121) if n not in missing]
-    found = dict(frame_problems(clip(onset, apex, offset), there))
+    problems = dict(frame_problems(clip(onset, apex, offset), there))
     keys = {onset, apex} & missing
     between = {n for n in missing if onset <= n <= offset} - {onset, apex}
-    assert ("missing key frame" in found) == bool(keys)
-    assert ("missing frames" in found) == bool(between)
+    assert ("missing key frame" in problems) == bool(keys)
+    assert ("missing frames" in problems) == bool(between)
     if between:
-        assert found["missing frames"].startswith(f"{len(between)} frame")
+        assert problems["missing frames"].startswith(f"{len(between)} frame")
 
 
 def test_the_sentence_about_missing_frames():

@@ -67,6 +67,13 @@ def test_two_versions_of_the_sheet(tmp_path, release):
     assert load_corpus("casme", tmp_path, sheet=written(tmp_path, release, [row(1, "a")])).sheet == "2013"
 
 
+ROW = ("01", "EP02_01f", None, 46, 59, 97, None, 4, "disgust")
+
+
+def sheet_of_2014(folder, release, *rows):
+    return release.casme2_sheet(folder / "CASME2-coding-20140508.xlsx", "2014", rows)
+
+
 def by_key(corpus):
     return {clip.key: clip for clip in corpus.clips}
 
@@ -107,9 +114,7 @@ def test_the_corpus_introduces_itself(casme2_small):
 @pytest.mark.parametrize("subject", ["1", 1, "01", "sub01", "Sub1", " 01 "])
 @pytest.mark.parametrize("folder", ["sub01", "Sub1", "SUB01", "01"])
 def test_subjects_and_folders_in_any_spelling(tmp_path, release, subject, folder):
-    release.casme2_sheet(
-        tmp_path / "CASME2-coding-20140508.xlsx", "2014", [(subject, "EP02_01f", None, 46, 59, 97, None, 4, "Disgust ")]
-    )
+    sheet_of_2014(tmp_path, release, (subject, *ROW[1:-1], "Disgust "))
     there = release.frames(tmp_path / folder / "ep02_01F", range(46, 98), "img{:04d}.JPG")
     corpus = load_corpus("casme2", tmp_path)
     (clip,) = corpus.clips
@@ -125,9 +130,7 @@ def test_a_sheet_resaved_without_its_blank_columns(tmp_path, release):
 
 @pytest.mark.parametrize("folder", ["CASME2-RAW", "CASME2_RAW_selected", "Cropped"])
 def test_trees_are_recognised(tmp_path, release, folder):
-    release.casme2_sheet(
-        tmp_path / "CASME2-coding-20140508.xlsx", "2014", [("01", "EP02_01f", None, 46, 59, 97, None, 4, "disgust")]
-    )
+    sheet_of_2014(tmp_path, release, ROW)
     release.frames(tmp_path / folder / "sub01" / "EP02_01f", range(1, 120))
     kind = {"CASME2-RAW": "raw", "CASME2_RAW_selected": "selected", "Cropped": "cropped"}[folder]
     corpus = load_corpus("casme2", tmp_path)
@@ -174,7 +177,7 @@ def test_cells_that_make_no_sense_are_defects_and_the_rest_is_read(tmp_path, rel
         ("Remarks", None, None, None, None, None, None, None, None),
         (None, None, None, None, None, None, None, None, "disgust"),
     ]
-    release.casme2_sheet(tmp_path / "CASME2-coding-20140508.xlsx", "2014", rows)
+    sheet_of_2014(tmp_path, release, *rows)
     corpus = load_corpus("casme2", tmp_path)
     assert len(corpus) == 3
     problems = [defect.problem for defect in corpus.faults if "folder" not in defect.problem]
@@ -204,33 +207,30 @@ def test_the_version_is_told_by_content_not_by_name(tmp_path, release, version):
 
 
 def test_the_version_of_a_part_of_a_sheet(tmp_path, release):
-    row = ("01", "EP02_01f", None, 46, 59, 97, None, 4, "disgust")
-    release.workbook(tmp_path / "CASME2-coding.xlsx", [*release.CASME2_HEADER, "Objective Classes"], [(*row, 3)])
+    release.workbook(tmp_path / "CASME2-coding.xlsx", [*release.CASME2_HEADER, "Objective Classes"], [(*ROW, 3)])
     assert load_corpus("casme2", tmp_path).sheet == "2019"
-    release.workbook(tmp_path / "CASME2-coding.xlsx", release.CASME2_HEADER, [row])
+    release.workbook(tmp_path / "CASME2-coding.xlsx", release.CASME2_HEADER, [ROW])
     assert load_corpus("casme2", tmp_path).sheet == "unknown"
 
 
 def test_a_clip_that_is_there_twice(tmp_path, release):
-    row = ("01", "EP02_01f", None, 46, 59, 97, None, 4, "disgust")
-    release.casme2_sheet(tmp_path / "CASME2-coding-20140508.xlsx", "2014", [row, ("1", "ep02_01f", *row[2:])])
+    sheet_of_2014(tmp_path, release, ROW, ("1", "ep02_01f", *ROW[2:]))
     corpus = load_corpus("casme2", tmp_path)
     assert "it is listed twice, in rows 2 and 3: delete one of the two" in [one.problem for one in corpus.faults]
     with pytest.raises(DatasetError, match=r"casme2/sub01/ep02_01f: it is listed twice, in rows 2 and 3"):
         check_corpus(corpus)
 
 
-def test_a_subject_that_cannot_be_read(tmp_path, release):
-    release.casme2_sheet(
-        tmp_path / "CASME2-coding-20140508.xlsx", "2014", [("one", "EP02_01f", None, 46, 59, 97, None, 4, "disgust")]
-    )
-    with pytest.raises(DatasetError, match=r"row 2: the subject is 'one'\n  fix: correct that cell"):
-        load_corpus("casme2", tmp_path)
-
-
-def test_a_sheet_without_rows(tmp_path, release):
-    release.casme2_sheet(tmp_path / "CASME2-coding-20140508.xlsx", "2014", [])
-    with pytest.raises(DatasetError, match=r"has no rows below its header\n  fix: give another sheet"):
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([("one", *ROW[1:])], r"row 2: the subject is 'one'\n  fix: correct that cell"),
+        ([], r"has no rows below its header\n  fix: give another sheet"),
+    ],
+)
+def test_a_sheet_that_cannot_be_read(tmp_path, release, rows, words):
+    sheet_of_2014(tmp_path, release, *rows)
+    with pytest.raises(DatasetError, match=words):
         load_corpus("casme2", tmp_path)
 
 
@@ -297,9 +297,7 @@ def test_a_partial_copy_counts_what_is_there(casme2_small):
     ],
 )
 def test_another_layout_is_told_with_the_one_that_is_expected(tmp_path, release, files, seen):
-    release.casme2_sheet(
-        tmp_path / "CASME2-coding-20140508.xlsx", "2014", rows_of(("01", "EP02_01f"), ("02", "EP01_2"))
-    )
+    sheet_of_2014(tmp_path, release, *rows_of(("01", "EP02_01f"), ("02", "EP01_2")))
     for name in files:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()

@@ -168,8 +168,8 @@ def test_sheets_that_do_not_run_parallel_are_joined_by_frames(tmp_path, release)
     written(tmp_path, release)
     labels(tmp_path, release, EMOTIONS[::-1])
     corpus = load_corpus("casme3-lv", tmp_path)
-    found = {clip.clip: clip.emotion for clip in corpus.clips}
-    assert (found["a_355"], found["d_112"], found["d_2647"]) == ("disgust", "fear", "")
+    emotions = {clip.clip: clip.emotion for clip in corpus.clips}
+    assert (emotions["a_355"], emotions["d_112"], emotions["d_2647"]) == ("disgust", "fear", "")
     assert corpus.notes[-1].endswith("by frames; 2 micro-expressions have none")
 
 

@@ -49,8 +49,8 @@ def test_frame_0_is_a_frame(tmp_path, release):
 def test_descriptors_and_head_movements_are_no_action_units(tmp_path, release):
     units = [4, "L12+R14", "AD38+4+M57", "AD31"]
     written(tmp_path, release, train=[row(3, n, units=cell) for n, cell in enumerate(units)])
-    found = [clip.extra.get("action_units") for clip in load_corpus("dfme", tmp_path).clips]
-    assert found == ["4", "L12+R14", "4", "0"]
+    annotated = [clip.extra.get("action_units") for clip in load_corpus("dfme", tmp_path).clips]
+    assert annotated == ["4", "L12+R14", "4", "0"]
 
 
 @pytest.mark.parametrize(

@@ -40,11 +40,11 @@ def test_the_corpus_in_python_runs():
 def test_the_python_for_long_videos_runs(tmp_path, release, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     program = python_of("spotting_protocol.md")
-    own = program.replace('"casme-sq", "corpora/CASME_sq"', '"manifest", "intervals.csv"')
-    assert own != program
+    runnable = program.replace('"casme-sq", "corpora/CASME_sq"', '"manifest", "intervals.csv"')
+    assert runnable != program
     page = (DOCS / "spotting_protocol.md").read_text(encoding="utf-8")
     row = re.search(r"^    (corpus,subject,video.*\n)    (lab,anna,interview.*micro.*\n)", page, re.MULTILINE)
     release.frames(tmp_path / "anna/interview.mp4", range(1, 140))
     (tmp_path / "intervals.csv").write_text(row[1] + row[2])
-    exec(compile(own, "spotting_protocol.md", "exec"), {})
+    exec(compile(runnable, "spotting_protocol.md", "exec"), {})
     assert "[('micro', 120, 131)]" in capsys.readouterr().out

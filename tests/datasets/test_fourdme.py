@@ -53,8 +53,8 @@ def test_the_units_of_two_rows_are_swapped_in_a_complete_sheet(tmp_path, release
     rows = [row(1 + n % 41, f"c{n}", "negative", units=n + 1) for n in range(267)]
     written(tmp_path, release, rows)
     corpus = load_corpus("4dme", tmp_path)
-    found = [clip.extra["action_units"] for clip in corpus.clips]
-    assert found[143:147] == ["144", "146", "145", "147"]
+    units = [clip.extra["action_units"] for clip in corpus.clips]
+    assert units[143:147] == ["144", "146", "145", "147"]
     assert {one.field for one in corpus.corrected} == {"action_units"}
     written(tmp_path, release, rows[:200])
     assert load_corpus("4dme", tmp_path).corrected == ()

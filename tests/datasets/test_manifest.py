@@ -172,7 +172,7 @@ def test_of_several_csv_files_the_one_called_manifest_is_taken(tmp_path, release
     assert len(load_corpus("manifest", tmp_path)) == 1
 
 
-def own(folder, release, *words):
+def write_manifest(folder, release, *words):
     release.frames(folder / "one", range(5))
     lines = "".join(f"c{n},anna,{word},one\n" for n, word in enumerate(words))
     (folder / "manifest.csv").write_text("clip,subject,emotion,frames\n" + lines)
@@ -181,7 +181,7 @@ def own(folder, release, *words):
 
 @pytest.mark.parametrize("header", ["", "word,class\n", "Word;Class\n"])
 def test_a_label_map_gives_words_a_class(tmp_path, release, header):
-    own(tmp_path, release, "Joy", "anger", "startle", "bored")
+    write_manifest(tmp_path, release, "Joy", "anger", "startle", "bored")
     separator = ";" if ";" in header else ","
     pairs = [("joy", "positive"), ("Anger", "negative"), ("startle", "surprise"), ("bored", "")]
     labels = tmp_path / "map.txt"
@@ -198,7 +198,7 @@ def test_a_label_map_gives_words_a_class(tmp_path, release, header):
 
 
 def test_a_word_that_the_map_does_not_list(tmp_path, release):
-    own(tmp_path, release, "joy", "rage")
+    write_manifest(tmp_path, release, "joy", "rage")
     (tmp_path / "labels.txt").write_text("joy,positive\n")
     with pytest.raises(DatasetError, match=r"manifest/anna/c1 is labelled 'rage', which .* does not list\n  fix: add"):
         load_corpus("manifest", tmp_path, labels=tmp_path / "labels.txt")
@@ -213,7 +213,7 @@ def test_a_word_that_the_map_does_not_list(tmp_path, release):
     ],
 )
 def test_a_map_that_cannot_be(tmp_path, release, text, problem):
-    own(tmp_path, release, "joy")
+    write_manifest(tmp_path, release, "joy")
     (tmp_path / "labels.txt").write_text(text)
     with pytest.raises(DatasetError) as error:
         load_corpus("manifest", tmp_path, labels=tmp_path / "labels.txt")

@@ -97,5 +97,5 @@ def test_the_counts_of_a_complete_copy(tmp_path, release, name, version):
         release.frames(tmp_path / "Micro_Expression" / "all" / clip, numbers, "{}.jpg")
     result = survey(load_corpus("mmew", tmp_path))
     assert (result.corpus.sheet, result.departures) == (version, ())
-    found = {name: (counts.clips, counts.people) for name, (counts, _) in result.protocols.items()}
-    assert found == {"sde-mmew": (234, 30), "sde-mmew-4": (263, 30), "sde-mmew-6": (234, 30)}
+    counts_of = {name: (counts.clips, counts.people) for name, (counts, _) in result.protocols.items()}
+    assert counts_of == {"sde-mmew": (234, 30), "sde-mmew-4": (263, 30), "sde-mmew-6": (234, 30)}

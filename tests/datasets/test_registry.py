@@ -107,8 +107,8 @@ def test_a_function_is_a_corpus(tmp_path, write):
     assert corpus.clips[0].offset == 4 and corpus.corrected[0].reason == "a slip"
     assert corpus.clips[1].frames == tmp_path / "one"
     assert corpus.code["name"].endswith("mine.py:load") and len(corpus.code["digest"]) == 16
-    found = survey(corpus)
-    assert found.departures == ("2 people, expected 3",) and found.protocols["sde"][0].clips == 2
+    result = survey(corpus)
+    assert result.departures == ("2 people, expected 3",) and result.protocols["sde"][0].clips == 2
 
 
 def test_its_options_are_the_function_s(tmp_path, write):

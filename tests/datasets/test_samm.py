@@ -10,17 +10,8 @@ HEADER = [
 ]  # fmt: skip
 MICRO, MACRO = "Micro - 1/2", "Macro"
 ONSET_0 = [
-    "011_6_8",
-    "011_6_10",
-    "012_3_3",
-    "018_3_3",
-    "018_4_4",
-    "018_4_7",
-    "018_4_9",
-    "018_6_2",
-    "018_6_5",
-    "020_6_3",
-]
+    "011_6_8", "011_6_10", "012_3_3", "018_3_3", "018_4_4", "018_4_7", "018_4_9", "018_6_2", "018_6_5", "020_6_3",
+]  # fmt: skip
 NO_APEX = {
     **dict.fromkeys(["010_1_3", "026_2_5", "036_6_2", "036_6_3"], MACRO),
     **dict.fromkeys(["028_4_1", "032_3_1"], MICRO),
@@ -92,11 +83,11 @@ def test_the_first_version_has_fractions_onsets_of_0_and_two_long_offsets(tmp_pa
     corpus = load_corpus("samm-lv", tmp_path)
     assert corpus.sheet == "v1"
     assert "fractions of frames in 1 rows are rounded, as the organisers do" in corpus.notes
-    found = {one.video: one for video in corpus.videos for one in video.intervals if one.kind == "macro"}
-    assert (found["006_1"].onset, found["006_1"].apex, found["006_1"].offset) == (1488, 1500, 1605)
+    macros = {one.video: one for video in corpus.videos for one in video.intervals if one.kind == "macro"}
+    assert (macros["006_1"].onset, macros["006_1"].apex, macros["006_1"].offset) == (1488, 1500, 1605)
     macro = [one for video in corpus.videos for one in video.intervals if one.kind == "macro"]
     assert sum(one.onset == 1 for one in macro) == len(ONSET_0)  # none is dropped
-    assert {found["020_6"].offset, found["036_7"].offset} >= {8201}
+    assert {macros["020_6"].offset, macros["036_7"].offset} >= {8201}
     assert 5001 in {one.offset for one in macro}
     assert {one.field for one in corpus.corrected} == {"onset", "offset"}
     assert len(corpus.corrected) == len(ONSET_0) + 2
@@ -174,6 +165,6 @@ def test_the_counts_of_a_complete_copy(tmp_path, release):
         release.frames(tmp_path / "SAMM_longvideos" / name, range(9, 14), name + "_{:04d}.jpg")
     result = survey(load_corpus("samm-lv", tmp_path))
     assert result.is_clean, (result.departures, result.corpus.faults)
-    assert {name: found for name, (found, _) in result.further.items() if "movements" not in name} == {
+    assert {name: number for name, (number, _) in result.further.items() if "movements" not in name} == {
         "videos": 147, "micro": 159, "macro": 343, "people in videos": 30,
     }  # fmt: skip

@@ -5,13 +5,13 @@ from epir.datasets.registry import load_corpus
 from epir.datasets.smic import clip_name
 
 
-def clip_folder(release, root, *path, first=559740, length=12, name="reg_image{:06d}.bmp"):
-    return release.frames(root.joinpath(*path), range(first, first + length), name)
+def clip_folder(release, folder, first=559740, name="reg_image{:06d}.bmp"):
+    return release.frames(folder, range(first, first + 12), name)
 
 
 def test_labels_and_frames_come_from_the_folders(tmp_path, release):
-    there = clip_folder(release, tmp_path, "SMIC_all_cropped", "HS", "s1", "micro", "negative", "s1_ne_01")
-    clip_folder(release, tmp_path, "SMIC_all_cropped", "HS", "s1", "non_micro", "s1_no_01")
+    there = clip_folder(release, tmp_path / "SMIC_all_cropped/HS/s1/micro/negative/s1_ne_01")
+    clip_folder(release, tmp_path / "SMIC_all_cropped/HS/s1/non_micro/s1_no_01")
     corpus = load_corpus("smic", tmp_path)
     (clip,) = corpus.clips
     assert clip.key == "smic/s01/s01_ne_01"
@@ -22,18 +22,7 @@ def test_labels_and_frames_come_from_the_folders(tmp_path, release):
 
 @pytest.mark.parametrize("root", ["", "SMIC_all_raw", "SMIC_all_raw/HS"])
 def test_any_folder_on_the_way_can_be_given(tmp_path, release, root):
-    clip_folder(
-        release,
-        tmp_path,
-        "SMIC_all_raw",
-        "HS",
-        "s20",
-        "micro",
-        "surprise",
-        "s20_sur_11",
-        first=17581039,
-        name="image{}.bmp",
-    )
+    clip_folder(release, tmp_path / "SMIC_all_raw/HS/s20/micro/surprise/s20_sur_11", 17581039, "image{}.bmp")
     (clip,) = load_corpus("smic", tmp_path / root).clips
     assert clip.key == "smic/s20/s20_sur_11"
     assert clip.onset == 17581039
@@ -41,7 +30,7 @@ def test_any_folder_on_the_way_can_be_given(tmp_path, release, root):
 
 def test_parts_are_kept_apart(tmp_path, release):
     for part in ("HS", "VIS", "NIR"):
-        clip_folder(release, tmp_path, part, "s11", "micro", "positive", "s11_po_01")
+        clip_folder(release, tmp_path / part / "s11" / "micro" / "positive" / "s11_po_01")
     assert load_corpus("smic", tmp_path).clips[0].clip == "s11_po_01"
     for part in ("vis", "NIR"):
         (clip,) = load_corpus("smic", tmp_path, part=part).clips
@@ -52,7 +41,7 @@ def test_parts_are_kept_apart(tmp_path, release):
 
 def test_cropped_and_raw_beside_each_other(tmp_path, release):
     for tree in ("SMIC_all_cropped", "SMIC_all_raw"):
-        clip_folder(release, tmp_path, tree, "HS", "s1", "micro", "negative", "s1_ne_01")
+        clip_folder(release, tmp_path / tree / "HS" / "s1" / "micro" / "negative" / "s1_ne_01")
     corpus = load_corpus("smic", tmp_path)
     assert (len(corpus), corpus.tree) == (1, "cropped")
     assert "other frames there: raw (choose with --tree)" in corpus.notes
@@ -67,7 +56,7 @@ def test_known_flaws_of_the_cropped_tree(tmp_path, release):
     cropped, raw = tmp_path / "SMIC_all_cropped" / "HS", tmp_path / "SMIC_all_raw" / "HS"
     for home in (cropped, raw):
         (home / "s18" / "micro" / "surprise" / "s18_sur_03").mkdir(parents=True)
-    folder = clip_folder(release, cropped, "s3", "micro", "positive", "s3_po_08")
+    folder = clip_folder(release, cropped / "s3/micro/positive/s3_po_08")
     (folder / "reg_image559745.bmp").unlink()
     corpus = load_corpus("smic", tmp_path)
     assert [(one.clip, one.known) for one in corpus.defects] == [
@@ -78,15 +67,15 @@ def test_known_flaws_of_the_cropped_tree(tmp_path, release):
 
 
 def test_a_frame_that_is_missing_elsewhere_is_a_defect(tmp_path, release):
-    folder = clip_folder(release, tmp_path, "HS", "s4", "micro", "positive", "s4_po_01")
+    folder = clip_folder(release, tmp_path / "HS/s4/micro/positive/s4_po_01")
     (folder / "reg_image559745.bmp").unlink()
     (defect,) = load_corpus("smic", tmp_path).faults
     assert defect.problem == "1 frame of 559740-559751 missing: 559745"
 
 
 def test_folders_that_contradict_the_name(tmp_path, release):
-    clip_folder(release, tmp_path, "HS", "s4", "micro", "positive", "s4_ne_01")
-    clip_folder(release, tmp_path, "HS", "s5", "micro", "negative", "s6_ne_01")
+    clip_folder(release, tmp_path / "HS/s4/micro/positive/s4_ne_01")
+    clip_folder(release, tmp_path / "HS/s5/micro/negative/s6_ne_01")
     corpus = load_corpus("smic", tmp_path)
     assert corpus.clips[0].emotion == "positive"
     assert [one.problem for one in corpus.faults] == [
@@ -97,7 +86,7 @@ def test_folders_that_contradict_the_name(tmp_path, release):
 
 def test_a_clip_that_is_there_twice(tmp_path, release):
     for name in ("s1_ne_01", "s01_ne_01"):
-        clip_folder(release, tmp_path, "HS", "s1", "micro", "negative", name)
+        clip_folder(release, tmp_path / "HS" / "s1" / "micro" / "negative" / name)
     with pytest.raises(DatasetError, match=r"the clip smic/s01/s01_ne_01 is there twice: .*\n  fix: remove one"):
         load_corpus("smic", tmp_path)
 
@@ -123,7 +112,7 @@ def test_another_corpus_is_not_taken_for_smic(tmp_path, release):
 
 
 def test_another_part_is_named(tmp_path, release):
-    clip_folder(release, tmp_path, "VIS", "s11", "micro", "positive", "s11_po_01")
+    clip_folder(release, tmp_path / "VIS/s11/micro/positive/s11_po_01")
     with pytest.raises(
         DatasetError, match=r"no clips of the part hs of SMIC\n  fix: found there: vis \(frames\); choose with --part"
     ):

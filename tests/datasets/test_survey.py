@@ -62,9 +62,9 @@ def test_the_composite_is_the_same_from_either_sheet(corpora, version):
 )
 def test_counts_of_single_corpora(corpora, folder, protocol, clips, people):
     corpus = corpora[folder]
-    found = count_protocol(get_protocol(protocol), corpus.clips)
-    assert (found.clips, found.people) == (clips, people)
-    assert found == expected_protocol(protocol, corpus.name, corpus.sheet)
+    counts = count_protocol(get_protocol(protocol), corpus.clips)
+    assert (counts.clips, counts.people) == (clips, people)
+    assert counts == expected_protocol(protocol, corpus.name, corpus.sheet)
 
 
 def test_what_is_expected_adds_up():
@@ -87,14 +87,14 @@ def test_a_version_that_is_not_told_is_the_only_one():
 
 
 def test_departures_are_said_in_words():
-    found = Counts(3, 2, {"a": 3, "c": 1})
-    assert list(found.departures(Counts(4, 2, {"a": 2, "b": 2}))) == [
+    counts = Counts(3, 2, {"a": 3, "c": 1})
+    assert list(counts.departures(Counts(4, 2, {"a": 2, "b": 2}))) == [
         "3 clips, expected 4",
         "3 clips of a, expected 2",
         "0 clips of b, expected 2",
         "1 clips of c, expected 0",
     ]
-    assert list(found.departures(Counts(3))) == []
+    assert list(counts.departures(Counts(3))) == []
 
 
 def test_a_word_that_a_protocol_does_not_know_is_not_counted():

@@ -37,73 +37,74 @@ CLASSES = ("negative", "positive", "surprise")
 TWO = ("calm", "moved")
 
 
-def made(name, right, *, people=16, each=3, seeds=1, protocol="cde", seed=0):
-    """A run that is right about a share of its clips."""
-    random = np.random.default_rng(seed)
-    experiment = Experiment(protocol, CLASSES, model_settings("ststnet"), seeds=seeds)
+def run_of(name, guesses, *, protocol="cde"):
+    """A run of these pairs of truth and guess: a list of seeds, of people, of clips."""
+    experiment = Experiment(protocol, CLASSES, model_settings("ststnet"), seeds=len(guesses))
     folds = []
-    for number, person in product(range(seeds), range(people)):
-        clips = []
-        for clip in range(each):
-            truth = (person + clip) % 3
-            guess = CLASSES[truth if random.random() < right else (truth + 1) % 3]
-            clips.append(ClipRecord("smic", f"{person:02d}", str(clip), CLASSES[truth], guess, guess, (0, 0, 1)))
-        folds.append(FoldRecord(f"smic/{person:02d}", number, "", tuple(clips)))
+    for seed, people in enumerate(guesses):
+        for person, pairs in enumerate(people):
+            subject, fold = f"{person:03d}", f"smic/{person:03d}"
+            clips = tuple(
+                ClipRecord("smic", subject, str(clip), truth, guess, guess, seed, fold, (0, 0, 1))
+                for clip, (truth, guess) in enumerate(pairs)
+            )
+            folds.append(FoldRecord(fold, seed, "", clips))
     run = Run(Path(name), experiment, tuple(folds), {}, {})
     run.scores.update(all_scores(run.predictions, CLASSES))
     return run
+
+
+def random_run(name, right, *, people=16, each=3, seeds=1, protocol="cde", seed=0):
+    """A run that is right about a share of its clips."""
+    random = np.random.default_rng(seed)
+
+    def pair(number):
+        return CLASSES[number % 3], CLASSES[(number + (random.random() >= right)) % 3]
+
+    guesses = [[[pair(person + clip) for clip in range(each)] for person in range(people)] for _ in range(seeds)]
+    return run_of(name, guesses, protocol=protocol)
 
 
 def decided(name, right):
     """A run of one person per entry of `right`, who is wholly right or wholly wrong: UF1 is the share of the right."""
-    experiment = Experiment("cde", CLASSES, model_settings("ststnet"))
-    folds = []
-    for person, is_right in enumerate(right):
-        guesses = CLASSES if is_right else (*CLASSES[1:], CLASSES[0])
-        clips = tuple(
-            ClipRecord("smic", f"{person:03d}", truth, truth, guess, guess, (0, 0, 1))
-            for truth, guess in zip(CLASSES, guesses, strict=True)
-        )
-        folds.append(FoldRecord(f"smic/{person:03d}", 0, "", clips))
-    run = Run(Path(name), experiment, tuple(folds), {}, {})
-    run.scores.update(all_scores(run.predictions, CLASSES))
-    return run
+    wrong = (*CLASSES[1:], CLASSES[0])
+    return run_of(name, [[list(zip(CLASSES, CLASSES if each else wrong, strict=True)) for each in right]])
 
 
 def test_the_difference_is_that_of_the_scores():
-    first, second = made("a", 0.5), made("b", 0.8, seed=1)
-    found = compare(first, second)
-    assert found.difference == pytest.approx(second.scores["strict"]["uf1"] - first.scores["strict"]["uf1"], abs=1e-6)
-    assert found.interval[0] < found.difference < found.interval[1]
+    first, second = random_run("a", 0.5), random_run("b", 0.8, seed=1)
+    comparison = compare(first, second)
+    assert comparison.difference == pytest.approx(second.main["uf1"] - first.main["uf1"], abs=1e-6)
+    assert comparison.interval[0] < comparison.difference < comparison.interval[1]
     back = compare(second, first)
-    assert back.difference == pytest.approx(-found.difference) and back.p == pytest.approx(found.p, abs=0.01)
+    assert back.difference == pytest.approx(-comparison.difference) and back.p == pytest.approx(comparison.p, abs=0.01)
 
 
 def test_a_large_difference_has_a_small_p_value_and_none_has_1():
-    assert compare(made("a", 0.4), made("b", 0.95, seed=1)).p < 0.005
-    same = made("a", 0.6)
-    found = compare(same, replace(same, folder=Path("b")))
-    assert found.difference == 0 and found.p == 1 and found.interval == (0, 0)
+    assert compare(random_run("a", 0.4), random_run("b", 0.95, seed=1)).p < 0.005
+    same = random_run("a", 0.6)
+    comparison = compare(same, replace(same, folder=Path("b")))
+    assert comparison.difference == 0 and comparison.p == 1 and comparison.interval == (0, 0)
 
 
 def test_runs_that_are_alike_seldom_look_different():
-    chances = [compare(made("a", 0.6, seed=n), made("b", 0.6, seed=100 + n)).p for n in range(60)]
+    chances = [compare(random_run("a", 0.6, seed=n), random_run("b", 0.6, seed=100 + n)).p for n in range(60)]
     assert np.mean(np.array(chances) < 0.1) < 0.25 and np.mean(chances) == pytest.approx(0.5, abs=0.15)
 
 
 def test_the_interval_of_the_difference_holds_95_percent():
     """Of 100 people the second run alone is right about 50: the difference is the share of them that is drawn."""
-    found = compare(decided("a", [False] * 100), decided("b", [True] * 50 + [False] * 50))
+    comparison = compare(decided("a", [False] * 100), decided("b", [True] * 50 + [False] * 50))
     low, high = binom.ppf([0.025, 0.975], 100, 0.5) / 100  # 0.40 and 0.60; at 90 % it would be 0.42 and 0.58
-    assert found.difference == pytest.approx(0.5)
-    assert found.interval == pytest.approx((low, high), abs=0.011)
+    assert comparison.difference == pytest.approx(0.5)
+    assert comparison.interval == pytest.approx((low, high), abs=0.011)
 
 
 def test_the_observed_difference_counts_among_the_random_swaps():
     """Only two of 2**40 swaps give a difference of 1 again, so none of 10,000 random ones does: p is 1 / 10,001."""
-    found = compare(decided("a", [False] * 40), decided("b", [True] * 40))
-    assert found.difference == 1 and not found.is_exact
-    assert found.p == pytest.approx(1 / 10_001, rel=1e-9)
+    comparison = compare(decided("a", [False] * 40), decided("b", [True] * 40))
+    assert comparison.difference == 1 and not comparison.is_exact
+    assert comparison.p == pytest.approx(1 / 10_001, rel=1e-9)
 
 
 def test_every_way_of_swapping_by_hand():
@@ -128,32 +129,30 @@ def test_random_swaps_come_near_the_exact_p_value():
 
 
 def test_runs_may_differ_in_their_seeds():
-    first, second = made("a", 0.5, seeds=2), made("b", 0.8, seeds=3, seed=1)
-    found = compare(first, second)
-    assert found.difference == pytest.approx(second.scores["strict"]["uf1"] - first.scores["strict"]["uf1"], abs=1e-6)
-    assert "seeds: 2 -> 3" in found.settings
+    first, second = random_run("a", 0.5, seeds=2), random_run("b", 0.8, seeds=3, seed=1)
+    comparison = compare(first, second)
+    assert comparison.difference == pytest.approx(second.main["uf1"] - first.main["uf1"], abs=1e-6)
+    assert "seeds: 2 -> 3" in comparison.settings
 
 
 def test_all_runs_are_compared_with_the_first():
-    found = compare_all([made("a", 0.5), made("b", 0.6, seed=1), made("c", 0.7, seed=2)])
-    assert [(each.second, each.column) for each in found] == [
-        ("b", "strict"),
-        ("b", "best_epoch"),
-        ("c", "strict"),
-        ("c", "best_epoch"),
-    ]
+    comparisons = compare_all([random_run("a", 0.5), random_run("b", 0.6, seed=1), random_run("c", 0.7, seed=2)])
+    pairs = [(each.second, each.column) for each in comparisons]
+    assert pairs == [("b", "strict"), ("b", "best_epoch"), ("c", "strict"), ("c", "best_epoch")]
 
 
 def test_runs_of_other_clips_or_protocols_are_refused():
-    with pytest.raises(RunError, match="a and b cannot be compared: they differ in their clips, for example smic/15/0"):
-        compare(made("a", 0.5), made("b", 0.5, people=15))
+    with pytest.raises(
+        RunError, match="a and b cannot be compared: they differ in their clips, for example smic/015/0"
+    ):
+        compare(random_run("a", 0.5), random_run("b", 0.5, people=15))
     words = r"their protocols are cde \(negative, positive, surprise\) and sde-smic .*\n  fix: compare runs of the same"
     with pytest.raises(RunError, match=words):
-        compare(made("a", 0.5), made("b", 0.5, protocol="sde-smic"))
+        compare(random_run("a", 0.5), random_run("b", 0.5, protocol="sde-smic"))
 
 
 def test_a_zero_shot_run_is_compared_in_strict_alone():
-    first, second = made("a", 0.5), made("b", 0.6, seed=1)
+    first, second = random_run("a", 0.5), random_run("b", 0.6, seed=1)
     zero_shot = replace(second, experiment=replace(second.experiment, folds=ZERO_SHOT))
     assert [each.column for each in compare_all([first, zero_shot])] == ["strict"]
     assert [each.column for each in compare_all([zero_shot, first])] == ["strict"]
@@ -196,13 +195,13 @@ def test_settings_of_one_model_alone_stand_in_one_line():
 
 
 def test_scores_for_json_say_their_training():
-    run = made("a", 0.5)
+    run = random_run("a", 0.5)
     assert scores_with_training(run) == {"training": "scratch", "first_weights": "random", **run.scores}
-    found = compare(run, replace(run, folder=Path("b")))
-    assert found.first_training == found.second_training == Training("scratch", "random")
+    comparison = compare(run, replace(run, folder=Path("b")))
+    assert comparison.first_training == comparison.second_training == Training("scratch", "random")
 
 
-def run_of(truths):
+def run_of_truths(truths):
     """A run of folds of one person each: a letter of `truths` for each clip, a word for each person."""
     predictions = [
         Prediction("smic", str(person), f"c{number}", TWO["cm".index(letter)], "calm", "calm", 0, str(person), (1, 0))
@@ -218,13 +217,13 @@ def test_the_default_methods_need_maps_only_and_are_quick():
 
 
 def test_the_most_frequent_class_is_that_of_the_other_people():
-    counts = chance_counts(run_of(["cc", "ccc", "mmmmm"]), CONSTANT)
+    counts = chance_counts(run_of_truths(["cc", "ccc", "mmmmm"]), CONSTANT)
     np.testing.assert_array_equal(counts[0], [[0, 2], [0, 0]])  # of the others 3 are calm, 5 moved
     np.testing.assert_array_equal(counts[2], [[0, 0], [5, 0]])  # all of the others are calm
 
 
 def test_guesses_by_frequency_are_expected_counts():
-    counts = chance_counts(run_of(["cm", "cccm"]), FREQUENCY)
+    counts = chance_counts(run_of_truths(["cm", "cccm"]), FREQUENCY)
     np.testing.assert_allclose(counts[0], [[0.75, 0.25], [0.75, 0.25]])
     np.testing.assert_allclose(counts[1], [[1.5, 1.5], [0.5, 0.5]])
     assert counts.sum() == pytest.approx(6)

@@ -32,7 +32,7 @@ ANSWERS = {
 def make_run(answers=ANSWERS, *, grouped=False, seeds=1, folds="loso", seen=False):
     def record(subject, clip, truth, said):
         numbers = tuple(CLASSES.index(each) for each in said)
-        return ClipRecord("casme2", subject, clip, truth, said[-1], said[-1], (0.5, 0.5), numbers)
+        return ClipRecord("casme2", subject, clip, truth, said[-1], said[-1], 0, subject, (0.5, 0.5), by_epoch=numbers)
 
     clips = [record(subject, clip, *each) for (subject, clip), each in answers.items()]
     people = ["all"] if grouped else sorted({clip.subject for clip in clips})

@@ -16,13 +16,14 @@ from epir.models.registry import model_settings
 from epir.training.recipe import TrainingSettings
 
 TOKENS = {"groups": [[0, 1], [2]], "selected": [0, 1, 0], "rollout": [[0.5, 0.25, 0.25]]}
+FOLD = "casme2/sub01"
 RECORD = FoldRecord(
-    fold="casme2/sub01",
+    fold=FOLD,
     seed=2,
     experiment="abc",
     clips=(
-        ClipRecord("casme2", "sub01", "EP01", "b", "a", "b", (0.6, 0.4), (1, 1, 0), TOKENS),
-        ClipRecord("casme2", "sub01", 'quote " and ü', "a", "a", "a", (0.9, 0.1), (0, 0, 0)),
+        ClipRecord("casme2", "sub01", "EP01", "b", "a", "b", 2, FOLD, (0.6, 0.4), "", (1, 1, 0), TOKENS),
+        ClipRecord("casme2", "sub01", 'quote " and ü', "a", "a", "a", 2, FOLD, (0.9, 0.1), "", (0, 0, 0)),
     ),
     loss=(1.5, 1.0, 0.5),
     best_epoch=2,
@@ -48,7 +49,7 @@ def test_the_file_is_plain_json_without_what_a_clip_lacks():
 
 
 def test_predictions_carry_both_columns():
-    first, second = RECORD.predictions
+    first, second = from_json(to_json(RECORD)).clips
     assert (first.strict, first.best_epoch, first.truth, first.seed, first.fold) == ("a", "b", "b", 2, "casme2/sub01")
     assert second.key == 'casme2/sub01/quote " and ü'
 
@@ -135,7 +136,7 @@ def test_training_is_not_touched_by_the_held_out_clips(make_task):
         return maps if samples == task.train else np.roll(maps, 1, axis=0) + 1
 
     renamed = tuple(replace(sample, label="surprise") for sample in task.test)
-    record, other = run_fold(task), run_fold(replace(task, test=renamed), read_other)
+    record, other = run_fold(task), run_fold(replace(task, test=renamed, read=read_other))
     assert record.loss == other.loss
 
 

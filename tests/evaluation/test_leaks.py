@@ -66,9 +66,8 @@ def test_maps_that_the_weights_have_seen_are_refused_under_any_name(make_maps, w
     maps = make_maps()
     weights = weights_that_saw(Seen(maps=frozenset(map_hashes(load_maps(maps).maps[:2]).tolist())))
     other = rewritten(maps, "renamed", lambda clip, number: replace(clip, subject=f"new{clip.subject}"))
-    with pytest.raises(
-        LeakError, match=r"these weights have seen: 2 maps \(casme2/new00/clip_0, casme2/new00/clip_1\)"
-    ):
+    words = r"these weights have seen: 2 maps \(casme2/new00/clip_0, casme2/new00/clip_1\)"
+    with pytest.raises(LeakError, match=words):
         call(other, zero_shot=True, weights=weights)
 
 
@@ -175,24 +174,19 @@ def test_a_run_holds_no_path_of_this_machine(make_maps, weights_that_saw, call, 
     assert str(tmp_path) not in report(run.folder).read_text()
 
 
-def test_the_units_of_held_out_people_never_enter_training(tmp_path, make_maps):
+def test_the_units_of_held_out_people_never_enter_training(tmp_path, make_maps, call):
     """Annotated otherwise, a person is predicted the same when held out; the others, who train on it, are not."""
-    made = load_maps(make_maps("plain", people=3, each=3, size=14))
-    maps, clips = np.array(made.maps), made.clips
+    whole = load_maps(make_maps("plain", people=3, each=3, size=14))
+    maps, clips = np.array(whole.maps), whole.clips
     tiny = ("model.width=16", "model.feed_forward=16", "model.blocks=3", "model.heads=2")
     learning = (*tiny, "training.action_units=1", "training.epochs=2", "training.lr=0.01")
 
     def predictions(name, of_first, of_others="4+L12"):
-        own = [replace(clip, extra={"action_units": of_first if clip.subject == "00" else of_others}) for clip in clips]
-        folder = save_maps(tmp_path / name, maps, own, recipe={"name": "noise"}).folder
-        run = evaluate(
-            folder,
-            protocol="sde",
-            out=tmp_path / f"run-{name}",
-            changes=learning,
-            training="scratch",
-            engine=Engine(workers=1),
-        )
+        units = [of_first if clip.subject == "00" else of_others for clip in clips]
+        annotated = [replace(clip, extra={"action_units": text}) for clip, text in zip(clips, units, strict=True)]
+        folder = save_maps(tmp_path / name, maps, annotated, recipe={"name": "noise"}).folder
+        options = {"protocol": "sde", "model": "epir", "folds": "loso", "training": "scratch"}
+        run = call(folder, out=f"run-{name}", changes=learning, **options)
         return {each.key: each.scores for each in run.predictions}
 
     one, other, none = predictions("one", "1+2+5"), predictions("other", "R14"), predictions("none", "")
@@ -204,24 +198,21 @@ def test_the_units_of_held_out_people_never_enter_training(tmp_path, make_maps):
     assert any(one[clip.key] != none[clip.key] for clip in clips if clip.subject != "00")
 
 
-def test_people_whom_the_weights_were_calibrated_on_are_refused(make_maps, weights_that_saw, tmp_path):
+def test_people_whom_the_weights_were_calibrated_on_are_refused(make_maps, weights_that_saw, call):
     weights = weights_that_saw(Seen(frozenset({"other/1"}), calibrated_on=frozenset({"casme2/0", "samm/01"})))
-    options = {"protocol": "cde", "weights": weights, "engine": Engine(workers=1), "out": tmp_path / "run"}
     maps = make_maps()
     with pytest.raises(LeakError, match=r"these weights were calibrated on: 2 people \(casme2/00, samm/01\)"):
-        evaluate_zero_shot(maps, **options)
+        call(maps, zero_shot=True, weights=weights)
     with pytest.warns(EpirWarning, match="calibrated on"):
-        run = evaluate_zero_shot(maps, allow_seen=True, **options)
+        run = call(maps, zero_shot=True, weights=weights, allow_seen=True)
     assert run.experiment.columns == ("seen_in_training",)
 
 
-def test_a_stripped_record_is_told_in_the_run_and_in_every_table(make_maps, weights_that_saw, tmp_path):
+def test_a_stripped_record_is_told_in_the_run_and_in_every_table(make_maps, weights_that_saw, call):
     weights = weights_that_saw(Seen(frozenset({"casme2/0"})))
     (weights / "seen.json").unlink()
     with pytest.warns(EpirWarning, match=UNKNOWN):
-        run = evaluate_zero_shot(
-            make_maps(), protocol="cde", weights=weights, out=tmp_path / "run", engine=Engine(workers=1)
-        )
+        run = call(make_maps(), zero_shot=True, weights=weights)
     assert run.experiment.unknown_weights and run.scores["evaluation"] == UNKNOWN
     assert run.environment["notes"] == [UNKNOWN]
     table = score_table([run])

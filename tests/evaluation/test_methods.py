@@ -258,24 +258,24 @@ def test_from_training_to_an_answer(net, make_maps, tmp_path, monkeypatch):
     """`train` writes a model folder that answers, once its code is named, and tells where to find it if not."""
     maps = make_maps()
     monkeypatch.setenv(registry.CODE, "")
-    made = train(
+    final = train(
         maps, protocol="cde", out=tmp_path / "model", model=net, folds=2, workers=1, changes=["training.epochs=1"]
     )
-    config = json.loads((made.folder / "config.json").read_text())
+    config = json.loads((final.folder / "config.json").read_text())
     assert config["source"]["reference"] == "my_net.py:MyNet" and config["model"]["width"] == 4
     registry._NAMED.clear()
     from epir.evaluation.run import evaluate_zero_shot
     from epir.recognition.recognizer import Recognizer
 
-    call = dict(protocol="cde", weights=made.folder, allow_seen=True)
+    call = dict(protocol="cde", weights=final.folder, allow_seen=True)
     with pytest.raises(ConfigError, match=r"does not come with it: it is my_net.py:MyNet\n  fix: name it: --code"):
-        Recognizer.from_pretrained(made.folder)
+        Recognizer.from_pretrained(final.folder)
     with pytest.raises(ConfigError, match="does not come with it"):
         evaluate_zero_shot(maps, out=tmp_path / "run", **call)
     assert not (tmp_path / "run").exists()
     registry.name_code([net])
-    assert Recognizer.from_pretrained(made.folder).labels == ("negative", "positive", "surprise")
-    network = registry.create_model(net, map_size=12).from_pretrained(made.folder)
+    assert Recognizer.from_pretrained(final.folder).labels == ("negative", "positive", "surprise")
+    network = registry.create_model(net, map_size=12).from_pretrained(final.folder)
     assert predict_maps(network, np.zeros((2, 3, 12, 12), dtype=np.float32)).scores.shape == (2, 3)
     with pytest.warns(EpirWarning):
         run = evaluate_zero_shot(maps, out=tmp_path / "run", engine=Engine(workers=2), **call)
@@ -290,9 +290,3 @@ def test_it_can_be_exported(net, tmp_path):
     folder = registry.create_model(net, map_size=12).save_pretrained(tmp_path / "model", labels=("a", "b", "c"))
     done = export(folder, tmp_path / "model.onnx", maps=np.zeros((2, 3, 12, 12), dtype=np.float32))
     assert done.difference < 1e-4
-
-
-def test_an_estimator_has_no_model_folder(make_maps, tmp_path):
-    with pytest.raises(ConfigError, match="is an estimator, which has no weights to write into a model folder"):
-        train(make_maps(), protocol="cde", out=tmp_path / "model", model=SVC())
-    assert not (tmp_path / "model").exists()

@@ -22,16 +22,17 @@ def test_the_clips_are_those_of_the_composite():
 
 
 def test_the_row_of_epir_in_table_1_fits_exactly_one_set_of_hits():
-    found = explained("1:EPIR")
-    assert found.together == ({"casme2": (88, 31, 25), "samm": (87, 20, 12), "smic": (55, 44, 37)},)
-    assert found.alone["smic"] == ((52, 45, 38), (55, 44, 37))  # the composite tells them apart
-    assert "Exactly one set of hits" in explanation_table(found).text()
+    explanation = explained("1:EPIR")
+    assert explanation.together == ({"casme2": (88, 31, 25), "samm": (87, 20, 12), "smic": (55, 44, 37)},)
+    assert explanation.alone["smic"] == ((52, 45, 38), (55, 44, 37))  # the composite tells them apart
+    assert "Exactly one set of hits" in explanation_table(explanation).text()
 
 
 def test_samm_in_table_4_is_impossible():
-    found = explained("4:+Token Integration")
-    assert found.alone["samm"] == () and len(found.alone["casme2"]) == 1 and found.together == ()
-    assert "No single run pooled over these clips gives what is printed for SAMM." in explanation_table(found).text()
+    explanation = explained("4:+Token Integration")
+    assert explanation.alone["samm"] == () and len(explanation.alone["casme2"]) == 1 and explanation.together == ()
+    words = "No single run pooled over these clips gives what is printed for SAMM."
+    assert words in explanation_table(explanation).text()
 
 
 @pytest.mark.parametrize("rung", ["Baseline", "+DTSM", "+ITALS", "+SPT"])
@@ -55,14 +56,14 @@ def test_the_scores_of_a_real_table_are_always_explained(random, part):
     for truth, count in enumerate(clips):
         for _ in range(count):
             confusion[truth, truth if random.random() < 0.9 else random.randrange(3)] += 1
-    found = explain([Printed(part, round(float(uf1(confusion)), 4), round(float(uar(confusion)), 4))])
-    assert tuple(np.diagonal(confusion).tolist()) in found.alone[part]
+    explanation = explain([Printed(part, round(float(uf1(confusion)), 4), round(float(uar(confusion)), 4))])
+    assert tuple(np.diagonal(confusion).tolist()) in explanation.alone[part]
 
 
 def test_false_alarms_must_be_possible():
     """Two clips of the first class missed, none of the others: the first class has no false alarm."""
-    found = explain([Printed("4,2,2", *_scores([[2, 1, 1], [0, 2, 0], [0, 0, 2]]))])
-    assert found.alone["4,2,2"] == ((2, 2, 2),)
+    explanation = explain([Printed("4,2,2", *_scores([[2, 1, 1], [0, 2, 0], [0, 0, 2]]))])
+    assert explanation.alone["4,2,2"] == ((2, 2, 2),)
     wrong = np.mean([2 * 2 / (4 + 3), 2 * 2 / (2 + 3), 1])  # as if one of the missed were answered with their own class
     assert explain([Printed("4,2,2", float(wrong), 5 / 6)]).alone["4,2,2"] == ()
 
@@ -72,9 +73,9 @@ def _scores(rows):
 
 
 def test_one_part_alone_makes_no_claim_about_all():
-    found = explain(read_printed(["0.8852 0.8944"]))
-    assert found.together is None and len(found.alone[FULL]) == 21
-    assert "Each pair can be the score of one pooled run." in explanation_table(found).text()
+    explanation = explain(read_printed(["0.8852 0.8944"]))
+    assert explanation.together is None and len(explanation.alone[FULL]) == 21
+    assert "Each pair can be the score of one pooled run." in explanation_table(explanation).text()
 
 
 def test_the_tolerance_follows_the_printed_digits():

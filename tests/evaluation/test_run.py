@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from epir.core.engines import Engine
-from epir.core.errors import ConfigError, EpirError, EpirWarning, ProtocolError, RunError
+from epir.core.errors import ConfigError, EpirError, EpirWarning, ProtocolError, RunError, TrainingError
 from epir.core.records import Clip
 from epir.evaluation import run as module
-from epir.evaluation.run import evaluate, provenance
+from epir.evaluation.run import evaluate, evaluate_zero_shot, provenance
 from epir.evaluation.table import score_table
 from epir.maps.mapset import MapSet, load_maps, save_maps
+from epir.models.registry import create_model
 from epir.training.recipe import BASELINE, SCRATCH
 
 ONE = Engine(workers=1)
@@ -145,11 +146,11 @@ def test_a_recipe_that_replaces_the_default_is_announced_and_recorded(make_maps,
 
 def test_provenance_has_versions_machine_and_maps_but_no_names(make_maps, tmp_path):
     mapset = load_maps(make_maps())
-    found = provenance([mapset], tmp_path / "runs" / "first", engine="local", workers=2, device="cpu")
-    assert {"epir", "python", "torch", "numpy"} <= set(found["versions"])
-    assert found["machine"]["cores"] >= 1 and found["machine"]["system"] == platform.system()
-    assert found["maps"][0]["digest"] == mapset.digest and found["maps"][0]["folder"] == "../../maps"
-    words = json.dumps(found)
+    environment = provenance([mapset], tmp_path / "runs" / "first", engine="local", workers=2, device="cpu")
+    assert {"epir", "python", "torch", "numpy"} <= set(environment["versions"])
+    assert environment["machine"]["cores"] >= 1 and environment["machine"]["system"] == platform.system()
+    assert environment["maps"][0]["digest"] == mapset.digest and environment["maps"][0]["folder"] == "../../maps"
+    words = json.dumps(environment)
     assert platform.node() not in words
     assert f"/{getpass.getuser()}/" not in words
 
@@ -163,21 +164,10 @@ def test_maps_may_come_from_memory(quick, tmp_path):
 
 
 def test_errors_of_a_fold_name_what_is_wrong(make_maps, tmp_path):
-    with pytest.raises(Exception, match=r"fold casme2/00, seed 0: the loss is not a number any more in epoch"):
-        evaluate(
-            make_maps(),
-            protocol="cde",
-            model="ststnet",
-            out=tmp_path / "run",
-            changes=[
-                "training.lr=1000",
-                "training.weight_decay=1000",
-                "training.gradient_limit=0",
-                "training.warmup=0",
-                "training.batch=4",
-            ],
-            engine=ONE,
-        )
+    wild = {"lr": 1000, "weight_decay": 1000, "gradient_limit": 0, "warmup": 0, "batch": 4}
+    changes = [f"training.{name}={value}" for name, value in wild.items()]
+    with pytest.raises(TrainingError, match=r"fold casme2/00, seed 0: the loss is not a number any more in epoch"):
+        evaluate(make_maps(), protocol="cde", model="ststnet", out=tmp_path / "run", changes=changes, engine=ONE)
 
 
 @pytest.mark.parametrize(
@@ -241,15 +231,8 @@ def test_one_corpus_out_across_corpora(tmp_path, quick):
     }
     rows = [(corpus, subject, word, "") for corpus, three in words.items() for subject in "12" for word in three]
     maps = labelled(tmp_path / "maps", rows)
-    run = evaluate(
-        maps,
-        protocol="cde-all",
-        model="ststnet",
-        folds="loco",
-        changes=quick,
-        engine=ONE,
-        out=tmp_path / "run",
-    )
+    options = {"protocol": "cde-all", "model": "ststnet", "folds": "loco", "changes": quick, "engine": ONE}
+    run = evaluate(maps, out=tmp_path / "run", **options)
     assert [record.fold for record in run.folds] == sorted(words)
     assert run.experiment.classes == ("negative", "positive", "surprise")
 
@@ -274,17 +257,13 @@ def test_maps_replaced_while_it_runs_stop_the_run(finished, quick, monkeypatch):
         evaluate(finished / "maps", **call)
 
 
-def test_weights_replaced_while_it_runs_stop_the_run(finished, tmp_path):
-    from epir.evaluation.fold import FoldInputs, run_job
-    from epir.evaluation.run import fold_jobs
-    from epir.evaluation.samples import gather
-    from epir.models.registry import create_model
+def test_weights_replaced_while_it_runs_stop_the_run(finished, monkeypatch):
+    weights, real = create_model("ststnet", map_size=12).save_pretrained(finished / "weights"), Engine.run
 
-    weights = create_model("ststnet", map_size=12).save_pretrained(tmp_path / "weights")
-    clips = gather([load_maps(finished / "maps")], "cde")
-    experiment = module._zero_shot_experiment(clips, weights)
-    (job,), inputs = fold_jobs(clips, experiment), FoldInputs(experiment, clips.samples, weights)
-    assert run_job(job, inputs).clips
-    create_model("ststnet", map_size=12).save_pretrained(weights, force=True)
+    def replaced(self, *rest, **options):
+        create_model("ststnet", map_size=12).save_pretrained(weights, force=True)
+        return real(self, *rest, **options)
+
+    monkeypatch.setattr(Engine, "run", replaced)
     with pytest.raises(EpirError, match="were replaced while the run used them\n  fix: run the same command"):
-        run_job(job, inputs)
+        evaluate_zero_shot(finished / "maps", protocol="cde", weights=weights, out=finished / "new", engine=ONE)

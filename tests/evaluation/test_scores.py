@@ -73,9 +73,9 @@ def test_scores_are_pooled_not_averaged_over_folds():
         prediction("positive", "positive", person="casme2/2", clip=1),
         prediction("surprise", "negative", person="casme2/2", clip=2),
     ]
-    found = score_predictions(predictions, CLASSES, "strict")
-    assert found["uf1"] == pytest.approx((2 / 3 + 1 + 0) / 3, abs=1e-6)
-    assert found["confusion"] == [[1, 0, 0], [0, 1, 0], [1, 0, 0]]
+    scores = score_predictions(predictions, CLASSES, "strict")
+    assert scores["uf1"] == pytest.approx((2 / 3 + 1 + 0) / 3, abs=1e-6)
+    assert scores["confusion"] == [[1, 0, 0], [0, 1, 0], [1, 0, 0]]
 
 
 def test_parts_are_the_same_predictions_restricted():
@@ -92,12 +92,12 @@ def test_parts_are_the_same_predictions_restricted():
 def test_several_seeds_are_means_and_each_stands_alone():
     right = [prediction(name, name, clip=name, seed=0) for name in CLASSES]
     wrong = [prediction(name, "negative", clip=name, seed=1, best=name) for name in CLASSES]
-    found = all_scores(right + wrong, CLASSES)
-    assert found["by_seed"]["0"]["strict"]["uf1"] == 1
-    assert found["by_seed"]["1"]["strict"]["uf1"] == pytest.approx(1 / 6, abs=1e-6)
-    assert found["strict"]["uf1"] == pytest.approx((1 + 1 / 6) / 2, abs=1e-6)
-    assert found["strict"]["confusion"] == [[1, 0, 0], [0.5, 0.5, 0], [0.5, 0, 0.5]]
-    assert found["best_epoch"]["uf1"] == 1
+    scores = all_scores(right + wrong, CLASSES)
+    assert scores["by_seed"]["0"]["strict"]["uf1"] == 1
+    assert scores["by_seed"]["1"]["strict"]["uf1"] == pytest.approx(1 / 6, abs=1e-6)
+    assert scores["strict"]["uf1"] == pytest.approx((1 + 1 / 6) / 2, abs=1e-6)
+    assert scores["strict"]["confusion"] == [[1, 0, 0], [0.5, 0.5, 0], [0.5, 0, 0.5]]
+    assert scores["best_epoch"]["uf1"] == 1
 
 
 def test_the_order_of_predictions_is_of_no_account():

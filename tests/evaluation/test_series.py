@@ -6,14 +6,7 @@ from epir.core.engines import Engine
 from epir.core.errors import ConfigError, EpirWarning, RunError
 from epir.evaluation.comparison import scores_with_training
 from epir.evaluation.experiment import resolve_settings
-from epir.evaluation.run import evaluate
-from epir.evaluation.series import (
-    ablate,
-    evaluate_models,
-    ladder_variants,
-    mixed_training,
-    sweep_variants,
-)
+from epir.evaluation.series import ablate, evaluate_models, ladder_variants, mixed_training, sweep_variants
 from epir.models.registry import model_settings
 from epir.training.recipe import BASELINE, FINETUNE, SCRATCH
 
@@ -47,16 +40,12 @@ def test_an_unknown_sweep_is_refused():
         sweep_variants("block")
 
 
+def side_by_side(maps, out, **options):
+    return evaluate_models([maps], protocol="cde", models=["ststnet", "bi-woof"], out=out, engine=ONE, **options)
+
+
 def test_several_models_end_in_one_table(make_maps, tmp_path, quick):
-    series = evaluate_models(
-        [make_maps()],
-        protocol="cde",
-        models=["ststnet", "bi-woof"],
-        out=tmp_path / "runs",
-        folds="2",
-        changes=quick,
-        engine=ONE,
-    )
+    series = side_by_side(make_maps(), tmp_path / "runs", folds="2", changes=quick)
     assert [run.folder.name for run in series.runs] == ["ststnet", "bi-woof"]
     assert [row.cells[0] for row in series.table.rows[:4]] == ["ststnet", "ststnet", "bi-woof", "bi-woof"]
     assert (tmp_path / "runs" / "table.csv").read_text() == series.table.csv()
@@ -67,14 +56,7 @@ def test_several_models_end_in_one_table(make_maps, tmp_path, quick):
 
 def test_a_setting_that_no_model_has_is_refused_at_once(make_maps, tmp_path):
     with pytest.raises(ConfigError, match=r"\[model\] has no setting 'droput'\n  fix: did you mean 'dropout'"):
-        evaluate_models(
-            [make_maps()],
-            protocol="cde",
-            models=["ststnet", "bi-woof"],
-            out=tmp_path / "runs",
-            changes=["model.droput=0.1"],
-            engine=ONE,
-        )
+        side_by_side(make_maps(), tmp_path / "runs", changes=["model.droput=0.1"])
     assert not (tmp_path / "runs").exists()
 
 
@@ -111,17 +93,12 @@ def test_models_that_are_trained_differently_are_announced_before_training(make_
         evaluate_models([make_maps(size=28)], **call)
 
 
-def test_several_models_do_not_go_into_a_run(make_maps, tmp_path, quick):
-    maps = make_maps()
-    evaluate(maps, protocol="cde", model="bi-woof", out=tmp_path / "run", folds=2, engine=ONE)
+def test_several_models_go_neither_into_a_run_nor_into_a_map_set(make_maps, finished):
+    """From a map set `epir prepare --force` would remove them."""
     with pytest.raises(RunError, match="is a run of one model\n  fix: choose another folder"):
-        evaluate_models([maps], protocol="cde", models=["ststnet", "bi-woof"], out=tmp_path / "run", engine=ONE)
-
-
-def test_several_models_do_not_go_into_a_map_set(make_maps):
-    """Where `epir prepare --force` would remove them."""
-    maps, other = make_maps(), make_maps("other")
+        side_by_side(finished / "maps", finished / "run")
+    other = make_maps("other")
     before = sorted(other.rglob("*"))
     with pytest.raises(RunError, match="other is a map set, not a folder of runs\n  fix: choose another folder"):
-        evaluate_models([maps], protocol="cde", models=["ststnet", "bi-woof"], out=other, engine=ONE)
+        side_by_side(finished / "maps", other)
     assert sorted(other.rglob("*")) == before

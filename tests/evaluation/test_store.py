@@ -24,7 +24,11 @@ HELD_OUT = {fold: [f"{fold}/c{number}" for number in range(3)] for fold in ("cas
 def record(fold, *, seed=0, count=3):
     corpus, subject = fold.split("/")
     clips = tuple(
-        ClipRecord(corpus, subject, f"c{n}", CLASSES[n % 3], CLASSES[n % 2], CLASSES[n % 3], (0.5, 0.3, 0.2), (n % 3,))
+        ClipRecord(
+            *(corpus, subject, f"c{n}", CLASSES[n % 3], CLASSES[n % 2], CLASSES[n % 3]),
+            *(seed, fold, (0.5, 0.3, 0.2)),
+            by_epoch=(n % 3,),
+        )
         for n in range(count)
     )
     return FoldRecord(fold, seed, "", clips, loss=(1.0,), best_epoch=1, seconds=1.25)
@@ -41,14 +45,8 @@ def finished(folder, experiment=EXPERIMENT):
 
 def test_a_run_is_what_the_design_says(tmp_path):
     run = finished(tmp_path / "run")
-    assert {path.name for path in (tmp_path / "run").iterdir()} == {
-        ".epir",
-        "config.toml",
-        "folds",
-        "predictions.csv",
-        "scores.json",
-        "environment.json",
-    }
+    files = {".epir", "config.toml", "folds", "predictions.csv", "scores.json", "environment.json"}
+    assert {path.name for path in (tmp_path / "run").iterdir()} == files
     rows = list(csv.reader((tmp_path / "run" / "predictions.csv").read_text().splitlines()))
     assert rows[0] == ["corpus", "subject", "clip", "truth", "strict", "best_epoch", "seed", *CLASSES]
     assert rows[1] == ["casme2", "1", "c0", "negative", "negative", "negative", "0", "0.500000", "0.300000", "0.200000"]
@@ -56,15 +54,8 @@ def test_a_run_is_what_the_design_says(tmp_path):
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())
     assert run.scores == scores
     head = {name: scores[name] for name in ("protocol", "model", "clips", "people", "folds", "seeds", "seconds")}
-    assert head == {
-        "protocol": "cde",
-        "model": "ststnet",
-        "clips": 6,
-        "people": 2,
-        "folds": 2,
-        "seeds": 1,
-        "seconds": 2.5,
-    }
+    counts = {"clips": 6, "people": 2, "folds": 2, "seeds": 1, "seconds": 2.5}
+    assert head == {"protocol": "cde", "model": "ststnet", **counts}
     for column in ("strict", "best_epoch"):
         assert set(scores[column]) == {"uf1", "uar", "accuracy", "uf1_interval", "confusion", "parts"}
         assert set(scores[column]["parts"]) == {"casme2", "samm"}
@@ -93,9 +84,8 @@ def test_the_store_knows_what_is_missing(tmp_path):
 def test_an_unfinished_run_says_so(tmp_path):
     with open_store(tmp_path, EXPERIMENT) as store:
         store.add(record("casme2/1"))
-    with pytest.raises(
-        RunError, match="is not finished: 1 fold done\n  fix: run the command that began this run again to resume"
-    ):
+    words = "is not finished: 1 fold done\n  fix: run the command that began this run again to resume"
+    with pytest.raises(RunError, match=words):
         open_run(tmp_path)
 
 
@@ -217,18 +207,6 @@ def test_a_damaged_fold_is_named(tmp_path):
         open_run(tmp_path)
 
 
-def test_a_run_outlives_settings_that_a_later_version_adds(tmp_path):
-    """A file without a setting that has a default now: the run still opens, and goes on."""
-    with open_store(tmp_path, EXPERIMENT) as store:
-        (tmp_path / "config.toml").write_text((tmp_path / "config.toml").read_text().replace("last = 5\n", ""))
-    with open_store(tmp_path, EXPERIMENT) as store:
-        store.add(record("casme2/1"))
-    with open_store(tmp_path, EXPERIMENT) as store:
-        store.add(record("samm/2"))
-        store.finish(HELD_OUT)
-    assert open_run(tmp_path).experiment == EXPERIMENT
-
-
 def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
     from epir.evaluation import store as module
 
@@ -253,8 +231,8 @@ def test_a_call_from_elsewhere_is_added_to_the_environment(tmp_path):
         store.describe({"engine": "local", "workers": 1})
         store.describe({"engine": "local", "workers": 4})
         store.describe({"engine": "local", "workers": 4})
-    found = json.loads((tmp_path / "environment.json").read_text())
-    assert found == {"engine": "local", "workers": 1, "continued": [{"workers": 4}]}
+    environment = json.loads((tmp_path / "environment.json").read_text())
+    assert environment == {"engine": "local", "workers": 1, "continued": [{"workers": 4}]}
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):

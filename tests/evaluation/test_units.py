@@ -24,11 +24,11 @@ from epir.models.units import UnitCalibration, UnitHead
 
 def clip(person, number, annotation, found, corpus="casme2"):
     units = {"annotation": annotation, "found": found}
-    return ClipRecord(corpus, person, str(number), "a", "a", "a", (1.0,), units=units)
+    return ClipRecord(corpus, person, str(number), "a", "a", "a", 0, "all clips", (1.0,), units=units)
 
 
 def record(*clips, seed=0):
-    return FoldRecord("all clips", seed, "", tuple(clips))
+    return FoldRecord("all clips", seed, "", tuple(replace(each, seed=seed) for each in clips))
 
 
 def test_f1_of_a_unit_by_hand():
@@ -53,7 +53,7 @@ def test_clips_without_an_annotation_are_left_out_and_counted():
     scores = unit_scores([record(clip("p", 1, "4", [4]), clip("p", 2, "", [4, 12]))])
     assert scores["clips"] == 1 and scores["without_annotation"] == 1 and scores["units"]["4"]["f1"] == 1
     assert unit_scores([record(clip("p", 1, "", [4]))]) is None
-    assert unit_scores([record(ClipRecord("c", "p", "1", "a", "a", "a", (1.0,)))]) is None
+    assert unit_scores([record(ClipRecord("c", "p", "1", "a", "a", "a", 0, "all clips", (1.0,)))]) is None
 
 
 def test_the_scores_are_those_of_scikit_learn():
@@ -61,9 +61,9 @@ def test_the_scores_are_those_of_scikit_learn():
     clips = []
     for number in range(60):
         there = [unit for unit in UNITS if random.random() < 0.3] or [4]
-        found = [unit for unit in UNITS if random.random() < (0.6 if unit in there else 0.2)]
+        predicted = [unit for unit in UNITS if random.random() < (0.6 if unit in there else 0.2)]
         annotation = "+".join(f"{random.choice(['', 'L', 'R'])}{unit}" for unit in there)
-        clips.append(clip(f"p{number % 7}", number, annotation, found, ["casme2", "samm"][number % 2]))
+        clips.append(clip(f"p{number % 7}", number, annotation, predicted, ["casme2", "samm"][number % 2]))
     scores = unit_scores([record(*clips[:30]), record(*clips[30:])])
     truth = np.array([[unit in parse_units(each.units["annotation"]) for unit in UNITS] for each in clips])
     guess = np.array([[unit in each.units["found"] for unit in UNITS] for each in clips])
@@ -85,16 +85,16 @@ def test_the_scores_are_those_of_scikit_learn():
 def test_the_interval_of_a_unit_that_few_people_show_begins_below_its_score():
     """Where nobody who is drawn shows it, it counts 0; otherwise the lowest resampling would be the score itself."""
     clips = [clip("p0", 0, "26", [26]), *(clip(f"p{number}", number, "4", [26]) for number in range(1, 8))]
-    own = unit_scores([record(*clips)])["units"]["26"]
-    assert own["f1"] == pytest.approx(0.222, abs=1e-3)
-    assert own["interval"][0] == 0 and own["interval"][1] > own["f1"]
+    score = unit_scores([record(*clips)])["units"]["26"]
+    assert score["f1"] == pytest.approx(0.222, abs=1e-3)
+    assert score["interval"][0] == 0 and score["interval"][1] > score["f1"]
 
 
 def test_the_floor_is_that_of_the_benchmark():
     """CD6ME: 2,031 clips, unit 12 in 176 of them: always positive gives 15.9."""
     clips = [clip("p", number, "12" if number < 176 else "43", [12]) for number in range(2031)]
-    own = unit_scores([record(*clips)])["units"]["12"]
-    assert own["f1"] == own["always"] == pytest.approx(0.159, abs=5e-4)
+    score = unit_scores([record(*clips)])["units"]["12"]
+    assert score["f1"] == score["always"] == pytest.approx(0.159, abs=5e-4)
 
 
 def test_thresholds_decide_what_is_found():
@@ -116,16 +116,16 @@ def test_a_record_keeps_its_units():
 @pytest.fixture
 def annotated(make_maps, tmp_path):
     """A map set in which the class follows from the units, and the clips of the last person have none."""
-    made = load_maps(make_maps())
+    plain = load_maps(make_maps())
     spelling = {"negative": "4", "positive": "L12", "surprise": "1+2"}
     clips = [
         Clip(
             each.corpus, each.subject, each.clip, each.emotion,
             extra={"action_units": "" if each.subject == "03" else spelling[each.emotion]},
         )
-        for each in made.clips
+        for each in plain.clips
     ]  # fmt: skip
-    return save_maps(tmp_path / "annotated", np.array(made.maps), clips, recipe={"name": "noise"}).folder
+    return save_maps(tmp_path / "annotated", np.array(plain.maps), clips, recipe={"name": "noise"}).folder
 
 
 @pytest.fixture

@@ -123,29 +123,29 @@ def windows(astronaut):
 
     def cut(size):
         places = [(170, 60, 110), (180, 40, 140), (0, 0, 200), (300, 300, 150), (190, 90, 60)]
-        found = [cv2.resize(astronaut[y : y + side, x : x + side], (size, size)) for x, y, side in places]
+        cut = [cv2.resize(astronaut[y : y + side, x : x + side], (size, size)) for x, y, side in places]
         noise = np.random.default_rng(0).integers(0, 256, (2, size, size, 3), dtype=np.uint8)
-        return np.concatenate([np.stack(found), noise])
+        return np.concatenate([np.stack(cut), noise])
 
     return cut
 
 
 def test_the_first_net_agrees_with_the_reference(astronaut):
     picture = cv2.resize(astronaut, (97, 83), interpolation=cv2.INTER_AREA)
-    for found, expected in zip(nets.scan(picture), reference_scan(picture), strict=True):
-        assert found.shape == expected.shape
-        np.testing.assert_allclose(found, expected, atol=2e-4)
+    for ours, expected in zip(nets.scan(picture), reference_scan(picture), strict=True):
+        assert ours.shape == expected.shape
+        np.testing.assert_allclose(ours, expected, atol=2e-4)
     assert nets.scan(picture)[0].max() > 0.9
 
 
 def test_the_second_net_agrees_with_the_reference(windows):
-    for found, expected in zip(nets.refine(windows(24)), reference_refine(windows(24)), strict=True):
-        np.testing.assert_allclose(found, expected, atol=2e-4)
+    for ours, expected in zip(nets.refine(windows(24)), reference_refine(windows(24)), strict=True):
+        np.testing.assert_allclose(ours, expected, atol=2e-4)
 
 
 def test_the_third_net_agrees_with_the_reference(windows):
-    for found, expected in zip(nets.settle(windows(48)), reference_settle(windows(48)), strict=True):
-        np.testing.assert_allclose(found, expected, atol=2e-4)
+    for ours, expected in zip(nets.settle(windows(48)), reference_settle(windows(48)), strict=True):
+        np.testing.assert_allclose(ours, expected, atol=2e-4)
     scores = nets.settle(windows(48))[0]
     assert scores[0] > 0.99  # the face
     assert scores[5:].max() < 0.1  # noise

@@ -55,8 +55,8 @@ def test_a_head_at_rest_keeps_its_crop(face):
 
 def test_landmarks_are_given_in_pixels_of_the_small_face(face):
     _, seen = tracked([face] * 3)
-    found = find_face(face)
-    assert seen[0].landmarks == pytest.approx(face_crop(found).to_crop(np.array(found.landmarks), 84), abs=4)
+    detected = find_face(face)
+    assert seen[0].landmarks == pytest.approx(face_crop(detected).to_crop(np.array(detected.landmarks), 84), abs=4)
     left, right, _, mouth_left, mouth_right = seen[0].landmarks
     assert left[0] < 42 < right[0]
     assert max(left[1], right[1]) < 42 < min(mouth_left[1], mouth_right[1])

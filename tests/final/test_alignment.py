@@ -50,8 +50,8 @@ def test_steps_are_named_in_words():
 
 
 def test_the_weights_are_surest_where_the_face_lies_as_they_expect():
-    found = certainties(Expecting(), maps_with_motion_in([12, 16, 8]))
-    assert [STEPS[place] for place in found.argmax(0)] == [0, -2, 2]
+    scores = certainties(Expecting(), maps_with_motion_in([12, 16, 8]))
+    assert [STEPS[place] for place in scores.argmax(0)] == [0, -2, 2]
 
 
 def test_each_person_follows_the_others():
@@ -77,15 +77,15 @@ def model(tmp_path):
 
 def test_the_moved_maps_are_a_map_set_of_the_same_clips(tmp_path, model, monkeypatch):
     clips = [Clip("theirs", f"{n % 4}", f"{n}", CLASSES[n % 3], extra={"action_units": "12"}) for n in range(8)]
-    given = maps_with_motion_in([16] * 8).numpy()
-    save_maps(tmp_path / "theirs", given, clips, recipe={"name": "theirs"})
+    maps = maps_with_motion_in([16] * 8).numpy()
+    save_maps(tmp_path / "theirs", maps, clips, recipe={"name": "theirs"})
     monkeypatch.setattr(alignment, "load_network", lambda folder: Expecting())
-    found = align(tmp_path / "theirs", tmp_path / "aligned", weights=model)
+    aligned = align(tmp_path / "theirs", tmp_path / "aligned", weights=model)
     written = load_maps(tmp_path / "aligned")
     assert written.clips == tuple(clips) and np.array_equal(written.maps, maps_with_motion_in([12] * 8).numpy())
-    assert found.moves == {-2: 4}
+    assert aligned.moves == {-2: 4}
     assert written.meta["recipe"] == {"name": "theirs", "moved_down": {"-2": 4}}
-    assert found.before == pytest.approx(1 / 3) and found.after > 0.99
+    assert aligned.before == pytest.approx(1 / 3) and aligned.after > 0.99
 
 
 def test_weights_for_other_maps_are_refused(tmp_path):

@@ -18,7 +18,7 @@ from epir.final.calibration import (
     negative_log_likelihood,
     with_temperature,
 )
-from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
+from epir.models.units import LEFT, PRESENT, UnitCalibration
 
 
 def drawn(count=4000, temperature=1.0, seed=0):
@@ -78,11 +78,11 @@ def test_calibrating_predictions_lowers_their_error():
         Prediction("x", str(n % 200), str(n), names[t], "a", "a", 0, f"fold {n % 4}", tuple(row))
         for n, (row, t) in enumerate(zip(scores, truth, strict=True))
     ]
-    found = calibrate(predictions, names)
-    assert found.temperature == pytest.approx(3.0, rel=0.2)
-    assert found.error_after < 0.5 * found.error_before
-    assert 0 < found.answered < 1
-    assert found.right > (scores.argmax(1) == truth).mean()
+    calibration = calibrate(predictions, names)
+    assert calibration.temperature == pytest.approx(3.0, rel=0.2)
+    assert calibration.error_after < 0.5 * calibration.error_before
+    assert 0 < calibration.answered < 1
+    assert calibration.right > (scores.argmax(1) == truth).mean()
 
 
 def all_right(people=4, each=6, best=0.8):
@@ -101,21 +101,21 @@ def all_right(people=4, each=6, best=0.8):
 @pytest.mark.parametrize("best", [0.5, 0.8, 0.95, 0.9999])
 @pytest.mark.parametrize("people", [1, 2, 4, 9])
 def test_a_few_people_who_were_all_right_make_nobody_sure(people, best):
-    found = calibrate(all_right(people, best=best), ("a", "b", "c"))
-    assert found.temperature > 0.2
-    assert found.highest == pytest.approx((people + 1) / (people + 2), abs=1e-6)
+    calibration = calibrate(all_right(people, best=best), ("a", "b", "c"))
+    assert calibration.temperature > 0.2
+    assert calibration.highest == pytest.approx((people + 1) / (people + 2), abs=1e-6)
     scores = np.array([each.scores for each in all_right(people, best=best)])
-    after = with_temperature(scores, found.temperature, found.highest)
-    assert after.max() <= found.highest + 1e-9
+    after = with_temperature(scores, calibration.temperature, calibration.highest)
+    assert after.max() <= calibration.highest + 1e-9
     assert after.max(axis=1).mean() <= (people + 1) / (people + 2) + 1e-4
 
 
 @pytest.mark.filterwarnings("ignore::epir.core.errors.EpirWarning")
 def test_more_people_who_were_all_right_make_surer():
-    found = [calibrate(all_right(people), ("a", "b", "c")) for people in (2, 4, 16, 64, 256)]
-    temperatures = [each.temperature for each in found]
+    calibrations = [calibrate(all_right(people), ("a", "b", "c")) for people in (2, 4, 16, 64, 256)]
+    temperatures = [each.temperature for each in calibrations]
     assert temperatures == sorted(temperatures, reverse=True) and len(set(temperatures)) == 5
-    assert [each.highest for each in found] == sorted(each.highest for each in found)
+    assert [each.highest for each in calibrations] == sorted(each.highest for each in calibrations)
 
 
 def test_more_clips_of_the_same_people_support_no_more():
@@ -145,9 +145,9 @@ def test_few_people_and_the_end_of_the_range_are_told_of():
 def test_a_highest_score_keeps_the_order_and_the_sum():
     scores = np.array([[0.98, 0.015, 0.005], [0.6, 0.3, 0.1], [1.0, 0.0, 0.0]])
     for temperature in (0.05, 1.0):
-        made = with_temperature(scores, temperature, 0.9)
-        assert made.sum(axis=1) == pytest.approx([1, 1, 1]) and made.max() == pytest.approx(0.9)
-        assert (made.argsort(axis=1)[:2] == scores.argsort(axis=1)[:2]).all()
+        lowered = with_temperature(scores, temperature, 0.9)
+        assert lowered.sum(axis=1) == pytest.approx([1, 1, 1]) and lowered.max() == pytest.approx(0.9)
+        assert (lowered.argsort(axis=1)[:2] == scores.argsort(axis=1)[:2]).all()
     assert with_temperature(scores, 1.0, 0.9)[1] == pytest.approx(scores[1])
 
 
@@ -185,10 +185,10 @@ def test_the_margin_tells_sides_best():
 
 def test_a_side_is_never_more_probable_than_the_unit():
     logits = np.random.default_rng(1).normal(0, 2, (50, 3, len(UNITS)))
-    made = UnitCalibration((0.7, -0.2), (2.0, 0.1)).probabilities(logits)
-    assert (made[:, LEFT] <= made[:, PRESENT]).all() and (made[:, RIGHT] <= made[:, PRESENT]).all()
-    assert made[0, PRESENT, 0] == pytest.approx(expit(0.7 * logits[0, PRESENT, 0] - 0.2))
-    assert made[0, LEFT, 0] == pytest.approx(made[0, PRESENT, 0] * expit(2 * logits[0, LEFT, 0] + 0.1))
+    present, left, right = np.moveaxis(UnitCalibration((0.7, -0.2), (2.0, 0.1)).probabilities(logits), 1, 0)
+    assert (left <= present).all() and (right <= present).all()
+    assert present[0, 0] == pytest.approx(expit(0.7 * logits[0, PRESENT, 0] - 0.2))
+    assert left[0, 0] == pytest.approx(present[0, 0] * expit(2 * logits[0, LEFT, 0] + 0.1))
 
 
 def test_the_notes_of_a_folder_give_the_calibration_again():
@@ -204,9 +204,9 @@ def test_sharp_logits_are_softened_and_the_error_falls():
     there = random.random(strength.shape) < expit(strength)
     logits = np.stack([4 * strength, 4 * strength, 4 * strength], axis=1)
     annotations = ["+".join(f"L{unit}" for unit, each in zip(UNITS, row, strict=True) if each) for row in there]
-    found = calibrate_units(logits, annotations, [f"person {number // 6}" for number in range(600)])
-    assert found.clips == sum(map(bool, annotations)) and found.error_after < 0.02 < found.error_before
-    assert found.calibration.present[0] == pytest.approx(0.25, abs=0.03)
-    assert set(found.calibration.thresholds) == set(UNITS)
-    assert UnitCalibration.of_notes({"units": found.to_notes()}) == found.calibration
+    fitted = calibrate_units(logits, annotations, [f"person {number // 6}" for number in range(600)])
+    assert fitted.clips == sum(map(bool, annotations)) and fitted.error_after < 0.02 < fitted.error_before
+    assert fitted.calibration.present[0] == pytest.approx(0.25, abs=0.03)
+    assert set(fitted.calibration.thresholds) == set(UNITS)
+    assert UnitCalibration.of_notes({"units": fitted.to_notes()}) == fitted.calibration
     assert calibrate_units(logits[:2], ["", ""], ["a", "b"]) is None

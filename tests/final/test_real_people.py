@@ -37,14 +37,14 @@ def clips_and_scores(count=3000, sharpness=2.0):
 
 def test_scores_that_are_too_sure_are_softened_and_the_check_leaves_a_corpus_out():
     clips, scores, truth = clips_and_scores()
-    found = measure(scores, clips, before=1.0)
+    calibration = measure(scores, clips, before=1.0)
     # 30 people: the prior and Laplace hold the scores back, so that the temperatures are a little above 2
-    assert found.temperature == pytest.approx(2.0, abs=0.15)
-    assert found.error_before == pytest.approx(calibration_error(scores, truth), abs=1e-4)
-    assert found.error_after < 0.03 < found.error_before
-    assert set(found.by_corpus) == {"corpus 0", "corpus 1", "corpus 2"}
-    assert all(own["temperature"] == pytest.approx(2.0, abs=0.4) for own in found.by_corpus.values())
-    assert found.mean_score == pytest.approx(found.right, abs=0.03) and found.people == 30
+    assert calibration.temperature == pytest.approx(2.0, abs=0.15)
+    assert calibration.error_before == pytest.approx(calibration_error(scores, truth), abs=1e-4)
+    assert calibration.error_after < 0.03 < calibration.error_before
+    assert set(calibration.by_corpus) == {"corpus 0", "corpus 1", "corpus 2"}
+    assert all(each["temperature"] == pytest.approx(2.0, abs=0.4) for each in calibration.by_corpus.values())
+    assert calibration.mean_score == pytest.approx(calibration.right, abs=0.03) and calibration.people == 30
 
 
 def test_the_temperature_of_a_corpus_that_is_left_out_does_not_know_it():
@@ -52,9 +52,9 @@ def test_the_temperature_of_a_corpus_that_is_left_out_does_not_know_it():
     clips, scores, truth = clips_and_scores()
     bad = np.array([clip.corpus == "corpus 0" for clip in clips.clips])
     scores[bad] = with_temperature(np.roll(np.eye(3), 1, axis=1)[truth[bad]] * 0.98 + 0.01, 1.0)
-    found = measure(scores, clips, before=1.0)
-    assert found.by_corpus["corpus 0"]["temperature"] == pytest.approx(2.0, abs=0.15)
-    assert found.by_corpus["corpus 0"]["error"] > 0.5
+    calibration = measure(scores, clips, before=1.0)
+    assert calibration.by_corpus["corpus 0"]["temperature"] == pytest.approx(2.0, abs=0.15)
+    assert calibration.by_corpus["corpus 0"]["error"] > 0.5
 
 
 def test_right_answers_by_score():
@@ -80,21 +80,21 @@ def model(trained, tmp_path):
 def test_the_temperature_is_written_and_the_weights_stay(model, maps):
     weights, card = (model / "model.safetensors").read_bytes(), (model / "README.md").read_text()
     before = read_config(model).notes
-    found = calibrate_on_real_people(model, [maps], protocol="sde")
+    calibration = calibrate_on_real_people(model, [maps], protocol="sde")
     after = read_config(model).notes
     assert (model / "model.safetensors").read_bytes() == weights
-    assert after["temperature"] == found.temperature == Recognizer.from_pretrained(model).classifier.temperature
-    assert after["calibration"] == before["calibration"] and set(found.by_corpus) == {"half 1", "half 2"}
+    assert after["temperature"] == calibration.temperature == Recognizer.from_pretrained(model).classifier.temperature
+    assert after["calibration"] == before["calibration"] and set(calibration.by_corpus) == {"half 1", "half 2"}
     assert json.loads(json.dumps(after["real_people"]))["reliability"]
     (note,) = temperature_note(model, gather([load_maps(maps)], "sde"))
     assert note.startswith("the temperature of these weights was fitted on 15 of these 15 people")
     new = (model / "README.md").read_text()
-    assert f"Temperature: {found.temperature:g}, fitted on maps of 15 real people (synthetic: 120 clips)" in new
+    assert f"Temperature: {calibration.temperature:g}, fitted on maps of 15 real people (synthetic: 120 clips)" in new
     assert "| best score | answers | right (strict) |" in new
     assert new.partition("## Calibration")[0] == card.partition("## Calibration")[0]
     assert new.partition("\n## Limits")[2] == card.partition("\n## Limits")[2]
     again = calibrate_on_real_people(model, [maps], protocol="sde")
-    assert again.temperature == found.temperature == again.temperature_before
+    assert again.temperature == calibration.temperature == again.temperature_before
     assert (model / "README.md").read_text().count("## Calibration") == 1
 
 

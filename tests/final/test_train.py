@@ -88,7 +88,7 @@ def test_one_person_cannot_calibrate(maps, tmp_path):
     ("options", "words"),
     [
         ({"folds": 1}, "--folds must be at least 2, not 1"),
-        ({"model": "bi-woof"}, "'bi-woof' is an estimator, which has no weights"),
+        ({"model": "bi-woof"}, "'bi-woof' is an estimator, which has no weights to write into a model folder"),
     ],
 )
 def test_impossible_trainings_are_refused(maps, tmp_path, options, words):
@@ -115,7 +115,7 @@ def test_training_can_start_from_a_model_folder(trained, maps, tmp_path):
 def test_other_people_calibrate_the_model_itself(maps, tmp_path):
     others = synthetic_maps(96, "direct", seed=8)
     changes = [*SMALL, "training.epochs=12", "training.lr=2e-3"]
-    made = train(
+    model = train(
         maps,
         protocol="sde",
         out=tmp_path / "model",
@@ -123,11 +123,11 @@ def test_other_people_calibrate_the_model_itself(maps, tmp_path):
         changes=changes,
         note="## Elsewhere\n\nNot measured.\n",
     )
-    assert made.strict["uf1"] > 0.5  # chance is 0.33
-    assert sum(map(sum, made.strict["confusion"])) == 96
-    notes = read_config(made.folder).notes
+    assert model.strict["uf1"] > 0.5  # chance is 0.33
+    assert sum(map(sum, model.strict["confusion"])) == 96
+    notes = read_config(model.folder).notes
     assert (notes["calibration"]["clips"], notes["calibration"]["people"]) == (96, 12)
-    card = (made.folder / "README.md").read_text()
+    card = (model.folder / "README.md").read_text()
     assert "\n\n## Elsewhere\n\nNot measured.\n\n## Limits\n" in card
     assert "this model predicts 96 clips of 12 other people once" in card and "folds" not in card
 
@@ -162,15 +162,15 @@ def test_a_model_of_all_clips_with_shuffled_labels_is_not_strict_on_them(maps, t
     others = synthetic_maps(24, "direct", seed=4)
     save_maps(tmp_path / "others", others.maps, others.clips, recipe={})
     small = [*SMALL, "training.epochs=1"]
-    made = train(shuffled, protocol="sde", out=tmp_path / "m", changes=small, calibrate_on=[tmp_path / "others"])
+    model = train(shuffled, protocol="sde", out=tmp_path / "m", changes=small, calibrate_on=[tmp_path / "others"])
     with pytest.raises(LeakError, match=r"these weights have seen: 15 people .*; these weights have seen: 120 maps"):
-        evaluate_zero_shot(shuffled, protocol="sde", weights=made.folder, out=tmp_path / "run")
+        evaluate_zero_shot(shuffled, protocol="sde", weights=model.folder, out=tmp_path / "run")
 
     more = train(
         tmp_path / "others",
         protocol="sde",
         out=tmp_path / "next",
-        start=made.folder,
+        start=model.folder,
         changes=small,
         folds=2,
         workers=1,
@@ -185,7 +185,7 @@ def test_a_model_of_all_clips_with_shuffled_labels_is_not_strict_on_them(maps, t
             tmp_path / "others",
             protocol="sde",
             out=tmp_path / "last",
-            start=made.folder,
+            start=model.folder,
             changes=small,
             calibrate_on=[shuffled],
         )
@@ -196,9 +196,9 @@ def test_allow_seen_marks_the_model_s_own_scores(maps, tmp_path):
 
     small = [*SMALL, "training.epochs=1"]
     with pytest.warns(EpirWarning, match="in the training set and in --calibrate-on: 15 people"):
-        made = train(maps, protocol="sde", out=tmp_path / "m", changes=small, calibrate_on=[maps], allow_seen=True)
-    assert made.evaluation == "seen in training (leaks)"
-    notes = read_config(made.folder).notes
+        model = train(maps, protocol="sde", out=tmp_path / "m", changes=small, calibrate_on=[maps], allow_seen=True)
+    assert model.evaluation == "seen in training (leaks)"
+    notes = read_config(model.folder).notes
     assert notes["evaluation"] == "seen in training (leaks)" and "strict" not in notes
-    card = (made.folder / "README.md").read_text()
+    card = (model.folder / "README.md").read_text()
     assert "| seen in training (leaks) |" in card and "strict" not in card

@@ -28,10 +28,10 @@ def test_the_frame_with_most_motion_is_spotted(long_clip, head_crop):
 
 @pytest.mark.parametrize("peak", [20, 57, 188])
 def test_a_long_clip_is_sampled_then_refined(pair_of, head_crop, peak):
-    made = {level: pair_of("bump", level / 4).apex for level in range(0, 13)}
-    frames = Listed(range(1, 201), lambda number: made[max(0, 12 - abs(number - peak))])
-    found = spot_apex(frames, 1, 200, head_crop)
-    assert abs(found - peak) <= 1
+    drawn = {level: pair_of("bump", level / 4).apex for level in range(0, 13)}
+    frames = Listed(range(1, 201), lambda number: drawn[max(0, 12 - abs(number - peak))])
+    apex = spot_apex(frames, 1, 200, head_crop)
+    assert abs(apex - peak) <= 1
     assert len(frames.asked) < 4 * SAMPLES
     assert max(frames.asked) <= 200
 

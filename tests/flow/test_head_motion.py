@@ -66,12 +66,12 @@ def test_the_fit_is_the_least_squares_fit():
     draw = np.random.default_rng(1)
     x, y, u, v = draw.normal(size=(4, 50))
     weights = draw.uniform(0.1, 1, 50)
-    found = fit_similarity(x, y, u, v, weights)
+    fitted = fit_similarity(x, y, u, v, weights)
     zero, one = np.zeros(50), np.ones(50)
     matrix = np.concatenate([np.stack([one, zero, x, -y], 1), np.stack([zero, one, y, x], 1)])
     root = np.sqrt(np.concatenate([weights, weights]))
     expected = np.linalg.lstsq(matrix * root[:, None], np.concatenate([u, v]) * root, rcond=None)[0]
-    np.testing.assert_allclose(found, expected, atol=1e-9)
+    np.testing.assert_allclose(fitted, expected, atol=1e-9)
 
 
 def test_brows_and_mouth_count_less_than_rim_and_nose():

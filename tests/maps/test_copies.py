@@ -56,11 +56,11 @@ def test_copies_under_other_names_are_found_and_nothing_else(change):
     maps = smooth(12)
     both = np.concatenate([maps, function(maps)])
     people = [f"a{n}" for n in range(12)] + [f"b{n}" for n in range(12)]
-    found = find_copies(both, clips_of(*people))
-    assert [(one.first, one.second) for one in found] == [
+    copies = find_copies(both, clips_of(*people))
+    assert [(one.first, one.second) for one in copies] == [
         (f"mine/a{n}/c{n}", f"mine/b{n}/c{n + 12}") for n in range(12)
     ]
-    assert {one.moved for one in found} == {moved}
+    assert {one.moved for one in copies} == {moved}
     known = known_fingerprints(function(maps), fingerprints(maps[:6]))
     assert known.tolist() == [True] * 6 + [False] * 6
 
@@ -73,8 +73,8 @@ def test_much_noise_is_no_copy():
 @pytest.mark.parametrize("size", [5, 12])
 def test_small_maps_are_compared_without_shifts(size):
     maps = np.random.default_rng(1).normal(size=(4, 3, size, size)).astype(np.float32)
-    found = find_copies(np.concatenate([maps, 2 * maps[..., ::-1]]), clips_of(*"abcdefgh"))
-    assert [one.moved for one in found] == ["mirrored"] * 4
+    copies = find_copies(np.concatenate([maps, 2 * maps[..., ::-1]]), clips_of(*"abcdefgh"))
+    assert [one.moved for one in copies] == ["mirrored"] * 4
 
 
 def test_two_channels_alone_must_be_nearly_the_same():

@@ -21,40 +21,40 @@ def write_png(path, rgb):
 
 
 @pytest.fixture
-def made(tmp_path):
+def write_table(tmp_path):
     """A folder with two pictures, and a function that writes its table."""
     for number, name in enumerate(("a", "b")):
         write_png(tmp_path / "flow" / f"{name}.png", picture(10 * number))
 
-    def table(*rows, header=HEADER):
+    def write(*rows, header=HEADER):
         path = tmp_path / "labels.csv"
         path.write_text("\n".join([header, *(rows or ("1,a,joy", "2,b,fear"))]) + "\n", encoding="utf-8")
         return {"folder": tmp_path / "flow", "labels": path, "out": tmp_path / "maps"}
 
-    return table
+    return write
 
 
-def test_pictures_become_a_map_set(made):
-    found = import_maps(**made())
-    maps = load_maps(found.maps.folder)
+def test_pictures_become_a_map_set(write_table):
+    imported = import_maps(**write_table())
+    maps = load_maps(imported.maps.folder)
     assert [clip.key for clip in maps.clips] == ["imported/1/a", "imported/2/b"]
     assert maps.maps[:, :, 0, 0] * 255 == pytest.approx(np.array([[0, 1, 2], [10, 11, 12]]))
-    assert maps.meta["recipe"]["files_digest"] == found.digest and len(found.digest) == 64
-    assert import_maps(**made(), force=True, channels="rgb").digest == found.digest
-    changed = import_maps(**made("1,a,joy", "2,b,anger"), force=True)
-    assert changed.digest != found.digest
+    assert maps.meta["recipe"]["files_digest"] == imported.digest and len(imported.digest) == 64
+    assert import_maps(**write_table(), force=True, channels="rgb").digest == imported.digest
+    changed = import_maps(**write_table("1,a,joy", "2,b,anger"), force=True)
+    assert changed.digest != imported.digest
 
 
-def test_channels_in_another_order(made):
-    maps = import_maps(**made(), channels="strain,v,u").maps
+def test_channels_in_another_order(write_table):
+    maps = import_maps(**write_table(), channels="strain,v,u").maps
     assert maps.maps[0, :, 0, 0] * 255 == pytest.approx([2, 1, 0])
     with pytest.raises(
         ConfigError, match=r"the channels 'u,v' are not u, v and strain\n  fix: write --channels u,v,str"
     ):
-        import_maps(**made(), channels="u,v")
+        import_maps(**write_table(), channels="u,v")
 
 
-def test_arrays_stay_as_they_are(made, tmp_path):
+def test_arrays_stay_as_they_are(write_table, tmp_path):
     folder = tmp_path / "flow"
     for path in folder.iterdir():
         path.unlink()
@@ -62,13 +62,13 @@ def test_arrays_stay_as_they_are(made, tmp_path):
     np.save(folder / "a.npy", values.transpose(1, 2, 0))
     np.savez(folder / "b.npz", values)
     np.savez(folder / "c.npz", strain=values[2], u=values[0], v=values[1])
-    maps = import_maps(**made("1,a,joy", "1,b,joy", "2,c,joy")).maps
+    maps = import_maps(**write_table("1,a,joy", "1,b,joy", "2,c,joy")).maps
     assert all(np.array_equal(one, values) for one in maps.maps)
 
 
-def test_further_columns_and_numbers_for_classes(made):
+def test_further_columns_and_numbers_for_classes(write_table):
     rows = ("samm,6,c1,1,a.png,3,200,12", "smic,s2,c2,0,b,,,")
-    where = made(*rows, header="corpus,subject,clip,emotion,file,apex,fps,action_units")
+    where = write_table(*rows, header="corpus,subject,clip,emotion,file,apex,fps,action_units")
     first, second = import_maps(**where, classes=("negative", "positive")).maps.clips
     assert (first.key, first.emotion, first.apex, first.fps) == ("samm/006/c1", "positive", 3, 200.0)
     assert first.extra == {"action_units": "12"} and second.key == "smic/s02/c2"
@@ -84,15 +84,15 @@ def test_further_columns_and_numbers_for_classes(made):
         (("1,a,joy", ",b,joy"), r"row 3: the subject is empty"),
     ],
 )
-def test_rows_and_files_that_do_not_fit(made, tmp_path, rows, words):
+def test_rows_and_files_that_do_not_fit(write_table, tmp_path, rows, words):
     with pytest.raises(
         MapSetError, match=words + r"(.|\n)*\n  fix: correct the table and the folder; nothing was writ"
     ):
-        import_maps(**made(*rows))
+        import_maps(**write_table(*rows))
     assert not (tmp_path / "maps").exists()
 
 
-def test_every_bad_file_is_told_with_its_row(made, tmp_path):
+def test_every_bad_file_is_told_with_its_row(write_table, tmp_path):
     folder = tmp_path / "flow"
     write_png(folder / "large.png", picture(0, size=7))
     (folder / "text.png").write_text("no picture")
@@ -102,7 +102,7 @@ def test_every_bad_file_is_told_with_its_row(made, tmp_path):
     (folder / "broken.npz").write_bytes(b"PK\x03\x04 nothing")
     names = ("a", "b", "large", "text", "grey", "nan", "flat", "broken")
     with pytest.raises(MapSetError) as refused:
-        import_maps(**made(*(f"1,{name},joy" for name in names)))
+        import_maps(**write_table(*(f"1,{name},joy" for name in names)))
     for words in (
         "row 4: large.png is 7 x 7 px, not 6 x 6",
         "row 5: text.png: it is not a picture",
@@ -114,9 +114,9 @@ def test_every_bad_file_is_told_with_its_row(made, tmp_path):
         assert words in refused.value.problem
 
 
-def test_labels_out_of_range_and_a_table_that_is_not_there(made, tmp_path):
+def test_labels_out_of_range_and_a_table_that_is_not_there(write_table, tmp_path):
     with pytest.raises(MapSetError, match=r"row 3: the label is '2', not 0 to 1 \(negative, positive\)"):
-        import_maps(**made("1,a,0", "2,b,2"), classes=("negative", "positive"))
+        import_maps(**write_table("1,a,0", "2,b,2"), classes=("negative", "positive"))
     with pytest.raises(MapSetError, match=r"there is no table .*none\.csv\n  fix: give it with --labels"):
         import_maps(tmp_path / "flow", tmp_path / "maps", labels=tmp_path / "none.csv")
     with pytest.raises(ConfigError, match=r"no table of labels is given\n  fix: add --labels TABLE, or --layout"):
@@ -148,9 +148,9 @@ def published(tmp_path):
 
 
 def test_the_published_composite(published, tmp_path):
-    found = import_maps(published.parent, tmp_path / "maps", layout="htnet")
-    assert len(found.maps) == 442 and found.maps.size == 28 and "research only" in found.licence
-    clips = gather([found.maps], "cde")
+    imported = import_maps(published.parent, tmp_path / "maps", layout="htnet")
+    assert len(imported.maps) == 442 and imported.maps.size == 28 and "research only" in imported.licence
+    clips = gather([imported.maps], "cde")
     assert len({clip.person for clip in clips.clips}) == 68 and clips.left_out == 0
     lines = published.read_text().splitlines()
     published.write_text("\n".join([lines[0].replace("label", "lable"), *lines[1:]]))

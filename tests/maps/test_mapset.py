@@ -93,14 +93,6 @@ def test_sets_of_different_sizes_or_with_a_clip_twice_are_refused(folder):
         check_same_shape([mapset, mapset])
 
 
-def test_clips_saved_in_another_encoding_give_two_lines(tmp_path):
-    save_maps(tmp_path / "maps", np.zeros((1, 3, 4, 4)), [Clip("a", "b", "c", "d")], recipe={})
-    path = tmp_path / "maps" / "clips.csv"
-    path.write_text(path.read_text(encoding="utf-8"), encoding="utf-16")
-    with pytest.raises(MapSetError, match=r"clips.csv is not UTF-8\n  fix: save it as CSV with commas, in UTF-8"):
-        load_maps(tmp_path / "maps", verify=False)
-
-
 @pytest.fixture
 def four():
     people = (("a", "01"), ("a", "02"), ("b", "01"), ("b", "01"))

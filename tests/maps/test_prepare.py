@@ -42,9 +42,9 @@ def done_here(monkeypatch):
     """The clips that are really prepared in this process, by key."""
     keys = []
 
-    def counting(clip, *given):
+    def counting(clip, *settings):
         keys.append(clip.key)
-        return prepare_clip(clip, *given)
+        return prepare_clip(clip, *settings)
 
     monkeypatch.setattr(prepare_module, "prepare_clip", counting)
     return keys
@@ -336,20 +336,12 @@ def test_the_videos_of_casme2_give_the_maps_of_its_pictures(tmp_path, rise_and_f
         path = root / "raw" / "sub01" / "EP02_01f" / f"img{number}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         cv2.imwrite(str(path), cv2.cvtColor(frame, cv2.COLOR_RGB2BGR))
-    found = {
+    maps = {
         tree: prepare("casme2", root, tmp_path / "maps" / tree, tree=tree, workers=1).maps[0, :2]
         for tree in ("raw", "video")
     }
-    wrong = np.sqrt(((found["video"] - found["raw"]) ** 2).sum() / (found["raw"] ** 2).sum())
+    wrong = np.sqrt(((maps["video"] - maps["raw"]) ** 2).sum() / (maps["raw"] ** 2).sum())
     assert wrong < 0.2  # a neighbouring onset and apex differ by more than compression does
-
-
-def test_a_missing_apex_frame_tells_what_is_there(face_clips):
-    (clip,) = face_clips(1, 1)
-    with pytest.raises(
-        FrameError, match=r"has no frame 7: it holds frames 1 to 6; 4 of these are missing\n.*nearest frame is 6"
-    ):
-        prepare_clip(replace(clip, apex=7), flow_recipe())
 
 
 def test_an_apex_before_the_onset_is_refused(long_clip):

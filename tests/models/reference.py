@@ -74,10 +74,10 @@ def attend(tokens, weights, name, settings):
     q, k, v = qkv.split(settings.heads * width, dim=1)
     mixed, matrices, keys = [], [], []
     for head in range(settings.heads):
-        own = slice(head * width, (head + 1) * width)
+        columns = slice(head * width, (head + 1) * width)
         rows = []
         for i in range(count):
-            scores = k[:, own] @ q[i, own]
+            scores = k[:, columns] @ q[i, columns]
             if settings.attention == "plain":
                 powers = (scores / width**0.5).exp()
             else:
@@ -85,8 +85,8 @@ def attend(tokens, weights, name, settings):
                 powers = powers * torch.tensor([float(j != i) for j in range(count)])
             rows.append(powers / powers.sum())
         matrices.append(torch.stack(rows))
-        mixed.append(matrices[-1] @ v[:, own])
-        keys.append(k[:, own])
+        mixed.append(matrices[-1] @ v[:, columns])
+        keys.append(k[:, columns])
     out = linear(torch.cat(mixed, dim=1), weights, f"{name}.attention.to_out")
     return out, matrices, sum(keys) / settings.heads
 

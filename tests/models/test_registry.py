@@ -12,7 +12,6 @@ from epir.models.folder import HEAD
 from epir.models.network import Network
 from epir.models.registry import (
     build,
-    check_network,
     create_model,
     find_method,
     list_models,
@@ -21,6 +20,7 @@ from epir.models.registry import (
     settings_from_dict,
 )
 from epir.models.settings import PRESETS
+from epir.models.trial import check_network
 
 BASELINES = (
     *("ststnet", "off-apexnet", "dual-inception", "capsulenet", "rcn-a", "htnet", "resnet18-flow", "featref"),

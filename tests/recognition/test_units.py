@@ -108,7 +108,7 @@ def test_records_of_folds_give_their_logits_again():
     before = UnitCalibration((0.5, 0.4), (2.0, 1.0), side_margin=0.7)
     units = unit_records(logits, before, annotations)
     clips = [
-        ClipRecord("c", str(number // 5), str(number), "a", "a", "a", (1.0,), units=each)
+        ClipRecord("c", str(number // 5), str(number), "a", "a", "a", 0, "f", (1.0,), units=each)
         for number, each in enumerate(units)
     ]
     fitted = calibrate_units_by_folds([FoldRecord("f", 0, "", tuple(clips))], before)

@@ -154,6 +154,8 @@ def _fold(name, number, experiment, clips, rng, skill, epochs, merges):
                 truth=clip.emotion,
                 strict=classes[final],
                 best_epoch=classes[after[best - 1]] if after else classes[final],
+                seed=number,
+                fold=name,
                 scores=tuple(round(float(score), 6) for score in scores),
                 by_epoch=tuple(after),
                 tokens=None if merges is None else make_tokens(rng, merges=merges),

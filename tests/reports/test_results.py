@@ -78,9 +78,8 @@ def test_the_hardest_clip_is_the_one_whose_truth_got_the_lowest_score():
 
 
 def fold(loss, by_epoch, truth="negative", best="negative"):
-    clip = ClipRecord(
-        "c", "1", "a", truth, CLASSES[by_epoch[-1]] if by_epoch else "negative", best, (1, 0, 0), tuple(by_epoch)
-    )
+    strict = CLASSES[by_epoch[-1]] if by_epoch else "negative"
+    clip = ClipRecord("c", "1", "a", truth, strict, best, 0, "c/1", (1, 0, 0), by_epoch=tuple(by_epoch))
     return FoldRecord("c/1", 0, "d", (clip,), tuple(loss))
 
 

@@ -29,13 +29,13 @@ def test_what_can_be_learnt_is_learnt(make_tiny, two_classes):
 @pytest.mark.parametrize("averaging", ["none", "ema"])
 def test_a_seed_decides_everything(make_tiny, two_classes, averaging):
     recipe = replace(QUICK, averaging=averaging)
-    found = []
+    steps = []
     for seed in (5, 5, 6):
         model = make_tiny()
         torch.rand(17)  # the caller's random numbers are of no account
         fit(model, two_classes, recipe, seed=seed)
-        found.append(weights(model))
-    assert torch.equal(found[0], found[1]) and not torch.equal(found[0], found[2])
+        steps.append(weights(model))
+    assert torch.equal(steps[0], steps[1]) and not torch.equal(steps[0], steps[2])
 
 
 @pytest.mark.parametrize("averaging", ["none", "ema"])
@@ -117,7 +117,7 @@ def test_a_model_of_other_classes_is_refused(make_tiny, two_classes):
 
 def test_too_few_clips_are_refused(make_tiny, two_classes):
     one = LabelledMaps(two_classes.maps[:1], two_classes.labels[:1], two_classes.classes)
-    with pytest.raises(TrainingError, match="1 clip to train on: too few"):
+    with pytest.raises(TrainingError, match="1 clip to train on: too few\n  fix: give two clips or more"):
         fit(make_tiny(), one, QUICK)
 
 

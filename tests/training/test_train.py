@@ -1,4 +1,4 @@
-"""What a recipe says is done, by `fit` and `train` alike: these tests fail when a part of it is left out."""
+"""What a recipe says is done: these tests fail when a part of it is left out."""
 
 from dataclasses import replace
 from unittest.mock import Mock, call
@@ -11,9 +11,17 @@ from epir.models.predict import predict_maps
 from epir.models.registry import create_model, model_settings
 from epir.training import train as module
 from epir.training.data import LabelledMaps
-from epir.training.fit import TrainingInputs, run_epochs
+from epir.training.fit import run_epochs
 from epir.training.recipe import TrainingSettings
-from epir.training.train import SHARE_OF_START, DistillationTarget, Teacher, TeacherSettings, fit, train, train_teachers
+from epir.training.train import (
+    SHARE_OF_START,
+    DistillationTarget,
+    Teacher,
+    TeacherSettings,
+    fit,
+    new_network,
+    train_teachers,
+)
 
 RECIPE = TrainingSettings(epochs=2, batch=10, teachers=2, shift=0, turn=0, zoom=0, device="cpu")
 QUICK = TrainingSettings(epochs=4, batch=8, lr=0.01, shift=0, device="cpu")
@@ -56,10 +64,10 @@ def test_teachers_learn_the_clips_and_leave_the_model_and_random_numbers_alone(m
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     torch.manual_seed(3)
     state = torch.get_rng_state()
-    found = train_teachers(model, two_classes, RECIPE, seed=0)
+    teachers = train_teachers(model, two_classes, RECIPE, seed=0)
     assert torch.equal(torch.get_rng_state(), state)
-    assert len(found) == 2
-    for teacher in found:
+    assert len(teachers) == 2
+    for teacher in teachers:
         assert torch.equal(teacher(two_classes.maps).argmax(1), two_classes.labels)
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
@@ -80,7 +88,7 @@ def test_the_teacher_is_asked_about_each_batch_and_as_many_mixtures(make_tiny, t
         asked.append(len(maps))
         return torch.full((len(maps), 2), 0.5)
 
-    trained = run_epochs(make_tiny(), two_classes, RECIPE, TrainingInputs(teacher=teacher), seed=0)
+    trained = run_epochs(make_tiny(), two_classes, RECIPE, teacher=teacher, seed=0)
     assert asked == [20] * 4 and len(trained.losses) == 2
     assert abs(predict_maps(trained.model, two_classes.maps).scores - 0.5).max() < 0.4
 
@@ -105,19 +113,20 @@ def clips():
     return LabelledMaps(maps, labels, CLASSES)
 
 
-def trained(clips, recipe, **options):
-    return train(model_settings("ststnet", map_size=12), clips, recipe, **options)
+def trained(clips, recipe, seed=0):
+    network = new_network(model_settings("ststnet", map_size=12), seed=seed)
+    return fit(network, clips, recipe, seed=seed).model
 
 
-def test_train_builds_the_model_whose_first_weights_come_from_the_seed(clips):
-    a, b, c = (trained(clips, QUICK, seed=seed).model for seed in (1, 1, 2))
+def test_the_first_weights_come_from_the_seed(clips):
+    a, b, c = (trained(clips, QUICK, seed=seed) for seed in (1, 1, 2))
     assert torch.equal(weights(a), weights(b)) and not torch.equal(weights(a), weights(c))
     assert not a.training
 
 
-def test_an_estimator_is_refused(clips):
+def test_an_estimator_is_refused():
     with pytest.raises(ConfigError, match=r"'mdmo' is an estimator, not a network\n  fix: train a network"):
-        train(model_settings("mdmo"), clips, QUICK)
+        new_network(model_settings("mdmo"))
 
 
 def test_a_recipe_may_be_named(make_tiny, two_classes):
@@ -153,8 +162,7 @@ def test_nothing_is_interpolated_under_a_head_for_other_classes(make_tiny, two_c
     assert torch.equal(weights(models[0]), weights(models[1]))
 
 
-@pytest.mark.parametrize("call", ["fit", "train"])
-def test_teachers_teach(clips, monkeypatch, call):
+def test_teachers_teach(clips, monkeypatch):
     """Under teachers that always say `surprise`, `surprise` is learnt, whatever the labels say."""
 
     class Surprised(torch.nn.Module):
@@ -163,13 +171,8 @@ def test_teachers_teach(clips, monkeypatch, call):
 
     monkeypatch.setattr(module, "train_teachers", lambda *arguments, **options: [Surprised()] * 2)
     recipe = replace(QUICK, teachers=2, epochs=40)
-    if call == "train":
-        model = trained(clips, recipe).model
-    else:
-        model = create_model("ststnet", map_size=12)
-        fit(model, clips, recipe)
-    assert predict_maps(model, clips.maps).scores[:, 2].min() > 0.6
-    assert predict_maps(trained(clips, replace(recipe, teachers=0)).model, clips.maps).scores[:, 2].min() < 0.4
+    assert predict_maps(trained(clips, recipe), clips.maps).scores[:, 2].min() > 0.6
+    assert predict_maps(trained(clips, replace(recipe, teachers=0)), clips.maps).scores[:, 2].min() < 0.4
 
 
 @pytest.mark.parametrize(("labels", "asked"), [(CLASSES, True), (CLASSES[::-1], False)])

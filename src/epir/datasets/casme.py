@@ -8,21 +8,22 @@ in 2019.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from epir.core.records import Clip
 from epir.datasets.folders import Layouts
-from epir.datasets.loading import SheetFormat
+from epir.datasets.loading import SheetFormat, sheet_columns
 from epir.datasets.sheet import Table
 from epir.datasets.spelling import column
 
 CASME_WORDS = frozenset({"tense", "disgust", "repression", "surprise", "happiness", "fear", "contempt", "sadness"})
 CASME2_WORDS = frozenset({"others", "disgust", "happiness", "repression", "surprise", "sadness", "fear"})
 CASME2_MOVED = ("casme2/sub24/EP07_01", "casme2/sub24/EP07_04f", "casme2/sub24/EP10_03")
-
-
-def casme_version(clips: Sequence[Clip], table: Table) -> str:
-    """`2019`, a sheet of 193 rows, or `2013`, of 189."""
-    return "2019" if len(table.rows) == 193 or "2019" in table.path.stem else "2013"
+LAYOUTS = Layouts(
+    {"{subject}/{clip}": "frames", "{subject}/{clip}.avi": "video"},
+    {"cropped": "*crop*", "selected": "*select*", "raw": "*raw*"},
+    example="Cropped/sub01/EP01_5/reg_EP01_5-113.jpg",
+)
 
 
 CASME = SheetFormat(
@@ -30,24 +31,17 @@ CASME = SheetFormat(
     title="CASME",
     fps=60.0,
     sheets=("CASME-coded-2*.xls*", "casme.xls*", "casme.csv", "CASME[-_ ]*.xls*", "CASME[-_ ]*.csv"),
-    columns={
-        "subject": ("Subject",),
-        "clip": ("Filename",),
-        "onset": ("OnsetF", "OnsetFrame"),  # a column Onset is a duration
-        "apex": ("ApexF1", "ApexFrame"),  # a second apex stands in ApexF2
-        "offset": ("OffsetF", "OffsetFrame"),
-        "emotion": ("Emotion", "Estimated Emotion"),
-    },
+    columns=sheet_columns(
+        *("{}F", "{}Frame"),  # a column Onset is a duration
+        apex=("ApexF1", "ApexFrame"),  # a second apex stands in ApexF2
+        emotion=("Emotion", "Estimated Emotion"),
+    ),
     further={"action_units": ("AU", "Action Units")},
     passed_on=("action_units",),
     subject="sub{:02d}".format,
     words=CASME_WORDS,
-    layouts=Layouts(
-        {"{subject}/{clip}": "frames", "{subject}/{clip}.avi": "video"},
-        {"cropped": "*crop*", "selected": "*select*", "raw": "*raw*"},
-        example="Cropped/sub01/EP01_5/reg_EP01_5-113.jpg",
-    ),
-    version=casme_version,
+    layouts=LAYOUTS,
+    version=lambda clips, table: "2019" if len(table.rows) == 193 or "2019" in table.path.stem else "2013",
     rows=189,
 )
 
@@ -75,21 +69,10 @@ CASME2 = SheetFormat(
         "CASME2-coding*.xls",
         "CASME2*label*.xls*",
     ),
-    columns={
-        "subject": ("Subject",),
-        "clip": ("Filename",),
-        "onset": ("OnsetFrame", "Onset"),
-        "apex": ("ApexFrame", "Apex"),
-        "offset": ("OffsetFrame", "Offset"),
-        "emotion": ("Estimated Emotion", "Emotion"),
-    },
+    columns=sheet_columns("{}Frame", "{}", emotion=("Estimated Emotion", "Emotion")),
     further={"action_units": ("Action Units",), "objective_class": ("Objective Classes",)},
     subject="sub{:02d}".format,
     words=CASME2_WORDS,
-    layouts=Layouts(
-        {"{subject}/{clip}": "frames", "{subject}/{clip}.avi": "video"},
-        {"cropped": "*crop*", "selected": "*select*", "raw": "*raw*"},
-        example="Cropped/sub01/EP02_01f/reg_img46.jpg",
-    ),
+    layouts=replace(LAYOUTS, example="Cropped/sub01/EP02_01f/reg_img46.jpg"),
     version=casme2_version,
 )

@@ -16,7 +16,7 @@ from pathlib import Path
 from epir.core.errors import DatasetError
 from epir.core.records import Clip
 from epir.datasets.folders import Layouts, Tree
-from epir.datasets.loading import FRAMES, Events, SheetFormat, kind_of
+from epir.datasets.loading import FRAMES, Events, SheetFormat, kind_of, sheet_columns
 from epir.datasets.sheet import Row, Table, find_sheet, read_table
 from epir.datasets.spelling import subject_number, whole
 
@@ -28,14 +28,7 @@ CASME3 = SheetFormat(
     fps=30.0,
     sheets=("cas(me)3_part_A_ME_label_JpgIndex_v2.xlsx", "cas(me)3_part_A_ME_label*.xls*", "cas(me)3_part_A_ME*.csv"),
     page="label",
-    columns={
-        "subject": ("Subject",),
-        "clip": ("Filename",),
-        "onset": ("Onset",),
-        "apex": ("Apex",),
-        "offset": ("Offset",),
-        "emotion": ("emotion",),
-    },
+    columns=sheet_columns("{}", emotion=("emotion",)),
     further={"action_units": ("AU",), "objective_class": ("Objective class",)},
     subject="spNO.{:d}".format,
     clip="{clip}_{onset}",
@@ -113,31 +106,16 @@ def version(clips: Sequence[Clip], table: Table) -> str:
     return MICRO.get(micro, f"v{named[1]}" if named else "unknown")
 
 
-CASME3_LV = SheetFormat(
-    corpus="casme3",
+CASME3_LV = replace(
+    CASME3,
     name="casme3-lv",
     title="CAS(ME)^3 Part A with macro-expressions",
-    fps=30.0,
     sheets=("CAS(ME)3_part_A_v2.xls*", "CAS(ME)3_part_A_v[0-9]*.xls*", "CAS(ME)3_part_A_v[0-9]*.csv"),
     page="AU+Emotion",
-    columns={
-        "subject": ("Subject",),
-        "clip": ("Filename",),
-        "onset": ("Onset",),
-        "apex": ("Apex",),
-        "offset": ("Offset",),
-        "kind": ("Expression type",),
-    },
-    further={"action_units": ("AU",), "objective_class": ("Objective class",)},
-    subject="spNO.{:d}".format,
+    columns=sheet_columns("{}", kind=("Expression type",)),
     clip="{name}",
-    words=CASME3_WORDS,
-    layouts=Layouts(
-        {"{subject}/{video}/color": "full", "{subject}/{video}": "full"},
-        {},
-        example="part_A/spNO.1/a/color/123.jpg",
-        ignored=("depth", "video"),
-    ),
+    clip_case=str,
+    layouts=replace(CASME3.layouts, kinds={"{subject}/{video}/color": "full", "{subject}/{video}": "full"}),
     events=events,
     version=version,
     video=video,

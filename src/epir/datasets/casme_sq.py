@@ -17,7 +17,7 @@ from pathlib import Path
 from epir.core.errors import DatasetError
 from epir.core.records import Clip
 from epir.datasets.folders import Layouts, Tree
-from epir.datasets.loading import Events, SheetFormat, kind_of
+from epir.datasets.loading import Events, SheetFormat, kind_of, sheet_columns
 from epir.datasets.sheet import Row, Table
 from epir.datasets.spelling import frame_number, subject_number
 
@@ -105,15 +105,7 @@ CASME_SQ = SheetFormat(
         "code_final.xls*",
     ),
     header=HEADER,
-    columns={
-        "subject": ("Subject",),
-        "clip": ("Filename",),
-        "onset": ("Onset",),
-        "apex": ("Apex",),
-        "offset": ("Offset",),
-        "emotion": ("Valence",),
-        "kind": ("Type",),
-    },
+    columns=sheet_columns("{}", emotion=("Valence",), kind=("Type",)),
     further={"action_units": ("AU",), "self_report": ("Self-report",)},
     passed_on=("action_units", "self_report"),
     subject="s{:d}".format,

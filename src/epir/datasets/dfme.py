@@ -7,15 +7,13 @@ Frames are counted from 0, and each clip has a frame rate of its own (200, 300 o
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from epir.core.errors import DatasetError
-from epir.core.records import Clip
 from epir.core.words import counted
 from epir.datasets.folders import Layouts, Tree
-from epir.datasets.loading import Events, SheetFormat
+from epir.datasets.loading import Events, SheetFormat, sheet_columns
 from epir.datasets.sheet import Row, Table, find_sheet, read_table
 
 SEVEN = ("anger", "contempt", "disgust", "fear", "happiness", "sadness", "surprise")  # EmotionId 0, 1, ...
@@ -24,15 +22,8 @@ SHEETS = (
     *("*DFME*train*.xls*", "*DFME*test*.xls*", "*DFME*.xls*", "*train*.xls*", "*test*[ab]*.xls*"),
     *("*DFME*train*.csv", "*DFME*test*.csv"),
 )
-COLUMNS = {
-    "subject": ("Subject",),
-    "clip": ("Filename",),
-    "onset": ("OnsetFrame",),
-    "apex": ("ApexFrame",),
-    "offset": ("OffsetFrame",),
-    "fps": ("Fps",),
-}
-FURTHER = {"emotion": ("Emotion",), "action_units": ("AU",)}
+COLUMNS = sheet_columns("{}Frame", fps=("Fps",))
+FURTHER: dict[str, tuple[str, ...]] = {"emotion": ("Emotion",), "action_units": ("AU",)}
 
 _NO_UNIT = re.compile(r"\s*(AD|M)\s*\d", re.IGNORECASE)
 _TEST = re.compile(r"test[\W_]*(?:data|set)?[\W_]*([ab])(?![a-z])|(?<![a-z])([ab])[\W_]*test", re.IGNORECASE)
@@ -82,11 +73,6 @@ def events(disk: Tree, table: Table) -> Events:
     ]
 
 
-def version(clips: Sequence[Clip], table: Table) -> str:
-    """The only sheets in circulation are those of the challenge."""
-    return "challenge"
-
-
 DFME = SheetFormat(
     corpus="dfme",
     title="DFME",
@@ -99,6 +85,6 @@ DFME = SheetFormat(
     words=WORDS,
     layouts=Layouts({"{clip}": "frames"}, {}, example="test_data_B/sub0001_01/00020.png"),
     events=events,
-    version=version,
+    version=lambda clips, table: "challenge",  # no other sheets are in circulation
     first_frame=0,
 )

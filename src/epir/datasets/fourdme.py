@@ -8,13 +8,11 @@ clip leave out.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from epir.core.records import Clip
 from epir.datasets.folders import Layouts, Tree
-from epir.datasets.loading import Events, SheetFormat
+from epir.datasets.loading import Events, SheetFormat, sheet_columns
 from epir.datasets.sheet import Row, Table
 
 FIVE = ("positive", "negative", "surprise", "repression", "others")
@@ -49,23 +47,12 @@ def _event(row: Row) -> Row:
     return replace(row, cells={**row.cells, "emotion": words, "action_units": units})
 
 
-def version(clips: Sequence[Clip], table: Table) -> str:
-    """The release names its sheet v1."""
-    return "v1"
-
-
 FOURDME = SheetFormat(
     corpus="4dme",
     title="4DME",
     fps=60.0,
     sheets=("4DME_Labelling_Micro_release*.xls*", "4DME*Micro*release*.xls*", "4DME*.xls*", "4DME*.csv"),
-    columns={
-        "subject": ("sub_ID", "Subject"),
-        "clip": ("fold_name", "Filename"),
-        "onset": ("Onset",),
-        "apex": ("Apex",),
-        "offset": ("Offset",),
-    },
+    columns=sheet_columns("{}", subject=("sub_ID", "Subject"), clip=("fold_name", "Filename")),
     further={"emotion": ("Emotion",), "action_units": ("AUs",), **{name: (name.capitalize(),) for name in FIVE}},
     passed_on=("action_units",),
     subject="{:02d}".format,
@@ -76,6 +63,6 @@ FOURDME = SheetFormat(
         example="gray_micro/1/clip_name/1.jpg",
     ),
     events=events,
-    version=version,
+    version=lambda clips, table: "v1",  # so the release names its sheet
     rows=267,
 )

@@ -23,6 +23,16 @@ def version_in_name(clips: Sequence[Clip], table: Table) -> str:
     return f"v{match[1]}" if match else "unknown"
 
 
+def sheet_columns(*frames: str, **others: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """The columns that every sheet has, by their names in most of them; `others` are added, or named otherwise.
+
+    >>> sheet_columns("{}Frame", "{}", emotion=("Emotion",))["onset"]
+    ('OnsetFrame', 'Onset')
+    """
+    numbers = {name: tuple(pattern.format(name.capitalize()) for pattern in frames) for name in FRAMES}
+    return {"subject": ("Subject",), "clip": ("Filename",), **numbers, **others}
+
+
 Events = tuple[Sequence[Row], Sequence[str]]  # one row for each movement, and notes on how they came about
 
 

@@ -96,19 +96,19 @@ def long_synthetic(root: Path) -> list[LongVideo]:
     return read_intervals(find_intervals(root), corpus="synthetic")
 
 
-def find_manifest(root: Path, name: str = NAME) -> Path:
-    """The CSV called `name` in a folder, or the only CSV there."""
+def find_manifest(root: Path) -> Path:
+    """The manifest.csv in a folder, or the only CSV there."""
     check_unpacked(root)
     if root.is_file():
         return root
     tables = sorted(path for path in root.glob("*.csv") if not path.name.startswith("."))
-    named = [path for path in tables if path.name.casefold() == name]
+    named = [path for path in tables if path.name.casefold() == NAME]
     if named or len(tables) == 1:
         return (named or tables)[0]
     problem = (
-        f"{root} holds {len(tables)} CSV files, none called {name}" if tables else f"there is no CSV file in {root}"
+        f"{root} holds {len(tables)} CSV files, none called {NAME}" if tables else f"there is no CSV file in {root}"
     )
-    raise DatasetError(problem, fix=f"call it {name}, or give its path; its columns are {','.join(COLUMNS[:8])}")
+    raise DatasetError(problem, fix=f"call it {NAME}, or give its path; its columns are {','.join(COLUMNS[:8])}")
 
 
 def read_manifest(path: Path, *, root: Path, corpus: str = "manifest") -> Corpus:

@@ -7,20 +7,11 @@ are counted from its first picture instead.
     IEEE Transactions on Pattern Analysis and Machine Intelligence
 """
 
-from collections.abc import Sequence
-
-from epir.core.records import Clip
 from epir.datasets.folders import Layouts
-from epir.datasets.loading import SheetFormat
-from epir.datasets.sheet import Table
+from epir.datasets.loading import SheetFormat, sheet_columns
 
 SIX = ("happiness", "surprise", "anger", "disgust", "fear", "sadness")
 WORDS = frozenset({*SIX, "others"})
-
-
-def version(clips: Sequence[Clip], table: Table) -> str:
-    """`v2` where the name of the file says so, else `v1`; their counts are the same."""
-    return "v2" if "_v2" in table.path.stem.casefold() else "v1"
 
 
 MMEW = SheetFormat(
@@ -28,14 +19,7 @@ MMEW = SheetFormat(
     title="MMEW",
     fps=90.0,
     sheets=("MMEW_Micro_Exp_v2.xlsx", "MMEW_Micro_Exp*.xls*", "MMEW*Micro*.csv"),
-    columns={
-        "subject": ("Subject",),
-        "clip": ("Filename",),
-        "onset": ("OnsetFrame", "Onset"),
-        "apex": ("ApexFrame", "Apex"),
-        "offset": ("OffsetFrame", "Offset"),
-        "emotion": ("Estimated Emotion", "Emotion"),
-    },
+    columns=sheet_columns("{}Frame", "{}", emotion=("Estimated Emotion", "Emotion")),
     further={"action_units": ("Action Units",)},
     passed_on=("action_units",),
     subject="S{:02d}".format,
@@ -46,7 +30,7 @@ MMEW = SheetFormat(
         example="Micro_Expression/happiness/S03-01-002/1.jpg",
         ignored=("macro_expression",),
     ),
-    version=version,
+    version=lambda clips, table: "v2" if "_v2" in table.path.stem.casefold() else "v1",  # of the same counts
     rows=300,
     trimmed=True,
 )

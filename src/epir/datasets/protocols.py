@@ -209,14 +209,9 @@ def describe_protocols() -> dict[str, str]:
     return lines | {SDE: "the labels of the clips are the classes; any corpus"}
 
 
-def is_protocol_file(name: str) -> bool:
-    """Whether a protocol is given as a file."""
-    return name.endswith(".toml")
-
-
 def get_protocol(name: str, clips: Sequence[Clip] = ()) -> Protocol:
     """The protocol called `name`, or the one in the file `name`; `sde` needs the clips, to know their classes."""
-    if is_protocol_file(name):
+    if name.endswith(".toml"):
         return read_protocol(Path(name).expanduser())
     wanted = _known_name(name)
     return _own_labels(clips) if wanted == SDE else _built_in(wanted)

@@ -15,7 +15,7 @@ from pathlib import Path
 from epir.core.errors import DatasetError
 from epir.core.records import Clip
 from epir.datasets.folders import Layouts, Tree
-from epir.datasets.loading import FRAMES, Events, SheetFormat, kind_of
+from epir.datasets.loading import FRAMES, Events, SheetFormat, kind_of, sheet_columns
 from epir.datasets.sheet import Table, find_sheet, read_table
 
 SAMM_WORDS = frozenset({"anger", "other", "happiness", "surprise", "contempt", "disgust", "fear", "sadness"})
@@ -26,14 +26,7 @@ SAMM = SheetFormat(
     fps=200.0,
     sheets=("SAMM_Micro_FACS_Codes_v2.xlsx", "SAMM*Micro*FACS*.xls*", "SAMM*Micro*FACS*.csv", "SAMM.xlsx"),
     page="MICRO_ONLY",
-    columns={
-        "subject": ("Subject",),
-        "clip": ("Filename",),
-        "onset": ("Onset Frame", "Onset"),
-        "apex": ("Apex Frame", "Apex"),
-        "offset": ("Offset Frame", "Offset"),
-        "emotion": ("Estimated Emotion", "Emotion"),
-    },
+    columns=sheet_columns("{} Frame", "{}", emotion=("Estimated Emotion", "Emotion")),
     further={"action_units": ("Action Units",), "objective_class": ("Objective Classes",)},
     subject="{:03d}".format,
     words=SAMM_WORDS,
@@ -103,26 +96,16 @@ def version(clips: Sequence[Clip], table: Table) -> str:
     return "later"
 
 
-SAMM_LV = SheetFormat(
-    corpus="samm",
+SAMM_LV = replace(
+    SAMM,
     name="samm-lv",
     title="SAMM Long Videos",
-    fps=200.0,
     sheets=("SAMM_LongVideos_V3*.xls*", "SAMM*Long*Videos*.xls*", "SAMM*Long*Videos*.csv", "SAMM*LV*.xls*"),
     page="FACS_Movement_Only",
-    columns={
-        "subject": ("Subject",),
-        "clip": ("Filename",),
-        "onset": ("Onset", "Onset Frame"),
-        "apex": ("Apex", "Apex Frame"),
-        "offset": ("Offset", "Offset Frame"),
-        "kind": ("Type",),
-    },
+    columns=sheet_columns("{}", "{} Frame", kind=("Type",)),
     further={"action_units": ("Action Units",)},
     passed_on=("action_units",),
-    subject="{:03d}".format,
     clip="{name}",
-    words=SAMM_WORDS,
     layouts=Layouts({"{video}": "frames"}, {}, example="SAMM_longvideos/006_1/006_1_0001.jpg"),
     events=events,
     version=version,

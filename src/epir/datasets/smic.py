@@ -7,7 +7,7 @@ The parts HS, VIS and NIR show the same people, so that a clip of VIS or NIR car
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -93,9 +93,6 @@ def long_format(part: str) -> SheetFormat:
         name = _CLIP.fullmatch(path.name)
         return (int(name[1]), prefix + clip_name(path.name)) if name else None
 
-    def version(clips: Sequence[Clip], table: Table) -> str:
-        return f"{part}-e"
-
     return SheetFormat(
         corpus="smic",
         title=f"SMIC-E {part.upper()}",
@@ -113,7 +110,7 @@ def long_format(part: str) -> SheetFormat:
             example=f"{part.upper()}_long/SMIC-{part.upper()}-E/s01/s01_ne_01/image559740.jpg",
             clip_name=clip_name,
         ),
-        version=version,
+        version=lambda clips, table: f"{part}-e",
         events=events,
         name="smic-e",
         video=video,

@@ -50,7 +50,7 @@ class EpirClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Train a new model on these maps and labels."""
         from epir.training.data import LabelledMaps
-        from epir.training.train import train
+        from epir.training.train import fit, new_network
 
         maps, labels = check_X_y(X, y, dtype=np.float32, allow_nd=True, ensure_2d=False, estimator=self)
         maps = _checked(maps)
@@ -69,14 +69,8 @@ class EpirClassifier(ClassifierMixin, BaseEstimator):
             self.model_.fit(maps, numbers, seed=self.random_state)
         else:
             clips = LabelledMaps.of(maps, [names[number] for number in numbers], names)
-            self.model_ = train(
-                resolved.model,
-                clips,
-                resolved.training,
-                method=resolved.method,
-                start=resolved.start,
-                seed=self.random_state,
-            ).model
+            self.model_ = new_network(resolved.model, resolved.method, seed=self.random_state)
+            fit(self.model_, clips, resolved.training, start=resolved.start, seed=self.random_state)
         self.size_ = maps.shape[-1]
         return self
 

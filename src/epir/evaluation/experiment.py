@@ -22,7 +22,6 @@ from epir.models.registry import (
     AnyModel,
     Method,
     Source,
-    check_network,
     find_method,
     is_estimator,
     model_settings,
@@ -31,6 +30,7 @@ from epir.models.registry import (
 from epir.models.settings import NAMED as EPIR_MODELS
 from epir.models.settings import PAPER as PAPER_MODEL
 from epir.models.settings import SHIPPED, ModelSettings
+from epir.models.trial import check_network
 from epir.training.recipe import FINETUNE, PAPER, SCRATCH, TrainingSettings, training_recipe
 
 ZERO_SHOT = "zero-shot"
@@ -153,7 +153,7 @@ def resolve_settings(
     sections = _sections(changes, method)
     if method.kind == "estimator":
         _check_trains_itself(method, training, sections["training"])
-    settings = _model_settings(method, {**sections["model"], "classes": classes, "map_size": map_size})
+    settings = method.with_settings(**{**sections["model"], "classes": classes, "map_size": map_size})
     check_network(method, settings)
     recipe = training_recipe(training or default_recipe(method, settings))
     chosen = config.from_dict(TrainingSettings, config.to_dict(recipe) | sections["training"], section="training")
@@ -171,12 +171,6 @@ def resolve_settings(
         settings = replace(settings, normalise=_normalisation(start, settings))
     named = chosen.start if chosen.start == SHIPPED else Path(chosen.start.name)
     return Resolved(method, settings, replace(chosen, start=named), start, notes)
-
-
-def _model_settings(method: Method, values: Mapping[str, Any]) -> Any:
-    if method.settings is ModelSettings:
-        return model_settings(method.name, **values)
-    return method.with_settings(name=method.name, **values)
 
 
 def _check_trains_itself(method: Method, training: str | None, changes: Mapping[str, Any]) -> None:
@@ -254,14 +248,6 @@ def _sections(changes: Iterable[str], method: Method) -> Mapping[str, dict[str, 
     return sections
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """The settings that did best in the inner folds of one fold."""
-
-    choice: str
-    scores: dict[str, float]  # UF1 of every choice over the inner folds
-
-
 def with_choice(experiment: Experiment, choice: str, method: Method | None = None) -> Experiment:
     """The experiment with the settings of a choice, such as `training.lr=1e-4 training.epochs=12`.
 
@@ -300,13 +286,13 @@ def check_choices(experiment: Experiment, method: Method) -> None:
             )
 
 
-def choose(
+def inner_scores(
     experiment: Experiment,
     train: Sequence[Sample],
     predict: Callable[[Experiment, str, tuple[Sample, ...], tuple[Sample, ...]], np.ndarray],
     method: Method | None = None,
-) -> Chosen:
-    """The choice with the highest UF1 over inner folds of the training clips; the first of equals.
+) -> dict[str, float]:
+    """The UF1 of every choice over inner folds of the training clips.
 
     `predict` trains an experiment on some clips and gives the numbers of the classes (n,) of others.
     """
@@ -315,7 +301,7 @@ def choose(
     labels = {sample.clip.key: sample.label for sample in train}
     count = min(experiment.inner_folds, len({clip.person for clip in clips}))
     folds = make_folds(clips, labels, str(count))
-    scores = {}
+    scores: dict[str, float] = {}
     for choice in experiment.choices:
         changed = with_choice(experiment, choice, method)
         truth: list[str] = []
@@ -326,4 +312,4 @@ def choose(
             truth += [sample.label for sample in outside]
             guess += [experiment.classes[number] for number in answers]
         scores[choice] = round(float(uf1(confusion_matrix(truth, guess, experiment.classes))), 6)
-    return Chosen(max(scores, key=lambda choice: scores[choice]), scores)
+    return scores

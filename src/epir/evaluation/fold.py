@@ -10,9 +10,9 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,41 +21,27 @@ from epir.core.errors import CheckpointError, TrainingError
 from epir.core.records import Prediction
 from epir.core.seeds import stream_seed
 from epir.evaluation.experiment import Experiment
-from epir.evaluation.samples import Sample, read_maps
+from epir.evaluation.samples import Sample, annotations, read_maps
 from epir.models.packed import PackedMethod, PackedModel
 from epir.models.registry import Method
 
+if TYPE_CHECKING:
+    from epir.training.data import LabelledMaps
+
 FORMAT = "epir-fold/1"
 STRICT, NOT_STRICT = "strict", ("seen_in_training", "not_checked")  # the key of a prediction, as the scores name it
+OPTIONAL = ("named", "tokens", "units")  # of a clip: left out of the file where there is nothing
 UNSIGNED = ("digest", "seconds", "training_seconds")  # how long it took is no part of a record's digest
 Reader = Callable[[Sequence[Sample]], np.ndarray]
 
 
 @dataclass(frozen=True)
-class ClipRecord:
-    """The predictions for one held-out clip."""
+class ClipRecord(Prediction):
+    """The prediction for one held-out clip, and what a report shows of it."""
 
-    corpus: str
-    subject: str
-    clip: str
-    truth: str
-    strict: str  # the class after the last epoch
-    best_epoch: str  # the class after the epoch that suited this person best: it leaks
-    scores: tuple[float, ...]  # after the last epoch, in the order of the classes
     by_epoch: tuple[int, ...] = ()  # the class's number after each epoch
     tokens: Mapping[str, Any] | None = None  # groups, selected, rollout (models with `explain`)
     units: Mapping[str, Any] | None = None  # action units: annotation, found, present, left, right (models with a head)
-    named: str | None = None  # the clip's column `person`
-
-    @property
-    def person(self) -> str:
-        """Corpus and subject, or who a column `person` says it is, as in `Clip.person`."""
-        return self.named or f"{self.corpus}/{self.subject}"
-
-    @property
-    def key(self) -> str:
-        """The clip's name, as in `Clip.key`."""
-        return f"{self.corpus}/{self.subject}/{self.clip}"
 
 
 @dataclass(frozen=True)
@@ -74,34 +60,19 @@ class FoldRecord:
     chosen: str = ""  # of the choices of a nested experiment
     inner: Mapping[str, float] = field(default_factory=dict)  # UF1 of every choice in the inner folds
 
-    @property
-    def predictions(self) -> tuple[Prediction, ...]:
-        """One prediction per held-out clip."""
-        return tuple(
-            Prediction(
-                corpus=clip.corpus,
-                subject=clip.subject,
-                clip=clip.clip,
-                truth=clip.truth,
-                strict=clip.strict,
-                best_epoch=clip.best_epoch,
-                seed=self.seed,
-                fold=self.fold,
-                scores=clip.scores,
-                named=clip.named or "",
-            )
-            for clip in self.clips
-        )
-
 
 def to_json(record: FoldRecord, column: str = STRICT) -> str:
     """The record as JSON text; `column` names the classes after the last epoch, as in the tables."""
-    clips = [
-        {column if name == STRICT else name: value for name, value in vars(clip).items() if value is not None}
-        for clip in record.clips
-    ]
+    clips = [_clip_values(clip, column) for clip in record.clips]
     values = json.loads(json.dumps({"format": FORMAT, **vars(record), "clips": clips}))
     return json.dumps({**values, "digest": _digest(values)}) + "\n"
+
+
+def _clip_values(clip: ClipRecord, column: str) -> dict[str, Any]:
+    """The fields of a clip, without seed and fold, which its record has, and without what it lacks."""
+    values = {each.name: getattr(clip, each.name) for each in fields(clip) if each.name not in ("seed", "fold")}
+    present = {name: value for name, value in values.items() if name not in OPTIONAL or value not in (None, "")}
+    return {column if name == STRICT else name: value for name, value in present.items()}
 
 
 def _digest(values: Mapping[str, Any]) -> str:
@@ -118,15 +89,16 @@ def from_json(text: str) -> FoldRecord:
     if digest != _digest(values):
         raise ValueError("it was changed after it was written")
     del values["format"]
-    clips = tuple(_clip(clip) for clip in values.pop("clips"))
+    clips = tuple(_clip(clip, values["seed"], values["fold"]) for clip in values.pop("clips"))
     return FoldRecord(**{**values, "clips": clips, "loss": tuple(values["loss"])})
 
 
-def _clip(values: dict[str, Any]) -> ClipRecord:
+def _clip(values: dict[str, Any], seed: int, fold: str) -> ClipRecord:
     for name in NOT_STRICT:
         if name in values:
             values[STRICT] = values.pop(name)
-    return ClipRecord(**{**values, "scores": tuple(values["scores"]), "by_epoch": tuple(values["by_epoch"])})
+    sequences = {name: tuple(values[name]) for name in ("scores", "by_epoch")}
+    return ClipRecord(**{**values, **sequences}, seed=seed, fold=fold)
 
 
 @dataclass(frozen=True)
@@ -140,6 +112,7 @@ class FoldTask:
     test: tuple[Sample, ...]
     weights: Path | None = None  # the model folder that predicts (zero-shot) or that training starts from
     method: Method | None = None  # of the user's own
+    read: Reader = read_maps  # gives the maps (n, 3, S, S) of samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,19 +140,19 @@ class FoldInputs:
         weights = self.weights.unpack() if isinstance(self.weights, PackedModel) else self.weights
         train, test = (tuple(self.samples[row] for row in rows) for rows in (job.train, job.test))
         method = None if self.method is None else self.method.unpack()
-        return FoldTask(self.experiment, job.fold, job.seed, train, test, weights, method)
+        read = read_maps if self.maps is None else self._read_sent
+        return FoldTask(self.experiment, job.fold, job.seed, train, test, weights, method, read)
+
+    def _read_sent(self, samples: Sequence[Sample]) -> np.ndarray:
+        """The maps of samples, from those that were sent."""
+        assert self.maps is not None
+        rows = {sample.clip.key: row for row, sample in enumerate(self.samples)}
+        return self.maps[[rows[sample.clip.key] for sample in samples]]
 
 
 def run_job(job: FoldJob, inputs: FoldInputs) -> FoldRecord:
     """Train and predict one fold, with the maps that were sent or else those on disk."""
-    if inputs.maps is None:
-        return run_fold(inputs.task(job))
-    maps, rows = inputs.maps, {sample.clip.key: row for row, sample in enumerate(inputs.samples)}
-
-    def read(samples: Sequence[Sample]) -> np.ndarray:
-        return maps[[rows[sample.clip.key] for sample in samples]]
-
-    return run_fold(inputs.task(job), read)
+    return run_fold(inputs.task(job))
 
 
 @dataclass(frozen=True)
@@ -194,7 +167,7 @@ class _Outcome:
     units: list[dict[str, Any]] = field(default_factory=list)
 
 
-def run_fold(task: FoldTask, read: Reader = read_maps) -> FoldRecord:
+def run_fold(task: FoldTask) -> FoldRecord:
     """Train and predict one fold; the same record (but for the seconds) wherever and whenever it runs."""
     from epir.models.registry import is_estimator
 
@@ -202,13 +175,13 @@ def run_fold(task: FoldTask, read: Reader = read_maps) -> FoldRecord:
     _check_weights(task)
     with one_thread(), _named(task):
         if task.experiment.choices:
-            return _nested(task, read, began)
+            return _nested(task, began)
         if task.experiment.is_zero_shot:
-            outcome = _zero_shot(task, read)
+            outcome = _zero_shot(task)
         elif is_estimator(task.experiment.model, task.experiment.source):
-            outcome = _estimator(task, read)
+            outcome = _estimator(task)
         else:
-            outcome = _network(task, read)
+            outcome = _network(task)
     return _record(task, outcome, time.perf_counter() - began)
 
 
@@ -224,19 +197,19 @@ def _check_weights(task: FoldTask) -> None:
         )
 
 
-def _nested(task: FoldTask, read: Reader, began: float) -> FoldRecord:
+def _nested(task: FoldTask, began: float) -> FoldRecord:
     """Choose settings on the training people, then run the fold with them."""
-    from epir.evaluation.experiment import choose, with_choice
+    from epir.evaluation.experiment import inner_scores, with_choice
 
     def predict(experiment: Experiment, name: str, train: tuple[Sample, ...], test: tuple[Sample, ...]) -> np.ndarray:
         inner = replace(task, experiment=experiment, fold=f"{task.fold}, {name}", train=train, test=test)
         places = {label: number for number, label in enumerate(experiment.classes)}
-        return np.array([places[clip.strict] for clip in run_fold(inner, read).clips])
+        return np.array([places[clip.strict] for clip in run_fold(inner).clips])
 
-    chosen = choose(task.experiment, task.train, predict, task.method)
-    record = run_fold(replace(task, experiment=with_choice(task.experiment, chosen.choice, task.method)), read)
-    seconds = round(time.perf_counter() - began, 3)
-    return replace(record, chosen=chosen.choice, inner=chosen.scores, seconds=seconds)
+    scores = inner_scores(task.experiment, task.train, predict, task.method)
+    best = max(scores, key=lambda choice: scores[choice])  # the first of equals
+    record = run_fold(replace(task, experiment=with_choice(task.experiment, best, task.method)))
+    return replace(record, chosen=best, inner=scores, seconds=round(time.perf_counter() - began, 3))
 
 
 def best_epoch(by_epoch: np.ndarray, truth: np.ndarray) -> int:
@@ -245,15 +218,14 @@ def best_epoch(by_epoch: np.ndarray, truth: np.ndarray) -> int:
     return len(hits) - int(hits[::-1].argmax())
 
 
-def _network(task: FoldTask, read: Reader) -> _Outcome:
+def _network(task: FoldTask) -> _Outcome:
     from epir.models.network import Network
     from epir.models.predict import predict_maps
     from epir.models.tokens import token_records
-    from epir.training.data import LabelledMaps
-    from epir.training.train import train
+    from epir.training.train import fit, new_network
 
-    recipe, classes = task.experiment.training, task.experiment.classes
-    held_out = read(task.test)
+    recipe = task.experiment.training
+    held_out = task.read(task.test)
     views: dict[str, Any] = {"mirror": recipe.mirror_at_prediction, "shift": recipe.shift_at_prediction}
     by_epoch: list[np.ndarray] = []
     predicting = 0.0
@@ -264,21 +236,12 @@ def _network(task: FoldTask, read: Reader) -> _Outcome:
         by_epoch.append(predict_maps(network, held_out, units=False, **views).scores.argmax(1))
         predicting += time.perf_counter() - began
 
-    labels = [sample.label for sample in task.train]
-    clips = LabelledMaps.of(read(task.train), labels, classes, _annotations(task.train))
+    clips = labelled_maps(task.train, task.experiment.classes, task.read)
     began = time.perf_counter()
     seed = stream_seed(task.seed, task.fold)
     told = JobProgress(task.fold, **{"training": "epoch", "training teachers": "teacher"})
-    trained = train(
-        task.experiment.model,
-        clips,
-        recipe,
-        method=task.method,
-        start=task.weights,
-        seed=seed,
-        after_epoch=predict_held_out,
-        progress=told,
-    )
+    network = new_network(task.experiment.model, task.method, seed=seed)
+    trained = fit(network, clips, recipe, start=task.weights, seed=seed, after_epoch=predict_held_out, progress=told)
     seconds = time.perf_counter() - began - predicting
     predicted = predict_maps(trained.model, held_out, **views)
     units = _unit_records(task.test, predicted.units, task.weights)
@@ -286,7 +249,14 @@ def _network(task: FoldTask, read: Reader) -> _Outcome:
     return _Outcome(predicted.scores, np.stack(by_epoch), trained.losses, seconds, tokens, units)
 
 
-def _estimator(task: FoldTask, read: Reader) -> _Outcome:
+def labelled_maps(samples: Sequence[Sample], classes: Sequence[str], read: Reader = read_maps) -> "LabelledMaps":
+    """The maps of samples with their classes and annotated action units, to train on."""
+    from epir.training.data import LabelledMaps
+
+    return LabelledMaps.of(read(samples), [sample.label for sample in samples], classes, annotations(samples))
+
+
+def _estimator(task: FoldTask) -> _Outcome:
     """An estimator has no epochs, so both columns are the same."""
     from epir.models.estimator import Estimator
     from epir.models.registry import build
@@ -297,30 +267,26 @@ def _estimator(task: FoldTask, read: Reader) -> _Outcome:
     labels = np.array([classes.index(sample.label) for sample in task.train])
     began = time.perf_counter()
     clips = [sample.clip for sample in task.train]
-    model.fit(read(task.train), labels, seed=stream_seed(task.seed, task.fold), clips=clips)
+    model.fit(task.read(task.train), labels, seed=stream_seed(task.seed, task.fold), clips=clips)
     seconds = time.perf_counter() - began
-    guess, scores = model.predict(read(task.test), clips=[sample.clip for sample in task.test])
+    guess, scores = model.predict(task.read(task.test), clips=[sample.clip for sample in task.test])
     return _Outcome(scores, guess[None], training_seconds=seconds)
 
 
-def _zero_shot(task: FoldTask, read: Reader) -> _Outcome:
+def _zero_shot(task: FoldTask) -> _Outcome:
     from epir.models.folder import load_network
     from epir.models.predict import predict_maps
     from epir.models.tokens import token_records
 
     assert task.weights is not None
     model = load_network(task.weights)
-    held_out = read(task.test)
+    held_out = task.read(task.test)
     recipe = task.experiment.training
     predicted = predict_maps(model, held_out, mirror=recipe.mirror_at_prediction, shift=recipe.shift_at_prediction)
     units = _unit_records(task.test, predicted.units, task.weights)
     return _Outcome(
         predicted.scores, predicted.scores.argmax(1)[None], tokens=token_records(model, held_out), units=units
     )
-
-
-def _annotations(samples: Sequence[Sample]) -> list[str]:
-    return [sample.clip.extra.get("action_units", "") for sample in samples]
 
 
 def _unit_records(samples: Sequence[Sample], logits: np.ndarray | None, folder: Path | None) -> list[dict[str, Any]]:
@@ -335,7 +301,7 @@ def _unit_records(samples: Sequence[Sample], logits: np.ndarray | None, folder: 
     if logits is None:
         return []
     notes = read_config(find_folder(folder)).notes if folder is not None else {}
-    return unit_records(logits, UnitCalibration.of_notes(notes), _annotations(samples))
+    return unit_records(logits, UnitCalibration.of_notes(notes), annotations(samples))
 
 
 def _record(task: FoldTask, outcome: _Outcome, seconds: float) -> FoldRecord:
@@ -356,11 +322,13 @@ def _record(task: FoldTask, outcome: _Outcome, seconds: float) -> FoldRecord:
             truth=sample.label,
             strict=classes[strict[number]],
             best_epoch=classes[outcome.by_epoch[chosen[people[number]] - 1, number]],
+            seed=task.seed,
+            fold=task.fold,
             scores=tuple(round(float(value), 6) for value in outcome.scores[number]),
             by_epoch=tuple(outcome.by_epoch[:, number].tolist()) if outcome.loss else (),
             tokens=outcome.tokens[number] if outcome.tokens else None,
             units=outcome.units[number] if outcome.units else None,
-            named=sample.clip.extra.get("person", "").strip() or None,
+            named=sample.clip.extra.get("person", "").strip(),
         )
         for number, sample in enumerate(task.test)
     )

@@ -27,18 +27,19 @@ def make_folds(clips: Sequence[Clip], labels: Mapping[str, str], scheme: str) ->
         who = f"all clips are of {people[0]}" if people else "there are no clips"
         raise ProtocolError(f"folds need at least two people, but {who}", fix="give maps of two people or more")
     if scheme == "loso":
-        return _hold_out(clips, {person: person for person in people}, _person)
+        return _hold_out(clips, lambda clip: clip.person)
     if scheme == "loco":
         return _leave_one_corpus_out(clips)
     if scheme == SPLIT:
-        return _own_split(clips)
+        return _corpus_split(clips)
     return _grouped(clips, labels, int(scheme))
 
 
-def _own_split(clips: Sequence[Clip]) -> tuple[Fold, ...]:
+def _corpus_split(clips: Sequence[Clip]) -> tuple[Fold, ...]:
     """One fold for each test part of the corpus's own split; all of them train on the part called `train`."""
     parts = {clip.key: clip.extra.get("split", "") for clip in clips}
-    missing = next((key for key, part in parts.items() if not _is_part(part)), None)
+    known = ("train", "test")
+    missing = next((key for key, part in parts.items() if part not in known and not part.startswith(TEST)), None)
     if missing is not None:
         raise ProtocolError(
             f"the clip {missing} belongs to no part of a split (its column split is {parts[missing]!r})",
@@ -57,24 +58,16 @@ def _own_split(clips: Sequence[Clip]) -> tuple[Fold, ...]:
     return tuple(Fold(name, train, tuple(clip for clip in clips if parts[clip.key] == name)) for name in tests)
 
 
-def _is_part(name: str) -> bool:
-    return name in ("train", "test") or name.startswith(TEST)
-
-
-def _person(clip: Clip) -> str:
-    return clip.person
-
-
-def _hold_out(clips: Sequence[Clip], fold_of: Mapping[str, str], group: Callable[[Clip], str]) -> tuple[Fold, ...]:
-    """One fold for each name in `fold_of`, which says in which fold a group is held out."""
-    placed = [(clip, fold_of[group(clip)]) for clip in clips]
+def _hold_out(clips: Sequence[Clip], fold_of: Callable[[Clip], str]) -> tuple[Fold, ...]:
+    """One fold for each name that `fold_of` gives: the name of the fold in which a clip is held out."""
+    placed = [(clip, fold_of(clip)) for clip in clips]
     return tuple(
         Fold(
             name=name,
             train=tuple(clip for clip, place in placed if place != name),
             test=tuple(clip for clip, place in placed if place == name),
         )
-        for name in sorted(set(fold_of.values()))
+        for name in sorted({place for _, place in placed})
     )
 
 
@@ -85,7 +78,7 @@ def _leave_one_corpus_out(clips: Sequence[Clip]) -> tuple[Fold, ...]:
             f"loco needs at least two corpora, but all clips are of {corpora[0]}",
             fix="give map sets of two corpora or more, or use --folds loso",
         )
-    return _hold_out(clips, {corpus: corpus for corpus in corpora}, lambda clip: clip.corpus)
+    return _hold_out(clips, lambda clip: clip.corpus)
 
 
 def _grouped(clips: Sequence[Clip], labels: Mapping[str, str], count: int) -> tuple[Fold, ...]:
@@ -115,7 +108,7 @@ def _grouped(clips: Sequence[Clip], labels: Mapping[str, str], count: int) -> tu
         held[chosen] += shares[number]
         sizes[chosen] += 1
         fold_of[people[number]] = f"fold-{chosen + 1:0{len(str(count))}d}-of-{count}"
-    return _hold_out(clips, fold_of, _person)
+    return _hold_out(clips, lambda clip: fold_of[clip.person])
 
 
 def _class_counts(clips: Sequence[Clip], labels: Mapping[str, str]) -> tuple[list[str], np.ndarray]:

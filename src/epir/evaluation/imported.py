@@ -7,7 +7,6 @@ and `fold` where it is known. Nothing says whether the epoch was chosen on the h
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from epir import __version__
 from epir.core.errors import ProtocolError, RunError
@@ -64,10 +63,11 @@ def import_predictions(
         clips=whole.digest if whole is not None else "",
     )
     folds: dict[str, list[ClipRecord]] = {}
-    for row, clip in zip(rows, clips, strict=True):
-        folds.setdefault((row.get("fold") or "").strip() or clip.person, []).append(clip)
+    for clip in clips:
+        folds.setdefault(clip.fold, []).append(clip)
     with open_store(out, experiment, force=force, inputs=[table, *maps]) as store:
-        store.describe(_environment(table, whole))
+        about = {"table": table.name, "digest": file_digest(table), "clips_checked": whole is not None}
+        store.describe({"versions": {"epir": __version__}, "imported": about})
         for fold, members in folds.items():
             store.add(FoldRecord(fold, 0, "", tuple(members)))
         return store.finish({fold: [clip.key for clip in members] for fold, members in folds.items()})
@@ -88,7 +88,8 @@ def _read_clips(table: Path, rows: Iterable[Mapping[str, str]], classes: Sequenc
         corpus, subject, title = (row[column].strip() for column in COLUMNS[:3])
         if not (corpus and subject and title):
             raise RunError(f"{place}: the clip has no corpus, subject or name", fix="fill in every row")
-        clip = ClipRecord(corpus, subject, title, truth, prediction, prediction, scores)
+        fold = (row.get("fold") or "").strip() or f"{corpus}/{subject}"
+        clip = ClipRecord(corpus, subject, title, truth, prediction, prediction, 0, fold, scores)
         if clip.key in clips:
             raise RunError(f"{place}: the clip {clip.key} stands there twice", fix="keep one row per clip")
         clips[clip.key] = clip
@@ -132,10 +133,3 @@ def _check_clips(table: Path, clips: Sequence[ClipRecord], whole: EvaluationSet)
             f"{table} lacks {counted(len(missing), 'clip')} of the map sets, for example {missing[0]}",
             fix="predict every clip",
         )
-
-
-def _environment(table: Path, whole: EvaluationSet | None) -> dict[str, Any]:
-    return {
-        "versions": {"epir": __version__},
-        "imported": {"table": table.name, "digest": file_digest(table), "clips_checked": whole is not None},
-    }

@@ -1,14 +1,14 @@
 """What would make a score not strict: people or clips that the weights have seen, and copies across folds."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from epir.core.errors import EpirWarning, LeakError
 from epir.core.records import Fold, plain_name, probably_one
-from epir.core.words import people
+from epir.core.words import counted, people
 from epir.evaluation.samples import EvaluationSet, read_maps
 from epir.maps.copies import Copy, find_copies, find_copies_between, known_fingerprints, map_hashes
 from epir.models.folder import read_config
@@ -65,7 +65,7 @@ def find_calibrated(folder: Path, clips: EvaluationSet) -> list[str]:
     """The people among these who were held out of training to fit temperature and thresholds, in one sentence."""
     fitted = Seen(people=(read_seen(folder) or Seen()).calibrated_on)
     people = sorted({clip.person for clip in clips.clips if fitted.knows(clip.person)})
-    return [f"{_count(people, 'person', 'people')} ({_named(people)})"] if people else []
+    return _told(people, "person", "people")
 
 
 def overlap(seen: Seen, clips: EvaluationSet) -> list[str]:
@@ -75,8 +75,7 @@ def overlap(seen: Seen, clips: EvaluationSet) -> list[str]:
     known = np.isin(map_hashes(maps), np.array(sorted(seen.maps), dtype=np.uint64))
     copied = known_fingerprints(maps, np.array(sorted(seen.fingerprints), dtype=np.uint64).reshape(-1, WORDS))
     same = [sample.clip.key for sample, is_known in zip(clips.samples, known | copied, strict=True) if is_known]
-    sentences = [f"{_count(people, 'person', 'people')} ({_named(people)})"] if people else []
-    return sentences + ([f"{_count(same, 'map')} ({_named(same)})"] if same else [])
+    return _told(people, "person", "people") + _told(same, "map")
 
 
 def find_across_folds(clips: EvaluationSet, folds: Sequence[Fold]) -> list[str]:
@@ -102,24 +101,18 @@ def find_between(training: EvaluationSet, others: EvaluationSet) -> list[str]:
     names = {plain_name(clip.person) for clip in training.clips}
     both = sorted({clip.person for clip in others.clips if plain_name(clip.person) in names})
     strangers = [sample for sample in others.samples if sample.clip.person not in both]
-    copies = (
-        find_copies_between(
-            read_maps(training.samples),
-            training.clips,
-            read_maps(strangers),
-            [sample.clip for sample in strangers],
-            only_equal=all(clip.corpus == SYNTHETIC for clip in (*training.clips, *others.clips)),
-        )
-        if strangers
-        else []
-    )
-    sentences = [f"{_count(both, 'person', 'people')} ({_named(both)})"] if both else []
-    return sentences + describe_copies(copies)
+    copies: list[Copy] = []
+    if strangers:
+        theirs = [sample.clip for sample in strangers]
+        drawn = all(clip.corpus == SYNTHETIC for clip in (*training.clips, *theirs))
+        maps = read_maps(training.samples), read_maps(strangers)
+        copies = find_copies_between(maps[0], training.clips, maps[1], theirs, only_equal=drawn)
+    return _told(both, "person", "people") + describe_copies(copies)
 
 
 def describe_copies(copies: Sequence[Copy]) -> list[str]:
     """One sentence about copies, or none."""
-    return [f"{_count(copies, 'copy', 'copies')} ({_named(map(str, copies))})"] if copies else []
+    return _told(list(map(str, copies)), "copy", "copies")
 
 
 def check_leaks(leaks: Mapping[str, Sequence[str]], *, allow_seen: bool, fix: str) -> tuple[str, ...]:
@@ -134,11 +127,11 @@ def check_leaks(leaks: Mapping[str, Sequence[str]], *, allow_seen: bool, fix: st
     return told
 
 
-def _named(names: Iterable[str]) -> str:
-    listed = list(names)
-    more = f" and {len(listed) - NAMED} more" if len(listed) > NAMED else ""
-    return ", ".join(listed[:NAMED]) + more
+def _told(names: Sequence[str], noun: str, plural: str = "") -> list[str]:
+    """One sentence on how many there are, and the first of them; none where there is nothing."""
+    return [f"{counted(len(names), noun, plural)} ({_named(names)})"] if names else []
 
 
-def _count(items: Sequence[object], one: str, many: str = "") -> str:
-    return f"{len(items)} {one if len(items) == 1 else many or one + 's'}"
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

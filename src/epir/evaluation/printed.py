@@ -119,7 +119,7 @@ def explanation_table(explanation: Explanation) -> Table:
     if explanation.together is not None:
         sets = [
             " ".join(f"{corpus_title(part)} {_slashed(hits)}" for part, hits in each.items())
-            for each in _seen(explanation)
+            for each in explanation.together[:SHOWN]
         ]
         more = len(explanation.together) - len(sets)
         cells = ("", "", str(len(explanation.together)), "; ".join(sets) + (f"; {more} more" if more else "") or "none")
@@ -142,10 +142,6 @@ def _verdict(explanation: Explanation) -> str:
     if len(explanation.together) == 1:
         return "Exactly one set of hits gives all of them, as a single run pooled over its folds would."
     return f"{len(explanation.together)} sets of hits give all of them."
-
-
-def _seen(explanation: Explanation) -> Sequence[Mapping[str, Hits]]:
-    return (explanation.together or ())[:SHOWN]
 
 
 def _listed(hits: Sequence[Hits]) -> str:
@@ -203,7 +199,7 @@ def _fits(printed: Printed) -> dict[Hits, np.ndarray]:
         scores = (2 * hits / (clips + hits + alarms)).mean(1)
         alarms = alarms[np.abs(scores - printed.uf1) <= printed.tolerance + ROUNDING]
         if len(alarms):
-            fits[_triple(hits)] = alarms
+            fits[int(hits[0]), int(hits[1]), int(hits[2])] = alarms
     return fits
 
 
@@ -231,8 +227,3 @@ def _together(full: Printed, parts: Mapping[str, Mapping[Hits, np.ndarray]]) -> 
         if (np.abs(scores - full.uf1) <= full.tolerance + ROUNDING).any():
             fits.append(dict(zip(CLIPS, choice, strict=True)))
     return tuple(fits)
-
-
-def _triple(hits: np.ndarray) -> Hits:
-    first, second, third = hits.tolist()
-    return first, second, third

@@ -5,7 +5,7 @@ import platform
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -19,7 +19,7 @@ from epir.core.errors import CheckpointError, ConfigError, EpirWarning
 from epir.core.files import scratch_folder
 from epir.core.output import resolved
 from epir.core.records import Clip
-from epir.evaluation.experiment import ZERO_SHOT, Experiment, Resolved, check_choices, resolve_settings
+from epir.evaluation.experiment import ZERO_SHOT, Experiment, check_choices, resolve_settings
 from epir.evaluation.fold import FoldInputs, FoldJob, run_job
 from epir.evaluation.folds import make_folds
 from epir.evaluation.leaks import (
@@ -37,7 +37,8 @@ from epir.maps.mapset import MapSet, load_maps, save_maps
 from epir.models.folder import check_fits, find_folder, read_config, read_settings, weights_digest
 from epir.models.packed import pack_method, pack_model
 from epir.models.predict import PREDICTION_BATCH, find_device
-from epir.models.registry import AnyModel, Method, find_method, has_features, method_for
+from epir.models.registry import AnyModel, Method, find_method, method_for
+from epir.models.trial import has_features
 from epir.training.recipe import TrainingSettings, training_recipe
 
 Maps = str | Path | MapSet
@@ -111,27 +112,24 @@ def evaluate(
         if target == "units":
             _check_can_learn_units(method, settings.model)
         clips = replace(clips, learns_units=target == "units" or settings.training.action_units > 0)
-        experiment = _experiment(clips, settings, folds=str(folds), seeds=seeds)
-        if nested:
-            experiment = replace(experiment, choices=tuple(nested), inner_folds=inner_folds)
-            check_choices(experiment, method)
-            each = len(nested) * inner_folds + 1
-            told = f"--nested: every fold trains {each} models ({len(nested)} choices x {inner_folds} inner folds + 1)"
-            warnings.warn(told, EpirWarning, stacklevel=2)
-        name = f"{settings.method.name}{'-units' if target == 'units' else ''}"
-        return _run(
-            sets,
-            clips,
-            experiment,
-            Path(out) if out is not None else default_out(clips.protocol, name),
-            weights=settings.start,
-            method=settings.method,
-            notes=settings.notes,
-            allow_seen=allow_seen,
-            engine=engine or Engine(),
-            force=force,
-            progress=progress or Silent(),
+        experiment = Experiment(
+            protocol=clips.protocol,
+            classes=clips.classes,
+            model=settings.model,
+            training=settings.training,
+            folds=clips.folds if str(folds) == "loso" else str(folds),
+            seeds=seeds,
+            maps=clips.maps,
+            clips=clips.digest,
+            weights=weights_digest(settings.start) if settings.start else "",
+            source=settings.method.source,
         )
+        if nested:
+            experiment = _nested(experiment, method, tuple(nested), inner_folds)
+        plan = _Plan(sets, clips, experiment, settings.start, settings.method, settings.notes)
+        name = f"{settings.method.name}{'-units' if target == 'units' else ''}"
+        place = default_out(clips.protocol, name) if out is None else Path(out)
+        return _run(plan, place, allow_seen=allow_seen, engine=engine, force=force, progress=progress)
 
 
 def evaluate_zero_shot(
@@ -164,64 +162,92 @@ def evaluate_zero_shot(
         if target == "units":
             clips = replace(with_units(clips), learns_units=True)
         folder = resolved(find_folder(weights))
-        experiment = _zero_shot_experiment(clips, folder)
-        if target == "units":
-            _check_unit_head(folder)
-        source = experiment.source
-        return _run(
-            sets,
-            clips,
-            experiment,
-            Path(out)
-            if out is not None
-            else default_out(clips.protocol, "zero-shot-units" if target == "units" else "zero-shot"),
-            weights=folder,
-            method=None if source is None else method_for(source, folder),
-            allow_seen=allow_seen,
-            engine=engine or Engine(),
-            force=force,
-            progress=progress or Silent(),
+        check_fits(folder, classes=clips.classes, map_size=clips.size)
+        config = read_config(folder)
+        mirror, shift = config.views["mirror"], config.views["shift"]
+        experiment = Experiment(
+            protocol=clips.protocol,
+            classes=clips.classes,
+            model=read_settings(folder),
+            training=TrainingSettings(mirror_at_prediction=mirror, shift_at_prediction=shift),
+            folds=ZERO_SHOT,
+            maps=clips.maps,
+            clips=clips.digest,
+            weights=weights_digest(folder),
+            source=config.source,
         )
+        if target == "units" and not config.units:
+            raise CheckpointError(
+                f"the weights in {folder} have no head for action units",
+                fix="train them with annotated clips and --set training.action_units=1, or take others",
+            )
+        method = None if config.source is None else method_for(config.source, folder)
+        name = f"zero-shot{'-units' if target == 'units' else ''}"
+        place = default_out(clips.protocol, name) if out is None else Path(out)
+        plan = _Plan(sets, clips, experiment, folder, method)
+        return _run(plan, place, allow_seen=allow_seen, engine=engine, force=force, progress=progress)
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What is evaluated: an experiment on clips of map sets, the weights and the method that its folds need."""
+
+    sets: tuple[MapSet, ...]
+    clips: EvaluationSet
+    experiment: Experiment
+    weights: Path | None  # the model folder that predicts (zero-shot) or that training starts from
+    method: Method | None
+    notes: tuple[str, ...] = ()
 
 
 def _run(
-    sets: Sequence[MapSet],
-    clips: EvaluationSet,
-    experiment: Experiment,
-    out: Path,
-    *,
-    weights: Path | None,
-    method: Method | None,
-    notes: Sequence[str] = (),
-    allow_seen: bool,
-    engine: Engine,
-    force: bool,
-    progress: Progress,
+    plan: _Plan, out: Path, *, allow_seen: bool, engine: Engine | None, force: bool, progress: Progress | None
 ) -> Run:
     """Run every fold of the experiment that the run folder lacks."""
+    engine, clips, weights = engine or Engine(), plan.clips, plan.weights
     engine.check_address()
-    leaks = _check_leaks(clips, experiment, weights, allow_seen=allow_seen)
+    leaks = _check_leaks(clips, plan.experiment, weights, allow_seen=allow_seen)
     unknown = weights is not None and not knows_whom(weights)
-    experiment = replace(experiment, seen_in_training=bool(leaks), unknown_weights=unknown)
-    inputs = [*(each.folder for each in sets if each.folder is not None), *([weights] if weights else [])]
+    experiment = replace(plan.experiment, seen_in_training=bool(leaks), unknown_weights=unknown)
+    inputs = [*(each.folder for each in plan.sets if each.folder is not None), *([weights] if weights else [])]
     with open_store(out, experiment, force=force, inputs=inputs) as store:
         jobs = fold_jobs(clips, experiment)
-        device = str(find_device(experiment.training.device))
-        environment = provenance(sets, out, engine=engine.name, workers=engine.processes, device=device)
-        environment["clips_left_out"] = clips.left_out
-        if clips.without_units:
-            environment["clips_without_units"] = clips.without_units
-        environment |= {"seen_in_training": list(leaks)} if leaks else {}
-        gaps = [] if weights is None else record_gaps(weights)
-        if weights is not None and experiment.is_zero_shot:
-            gaps += temperature_note(weights, clips)
-        notes = [*notes, *gaps]
-        store.describe(environment | ({"notes": notes} if notes else {}))
+        store.describe(_environment(plan, out, engine, leaks))
         held_out = {job.fold: [clips.samples[row].clip.key for row in job.test] for job in jobs}
         store.check(held_out)
-        packed = None if method is None else pack_method(method)
-        _run_missing(store, jobs, FoldInputs(experiment, clips.samples, weights, method=packed), engine, progress)
+        packed = None if plan.method is None else pack_method(plan.method)
+        shared = FoldInputs(experiment, clips.samples, weights, method=packed)
+        _run_missing(store, jobs, shared, engine, progress or Silent())
         return store.finish(held_out)
+
+
+def _environment(plan: _Plan, out: Path, engine: Engine, leaks: Sequence[str]) -> dict[str, Any]:
+    """What `environment.json` says: where it ran, which clips took part, and what the scores do not say."""
+    clips, weights, experiment = plan.clips, plan.weights, plan.experiment
+    device = str(find_device(experiment.training.device))
+    environment = provenance(plan.sets, out, engine=engine.name, workers=engine.processes, device=device)
+    environment["clips_left_out"] = clips.left_out
+    if clips.without_units:
+        environment["clips_without_units"] = clips.without_units
+    if leaks:
+        environment["seen_in_training"] = list(leaks)
+    notes = [*plan.notes, *(record_gaps(weights) if weights else [])]
+    if weights is not None and experiment.is_zero_shot:
+        notes += temperature_note(weights, clips)
+    return environment | ({"notes": notes} if notes else {})
+
+
+def _nested(experiment: Experiment, method: Method, choices: tuple[str, ...], inner_folds: int) -> Experiment:
+    """The experiment in which each fold chooses among these settings."""
+    experiment = replace(experiment, choices=choices, inner_folds=inner_folds)
+    check_choices(experiment, method)
+    models = len(choices) * inner_folds + 1
+    warnings.warn(
+        f"--nested: every fold trains {models} models ({len(choices)} choices x {inner_folds} inner folds + 1)",
+        EpirWarning,
+        stacklevel=3,
+    )
+    return experiment
 
 
 def _with_unit_weight(training: str | None, changes: tuple[str, ...]) -> tuple[str, ...]:
@@ -241,14 +267,6 @@ def _check_can_learn_units(method: Method, settings: Any = None) -> None:
     else:
         fix = "give it forward_features(maps) and forward_head(features), or evaluate another network, such as epir"
     raise ConfigError(f"{method.name!r} has no features on which action units could be learned", fix=fix)
-
-
-def _check_unit_head(folder: Path) -> None:
-    if not read_config(folder).units:
-        raise CheckpointError(
-            f"the weights in {folder} have no head for action units",
-            fix="train them with annotated clips and --set training.action_units=1, or take others",
-        )
 
 
 def _check_leaks(
@@ -279,10 +297,15 @@ def default_out(protocol: str, name: str) -> Path:
     return Path("runs") / f"{Path(protocol).stem}-{name.replace(':', '-')}"
 
 
+def listed(maps: Maps | Sequence[Maps]) -> list[Maps]:
+    """One map set or several, as a list."""
+    return [maps] if isinstance(maps, str | Path | MapSet) else list(maps)
+
+
 @contextmanager
 def opened(maps: Maps | Sequence[Maps]) -> Iterator[tuple[MapSet, ...]]:
     """The map sets, each with a folder that worker processes can open."""
-    wanted = [maps] if isinstance(maps, str | Path | MapSet) else list(maps)
+    wanted = listed(maps)
     if not wanted:
         raise ConfigError("no map set given", fix="give one or more folders written by epir prepare")
     with ExitStack() as stack:
@@ -306,7 +329,9 @@ def provenance(sets: Sequence[MapSet], run: Path, *, engine: str, workers: int, 
     commit = source_commit()
     return {
         "versions": {
-            **{"epir": __version__, **({"commit": commit} if commit else {}), "python": platform.python_version()},
+            "epir": __version__,
+            **({"commit": commit} if commit else {}),
+            "python": platform.python_version(),
             **_installed(),
         },
         "machine": {
@@ -339,37 +364,6 @@ def _installed() -> dict[str, str]:
         except PackageNotFoundError:
             continue  # an extra that is not installed
     return versions
-
-
-def _experiment(clips: EvaluationSet, settings: Resolved, *, folds: str, seeds: int) -> Experiment:
-    return Experiment(
-        protocol=clips.protocol,
-        classes=clips.classes,
-        model=settings.model,
-        training=settings.training,
-        folds=clips.folds if folds == "loso" else folds,
-        seeds=seeds,
-        maps=clips.maps,
-        clips=clips.digest,
-        weights=weights_digest(settings.start) if settings.start else "",
-        source=settings.method.source,
-    )
-
-
-def _zero_shot_experiment(clips: EvaluationSet, folder: Path) -> Experiment:
-    check_fits(folder, classes=clips.classes, map_size=clips.size)
-    views = read_config(folder).views
-    return Experiment(
-        protocol=clips.protocol,
-        classes=clips.classes,
-        model=read_settings(folder),
-        training=TrainingSettings(mirror_at_prediction=views["mirror"], shift_at_prediction=views["shift"]),
-        folds=ZERO_SHOT,
-        maps=clips.maps,
-        clips=clips.digest,
-        weights=weights_digest(folder),
-        source=read_config(folder).source,
-    )
 
 
 def fold_jobs(clips: EvaluationSet, experiment: Experiment) -> list[FoldJob]:

@@ -63,7 +63,7 @@ class EvaluationSet:
         labels = [[sample.clip.key, sample.label] for sample in self.samples]
         further = {"protocol": self.protocol_digest} if self.protocol_digest else {}
         if self.learns_units:
-            further["units"] = digest([clip.extra.get("action_units", "") for clip in self.clips])
+            further["units"] = digest(annotations(self.samples))
         return digest({"clips": labels, **further} if further else labels)
 
 
@@ -100,7 +100,7 @@ def with_units(clips: EvaluationSet) -> EvaluationSet:
 
     Under `cd6me` all six corpora are annotated, and a clip without units has none of them.
     """
-    samples, has_units = clips.samples, [is_annotated(clip.extra.get("action_units", "")) for clip in clips.clips]
+    samples, has_units = clips.samples, [is_annotated(text) for text in annotations(clips.samples)]
     if clips.protocol == "cd6me":
         named = zip(samples, has_units, strict=True)
         annotated = tuple(each if there else _with(each, action_units=NO_UNITS) for each, there in named)
@@ -113,6 +113,11 @@ def with_units(clips: EvaluationSet) -> EvaluationSet:
         )
     bare = len(clips.samples) - len(annotated)
     return replace(clips, samples=annotated, left_out=clips.left_out + bare, without_units=bare)
+
+
+def annotations(samples: Sequence[Sample]) -> list[str]:
+    """The annotated action units of each clip, such as `4+L12`; empty where there are none."""
+    return [sample.clip.extra.get("action_units", "") for sample in samples]
 
 
 def _with(sample: Sample, **cells: str) -> Sample:

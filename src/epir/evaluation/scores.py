@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from epir.core.records import Prediction
-from epir.core.seeds import LEVEL, RESAMPLINGS, interval, resample_people
+from epir.core.seeds import RESAMPLINGS, interval, resample_people
 from epir.evaluation.folds import TEST
 
 Column = Literal["strict", "best_epoch", "seen_in_training", "not_checked"]
@@ -60,10 +60,10 @@ def counts_by_person(predictions: Sequence[Prediction], classes: Sequence[str], 
     return counts
 
 
-def uf1_interval(counts: np.ndarray, *, resamplings: int = RESAMPLINGS, level: float = LEVEL) -> tuple[float, float]:
+def uf1_interval(counts: np.ndarray, *, resamplings: int = RESAMPLINGS) -> tuple[float, float]:
     """The bootstrap interval of UF1 (mean over seeds) for counts (K, P, C, C), resampling whole people."""
     people = resample_people(counts.shape[1], resamplings)  # (R, P)
-    return interval(uf1(np.einsum("rp,kpij->rkij", people, counts)).mean(-1), level)
+    return interval(uf1(np.einsum("rp,kpij->rkij", people, counts)).mean(-1))
 
 
 def score_predictions(predictions: Sequence[Prediction], classes: Sequence[str], column: Column) -> dict[str, Any]:
@@ -103,8 +103,10 @@ def all_scores(
 
 def _parts(predictions: Sequence[Prediction]) -> dict[str, list[Prediction]]:
     """The predictions by corpus, or by test part where a corpus has a split of its own."""
-    name_of = {each: each.fold if each.fold.startswith(TEST) else each.corpus for each in predictions}
-    return {name: [each for each in predictions if name_of[each] == name] for name in sorted(set(name_of.values()))}
+    parts: dict[str, list[Prediction]] = {}
+    for each in predictions:
+        parts.setdefault(each.fold if each.fold.startswith(TEST) else each.corpus, []).append(each)
+    return dict(sorted(parts.items()))
 
 
 def _part(predictions: Sequence[Prediction], classes: Sequence[str], column: Column) -> dict[str, float]:

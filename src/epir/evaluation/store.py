@@ -25,11 +25,10 @@ from epir.core.errors import EpirWarning, RunError, machine_fault
 from epir.core.files import file_digest, read_json, read_text, remove_partial_files, write_text
 from epir.core.output import RUN as RUN_FOLDER
 from epir.core.output import SPOTTED, check_folder, check_place, kind_of, locked, mark, resolved
-from epir.core.records import Prediction
 from epir.core.store import entry_name
 from epir.core.words import counted
 from epir.evaluation.experiment import Experiment, read_experiment
-from epir.evaluation.fold import FoldRecord, from_json, to_json
+from epir.evaluation.fold import ClipRecord, FoldRecord, from_json, to_json
 from epir.evaluation.scores import all_scores
 from epir.evaluation.units import unit_scores
 from epir.models.seen import UNKNOWN
@@ -56,9 +55,9 @@ class Run:
     environment: dict[str, Any]
 
     @cached_property
-    def predictions(self) -> tuple[Prediction, ...]:
+    def predictions(self) -> tuple[ClipRecord, ...]:
         """One prediction per clip and seed, ordered by seed and name."""
-        return _sorted_predictions(self.folds)
+        return _sorted_clips(self.folds)
 
     @property
     def name(self) -> str:
@@ -81,9 +80,13 @@ def open_run(folder: str | Path) -> Run:
         done = len(list((folder / FOLDS).glob("[!.]*.json")))
         raise RunError(f"the run {folder} is not finished: {counted(done, 'fold')} done", fix=RESUME)
     environment = _read_json(folder / ENVIRONMENT) if (folder / ENVIRONMENT).exists() else {}
-    records, scores = _read_folds(folder), _read_scores(folder / SCORES)
+    records, scores = _read_folds(folder), _read_json(folder / SCORES)
+    if scores.get("digest") != config.digest({name: value for name, value in scores.items() if name != "digest"}):
+        raise RunError(f"{folder / SCORES} was changed after it was written", fix=RESUME)
     _check_complete(folder, experiment, records, scores)
-    _check_table(folder / PREDICTIONS, scores)
+    table = folder / PREDICTIONS  # one that is gone can be made again
+    if table.is_file() and file_digest(table) != scores.get(TABLE_DIGEST):
+        raise RunError(f"{table} was changed after it was written", fix=f"delete that file, or {RESUME}")
     return Run(folder, experiment, records, scores, environment)
 
 
@@ -147,8 +150,7 @@ class Store:
     def add(self, record: FoldRecord) -> None:
         """Write the record of a fold."""
         path = self._path(record.fold, record.seed)
-        with _writing(path):
-            write_text(path, to_json(replace(record, experiment=self.digest), self.experiment.columns[0]))
+        _write(path, to_json(replace(record, experiment=self.digest), self.experiment.columns[0]))
 
     def describe(self, environment: Mapping[str, Any]) -> None:
         """Write `environment.json`; a call that resumes the run elsewhere adds what is different there."""
@@ -157,8 +159,7 @@ class Store:
         changed = {name: value for name, value in environment.items() if known.get(name) != value}
         if changed and changed not in known.setdefault("continued", []):
             known["continued"].append(changed)
-        with _writing(path):
-            write_text(path, json.dumps(known, indent=1) + "\n")
+        _write(path, json.dumps(known, indent=1) + "\n")
 
     def check(self, folds: Mapping[str, Collection[str]]) -> tuple[FoldRecord, ...]:
         """The records so far, each of one of these folds and of all its clips; anything else is refused."""
@@ -178,24 +179,18 @@ class Store:
         missing -= {(record.fold, record.seed) for record in records}
         if missing:  # somebody removed them meanwhile
             raise RunError(f"folds of {self.folder} are missing: {sorted(missing)[0]}", fix=RESUME)
-        predictions = _sorted_predictions(records)
-        table = _predictions_csv(predictions, records, self.experiment)
-        with _writing(self.folder / PREDICTIONS):
-            write_text(self.folder / PREDICTIONS, table)
-        with _writing(self.folder / SCORES):
-            values = {
-                **_scores(self.experiment, records, predictions),
-                TABLE_DIGEST: file_digest(self.folder / PREDICTIONS),
-            }
-            scores = json.loads(json.dumps(values))
-            write_text(self.folder / SCORES, json.dumps({**scores, "digest": config.digest(scores)}, indent=1) + "\n")
+        predictions = _sorted_clips(records)
+        _write(self.folder / PREDICTIONS, _predictions_csv(predictions, self.experiment))
+        values = _scores(self.experiment, records, predictions)
+        scores = json.loads(json.dumps({**values, TABLE_DIGEST: file_digest(self.folder / PREDICTIONS)}))
+        _write(self.folder / SCORES, json.dumps({**scores, "digest": config.digest(scores)}, indent=1) + "\n")
         return open_run(self.folder)
 
     def _path(self, fold: str, seed: int) -> Path:
         return self.folder / FOLDS / f"{entry_name(fold)}__seed{seed}.json"
 
 
-def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: Sequence[Prediction]) -> dict[str, Any]:
+def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: Sequence[ClipRecord]) -> dict[str, Any]:
     units = unit_scores(records)
     return {
         "protocol": experiment.protocol,
@@ -215,30 +210,27 @@ def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: 
     }
 
 
-def _predictions_csv(predictions: Sequence[Prediction], records: Sequence[FoldRecord], experiment: Experiment) -> str:
+def _predictions_csv(predictions: Sequence[ClipRecord], experiment: Experiment) -> str:
     """One row per clip and seed; with annotated action units also these, and those that were found."""
-    units = {(record.seed, clip.key): clip.units for record in records for clip in record.clips if clip.units}
+    has_units = any(each.units for each in predictions)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     titles = ["corpus", "subject", "clip", "truth", experiment.columns[0], "best_epoch", "seed", *experiment.classes]
-    writer.writerow([*titles, *(["action_units", "found_units"] if units else [])])
+    writer.writerow([*titles, *(["action_units", "found_units"] if has_units else [])])
     for each in predictions:
         scores = [f"{value:.6f}" for value in each.scores]
         best = each.best_epoch if "best_epoch" in experiment.columns else ""
-        units_of_clip = units.get((each.seed, each.key))
-        cells = (
-            [units_of_clip["annotation"], "+".join(map(str, units_of_clip["found"]))]
-            if units_of_clip
-            else [""] * bool(units) * 2
-        )
+        cells = [""] * 2 * has_units
+        if each.units:
+            cells = [each.units["annotation"], "+".join(map(str, each.units["found"]))]
         row = [each.corpus, each.subject, each.clip, each.truth, each.strict, best, each.seed, *scores, *cells]
         writer.writerow(row)
     return out.getvalue()
 
 
-def _sorted_predictions(records: Sequence[FoldRecord]) -> tuple[Prediction, ...]:
-    predictions = [each for record in records for each in record.predictions]
-    return tuple(sorted(predictions, key=lambda each: (each.seed, each.key)))
+def _sorted_clips(records: Sequence[FoldRecord]) -> tuple[ClipRecord, ...]:
+    clips = [clip for record in records for clip in record.clips]
+    return tuple(sorted(clips, key=lambda clip: (clip.seed, clip.key)))
 
 
 def _read_folds(folder: Path) -> tuple[FoldRecord, ...]:
@@ -291,7 +283,7 @@ def _check_complete(
     folder: Path, experiment: Experiment, records: Sequence[FoldRecord], scores: Mapping[str, Any]
 ) -> None:
     """Refuse a run whose scores were made from other folds or clips than are in it now."""
-    predictions = _sorted_predictions(records)
+    predictions = _sorted_clips(records)
     twice = next((each for each, times in Counter((one.seed, one.key) for one in predictions).items() if times > 1), ())
     if twice:
         raise RunError(f"the run {folder} has the clip {twice[1]} twice", fix=f"delete one fold, then {RESUME}")
@@ -309,22 +301,7 @@ def _check_complete(
         raise RunError(f"{folder / SCORES} is damaged: it has no scores", fix=f"delete that file, then {RESUME}")
 
 
-def _check_table(path: Path, scores: Mapping[str, Any]) -> None:
-    """Refuse a `predictions.csv` that was edited; one that is gone can be made again."""
-    if path.is_file() and file_digest(path) != scores.get(TABLE_DIGEST):
-        raise RunError(f"{path} was changed after it was written", fix=f"delete that file, or {RESUME}")
-
-
-def _read_scores(path: Path) -> dict[str, Any]:
-    """The scores, unless they were changed after they were written."""
-    scores = _read_json(path)
-    expected = config.digest({name: value for name, value in scores.items() if name != "digest"})
-    if scores.get("digest") != expected:
-        raise RunError(f"{path} was changed after it was written", fix=RESUME)
-    return scores
-
-
-def _predictions_digest(predictions: Sequence[Prediction]) -> str:
+def _predictions_digest(predictions: Sequence[ClipRecord]) -> str:
     rows = [[each.seed, each.fold, each.key, each.truth, each.strict, each.best_epoch] for each in predictions]
     return config.digest([[*row, *each.scores] for row, each in zip(rows, predictions, strict=True)])
 
@@ -409,6 +386,11 @@ def _read_json(path: Path) -> dict[str, Any]:
         return read_json(path, error=RunError, fix=again)
     except FileNotFoundError as error:
         raise RunError(f"{path} cannot be read: {error}", fix=again) from None
+
+
+def _write(path: Path, text: str) -> None:
+    with _writing(path):
+        write_text(path, text)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from epir.core.facs import CD6ME_UNITS, UNITS, is_annotated, parse_units
-from epir.core.seeds import RESAMPLINGS, interval, resample_people
+from epir.core.seeds import interval, resample_people
 from epir.evaluation.fold import ClipRecord, FoldRecord
 from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
 
@@ -28,27 +28,26 @@ def unit_records(logits: np.ndarray, calibration: UnitCalibration, annotations: 
         {
             "annotation": annotation,
             "found": [unit for unit, there in zip(UNITS, row[PRESENT] >= thresholds, strict=True) if there],
-            **{name: _by_unit(row[part]) for name, part in (("present", PRESENT), ("left", LEFT), ("right", RIGHT))},
+            **{
+                name: {str(unit): round(float(value), 4) for unit, value in zip(UNITS, row[part], strict=True)}
+                for name, part in (("present", PRESENT), ("left", LEFT), ("right", RIGHT))
+            },
         }
         for annotation, row in zip(annotations, probabilities, strict=True)
     ]
 
 
-def _by_unit(values: np.ndarray) -> dict[str, float]:
-    return {str(unit): round(float(value), 4) for unit, value in zip(UNITS, values, strict=True)}
-
-
 def unit_scores(records: Sequence[FoldRecord]) -> dict[str, Any] | None:
     """F1 of every unit and their means, pooled over folds, for all clips and by corpus; None without annotations."""
-    annotated = [(record.seed, clip) for record in records for clip in record.clips if _is_annotated(clip)]
+    clips = [clip for record in records for clip in record.clips]
+    annotated = [clip for clip in clips if _is_annotated(clip)]
     if not annotated:
         return None
-    corpora = sorted({clip.corpus for _, clip in annotated})
-    parts = {corpus: _score([each for each in annotated if each[1].corpus == corpus]) for corpus in corpora}
+    corpora = sorted({clip.corpus for clip in annotated})
     return {
         **_score(annotated),
-        "without_annotation": len({clip.key for record in records for clip in record.clips if not _is_annotated(clip)}),
-        "parts": parts,
+        "without_annotation": len({clip.key for clip in clips if not _is_annotated(clip)}),
+        "parts": {corpus: _score([clip for clip in annotated if clip.corpus == corpus]) for corpus in corpora},
     }
 
 
@@ -56,10 +55,10 @@ def _is_annotated(clip: ClipRecord) -> bool:
     return clip.units is not None and is_annotated(clip.units["annotation"])
 
 
-def _score(clips: Sequence[tuple[int, ClipRecord]]) -> dict[str, Any]:
+def _score(clips: Sequence[ClipRecord]) -> dict[str, Any]:
     counts = counts_by_person(clips)  # (K, P, U, 3)
-    resampled = resample(counts)  # (R, K, U, 3)
-    number = len({clip.key for _, clip in clips})
+    resampled = np.einsum("rp,kpui->rkui", resample_people(counts.shape[1]), counts)  # (R, K, U, 3)
+    number = len({clip.key for clip in clips})
     there = counts[0].sum(0)[:, 1]  # (U,)
     return {
         "clips": number,
@@ -78,23 +77,18 @@ def _score(clips: Sequence[tuple[int, ClipRecord]]) -> dict[str, Any]:
     }
 
 
-def counts_by_person(clips: Sequence[tuple[int, ClipRecord]]) -> np.ndarray:
+def counts_by_person(clips: Sequence[ClipRecord]) -> np.ndarray:
     """Counts (K, P, U, 3) of units that are there and found, there, and found, for each seed and person."""
-    seeds = {seed: number for number, seed in enumerate(sorted({seed for seed, _ in clips}))}
-    people = {name: number for number, name in enumerate(sorted({clip.person for _, clip in clips}))}
+    seeds = {seed: number for number, seed in enumerate(sorted({clip.seed for clip in clips}))}
+    people = {name: number for number, name in enumerate(sorted({clip.person for clip in clips}))}
     counts = np.zeros((len(seeds), len(people), len(UNITS), 3), dtype=np.int64)
-    for seed, clip in clips:
+    for clip in clips:
         assert clip.units is not None
         named = parse_units(clip.units["annotation"])
         there = np.array([unit in named for unit in UNITS])
         predicted = np.isin(UNITS, clip.units["found"])
-        counts[seeds[seed], people[clip.person]] += np.stack([there & predicted, there, predicted], axis=1)
+        counts[seeds[clip.seed], people[clip.person]] += np.stack([there & predicted, there, predicted], axis=1)
     return counts
-
-
-def resample(counts: np.ndarray, *, resamplings: int = RESAMPLINGS) -> np.ndarray:
-    """Counts (R, K, U, 3) of people drawn with replacement from counts (K, P, U, 3)."""
-    return np.einsum("rp,kpui->rkui", resample_people(counts.shape[1], resamplings), counts)
 
 
 def unit_f1(counts: np.ndarray) -> np.ndarray:

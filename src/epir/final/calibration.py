@@ -31,9 +31,10 @@ from epir.core.facs import UNITS
 from epir.core.records import Prediction
 from epir.evaluation.fold import FoldRecord
 from epir.evaluation.leaks import check_leaks, find_between, find_seen
-from epir.evaluation.samples import EvaluationSet, read_maps
+from epir.evaluation.samples import EvaluationSet, annotations, read_maps
 from epir.evaluation.scores import score_predictions, uf1
-from epir.models.folder import find_folder
+from epir.evaluation.store import Run
+from epir.models.folder import find_folder, read_config
 from epir.models.predict import SMALLEST, with_temperature
 from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
 from epir.training.data import read_units
@@ -64,7 +65,7 @@ class Calibration:
     highest: float = 1.0  # no score is above it
 
 
-def calibrate(predictions: Sequence[Prediction], classes: Sequence[str], *, threshold: float = 0.5) -> Calibration:
+def calibrate(predictions: Sequence[Prediction], classes: Sequence[str]) -> Calibration:
     """The calibration that fits the predictions of people who were held out."""
     place = {name: number for number, name in enumerate(classes)}
     scores = np.array([each.scores for each in predictions], float)  # (n, C)
@@ -74,13 +75,12 @@ def calibrate(predictions: Sequence[Prediction], classes: Sequence[str], *, thre
     temperature, highest = fit_temperature(scores, truth, people), highest_score(people)
     warn_if_few_people(temperature, people)
     after = cross_fitted(scores, truth, fold, people)
-    sure = after.max(axis=1) >= threshold
+    sure = after.max(axis=1) >= Calibration.threshold
     hits = after.argmax(axis=1) == truth
     return Calibration(
         temperature=round(temperature, 4),
         error_before=round(calibration_error(scores, truth), 4),
         error_after=round(calibration_error(after, truth), 4),
-        threshold=threshold,
         answered=round(float(sure.mean()), 4),
         right=round(float(hits[sure].mean()), 4) if sure.any() else None,
         highest=round(highest, 6),
@@ -172,11 +172,11 @@ def calibration_error(scores: np.ndarray, truth: np.ndarray) -> float:
     return binned_error(scores.max(axis=1), scores.argmax(axis=1) == truth)
 
 
-def binned_error(probabilities: np.ndarray, is_true: np.ndarray, bins: int = BINS) -> float:
+def binned_error(probabilities: np.ndarray, is_true: np.ndarray) -> float:
     """How far probabilities and the share of what is true lie apart, over bins of equal width."""
-    place = np.minimum((probabilities * bins).astype(int), bins - 1)
+    place = np.minimum((probabilities * BINS).astype(int), BINS - 1)
     error = 0.0
-    for number in range(bins):
+    for number in range(BINS):
         inside = place == number
         if inside.any():
             error += inside.mean() * abs(float(is_true[inside].mean()) - float(probabilities[inside].mean()))
@@ -199,17 +199,14 @@ class HeldOut:
         return {"folds": self.folds} if self.folds else {"clips": self.clips, "people": self.people}
 
 
-def calibrate_by_folds(run: Any, classes: Sequence[str], folds: int, start: str | Path | None = None) -> HeldOut:
+def calibrate_by_folds(run: Run, start: str | Path | None = None) -> HeldOut:
     """What a finished run of grouped folds says, whose training started from the model folder `start`."""
-    from epir.models.folder import find_folder, read_config
-    from epir.models.units import UnitCalibration
-
     before = UnitCalibration.of_notes(read_config(find_folder(start)).notes if start is not None else {})
     fitted = calibrate_units_by_folds(run.folds, before)
     return HeldOut(
         run.main,
-        calibrate(run.predictions, classes),
-        folds=folds,
+        calibrate(run.predictions, run.experiment.classes),
+        folds=int(run.experiment.folds),
         units=None if fitted is None else fitted.to_notes(),
     )
 
@@ -220,29 +217,17 @@ def calibrate_on_others(network: Any, others: EvaluationSet, *, mirror: bool, sh
 
     predicted = predict_maps(network, read_maps(others.samples), mirror=mirror, shift=shift)
     fitted = None
+    everybody = [clip.person for clip in others.clips]
     if predicted.units is not None:
-        clips = others.clips
-        annotations = [clip.extra.get("action_units", "") for clip in clips]
-        fitted = calibrate_units(predicted.units, annotations, [clip.person for clip in clips])
-    people = sorted({sample.clip.person for sample in others.samples})
+        fitted = calibrate_units(predicted.units, annotations(others.samples), everybody)
+    people = sorted(set(everybody))
     half = {person: str(number % 2) for number, person in enumerate(people)}
     predictions = []
     for sample, row in zip(others.samples, predicted.scores, strict=True):
         guess = others.classes[int(row.argmax())]
         clip = sample.clip
-        predictions.append(
-            Prediction(
-                corpus=clip.corpus,
-                subject=clip.subject,
-                clip=clip.clip,
-                truth=sample.label,
-                strict=guess,
-                best_epoch=guess,
-                seed=0,
-                fold=half[clip.person],
-                scores=tuple(float(value) for value in row),
-            )
-        )
+        names = (clip.corpus, clip.subject, clip.clip)
+        predictions.append(Prediction(*names, sample.label, guess, guess, 0, half[clip.person], tuple(map(float, row))))
     return HeldOut(
         score_predictions(predictions, others.classes, "strict"),
         calibrate(predictions, others.classes),
@@ -327,10 +312,8 @@ def calibrate_units_by_folds(records: Sequence[FoldRecord], before: UnitCalibrat
     factor, addend = before.present
     present = (logit(np.clip(recorded, SMALLEST_RECORDED, 1 - SMALLEST_RECORDED)) - addend) / factor
     nothing = np.zeros_like(present)
-    annotations = [str(clip.units["annotation"]) for clip in clips if clip.units]
-    fitted = calibrate_units(
-        np.stack([present, nothing, nothing], axis=1), annotations, [clip.person for clip in clips]
-    )
+    named = [str(clip.units["annotation"]) for clip in clips if clip.units]
+    fitted = calibrate_units(np.stack([present, nothing, nothing], axis=1), named, [clip.person for clip in clips])
     if fitted is None:
         return None
     merged = replace(fitted.calibration, side=before.side, side_margin=before.side_margin)

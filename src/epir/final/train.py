@@ -14,8 +14,10 @@ from epir.core.config import digest, to_dict
 from epir.core.engines import Engine, Progress, Silent, one_thread
 from epir.core.errors import ConfigError, EpirWarning, ProtocolError
 from epir.core.output import MODEL, check_folder, claimed, resolved
+from epir.core.seeds import stream_seed
 from epir.evaluation.experiment import Resolved, resolve_settings
-from epir.evaluation.run import evaluate, opened
+from epir.evaluation.fold import labelled_maps
+from epir.evaluation.run import evaluate, listed, opened
 from epir.evaluation.samples import EvaluationSet, gather, read_maps
 from epir.evaluation.store import SEEN
 from epir.final.calibration import (
@@ -29,7 +31,7 @@ from epir.final.card import model_card
 from epir.maps.copies import fingerprints, map_hashes
 from epir.maps.mapset import MapSet
 from epir.models.folder import find_folder, read_config, weights_digest
-from epir.models.registry import AnyModel, Method, find_method
+from epir.models.registry import AnyModel, find_method
 from epir.models.seen import SYNTHETIC, Seen, read_seen
 from epir.models.settings import SHIPPED
 
@@ -94,10 +96,11 @@ def train(
     ...     Recognizer.from_pretrained(made.folder).labels
     ('negative', 'positive', 'surprise')
     """
-    out, progress = Path(out), progress or Silent()
-    changes = [*changes, *([f"training.start={_resolved(Path(start))}"] if start is not None else [])]
+    out, progress, changes = Path(out), progress or Silent(), list(changes)
+    if start is not None:
+        changes.append(f"training.start={start if Path(start) == SHIPPED else resolved(Path(start))}")
     with ExitStack() as stack:
-        sources = [each for each in _listed(maps) + _listed(calibrate_on) if not isinstance(each, MapSet)]
+        sources = [each for each in listed(maps) + listed(calibrate_on) if not isinstance(each, MapSet)]
         stack.enter_context(claimed(out, MODEL, force=True, inputs=sources))
         complete = None if force else _request_of(out)
         if complete is None:
@@ -106,7 +109,11 @@ def train(
         sets = stack.enter_context(opened(maps))
         clips = gather(sets, protocol)
         method = find_method(model)
-        _check_network(method)
+        if method.kind == "estimator":
+            raise ConfigError(
+                f"{method.name!r} is an estimator, which has no weights to write into a model folder",
+                fix="train a network, for example --model epir",
+            )
         chosen = resolve_settings(
             method, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
         )
@@ -127,14 +134,13 @@ def train(
             mirror, shift = recipe.mirror_at_prediction, recipe.shift_at_prediction
             held_out = calibrate_on_others(network, others, mirror=mirror, shift=shift)
         else:
-            count = _fold_count(clips, folds)
             finished = evaluate(
-                sets, protocol=protocol, model=method, out=Path(run) if run is not None else state / "run", folds=count,
-                training=training, changes=changes, allow_seen=allow_seen, engine=Engine(workers=workers),
-                progress=progress,
+                sets, protocol=protocol, model=method, out=state / "run" if run is None else run,
+                folds=_fold_count(clips, folds), training=training, changes=changes, allow_seen=allow_seen,
+                engine=Engine(workers=workers), progress=progress,
             )  # fmt: skip
-            held_out = calibrate_by_folds(finished, clips.classes, count, recipe.start)
             leaks = tuple(finished.environment.get("seen_in_training", ()))
+            held_out = calibrate_by_folds(finished, recipe.start)
             network, seconds = plan.train(saved, progress)
         notes = {**plan.notes(sets, held_out, leaks), REQUEST: request}
         card = model_card(settings, clips.classes, notes, note=note)
@@ -179,31 +185,18 @@ class _Plan:
 
     def train(self, checkpoint: Path, progress: Progress) -> tuple[Any, float]:
         """The network trained on all clips, and the seconds it took."""
-        from epir.core.seeds import stream_seed
-        from epir.training.data import LabelledMaps
-        from epir.training.train import train as train_network
+        from epir.training.train import fit, new_network
 
         began = time.perf_counter()
-        samples = self.clips.samples
-        labelled = LabelledMaps.of(
-            read_maps(samples),
-            [each.label for each in samples],
-            self.clips.classes,
-            [each.clip.extra.get("action_units", "") for each in samples],
-        )
+        clips = labelled_maps(self.clips.samples, self.clips.classes)
         seed = stream_seed(self.seed, "final model")
         with one_thread():
-            trained = train_network(
-                self.chosen.model,
-                labelled,
-                self.recipe,
-                method=self.chosen.method,
-                start=self.chosen.start,
-                seed=seed,
-                checkpoint=checkpoint,
-                progress=progress,
-            )
-        return trained.model, time.perf_counter() - began
+            network = new_network(self.chosen.model, self.chosen.method, seed=seed)
+            fit(
+                network, clips, self.recipe, start=self.chosen.start, seed=seed,
+                checkpoint=checkpoint, progress=progress,
+            )  # fmt: skip
+        return network, time.perf_counter() - began
 
     def seen(self) -> Seen:
         """Whom the finished weights have seen, themselves and through what they started from."""
@@ -258,14 +251,6 @@ class _Plan:
         }
 
 
-def _resolved(start: Path) -> Path:
-    return start if start == SHIPPED else resolved(start)
-
-
-def _listed(maps: str | Path | MapSet | Sequence[str | Path | MapSet]) -> list[str | Path | MapSet]:
-    return [maps] if isinstance(maps, str | Path | MapSet) else list(maps)
-
-
 def _request_of(out: Path) -> str | None:
     """What the model folder at `out` was asked for; `None` where there is none, or it does not say."""
     if not (out / "config.json").exists():
@@ -314,12 +299,3 @@ def _fold_count(clips: EvaluationSet, folds: int) -> int:
             fix="give maps of two people or more",
         )
     return min(folds, people)
-
-
-def _check_network(method: Method) -> None:
-    """Raise for an estimator, which has no model folder."""
-    if method.kind == "estimator":
-        raise ConfigError(
-            f"{method.name!r} is an estimator, which has no weights to write into a model folder",
-            fix="train a network, for example --model epir",
-        )

@@ -27,23 +27,22 @@ def inspect_span(frames: Frames, first: int, last: int) -> list[str]:
     return inspect_pictures(frames, first, last) if isinstance(frames, FolderFrames) else []
 
 
-def inspect_clip(clip: Clip, settings: FaceSettings | None = None) -> list[str]:
+def inspect_clip(clip: Clip) -> list[str]:
     """Decode every frame of a clip and look at the face of its key frames; each problem in words.
 
     What the annotation and the listing of the folder show already (missing frames) is not repeated.
     """
     assert clip.frames is not None, "only clips with frames are inspected"
-    settings = settings or FaceSettings()
     try:
         with open_frames(clip.frames) as frames:
             if isinstance(frames, FolderFrames):
-                return _folder_problems(clip, frames, settings)
-            return _video_problems(clip, frames, settings)
+                return _folder_problems(clip, frames)
+            return _video_problems(clip, frames)
     except FrameError as error:
         return [] if Path(clip.frames).is_dir() else [error.problem]  # an empty folder is on the list already
 
 
-def _folder_problems(clip: Clip, frames: FolderFrames, settings: FaceSettings) -> list[str]:
+def _folder_problems(clip: Clip, frames: FolderFrames) -> list[str]:
     first, last = clip.onset or 0, frames.numbers[-1] if clip.offset is None else clip.offset
     problems: list[str] = []
     bad: list[int] = []
@@ -62,10 +61,10 @@ def _folder_problems(clip: Clip, frames: FolderFrames, settings: FaceSettings) -
         inspect_span(frames, first, last)
     except FrameError as error:
         return [*problems, error.problem]
-    return [*problems, *_face_problems(clip, key, settings)]
+    return [*problems, *_face_problems(clip, key)]
 
 
-def _video_problems(clip: Clip, frames: Frames, settings: FaceSettings) -> list[str]:
+def _video_problems(clip: Clip, frames: Frames) -> list[str]:
     """Decode a video to its end, and compare the last frame with the annotation."""
     count, problems, key = 0, list[str](), dict[int, np.ndarray]()
     try:
@@ -79,14 +78,14 @@ def _video_problems(clip: Clip, frames: Frames, settings: FaceSettings) -> list[
     for name, number in (("onset", clip.onset), ("apex", clip.apex), ("offset", clip.offset)):
         if number is not None and number >= count:
             problems.append(f"the {name} {number} is past the end of the video, whose last frame is {count - 1}")
-    return [*problems, *_face_problems(clip, key, settings)]
+    return [*problems, *_face_problems(clip, key)]
 
 
-def _face_problems(clip: Clip, key: dict[int, np.ndarray], settings: FaceSettings) -> list[str]:
+def _face_problems(clip: Clip, key: dict[int, np.ndarray]) -> list[str]:
     """A face that is not upright at the onset, and another person at the apex; nothing where no face is found."""
     if clip.onset not in key or min(key[clip.onset].shape[:2]) < SMALLEST_FRAME:
         return []
-    before = key[clip.onset]
+    before, settings = key[clip.onset], FaceSettings()
     turns = find_turn(before, settings)
     if turns or clip.apex not in key:
         return turn_note(turns)

@@ -11,6 +11,7 @@ A constructor may also take one dataclass with these fields, which then checks i
 
 import dataclasses
 import inspect
+import operator
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -155,46 +156,35 @@ def _check_settings(settings: Any) -> None:
     if default is not dataclasses.MISSING and name != default:
         raise ConfigError(f"{name!r} is not the name of this model", fix=f"write name = {default!r}")
     if not LEAST_CLASSES <= settings.classes <= MOST_CLASSES:
-        raise ConfigError(
-            f"{name} cannot classify {settings.classes} classes",
-            fix=f"set classes to {LEAST_CLASSES} or more"
-            if settings.classes < LEAST_CLASSES
-            else f"set classes to {MOST_CLASSES:,} or less",
-        )
+        limit = f"{LEAST_CLASSES} or more" if settings.classes < LEAST_CLASSES else f"{MOST_CLASSES:,} or less"
+        raise ConfigError(f"{name} cannot classify {settings.classes} classes", fix=f"set classes to {limit}")
     hints = typing.get_type_hints(type(settings), include_extras=True)
     least = max([1, *(each.ge for each in get_args(hints["map_size"])[1:] if getattr(each, "ge", None))])
     if not least <= settings.map_size <= MOST_PIXELS:
-        raise ConfigError(
-            f"{name} cannot take {settings.map_size} px maps",
-            fix=f"use maps of {least} px or more, for example 28"
-            if settings.map_size < least
-            else f"use maps of {MOST_PIXELS} px or less, for example 28",
-        )
+        limit = f"{least} px or more" if settings.map_size < least else f"{MOST_PIXELS} px or less"
+        raise ConfigError(f"{name} cannot take {settings.map_size} px maps", fix=f"use maps of {limit}, for example 28")
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         if get_origin(hints[field.name]) is Annotated and value is not None:
             check_range(field.name, value, get_args(hints[field.name])[1:])
 
 
+LIMITS: Mapping[str, tuple[Callable[[Any, Any], bool], str]] = {  # what a limit says, and its words
+    "ge": (operator.ge, "{:g} or more"),
+    "gt": (operator.gt, "more than {:g}"),
+    "le": (operator.le, "{:g} or less"),
+    "lt": (operator.lt, "less than {:g}"),
+}
+
+
 def check_range(name: str, value: Any, limits: tuple[Any, ...]) -> None:
     """Refuse a number outside the limits of its annotation, in one line that names them."""
+    numbers = value if isinstance(value, tuple) else (value,)
     for limit in limits:
-        least, most, above, below = (getattr(limit, word, None) for word in ("ge", "le", "gt", "lt"))
-        for number in value if isinstance(value, tuple) else (value,):
-            fits = (
-                (least is None or number >= least)
-                and (most is None or number <= most)
-                and (above is None or number > above)
-                and (below is None or number < below)
-            )
-            if not fits:
-                words = [
-                    f"{least:g} or more" if least is not None else "",
-                    f"more than {above:g}" if above is not None else "",
-                    f"{most:g} or less" if most is not None else "",
-                    f"less than {below:g}" if below is not None else "",
-                ]
-                raise ConfigError(f"{name} cannot be {value}", fix=f"use {' and '.join(filter(None, words))}")
+        bounds = [(*LIMITS[word], bound) for word in LIMITS if (bound := getattr(limit, word, None)) is not None]
+        if not all(fits(number, bound) for number in numbers for fits, _, bound in bounds):
+            words = " and ".join(text.format(bound) for _, text, bound in bounds)
+            raise ConfigError(f"{name} cannot be {value}", fix=f"use {words}")
 
 
 def call(method: Callable[..., Any], settings: Any, signature: Signature) -> Any:

@@ -17,7 +17,7 @@ from scipy.special import softmax
 
 from epir.core.errors import ConfigError, ShapeError, TrainingError
 from epir.core.records import Clip
-from epir.models.registry import trains_itself
+from epir.models.trial import trains_itself
 
 MOST_SEED = 2**32  # scikit-learn takes seeds of 32 bits
 
@@ -64,7 +64,7 @@ class Estimator:
         offered = {"clips": clips, "groups": [clip.person for clip in clips]}
         if hasattr(self.estimator, "predict_proba"):
             ask = self.estimator.predict_proba
-            answers = _guarded(name, "predict_proba", lambda: _numbers(ask(rows, **_asked_for(ask, offered))))
+            answers = _guarded(name, "predict_proba", lambda: np.asarray(ask(rows, **_asked_for(ask, offered)), float))
         else:  # a support vector machine, say: its decisions rank the classes as well
             answers = np.asarray(_guarded(name, "decision_function", self.estimator.decision_function, rows))
             if answers.ndim == 1:  # of two classes there is one number, for the second
@@ -94,10 +94,6 @@ class Estimator:
             )
         if not np.isfinite(maps).all():
             raise ShapeError("a map holds NaN or infinity", fix="look at the frames of that clip, and prepare it again")
-
-
-def _numbers(answers: Any) -> np.ndarray:
-    return np.asarray(answers, dtype=float)
 
 
 def parameters(estimator: Any) -> dict[str, Any]:

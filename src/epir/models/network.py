@@ -52,14 +52,12 @@ class Network(nn.Module):
 
     def forward(self, maps: Tensor) -> Tensor:
         """Logits (B, C) of maps (B, 3, S, S)."""
-        self.check(maps)
-        return self.forward_head(self.forward_features(self.normalise(maps)))
+        return self.forward_head(self._features(maps))
 
     def forward_with_units(self, maps: Tensor) -> tuple[Tensor, Tensor]:
         """Logits (B, C) of maps (B, 3, S, S), and those of their action units (B, 2, U); it needs a `unit_head`."""
         assert self.unit_head is not None, "a network without a head for action units"
-        self.check(maps)
-        features = self.forward_features(self.normalise(maps))
+        features = self._features(maps)
         return self.forward_head(features), self.unit_head(features)
 
     def loss(
@@ -75,13 +73,17 @@ class Network(nn.Module):
 
         Given probabilities, as in distillation, it is the cross-entropy with them, and neither smoothed nor weighted.
         """
-        self.check(maps)
-        features = self.forward_features(self.normalise(maps))
+        features = self._features(maps)
         if labels.is_floating_point():
             loss = functional.cross_entropy(self.forward_head(features), labels)
         else:
             loss = self.loss_of_features(features, labels, smoothing, weights)
         return loss if auxiliary is None else loss + auxiliary(features)
+
+    def _features(self, maps: Tensor) -> Tensor:
+        """Features (B, F) of maps (B, 3, S, S) as they come."""
+        self.check(maps)
+        return self.forward_features(self.normalise(maps))
 
     def loss_of_features(self, features: Tensor, labels: Tensor, smoothing: float, weights: Tensor | None) -> Tensor:
         """Cross-entropy, unless the method's paper has more, of features (B, F)."""
@@ -195,22 +197,14 @@ class ModuleNetwork(Network):
         answer: Tensor = self.module.forward_head(features) if self.has_features else features  # type: ignore[operator]
         return answer
 
-    def loss(
-        self,
-        maps: Tensor,
-        labels: Tensor,
-        *,
-        smoothing: float = 0.0,
-        weights: Tensor | None = None,
-        auxiliary: AuxiliaryLoss | None = None,
-    ) -> Tensor:
+    def loss(self, maps: Tensor, labels: Tensor, *, auxiliary: AuxiliaryLoss | None = None, **options: Any) -> Tensor:
         """The module's `loss(maps, labels)` where it has one; it may ask for `smoothing` and `weights` by name."""
         if not hasattr(self.module, "loss") or labels.is_floating_point():
-            return super().loss(maps, labels, smoothing=smoothing, weights=weights, auxiliary=auxiliary)
+            return super().loss(maps, labels, auxiliary=auxiliary, **options)
         self.check(maps)
         normalised = self.normalise(maps)
         asked = inspect.signature(self.module.loss).parameters  # type: ignore[arg-type]
-        offered = {"smoothing": smoothing, "weights": weights}
+        offered = {"smoothing": 0.0, "weights": None, **options}
         named = {name: value for name, value in offered.items() if name in asked}
         loss: Tensor = self.module.loss(normalised, labels, **named)  # type: ignore[operator]
         return loss if auxiliary is None else loss + auxiliary(self.forward_features(normalised))

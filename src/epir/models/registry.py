@@ -10,17 +10,18 @@ import inspect
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, cast
 
 from epir.core.config import check_known, from_dict, to_dict
-from epir.core.errors import ConfigError, EpirError, EpirWarning
+from epir.core.errors import ConfigError, EpirWarning
 from epir.core.plugins import Plugin, is_plugin_name, list_plugins, load_object
 from epir.models.arguments import Signature, call, check_required, plain_settings, read_signature, settings_class
 from epir.models.settings import ABOUT, NAMED, SHIPPED, ModelSettings, preset
+from epir.models.trial import Kind, guarded, kind_of, trains_itself
 
 if TYPE_CHECKING:
     from epir.models.estimator import Estimator
@@ -50,7 +51,6 @@ BASELINES = {  # where it is in `baselines`, and a line about it
 }
 DEFAULT_RECIPE = "baseline"  # of a network that names no other in its attribute `recipe`
 NO_RECIPE = "scratch"  # what a run of an estimator records, which trains itself
-Kind = Literal["network", "estimator"]
 AnyModel = str | type | Callable[..., Any] | Any  # a name, a class, a factory, an estimator
 Simple = bool | int | float | str | None  # what a parameter of an estimator may be
 
@@ -74,13 +74,18 @@ class Method:
     target: Any  # a class, a factory, or an estimator
     settings: type  # a frozen dataclass with at least name, map_size, classes and normalise
     kind: Kind
-    signature: Signature | None = None  # None: an estimator that is there already
+    signature: Signature | None = None  # None: the paper's model, or an estimator that is there already
     source: Source | None = None  # None: a method of epir
     recipe: str = DEFAULT_RECIPE  # of training: the default where the user names none
 
     def build(self, settings: Any) -> "Network | Estimator":
         """A new model with these settings: a network with random weights, or an estimator not yet fitted."""
-        built = self._call(settings)
+        if self.settings is ModelSettings:
+            return cast("Network", self.target(settings))
+        if self.signature is not None:
+            built = call(self.target, settings, self.signature)
+        else:
+            built = _clone(self.target, settings)
         if self.kind == "estimator":
             from epir.models.estimator import Estimator
 
@@ -91,20 +96,14 @@ class Method:
         network.source = self.source
         return network
 
-    def _call(self, settings: Any) -> Any:
-        if self.signature is not None:
-            return call(self.target, settings, self.signature)
-        from sklearn.base import clone
-
-        values = {name: getattr(settings, name) for name in _parameter_names(self.settings)}
-        return clone(self.target).set_params(**values) if values else self.target
-
     def with_settings(self, **values: Any) -> Any:
         """Complete and possible settings; what is left out has its default."""
+        values = {"name": self.name, **values}
+        if self.settings is ModelSettings:  # which checks itself
+            return _preset_settings(values)
         check_required(self.settings, values, self.name)
         settings: Any = from_dict(self.settings, values, section="model")
-        if self.settings is not ModelSettings:  # which checks itself
-            self._try(settings)
+        self._try(settings)
         return settings
 
     def _try(self, settings: Any) -> None:
@@ -115,7 +114,7 @@ class Method:
         import torch
 
         with torch.device("meta"), torch.random.fork_rng(devices=[]):
-            _guarded(self.name, self.build, settings)
+            guarded(self.name, self.build, settings)
 
 
 def list_models() -> tuple[str, ...]:
@@ -211,7 +210,7 @@ def _built_in(name: str) -> Method:
     if name in NAMED:
         from epir.models.epir import Epir
 
-        return Method(name, Epir, ModelSettings, "network", Signature((), None, None), recipe="scratch")
+        return Method(name, Epir, ModelSettings, "network", recipe="scratch")
     file, _, word = BASELINES[name][0].partition(":")
     return method_of(getattr(import_module(f"epir.models.baselines.{file}"), word), name, None)
 
@@ -226,7 +225,7 @@ def method_of(target: Any, name: str, source: Source | None) -> Method:
             fix="give a torch module class, a function that makes one, or an estimator with fit and predict_proba",
         )
     signature = read_signature(target, name)
-    kind = _kind_of(target, signature, name)
+    kind = kind_of(target, signature, name)
     normalise: Any = "map" if kind == "network" else "none"
     settings = settings_class(name, signature, normalise=getattr(target, "normalise", normalise))
     if source is not None:
@@ -241,81 +240,6 @@ def method_of(target: Any, name: str, source: Source | None) -> Method:
     if source is not None:
         _NAMED.append(method)
     return method
-
-
-def _kind_of(target: Any, signature: Signature, name: str) -> Kind:
-    from torch import nn
-
-    if inspect.isclass(target):
-        if issubclass(target, nn.Module):
-            return "network"
-        if trains_itself(target):
-            return "estimator"
-    else:
-        settings = settings_class(name, signature)
-        defaults = {field: 1 for field, _, default in signature.fields if default is MISSING}
-        built = _guarded(name, call, target, settings(**defaults), signature)
-        if isinstance(built, nn.Module):
-            return "network"
-        if trains_itself(built):
-            return "estimator"
-        raise ConfigError(
-            f"{name} gives a {type(built).__name__}, which is neither a torch module nor an estimator",
-            fix="let it return a torch.nn.Module, or an object with fit and predict_proba",
-        )
-    raise ConfigError(
-        f"{name} is neither a torch module nor an estimator",
-        fix="derive it from torch.nn.Module, or give it fit(maps, labels) and predict_proba(maps)",
-    )
-
-
-def _guarded(name: str, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call the constructor of a method; what it raises becomes an error that names it."""
-    try:
-        return function(*arguments)
-    except EpirError:
-        raise
-    except Exception as error:
-        words = str(error).strip().splitlines()
-        raise ConfigError(
-            f"{name} cannot be built: {type(error).__name__}: {words[0] if words else ''}",
-            fix="check its arguments (--set model.NAME=VALUE), or build it yourself to see the traceback",
-        ) from error
-
-
-def check_network(method: Method, settings: Any) -> None:
-    """Refuse a module of the user's whose logits have another shape, or are not numbers, before hours of work."""
-    if method.source is None or method.kind == "estimator":
-        return
-    import torch
-
-    from epir.models.network import Network
-
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
-        network = method.build(settings)
-        assert isinstance(network, Network)
-        maps = torch.randn(2, 3, settings.map_size, settings.map_size)
-        logits = _guarded(method.name, network.eval(), maps)
-    wanted = (2, settings.classes)
-    if not isinstance(logits, torch.Tensor) or tuple(logits.shape) != wanted:
-        shape = tuple(logits.shape) if isinstance(logits, torch.Tensor) else type(logits).__name__
-        raise ConfigError(
-            f"{method.name} gives {shape} for maps {tuple(maps.shape)}, not logits {wanted}",
-            fix=f"let forward(maps) return one row per map and one column for each of {settings.classes} classes",
-        )
-    if not bool(logits.isfinite().all()):
-        raise ConfigError(f"{method.name} gives logits that are not numbers", fix="check its layers and first weights")
-
-
-def has_features(method: Method, settings: Any) -> bool:
-    """Whether a network shows the features that its last layer sees, which a head for action units needs."""
-    import torch
-
-    from epir.models.network import ModuleNetwork
-
-    with torch.device("meta"), torch.random.fork_rng(devices=[]):
-        network = method.build(settings)
-    return not isinstance(network, ModuleNetwork) or network.has_features
 
 
 def is_estimator(settings: Any, source: Source | None = None) -> bool:
@@ -342,18 +266,18 @@ def settings_from_dict(values: Mapping[str, Any], source: Source | None = None) 
     if source is not None:
         return plain_settings(values)
     check_known(name, (*NAMED, *BASELINES), what="model")
-    if name in BASELINES:
-        return _built_in(name).with_settings(**values)
-    return from_dict(ModelSettings, to_dict(preset(name)) | dict(values), section="model")
+    return _built_in(name).with_settings(**values) if name in BASELINES else _preset_settings(values)
+
+
+def _preset_settings(values: Mapping[str, Any]) -> ModelSettings:
+    """The settings of a preset of EPIR, some of them changed; torch is not needed for this."""
+    return from_dict(ModelSettings, to_dict(preset(values["name"])) | dict(values), section="model")
 
 
 def build(settings: Any, method: Method | None = None) -> "Network | Estimator":
     """A new model with these settings: a network with random weights, or an estimator not yet fitted."""
-    if isinstance(settings, ModelSettings):
-        from epir.models.epir import Epir
-
-        return Epir(settings)
-    return (method or _built_in(settings.name)).build(settings)
+    name = "epir" if isinstance(settings, ModelSettings) else settings.name
+    return (method or _built_in(name)).build(settings)
 
 
 def create_model(name: AnyModel = "epir", *, pretrained: bool = False, **changes: Any) -> "Network":
@@ -377,11 +301,7 @@ def create_model(name: AnyModel = "epir", *, pretrained: bool = False, **changes
             f"{method.name!r} is an estimator, which trains itself, not a network",
             fix=f"evaluate it with epir evaluate MAPS --model {method.name}",
         )
-    if method.settings is ModelSettings:
-        settings = model_settings(method.name, **changes)
-    else:
-        settings = method.with_settings(name=method.name, **changes)
-    model = build(settings, method)
+    model = method.build(method.with_settings(**changes))
     assert isinstance(model, Network)
     return model
 
@@ -407,11 +327,6 @@ def _pretrained(name: AnyModel, changes: Mapping[str, Any]) -> "Network":
 
 
 # ------------------------------------------------------------------------------------------- where a method comes from
-
-
-def trains_itself(candidate: Any) -> bool:
-    """Whether an object or a class is an estimator, by its `fit`."""
-    return callable(getattr(candidate, "fit", None))
 
 
 def _plugin_name(reference: str) -> str:
@@ -459,6 +374,10 @@ def _settings_of_estimator(name: str, estimator: Any) -> type:
     return settings_class(name, Signature(fields, None, None), normalise="none")
 
 
-def _parameter_names(settings: type) -> list[str]:
+def _clone(estimator: Any, settings: Any) -> Any:
+    """An estimator as it was given, not fitted, with the parameters of these settings."""
+    from sklearn.base import clone
+
     everybody = {"name", "map_size", "classes", "normalise"}
-    return [field for field in settings.__dataclass_fields__ if field not in everybody]  # type: ignore[attr-defined]
+    values = {each.name: getattr(settings, each.name) for each in fields(settings) if each.name not in everybody}
+    return clone(estimator).set_params(**values) if values else estimator

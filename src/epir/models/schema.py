@@ -39,12 +39,10 @@ def check_config(values: Mapping[str, Any], where: object) -> None:
 
 
 def _check_notes(notes: Mapping[str, Any], where: object) -> None:
-    if not _number(temperature := notes.get("temperature", 1.0), COLDEST, HOTTEST):
-        _fail(where, "notes.temperature", temperature, f"a number from {COLDEST:g} to {HOTTEST:g}")
-    if not _number(highest := notes.get("highest", 1.0), 0.5, 1):
-        _fail(where, "notes.highest", highest, "a number from 0.5 to 1")
-    if not _number(threshold := notes.get("threshold", 0.5), 0, 1):
-        _fail(where, "notes.threshold", threshold, "a number from 0 to 1")
+    ranges = {"temperature": (COLDEST, HOTTEST), "highest": (0.5, 1), "threshold": (0, 1)}
+    for name, (least, most) in ranges.items():
+        if not _number(notes.get(name, 1.0), least, most):
+            _fail(where, f"notes.{name}", notes[name], f"a number from {least:g} to {most:g}")
     if not isinstance(mirror := notes.get("mirror", True), bool):
         _fail(where, "notes.mirror", mirror, "true or false")
     if not _whole(shift := notes.get("shift", 0), 0, MOST_SHIFT):
@@ -58,9 +56,9 @@ def _check_notes(notes: Mapping[str, Any], where: object) -> None:
     if not isinstance(corpora := (notes.get("data") or {}).get("corpora", {}), dict):
         _fail(where, "notes.data.corpora", corpora, "an object")
     _check_units(notes.get("units") or {}, where)
-    ranges = (notes.get("real_people") or {}).get("reliability", [])
-    if not isinstance(ranges, list | tuple) or not all(_is_bin(each) for each in ranges):
-        _fail(where, "notes.real_people.reliability", ranges, "a list of ranges with low, high, clips and right")
+    bins = (notes.get("real_people") or {}).get("reliability", [])
+    if not isinstance(bins, list | tuple) or not all(_is_bin(each) for each in bins):
+        _fail(where, "notes.real_people.reliability", bins, "a list of ranges with low, high, clips and right")
 
 
 def _check_units(units: Mapping[str, Any], where: object) -> None:

@@ -36,14 +36,6 @@ FORMAT = "epir-training/2"
 
 
 @dataclass(frozen=True)
-class TrainingInputs:
-    """What the loop learns from besides the clips themselves, as the recipe wants it."""
-
-    teacher: Teacher | None = None  # gives the probabilities (B, C) of maps that replace their labels
-    interpolate: float = 0.0  # towards the weights that the model has when the loop begins
-
-
-@dataclass(frozen=True)
 class Trained:
     """A trained model in evaluation mode, and how training went."""
 
@@ -55,19 +47,21 @@ def run_epochs(
     model: Network,
     clips: LabelledMaps,
     settings: TrainingSettings,
-    inputs: TrainingInputs,
     *,
     seed: int,
+    teacher: Teacher | None = None,
+    interpolate: float = 0.0,
     after_epoch: AfterEpoch | None = None,
     checkpoint: Path | None = None,
     progress: Progress | None = None,
 ) -> Trained:
     """Train the model in place; it ends in evaluation mode with the weights that the recipe delivers.
 
-    Called by `epir.training.train` alone, which prepares the `inputs`. `after_epoch` is shown the epoch (from 1) and
-    the network as it would be delivered now, in evaluation mode. It cannot change what follows: it has no part in the
-    random numbers. With `checkpoint` every finished epoch is saved in that file, and a second call resumes from there
-    to the same weights.
+    Called by `epir.training.train` alone. A `teacher` gives the probabilities (B, C) of maps that replace their labels;
+    `interpolate` goes back towards the weights that the model has when the loop begins. `after_epoch` is shown the
+    epoch (from 1) and the network as it would be delivered now, in evaluation mode. It cannot change what follows: it
+    has no part in the random numbers. With `checkpoint` every finished epoch is saved in that file, and a second call
+    resumes from there to the same weights.
     """
     progress = progress or Silent()
     device = find_device(settings.device)
@@ -80,7 +74,7 @@ def run_epochs(
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(name.startswith(UNIT_HEAD))
     optimiser = make_optimiser(model, settings)
-    delivered = AveragedModel(model, settings, interpolate=inputs.interpolate, new=UNIT_HEAD if new_head else None)
+    delivered = AveragedModel(model, settings, interpolate=interpolate, new=UNIT_HEAD if new_head else None)
     steps = settings.epochs * steps_per_epoch(len(clips), settings.batch)
     losses: list[float] = []
     began = time.perf_counter()
@@ -100,9 +94,9 @@ def run_epochs(
                 units = None if clips.units is None else clips.units[rows.cpu()].to(device)
                 mirrored = draw_mirrored(len(rows), settings, generator)
                 seen = augment(maps[rows], settings, generator, in_mirror=mirrored)  # (B, 3, S, S)
-                if inputs.teacher is not None:
+                if teacher is not None:
                     seen = torch.cat([seen, _mixed(maps, len(seen), settings, generator)])  # (2B, 3, S, S)
-                    truth = inputs.teacher(seen)  # (2B, C)
+                    truth = teacher(seen)  # (2B, C)
                 auxiliary = _unit_loss(model.unit_head, units, mirrored, settings.action_units)
                 loss = model.loss(seen, truth, smoothing=settings.smoothing, weights=weights, auxiliary=auxiliary)
                 value = float(loss.detach())

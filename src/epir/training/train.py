@@ -1,7 +1,7 @@
 """The one way to train: everything that a recipe says, for the folds, the final model and the public interface.
 
-`train` builds a model from its settings, `fit` takes one that is there. Both load the weights that the recipe starts
-from, train its teachers, and run its epochs.
+`new_network` builds a model from its settings. `fit` loads the weights that the recipe starts from, trains its
+teachers, and runs its epochs.
 
 Distillation: a small network learns more from a few hundred clips than a large one does, and several of them together
 more than one. Their mean answer, and that of the first weights, is the target, on the clips and on mixtures of them.
@@ -32,7 +32,7 @@ from epir.models.predict import find_device
 from epir.models.registry import Method, build
 from epir.models.settings import Normalisation
 from epir.training.data import LabelledMaps
-from epir.training.fit import AfterEpoch, Trained, TrainingInputs, repeatable, run_epochs
+from epir.training.fit import AfterEpoch, Trained, repeatable, run_epochs
 from epir.training.recipe import TrainingSettings, training_recipe
 
 SHARE_OF_START = 0.4  # in the distillation target; the rest is the teachers'
@@ -69,7 +69,7 @@ def train_teachers(
         teacher_seed = stream_seed(seed, f"tutor {number}")  # published scores depend on the name of this stream
         with repeatable(stream_seed(teacher_seed, "first weights"), torch.device("cpu")):
             teacher = Teacher(sizes)
-        run_epochs(teacher, clips, recipe, TrainingInputs(), seed=teacher_seed)
+        run_epochs(teacher, clips, recipe, seed=teacher_seed)
         teachers.append(teacher)
         progress.advance()
     progress.finish()
@@ -136,36 +136,13 @@ def _convolution(before: int, after: int, width: int, *, stride: int = 1) -> nn.
     )
 
 
-def train(
-    settings: Any,
-    clips: LabelledMaps,
-    recipe: TrainingSettings | str = "scratch",
-    *,
-    method: Method | None = None,
-    start: Path | None = None,
-    seed: int = 0,
-    after_epoch: AfterEpoch | None = None,
-    checkpoint: Path | None = None,
-    progress: Progress | None = None,
-) -> Trained:
-    """A new network with these settings, trained on the clips; its first weights come from the seed.
-
-    `method` builds one that is not epir's; `start` is the model folder of a recipe that starts from one.
-    """
+def new_network(settings: Any, method: Method | None = None, *, seed: int = 0) -> Network:
+    """A network with these settings whose first weights come from the seed; `method` builds one that is not epir's."""
     with repeatable(stream_seed(seed, "first weights"), torch.device("cpu")):
         model = build(settings, method)
     if not isinstance(model, Network):
         raise ConfigError(f"{settings.name!r} is an estimator, not a network", fix="train a network, such as epir")
-    return fit(
-        model,
-        clips,
-        recipe,
-        start=start,
-        seed=seed,
-        after_epoch=after_epoch,
-        checkpoint=checkpoint,
-        progress=progress,
-    )
+    return model
 
 
 def fit(
@@ -204,13 +181,17 @@ def fit(
         # weights that were trained for other classes have no part in the target
         first = copy.deepcopy(model).to(find_device(recipe.device)).eval() if knows_classes else None
         teacher = DistillationTarget(teachers, first)
-    inputs = TrainingInputs(
+    return run_epochs(
+        model,
+        clips,
+        recipe,
         teacher=teacher,
         # a new head fits the weights that moved while it learnt, and no others
         interpolate=recipe.interpolate if knows_classes else 0.0,
-    )
-    return run_epochs(
-        model, clips, recipe, inputs, seed=seed, after_epoch=after_epoch, checkpoint=checkpoint, progress=progress
+        seed=seed,
+        after_epoch=after_epoch,
+        checkpoint=checkpoint,
+        progress=progress,
     )
 
 

@@ -14,9 +14,9 @@ XY = [(0, 0, 1), (0, -1, 1), (0, -1, 0), (0, -1, -1), (0, 0, -1), (0, 1, -1), (0
 
 
 def code(volume, plane):
-    found = patterns(np.asarray(volume, dtype=np.float32), radius=1, reach=1)
-    assert found.shape == (3, 1, 1, 1)
-    return int(found[plane, 0, 0, 0])
+    codes = patterns(np.asarray(volume, dtype=np.float32), radius=1, reach=1)
+    assert codes.shape == (3, 1, 1, 1)
+    return int(codes[plane, 0, 0, 0])
 
 
 @pytest.mark.parametrize("bit", range(8))

@@ -72,7 +72,7 @@ def flow_streams() -> nn.ModuleList:
 
 
 def stream_features(streams: nn.ModuleList, maps: Tensor) -> Tensor:
-    """What both streams give for u and v, side by side, (B, 128 * P * P) of maps (B, 3, S, S)."""
+    """What both streams give for u and v, side by side and flattened, of maps (B, 3, S, S)."""
     flow = maps[:, :2].split(1, dim=1)  # u and v, each (B, 1, S, S)
     return torch.cat([stream(part).flatten(1) for stream, part in zip(streams, flow, strict=True)], dim=1)
 

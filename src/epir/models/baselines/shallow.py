@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from epir.core.errors import ConfigError
 from epir.models.arguments import Count, Dropout, Range, Width
+from epir.models.baselines.inception import stream_features
 from epir.models.network import WithFeatures
 
 STREAM_KERNELS = (3, 5, 8)  # of the three streams
@@ -84,9 +85,7 @@ class OffApexNet(WithFeatures):
 
     def forward_features(self, maps: Tensor) -> Tensor:
         """Features (B, D) of normalised maps (B, 3, S, S)."""
-        flow = maps[:, :2].split(1, dim=1)  # u and v, each (B, 1, S, S)
-        parts = [stream(part).flatten(1) for stream, part in zip(self.streams, flow, strict=True)]
-        return self.joined(torch.cat(parts, dim=1))  # (B, D)
+        return self.joined(stream_features(self.streams, maps))  # (B, D)
 
 
 def _off_apexnet_stream() -> nn.Sequential:
