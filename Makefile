@@ -9,7 +9,7 @@ ONE    := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 ,      := ,
 
-.PHONY: help demo test slow check docs results bench weights format clean
+.PHONY: help demo test slow check docs results bench weights units format clean
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -43,21 +43,27 @@ PEOPLE  := --shares 250,109,83 --workers 2 --set variation.crop=0.3 --set variat
              $(foreach recipe,direct epir:flow.size=112$(,)flow.context=0 \
              direct:strain=tensor epir:flow.size=112$(,)flow.window=9 epir direct:strain=magnitude \
              epir:flow.method=dis htnet-like:flow.size=112,--recipe $(recipe))
+TRAIN   := $(ONE) $(BIN)/epir train build/weights/maps --protocol sde --training scratch --half --force \
+             --calibrate-on build/weights/calibration \
+             $(foreach setting,batch=64 warmup=0.05 turn=3 zoom=0.05 blur=0.3 noise=0.1 decay=0.995 \
+             shift_at_prediction=1,--set training.$(setting))
 SEEDS   := 0 1 2
 MAPS    := build/weights/maps/meta.json build/weights/calibration/meta.json
 
-# `make -j 2 weights` trains two seeds at once; a second call goes on. The shipped folder has, besides, the temperature of
-# real people: `make weights REAL=cde48` with the maps of docs/rerun.md fits it.
-weights: $(SEEDS:%=build/weights/seed-%/config.json) ## train the shipped weights again, into build/weights/model (90 minutes of one core)
+# `make -j 2 weights` trains two seeds at once; a second call goes on. With REAL=MAPS, the maps of docs/rerun.md, the
+# temperature is fitted on real people.
+weights: $(SEEDS:%=build/weights/seed-%/config.json) ## train weights from random ones into build/weights/model (80 minutes of one core)
 	rm -rf build/weights/model
 	cp -r "$$($(BIN)/python -m epir.final.best_seed $(^D))" build/weights/model
 	$(if $(REAL),$(ONE) $(BIN)/epir calibrate build/weights/model --on $(REAL) --protocol cde)
 
 build/weights/seed-%/config.json: $(MAPS)
-	$(ONE) $(BIN)/epir train build/weights/maps --protocol sde --training scratch --seed $* --out $(@D) --force \
-	  --calibrate-on build/weights/calibration --half --set model.normalise=squash \
-	  $(foreach setting,epochs=5 batch=64 lr=4e-4 warmup=0.05 turn=3 zoom=0.05 blur=0.3 noise=0.1 decay=0.995 \
-	  smoothing=0.05 action_units=2 shift_at_prediction=1,--set training.$(setting))
+	$(TRAIN) --seed $* --out $(@D) --set model.normalise=squash \
+	  $(foreach setting,epochs=5 lr=4e-4 smoothing=0.05 action_units=2,--set training.$(setting))
+
+units: $(MAPS)   ## train a new head for action units on the shipped weights, which stay as they are, into build/weights/units
+	$(TRAIN) --start shipped --note docs/weights_card.md --out build/weights/units \
+	  $(foreach setting,freeze=true new_unit_head=true epochs=3 lr=2e-3 action_units=1,--set training.$(setting))
 
 build/weights/maps/meta.json: | $(VENV)/.base
 	$(ONE) $(BIN)/epir synth $(@D) --maps 24000 --seed 11 $(PEOPLE)
