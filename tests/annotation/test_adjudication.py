@@ -7,9 +7,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from coded_studies import accept, new_study
 
-from epir.annotation.adjudication import AGREED, adjudicate, adopt, disagreements, first_fields
+from epir.annotation.adjudication import AGREED, adopt, disagreements, first_fields
 from epir.annotation.records import UnitCode
-from epir.annotation.schema import StudyError
 
 
 @pytest.fixture
@@ -48,30 +47,18 @@ def test_what_coders_agree_on_is_adopted_once(study):
     assert one.units == (UnitCode(1, "", "A"),)
 
 
-def test_one_coder_is_taken_or_something_else_is_decided(study):
-    adjudicate(study, 2, take="ben", kind="micro")
-    adjudicate(study, 3, take="ben")
-    decided = agreed(study)
-    assert (decided[2].emotion, decided[2].kind, decided[2].apex) == ("surprise", "micro", 335)
-    assert decided[3].state == "reject"
-    assert [case.settled is not None for case in disagreements(study)] == [True, True]
-    adjudicate(study, 3, state="accept", emotion="others")
-    assert agreed(study)[3].emotion == "others"
-
-
-def test_what_coders_have_in_common_need_not_be_said_again(study):
-    study.decide("anna", 2, kind="macro")  # as ben says
-    one = adjudicate(study, 2, state="accept", emotion="fear")
-    assert (one.kind, one.emotion, one.units) == ("macro", "fear", ())  # the units differ
-    assert one.apex == 328  # of 320 and 335, the middle
-    adjudicate(study, 2, kind="micro", apex=330)
-    assert adjudicate(study, 2, units=[UnitCode(1)]).apex == 330
+def test_a_case_is_settled_by_what_agreed_decides(study):
+    study.decide(AGREED, 2, state="accept", emotion="surprise")
+    assert [case.settled is not None for case in disagreements(study)] == [True, False]
+    study.decide(AGREED, 3, state="reject")
+    assert [case.settled.state for case in disagreements(study)] == ["accept", "reject"]
 
 
 def test_what_is_common_fills_the_first_decision_alone(study):
     study.decide("anna", 2, kind="macro")  # as ben says
     first = first_fields(study, 2)
-    assert first["kind"] == "macro" and "units" not in first
+    assert first["kind"] == "macro" and "units" not in first  # which differ
+    assert first["apex"] == 328  # of 320 and 335, the middle
     study.decide(AGREED, 2, **first)  # a draft: nothing is decided yet
     assert first_fields(study, 2) == {}
 
@@ -81,10 +68,7 @@ def test_two_marks_of_one_movement_are_one_case(study):
     yours = study.mark("ben", 1, 1502, 1512, 1534, emotion="anger")
     (case,) = [each for each in disagreements(study) if each.onset > 1400]
     assert case.movements == (mine.id, yours.id)
-    assert case.differs == ("emotion",)
-    adjudicate(study, yours.id, take="ben")
-    assert list(agreed(study)) == [mine.id]  # one decision, whichever version was named
-    assert agreed(study)[mine.id].onset == 1502
+    assert (case.movement, case.differs) == (mine.id, ("emotion",))
 
 
 def test_a_mark_that_the_other_has_not_is_a_difference_only_where_the_other_has_coded(study):
@@ -92,7 +76,6 @@ def test_a_mark_that_the_other_has_not_is_a_difference_only_where_the_other_has_
     study.mark("anna", 2, 1500, 1510, 1530)  # ben has not begun this recording
     (case,) = [each for each in disagreements(study) if each.onset > 1400]
     assert (case.recording, case.differs, case.decisions["ben"]) == (1, ("presence",), None)
-    assert adjudicate(study, case.movement, take="ben").state == "reject"
 
 
 def test_a_candidate_replaced_by_a_mark_is_the_same_movement(study):
@@ -108,10 +91,3 @@ def test_what_nobody_is_sure_of_is_looked_at(study):
     study.decide("anna", 5, state="unsure")
     study.decide("ben", 5, state="unsure")
     assert [case.differs for case in disagreements(study) if case.movement == 5] == [("presence",)]
-
-
-def test_nothing_else_can_be_settled(study):
-    with pytest.raises(StudyError, match="nobody has decided on movement 12"):
-        adjudicate(study, 12, take="anna")
-    with pytest.raises(StudyError, match=r"carl is no coder.*\n.*anna, ben"):
-        adjudicate(study, 2, take="carl")

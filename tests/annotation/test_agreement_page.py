@@ -6,10 +6,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from coded_studies import accept, new_study
 
-from epir.annotation.adjudication import adjudicate
 from epir.annotation.agreement import agreement
 from epir.annotation.agreement_page import agreement_page, agreement_tables
 from epir.annotation.records import UnitCode
+from epir.annotation.vocabulary import AGREED
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_the_tables_of_a_terminal_say_what_was_compared(study):
 
 
 def test_the_page_lists_every_pair_and_every_disagreement(study):
-    adjudicate(study, 2, take="ben")
+    study.decide(AGREED, 2, state="accept")
     page = agreement_page(study, agreement(study))
     assert "1 of 2 settled" in page
     assert "p&lt;1&gt;.mp4" in page and "p<1>" not in page

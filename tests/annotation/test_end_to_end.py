@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from epir.annotation.adjudication import adjudicate, adopt, disagreements
+from epir.annotation.adjudication import AGREED, adopt, disagreements
 from epir.annotation.study import Study
 from epir.cli.verbs import app
 from epir.datasets.intervals import read_intervals
@@ -78,7 +78,9 @@ def test_two_coders_make_a_corpus_that_is_evaluated(tmp_path):
     with Study.open(folder) as study:
         assert adopt(study) > 0
         for case in disagreements(study):
-            adjudicate(study, case.movement, take="anna")
+            chosen = vars(case.decisions["anna"])
+            copied = {name: chosen[name] for name in ("state", "onset", "apex", "offset", "kind", "emotion")}
+            study.decide(AGREED, case.movement, **copied)
         assert all(case.settled for case in disagreements(study))
         settled = [each for each in study.decisions("agreed") if each.state == "accept"]
     assert len(settled) == len(truth)

@@ -1,8 +1,6 @@
 """The verbs `predict`, on a model with random weights: what is said, not whether it is right."""
 
 import json
-import subprocess
-import sys
 
 import cv2
 import numpy as np
@@ -136,18 +134,3 @@ def test_a_table_goes_with_neither_pictures_nor_key_frames(run, pictures, tmp_pa
     for option in (("--out", tmp_path / "out"), ("--onset", 3)):
         result = run(*pictures, "--table", tmp_path / "events.csv", *option)
         assert result.err.startswith(f"{option[0]} does not go with --table\nfix: ")
-
-
-@pytest.mark.parametrize("options", [("--faces", "some"), ("--sensitivity", "some"), ("--model", "gone")])
-def test_refusals_come_before_torch_is_loaded(options):
-    code = (
-        "import sys; from epir.core.errors import EpirError; from epir.cli.predict import _check_options\n"
-        "values = {'faces': 'largest', 'sensitivity': 'normal', 'detector': None}; from pathlib import Path\n"
-        f"name, value = {options[0][2:]!r}, {options[1]!r}; model = Path(value) if name == 'model' else None\n"
-        "values |= {} if name == 'model' else {name: value}\n"
-        "try: _check_options(model, (None, 0.0, 1.0), **values)\n"
-        "except EpirError as error: print(error)\n"
-        "assert 'torch' not in sys.modules"
-    )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert options[1] in told and "fix: " in told

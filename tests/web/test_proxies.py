@@ -32,19 +32,9 @@ def certificate(tmp_path_factory):
     if shutil.which("openssl") is None:
         pytest.skip("there is no openssl on this machine")
     folder = tmp_path_factory.mktemp("certificate")
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=faces.example.org",
-    ]
-    subprocess.run([*command, "-keyout", folder / "key", "-out", folder / "pem"], check=True, capture_output=True)
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
+    command += ["-subj", "/CN=faces.example.org", "-keyout", folder / "key", "-out", folder / "pem"]
+    subprocess.run(command, check=True, capture_output=True)
     return folder
 
 

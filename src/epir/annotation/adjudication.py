@@ -1,8 +1,8 @@
 """Where coders differ, and what is settled: the result of adjudication is a coder of its own, "agreed".
 
-    adopt(study)                                    # what all agree on becomes the decision of "agreed"
-    for each in disagreements(study):               # the rest is looked at together
-        adjudicate(study, each.movement, take="anna")
+    adopt(study)                                          # what all agree on becomes the decision of "agreed"
+    for each in disagreements(study):                     # the rest is looked at together
+        study.decide(AGREED, each.movement, state="reject")
 
 A movement counts as settled once "agreed" has decided on it, whatever coders decide later.
 """
@@ -13,7 +13,6 @@ from typing import Any
 
 from epir.annotation.agreement import ACCEPT, KEYS, Coding, accepted, codings, groups, middle
 from epir.annotation.records import Decision, UnitCode
-from epir.annotation.schema import StudyError
 from epir.annotation.study import Study
 from epir.annotation.vocabulary import AGREED
 from epir.spotting.timeline import OVERLAP
@@ -58,26 +57,6 @@ def adopt(study: Study) -> int:
             study.decide(AGREED, case.movement, state=held[0].state, **common(case))
             new += 1
     return new
-
-
-def adjudicate(study: Study, movement: int, *, take: str = "", **fields: Any) -> Decision:
-    """Let "agreed" decide on a movement: as the coder `take` does, with these fields changed.
-
-    Without `take`, what is not named is what coders have in common, or what "agreed" has said before.
-    `movement` is that of a case, or of any coder's version of it. A coder who has not got the movement says: reject.
-    """
-    case = next((each for each in cases(study) if movement in each.movements), None)
-    if case is None:
-        raise StudyError(f"nobody has decided on movement {movement}", fix="take one of the list of disagreements")
-    if not take:
-        return study.decide(AGREED, case.movement, **({} if case.settled else common(case)) | fields)
-    if take not in case.decisions:
-        raise StudyError(f"{take} is no coder of this study", fix=f"take one of: {', '.join(case.decisions)}")
-    chosen = case.decisions[take]
-    if chosen is None:
-        return study.decide(AGREED, case.movement, **({"state": "reject"} | fields))
-    copied = {name: getattr(chosen, name) for name in ("state", *KEYS, "kind", "emotion", "units", "note")}
-    return study.decide(AGREED, case.movement, **(copied | fields))
 
 
 def common(case: Case) -> dict[str, Any]:

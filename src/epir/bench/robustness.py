@@ -30,15 +30,13 @@ from epir.core.seeds import generator
 from epir.evaluation.samples import gather, read_maps
 from epir.evaluation.scores import confusion_matrix, uf1
 from epir.flow.map import face_map, minmax
-from epir.flow.recipe import FlowRecipe
 from epir.frames.film import compressed
 from epir.maps.mapset import load_maps
 from epir.models.folder import check_fits, find_folder, load_network, read_config
 from epir.models.predict import predict_maps
 from epir.synthetic.clip import STEEPEST, draw_course
-from epir.synthetic.drawing.portrait import Portrait
 from epir.synthetic.expressions import draw_expression, emotions
-from epir.synthetic.identity import Identity, draw_identity
+from epir.synthetic.identity import draw_identity
 from epir.synthetic.maps import BLINK, BLINK_SURPRISE, INTENSITY, PER_PERSON, draw_crop, find_recipe, photograph_pair
 from epir.synthetic.movement import draw_movement
 from epir.synthetic.variation import USUAL, Preprocessing
@@ -51,6 +49,8 @@ SLOW, QUICK = 25.0, 200.0  # frames a second of an ordinary camera, and of that 
 SIZE = 28  # px of a map
 STREAMED = 28  # rate factor of H.264
 WORDS = emotions(3)
+
+_portrait = lru_cache(maxsize=2)(draw_crop)
 
 
 @dataclass(frozen=True)
@@ -95,19 +95,26 @@ def perturbations() -> Mapping[str, tuple[Perturbation, ...]]:
 
 def scores(maps: Sequence[str | Path], *, protocol: str, weights: str | Path | None = None) -> dict[str, float]:
     """The strict UF1 of the weights on the clips of a protocol, under each perturbation."""
-    folder = find_folder(weights)
     gathered = gather([load_maps(each) for each in maps], protocol)
-    check_fits(folder, classes=gathered.classes, map_size=gathered.size)
-    network, seen = load_network(folder), read_config(folder).views
+    score = scorer(weights, [sample.label for sample in gathered.samples], gathered.classes, gathered.size)
     clips = torch.from_numpy(np.array(read_maps(gathered.samples)))  # (n, 3, S, S)
-    truth = [sample.label for sample in gathered.samples]
-
-    def score(perturb: Perturbation) -> float:
-        guesses = predict_maps(network, perturb(clips), units=False, **seen).scores.argmax(1)
-        return float(uf1(confusion_matrix(truth, [gathered.classes[guess] for guess in guesses], gathered.classes)))
-
     with one_thread():
-        return {name: min(score(perturb) for perturb in changes) for name, changes in perturbations().items()}
+        return {name: min(score(perturb(clips)) for perturb in changes) for name, changes in perturbations().items()}
+
+
+def scorer(
+    weights: str | Path | None, truth: Sequence[str], classes: tuple[str, ...], size: int
+) -> Callable[[Tensor | np.ndarray], float]:
+    """Gives the UF1 of the weights on maps (n, 3, S, S) of clips with these true classes."""
+    folder = find_folder(weights)
+    check_fits(folder, classes=classes, map_size=size)
+    network, seen = load_network(folder), read_config(folder).views
+
+    def score(maps: Tensor | np.ndarray) -> float:
+        guesses = predict_maps(network, maps, units=False, **seen).scores.argmax(1)
+        return float(uf1(confusion_matrix(truth, [classes[guess] for guess in guesses], classes)))
+
+    return score
 
 
 def downsample_and_restore(maps: Tensor) -> Tensor:
@@ -180,17 +187,11 @@ def synthetic_scores(*, clips: int, weights: str | Path | None = None) -> dict[s
     """The strict UF1 of the weights on synthetic clips, for each computation of their maps."""
     if clips < len(WORDS):
         raise ConfigError(f"clips cannot be {clips}", fix=f"give --set clips={len(WORDS)} or more; 480 is usual")
-    folder = find_folder(weights)
-    check_fits(folder, classes=WORDS, map_size=28)
-    network, seen = load_network(folder), read_config(folder).views
-    truth = [WORDS[number % len(WORDS)] for number in range(clips)]
-
-    def score(computation: Computation) -> float:
-        maps = np.stack([clip_map(number, computation) for number in range(clips)])  # (n, 3, S, S)
-        guesses = predict_maps(network, maps, units=False, **seen).scores.argmax(1)
-        return float(uf1(confusion_matrix(truth, [WORDS[guess] for guess in guesses], WORDS)))
-
-    return {name: score(computation) for name, computation in computations().items()}
+    score = scorer(weights, [WORDS[number % len(WORDS)] for number in range(clips)], WORDS, SIZE)
+    return {
+        name: score(np.stack([clip_map(number, computation) for number in range(clips)]))  # (n, 3, S, S)
+        for name, computation in computations().items()
+    }
 
 
 def clip_map(number: int, computation: Computation) -> np.ndarray:
@@ -203,18 +204,12 @@ def clip_map(number: int, computation: Computation) -> np.ndarray:
     intensity *= computation.share(generator(SEED, "ways of time", number))
     blink = BLINK_SURPRISE if emotion == "surprise" else BLINK
     portrait = _portrait(identity, recipe, computation.preprocessing)
-    pair = photograph_pair(
+    onset, apex = photograph_pair(
         portrait, identity.geometry, movement, intensity, blink, recipe, random, way=computation.preprocessing
     )
-    onset, apex = pair
     if computation.rate_factor is not None:  # the first stands for two frames, so that both depend on another
         _, onset, apex = compressed([onset, onset, apex], 25, computation.rate_factor)
     return computation.finish(face_map(onset, apex, recipe, SIZE))
-
-
-@lru_cache(maxsize=2)
-def _portrait(identity: Identity, recipe: FlowRecipe, way: Preprocessing) -> Portrait:
-    return draw_crop(identity, recipe, way)
 
 
 def share_when_slow(random: np.random.Generator) -> float:

@@ -51,9 +51,9 @@ CLASSES = ("negative", "positive", "surprise")
 
 def measure_model(*, quick: bool = False) -> list[Ratio]:
     """The paper's model against the machine's rate of matrix multiplication, HTNet and a plain Vision Transformer."""
-    torch.set_num_threads(1)
     rounds = 3 if quick else 12
-    return [*near_the_limit(rounds), *one_answer(rounds), *many_tokens(rounds)]
+    with one_thread():
+        return [*near_the_limit(rounds), *one_answer(rounds), *many_tokens(rounds)]
 
 
 def near_the_limit(rounds: int) -> list[Ratio]:
@@ -70,13 +70,9 @@ def near_the_limit(rounds: int) -> list[Ratio]:
     rate = SIDE**3 / seconds["matrix"]
     step = 3 * multiply_adds / seconds["step"] / rate  # the backward pass multiplies twice as much
     forward = multiply_adds / seconds["forward"] / rate
+    detail = f"share of the matrix rate of {rate / 1e9:.0f} G multiply-adds/s, batch {BATCH}"
     return [
-        Ratio(
-            "training step",
-            step,
-            0.55,
-            f"share of the matrix rate of {rate / 1e9:.0f} G multiply-adds/s, batch {BATCH}",
-        ),
+        Ratio("training step", step, 0.55, detail),
         Ratio("forward", forward, None, f"share of the matrix rate, batch {BATCH}"),
     ]
 
@@ -132,24 +128,15 @@ def training_step(model: Network, maps: Tensor) -> Callable[[], None]:
 
 def measure_onnx(*, quick: bool = False) -> list[Ratio]:
     """How many times faster the exported model is, with its own weights and with eight bits."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with TemporaryDirectory(prefix="epir-bench-") as folder:
-            return _exported_answer(Path(folder), rounds=8 if quick else 40)
-    finally:
-        torch.set_num_threads(before)
-
-
-def _exported_answer(folder: Path, *, rounds: int) -> list[Ratio]:
-    model = Epir().eval()
-    model.save_pretrained(folder / "model")
-    views = torch.randn(VIEWS, 3, 28, 28)
+    model, views = Epir().eval(), torch.randn(VIEWS, 3, 28, 28)
     work: dict[str, Callable[[], object]] = {"eager": predicting(model, views)}
-    for name, int8 in (("onnx", False), ("onnx int8", True)):
-        exported = export(folder / "model", folder / f"{name}.onnx", int8=int8)
-        work[name] = partial(OnnxBackend(exported.path).run, np.ascontiguousarray(views.numpy()))
-    seconds = seconds_each(work, rounds=rounds, calls=3)
+    with TemporaryDirectory(prefix="epir-bench-") as place, one_thread():
+        folder = Path(place)
+        model.save_pretrained(folder / "model")
+        for name, int8 in (("onnx", False), ("onnx int8", True)):
+            exported = export(folder / "model", folder / f"{name}.onnx", int8=int8)
+            work[name] = partial(OnnxBackend(exported.path).run, np.ascontiguousarray(views.numpy()))
+        seconds = seconds_each(work, rounds=8 if quick else 40, calls=3)
     eager = seconds.pop("eager")
     return [
         Ratio(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from epir.cli.options import AsJson
+from epir.core.words import counted
 
 if TYPE_CHECKING:
     from epir.annotation.study import Study
@@ -179,7 +180,6 @@ def agree(
     from epir.cli.console import show
     from epir.core.files import write_text
     from epir.core.output import claimed_file
-    from epir.core.words import counted
 
     with Study.open(study) as opened:
         result = agreement(opened, coder or (), overlap)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from epir.cli.options import AsJson, Force, Protocol
-from epir.core.words import counted
+from epir.core.words import counted, people
 
 
 def import_annotations(
@@ -38,7 +38,6 @@ def import_annotations(
     from epir.core.errors import FrameError
     from epir.core.files import write_text
     from epir.core.output import claimed_file, resolved
-    from epir.core.words import counted, people
     from epir.datasets.annotations import Clock, TierNames, import_rows, manifest_text
     from epir.frames.reader import open_frames
 
@@ -106,13 +105,11 @@ def import_maps(
         folder, out, labels=labels, channels=channels, layout=layout, classes=names, corpus=corpus, force=force
     )
     maps, digest = imported.maps, imported.digest
-    people = len({clip.person for clip in maps.clips})
+    persons = len({clip.person for clip in maps.clips})
     emotions = dict(Counter(clip.emotion for clip in maps.clips).most_common())
     copies = find_copies(maps.maps, maps.clips)
-    value = {"maps": str(out), "clips": len(maps), "people": people, "size": maps.size, "emotions": emotions}
-    lines = [
-        f"{out}: {counted(len(maps), 'map')} of {counted(people, 'person', 'people')}, {maps.size} x {maps.size} px"
-    ]
+    value = {"maps": str(out), "clips": len(maps), "people": persons, "size": maps.size, "emotions": emotions}
+    lines = [f"{out}: {counted(len(maps), 'map')} of {people(persons)}, {maps.size} x {maps.size} px"]
     lines += [", ".join(f"{count} {name}" for name, count in emotions.items()), f"digest of the files: {digest}"]
     lines += [f"the same clip under two names: {copy}\n  fix: keep one of them" for copy in copies]
     lines += [f"note: {imported.licence}"] if imported.licence else []

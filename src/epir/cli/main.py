@@ -17,17 +17,7 @@ from typing import Any
 from epir.core.errors import EpirError, EpirWarning, is_out_of_memory, machine_fault, out_of_memory
 
 INTERRUPTED, TERMINATED = 130, 143
-RESUMING = (
-    "demo",
-    "prepare",
-    "evaluate",
-    "benchmark",
-    "ablate",
-    "reproduce",
-    "train",
-    "spot",
-    "annotate",
-)  # they resume after an interruption
+RESUMING = ("demo", "prepare", "evaluate", "benchmark", "ablate", "reproduce", "train", "spot", "annotate")
 SECONDS_TO_LEAVE = 0.1  # a destructor in which a signal was lost
 
 

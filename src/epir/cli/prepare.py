@@ -7,7 +7,7 @@ import typer
 
 from epir.cli import options
 from epir.cli.options import AsJson, Force, only_set
-from epir.core.words import counted
+from epir.core.words import counted, people
 
 if TYPE_CHECKING:
     from epir.flow.recipe import FlowRecipe
@@ -80,27 +80,26 @@ def _summary(maps: "MapSet", out: Path, recipe: "FlowRecipe", *, contact_sheet: 
     from epir.maps.resume import read_left_out
 
     sources = [clip.extra.get("apex_source", "") for clip in maps.clips]
-    people = {clip.person for clip in maps.clips}
+    persons = {clip.person for clip in maps.clips}
     return {
         "maps": str(out),
         "corpus": maps.meta["recipe"]["corpus"],
         "sheet": maps.meta["recipe"]["sheet"],
         "clips": len(maps),
-        "people": len(people),
+        "people": len(persons),
         "size": maps.size,
         "recipe": {"name": recipe.name, "digest": recipe.digest, "changed": changed(recipe)},
         "apex": {source: sources.count(source) for source in sorted(set(sources))},
         "left_out": [{"clip": clip.key, "problem": clip.problem, "fix": clip.fix} for clip in read_left_out(out)],
         "notes": {clip.key: clip.extra["notes"] for clip in maps.clips if clip.extra.get("notes")},
         "copies": [vars(copy) for copy in find_copies(maps.maps, maps.clips)],
-        "probably_one": [list(names) for names in probably_one(people)],
+        "probably_one": [list(names) for names in probably_one(persons)],
         "contact_sheets": str(out / CONTACT_SHEETS) if contact_sheet else None,
     }
 
 
 def _lines(summary: dict[str, Any]) -> list[str]:
     """The same for a reader."""
-    from epir.core.words import counted, people
     from epir.maps.copies import Copy
 
     size, recipe = summary["size"], summary["recipe"]
@@ -140,8 +139,6 @@ def align(
     with showing_progress(quiet=as_json) as progress:
         done = align_maps(maps, out, weights=weights, force=force, progress=progress)
     folder, before, after = done.maps.folder, done.before, done.after
-    words = "; ".join(
-        f"{step_words(step)} ({counted(count, 'person', 'people')})" for step, count in done.moves.items()
-    )
+    words = "; ".join(f"{step_words(step)} ({people(count)})" for step, count in done.moves.items())
     value = {"maps": str(folder), "people_by_step": done.moves, "mean_best_score": {"before": before, "after": after}}
     show(value, [f"{words}; mean best score {before:.3f} -> {after:.3f}", f"maps: {folder}"], as_json=as_json)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from epir.cli import options
+from epir.core.words import counted
 
 
 def spot(
@@ -41,7 +42,6 @@ def spot(
     """
     from epir.cli.console import show, showing_progress, warn
     from epir.core.engines import Engine
-    from epir.core.words import counted
     from epir.recognition.spot import find_videos, spot_videos
     from epir.spotting.megc.spotted import INTERVALS, read_record, record_path
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from epir.cli.options import AsJson, Force, only_set
+from epir.core.words import counted, people
 
 TAKES = {  # the options of each kind of output, besides those that all take
     "corpus": ("people", "clips", "idle", "size", "fps", "truth", "png", "quality"),
@@ -88,7 +89,6 @@ Written = tuple[dict[str, Any], str]  # the JSON object, and the line for a read
 
 def _write_corpus(out: Path, chosen: dict[str, Any], changes: list[str], how: dict[str, Any]) -> Written:
     from epir.core.config import override
-    from epir.core.words import counted, people
     from epir.synthetic.corpus import CorpusSettings, write_corpus
 
     if chosen.pop("png", False):
@@ -100,7 +100,6 @@ def _write_corpus(out: Path, chosen: dict[str, Any], changes: list[str], how: di
 
 def _write_maps(out: Path, chosen: dict[str, Any], changes: list[str], how: dict[str, Any]) -> Written:
     from epir.core.config import override
-    from epir.core.words import counted, people
     from epir.synthetic.maps import MapSettings, read_shares, write_maps
 
     count, recipes = chosen.pop("maps"), tuple(chosen.pop("recipe", ("epir",)))
@@ -113,7 +112,6 @@ def _write_maps(out: Path, chosen: dict[str, Any], changes: list[str], how: dict
 
 def _write_long(out: Path, chosen: dict[str, Any], changes: list[str], how: dict[str, Any]) -> Written:
     from epir.core.config import override
-    from epir.core.words import counted, people
     from epir.synthetic.long import LongSettings, write_long_videos
 
     done = write_long_videos(out, override(LongSettings(**chosen), changes), **how)

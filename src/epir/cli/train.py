@@ -18,7 +18,7 @@ from epir.cli.options import (
     Workers,
     check_names,
 )
-from epir.core.words import counted
+from epir.core.words import counted, people
 
 MOST_MAPS = 512  # of a map set that an export is compared on
 
@@ -59,7 +59,6 @@ def train(
     from dataclasses import asdict
 
     from epir.cli.console import show, showing_progress
-    from epir.core.words import counted, people
 
     check_names([*maps, *(calibrate_on or ())], protocol)  # before torch is loaded
     from epir.final.train import train as train_model
@@ -128,7 +127,6 @@ def calibrate(
     from dataclasses import asdict
 
     from epir.cli.console import show
-    from epir.core.words import counted, people
     from epir.final.real_people import calibrate_on_real_people
 
     fitted = calibrate_on_real_people(model, on, protocol=protocol, write=not dry_run)

@@ -63,6 +63,10 @@ LIGHT_LETTERS_FROM = 0.6  # share of a matrix's row
 DOTS_PER_INCH, PAGE_DOTS_PER_INCH = 200, 144
 RIM = "rim"  # the class of white letters with a dark rim
 TILE_GAP, CAPTION = 0.07, 0.2  # of a tile's side
+LEGEND: dict[str, Any] = {
+    **{"loc": "upper left", "borderaxespad": 0, "frameon": False},
+    **{"fontsize": 8, "labelcolor": SOFT, "labelspacing": 0.3},
+}
 
 
 @dataclass(frozen=True)
@@ -113,8 +117,7 @@ def draw_chart(chart: Chart) -> "Figure":
     axes.set_title(chart.title, fontsize=9.5, color=INK, loc="left", x=-0.13, weight="bold")
     axes.set_xlabel(chart.x_title, fontsize=8.5, color=SOFT)
     axes.set_ylabel(chart.y_title, fontsize=8.5, color=SOFT)
-    look: dict[str, Any] = {"fontsize": 8, "frameon": False, "labelcolor": SOFT, "labelspacing": 0.3}
-    axes.legend(loc="upper left", bbox_to_anchor=(-0.02, -0.19), borderaxespad=0, **look)
+    axes.legend(bbox_to_anchor=(-0.02, -0.19), **LEGEND)
     figure.set_label(f"{chart.title}: {chart.y_title} against {chart.x_title}")
     return figure
 
@@ -136,9 +139,7 @@ def draw_people(scores: Sequence[PersonScore], main: str = COLUMN_NAMES["strict"
     axes.set_yticks(places, map(_plain, names))
     axes.set_ylim(len(scores) - 0.5, -0.5)
     axes.set_xlim(0, 1)
-    _simplify(axes)
-    axes.grid(visible=False)
-    axes.spines[:].set_visible(False)
+    _simplify(axes, lines=False)
     axes.tick_params(axis="y", labelsize=7.5, colors=INK)
     axes.set_xticks([0, 0.5, 1])
     tick = f"; dashes: {COLUMN_NAMES['best_epoch']}" if ticks else ""
@@ -165,43 +166,23 @@ def draw_strips(strips: Sequence[Strip], *, title: str, chance: float) -> "Figur
                 interval[f"{LEVEL} interval"] = Line2D([], [], **look)
         for dot in strip.dots:
             hollow = dot.kind == "best_epoch"
-            look = {
-                "marker": "D" if dot.kind == "published" else "o",
-                "ls": "",
-                "ms": 4.5 if dot.kind == "published" else 6,
-            }
-            look |= {
-                "color": COLOURS[dot.kind],
-                "mfc": PAPER if hollow else COLOURS[dot.kind],
-                "mew": 1.4 if hollow else 0,
-            }
+            marker, size = ("D", 4.5) if dot.kind == "published" else ("o", 6)
+            inside, rim = (PAPER, 1.4) if hollow else (COLOURS[dot.kind], 0)
+            look = {"marker": marker, "ms": size, "ls": "", "color": COLOURS[dot.kind], "mfc": inside, "mew": rim}
             (handles[dot.label],) = axes.plot(dot.value, place, clip_on=False, zorder=5, **look)
     handles |= interval
     handles[f"chance: {chance:.2f}"] = axes.axvline(chance, color=SOFT, lw=1, ls=":")
     axes.set_xlim(0, 1)
     axes.set_ylim(len(strips) - 0.5, -0.5)
-    _simplify(axes)
-    axes.grid(visible=False)
-    axes.spines[:].set_visible(False)
+    _simplify(axes, lines=False)
     axes.set_yticks(range(len(strips)), [_plain(strip.title) for strip in strips])
     axes.tick_params(axis="y", labelsize=8.5, colors=INK)
     height = rows + 0.95
     figure.text(0.01, 1 - 0.06 / height, title, va="top", weight="bold", color=INK, size=9.5)
-    figure.legend(
-        handles.values(),
-        handles.keys(),
-        loc="upper left",
-        bbox_to_anchor=(0.0, 1 - 0.24 / height),
-        ncols=3,
-        fontsize=8,
-        frameon=False,
-        labelcolor=SOFT,
-        borderaxespad=0,
-        columnspacing=1.4,
-        handletextpad=0.5,
-        labelspacing=0.3,
-    )
-    figure.set_label(f"{title}: " + "; ".join(f"{strip.title} {_dot_words(strip)}" for strip in strips))
+    look = {**LEGEND, "ncols": 3, "columnspacing": 1.4, "handletextpad": 0.5}
+    figure.legend(handles.values(), handles.keys(), bbox_to_anchor=(0.0, 1 - 0.24 / height), **look)
+    words = [f"{each.title} " + ", ".join(f"{dot.label} {dot.value:.4f}" for dot in each.dots) for each in strips]
+    figure.set_label(f"{title}: {'; '.join(words)}")
     return figure
 
 
@@ -346,11 +327,12 @@ def _draw_line(axes: "Axes", line: Line, colour: str) -> None:
         axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.15, linewidth=0)
 
 
-def _simplify(axes: "Axes") -> None:
-    """Only the marks that help to read a value."""
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.spines["bottom"].set_color(PALE)
-    axes.grid(axis="y", color=PALE, linewidth=0.7)
+def _simplify(axes: "Axes", *, lines: bool = True) -> None:
+    """Only the marks that help to read a value; without `lines` there are no axes and no grid."""
+    axes.spines[:].set_visible(False)
+    if lines:
+        axes.spines["bottom"].set(visible=True, color=PALE)
+        axes.grid(axis="y", color=PALE, linewidth=0.7)
     axes.set_axisbelow(True)
     axes.tick_params(length=0, labelsize=8, colors=SOFT)
 
@@ -398,7 +380,3 @@ def _confusion_words(confusion: Confusion) -> str:
         for truth, counts in zip(confusion.classes, confusion.counts, strict=True)
     )
     return f"Confusion matrix, {corpus_title(confusion.part)}, {COLUMN_NAMES[confusion.column]}. {'; '.join(rows)}."
-
-
-def _dot_words(strip: Strip) -> str:
-    return ", ".join(f"{dot.label} {dot.value:.4f}" for dot in strip.dots)

@@ -144,15 +144,11 @@ def confusions(predictions: Sequence[Prediction], classes: Sequence[str], column
     """The pooled matrix first and then, if there are several corpora, one for each."""
     corpora = sorted({each.corpus for each in predictions})
     parts = ["full", *(corpora if len(corpora) > 1 else [])]
-    return [
-        Confusion(
-            part,
-            column,
-            tuple(classes),
-            _pooled([p for p in predictions if part in ("full", p.corpus)], classes, column),
-        )
-        for part in parts
-    ]
+    matrices = []
+    for part in parts:
+        counts = counts_by_person([each for each in predictions if part in ("full", each.corpus)], classes, column)
+        matrices.append(Confusion(part, column, tuple(classes), counts.sum(axis=1).mean(axis=0)))
+    return matrices
 
 
 def people(predictions: Sequence[Prediction], columns: Sequence[Column] = COLUMNS) -> list[PersonScore]:
@@ -271,10 +267,6 @@ def class_counts(predictions: Sequence[Prediction], classes: Sequence[str]) -> d
     return {
         corpus: {name: counts[corpus, name] for name in classes} for corpus in sorted({each.corpus for each in clips})
     }
-
-
-def _pooled(predictions: Sequence[Prediction], classes: Sequence[str], column: Column) -> np.ndarray:
-    return counts_by_person(predictions, classes, column).sum(axis=1).mean(axis=0)  # (C, C)
 
 
 def _hard_clip(rows: Sequence[Prediction], classes: Sequence[str]) -> HardClip:

@@ -108,7 +108,7 @@ class LiveSession:
             self.ready.set_result(None)
         self._publish_report(report)
         with self._changed:
-            self._changed.wait_for(self._has_something, timeout=self._settings.live_idle_s)
+            self._changed.wait_for(lambda: self._waiting or self._ending, timeout=self._settings.live_idle_s)
             now = time.monotonic()
             if not self._waiting and not self._ending and now - self._heard >= self._settings.live_idle_s:
                 self._ending = "no frames came"
@@ -139,9 +139,6 @@ class LiveSession:
                     yield ": still here\n\n"
         finally:
             self._listeners.discard(bell)
-
-    def _has_something(self) -> bool:
-        return bool(self._waiting or self._ending)
 
     def _stride(self, sparsest: int) -> int:
         """Every how many frames one is taken: each while few wait, then every second, then every third."""

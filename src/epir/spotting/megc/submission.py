@@ -20,13 +20,13 @@ from epir.core.config import check_known
 from epir.core.errors import EpirError
 from epir.core.files import csv_text
 from epir.datasets.casme_sq import SUBJECTS
+from epir.datasets.intervals import Kind
+from epir.datasets.protocols import THREE
 from epir.datasets.spelling import subject_number
 
 Corpus = Literal["cas", "samm"]
-Kind = Literal["micro", "macro"]
 FILES: dict[Corpus, str] = {"cas": "cas_pred.csv", "samm": "samm_pred.csv"}
 TYPES: dict[Kind, str] = {"micro": "me", "macro": "mae"}
-CLASSES = ("negative", "positive", "surprise")
 SPOTTING_HEADERS = {
     "2022": ("vid", "pred_onset", "pred_offset", "type"),
     "2023": ("vid", "onset", "offset", "type"),
@@ -96,7 +96,7 @@ def submission_files(challenge: str, intervals: Iterable[SubmittedInterval]) -> 
             named = [
                 replace(each, emotion=each.emotion.strip().casefold()) for each in of_corpus if each.kind == "micro"
             ]
-            kept = [each for each in named if each.emotion in CLASSES]
+            kept = [each for each in named if each.emotion in THREE]
             files[name] = csv_text(
                 RECOGNITION_HEADER, [_recognised(each, plain=challenge == "2024-str") for each in kept]
             )
