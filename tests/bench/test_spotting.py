@@ -76,7 +76,12 @@ def test_a_video_too_short_for_a_movement_is_not_called_a_failure():
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [("amplitudes=[0.5]", "shares of the face"), ("rates=[2]", "frames a sec"), ("repeats=0", "a number from 1")],
+    [
+        ("amplitudes=[0.5]", "shares of the face"),
+        ("rates=[2]", "frames a sec"),
+        ("repeats=0", "a number from 1"),
+        ("quality=60", "x264's rate factor"),
+    ],
 )
 def test_impossible_choices_are_refused(change, words):
     with pytest.raises(ConfigError, match=rf"cannot be .*\n  fix: give {words}"):

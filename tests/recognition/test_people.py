@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
+import cv2
 import numpy as np
 import pytest
 
 from epir.core.errors import ConfigError
+from epir.frames import film
 from epir.recognition.answer import NOT_FOUND, ActionUnit, Answer, Person
 from epir.recognition.events import answer_lines
 from epir.recognition.outputs import answer_tiers, motion_strip
@@ -15,8 +17,6 @@ from epir.spotting.words import RegionMotion
 @pytest.fixture(scope="module")
 def two_after_another(recognizer, still, head):
     """A drawn face, then a photographed one at another place: two people, none of whom moves."""
-    import cv2
-
     person = cv2.resize(head, (260, 260), interpolation=cv2.INTER_CUBIC)
     return recognizer.predict(np.stack([*still, *still, *[person] * 50]), fps=30, explain=False)
 
@@ -30,6 +30,16 @@ def test_who_was_followed_for_how_long_is_said(two_after_another):
     assert [each["track"] for each in told] == [0, 1] and told[1]["last_s"] == pytest.approx(89 / 30, abs=0.05)
     assert answer.followed.startswith("followed: person 0 for 1.") and answer.followed.endswith("of 3.0 s")
     assert answer.timeline is answer.people[1].timeline, "whom most of the video shows"
+
+
+@pytest.mark.parametrize(("quality", "reasons"), [("18", []), ("45", ["strong compression"])])
+def test_strong_compression_is_said(recognizer, head, tmp_path, monkeypatch, quality, reasons):
+    """The camera's file, and one that a messenger sent."""
+    monkeypatch.setitem(film.CODECS, ".mp4", ("libx264", {"crf": quality}))
+    path = film.write_film(tmp_path / "head.mp4", [cv2.resize(head, None, fx=2, fy=2)] * 60, 30.0)
+    visible = recognizer.predict(path, explain=False).to_dict_of_all()["visible"]
+    assert [span["reasons"] for span in visible["spans"]] == [reasons]
+    assert all(word in visible["text"] for word in reasons)
 
 
 def test_tables_and_strip_cover_the_whole_video(two_after_another):

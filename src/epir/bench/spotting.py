@@ -7,8 +7,9 @@ micro-expressions. Pictures are filmed as stills, at 30 and 100 frames a second;
 scikit-image's astronaut. `--set sensitivity=high` measures at another sensitivity, `--set amplitudes=[0.01]` only
 movements of 1 % of the face's width, `--set repeats=2` each video twice, with other movements at other times,
 `--set every=15` one movement in 15 seconds on average, which makes recall among the most probable candidates that of a
-review, `--set rates=[25,50]` stills at other rates. `--set scenes=12` looks at twelve synthetic people instead of
-stills, or beside the videos, of whom one rests, one talks, one chews, blinks, nods and so on, at each of the rates.
+review, `--set rates=[25,50]` stills at other rates, `--set quality=40` everything under stronger compression.
+`--set scenes=12` looks at twelve synthetic people instead of stills, or beside the videos, of whom one rests, one
+talks, one chews, blinks, nods and so on, at each of the rates.
 `--set train=work/scenes` trains the false-alarm classifier (`epir.spotting.false_alarm_training`) on scenes that it
 keeps in that folder.
 
@@ -18,12 +19,13 @@ Candidates are ranked by the raw probability of the false-alarm classifier, thos
 so many a minute are looked at, and at least one. Where more movements are shown than that, the recall has a ceiling.
 
 With `--set table=visibility.csv` the recall of what is reported is written by size and condition, for
-`epir.spotting.visibility`; stills are then also shown at 15 frames a second, and as small faces.
+`epir.spotting.visibility`; stills are then also shown at 15 frames a second, as small faces, and
+under strong compression.
 """
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import cv2
@@ -63,7 +65,7 @@ from epir.spotting.timeline import OVERLAP, FaceMovement, Timeline, overlap
 from epir.synthetic.clip import Course
 
 AMPLITUDES = (0.005, 0.01, 0.02, 0.03)  # of the face's width
-SLOW_STILL, SMALL_STILL = 15.0, 60.0  # frames a second; px of the face: further stills for the table
+SLOW_STILL, SMALL_STILL, COARSE_STILL = 15.0, 60.0, 40  # frames a second, px of the face, crf: further stills
 STILL_RATES = (30.0, 100.0)
 STILL_SECONDS = 30.0
 FIRST_SCENE = 10_000  # the classifier learns from the first few hundred; those of even numbers behave in one way
@@ -80,6 +82,7 @@ class SourceVideo:
     frames: Source
     count: int
     fps: float
+    quality: int = 0  # of H.264, into which it is compressed with the movements; 0: as `SpottingBench` says
 
     def planned(self, amplitude: float, seed: int, every: float = 0.0) -> list[Injection]:
         """The movements that are warped into it."""
@@ -97,6 +100,7 @@ class SpottingBench:
     every: float = 0.0  # seconds from one movement to the next, on average; 0: four in videos, two in scenes
     scenes: int = 0  # of synthetic people, at each of the rates, instead of stills or beside videos
     train: str = ""  # a folder of scenes: train the false-alarm classifier instead
+    quality: int = 23  # x264's rate factor, with which everything is compressed
     table: str = ""  # the CSV of `epir.spotting.visibility` to write
     seconds: float = 0.0  # of each video or scene; 0: all
 
@@ -111,6 +115,8 @@ class SpottingBench:
             raise ConfigError(f"every cannot be {self.every:g}", fix="give seconds from 2 to 600")
         if not 0 <= self.scenes <= 10_000:
             raise ConfigError(f"scenes cannot be {self.scenes}", fix="give a number from 1 to 10000")
+        if not 1 <= self.quality <= 51:
+            raise ConfigError(f"quality cannot be {self.quality}", fix="give x264's rate factor, from 1 to 51")
 
 
 @dataclass
@@ -193,13 +199,13 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
             lines += injected_lines(f"stills, {fps:g} fps", films, recognizer, chosen, repeats, known)
         if chosen.table:
             films = further_stills(stills, STILL_SECONDS / 3 if quick else STILL_SECONDS)
-            lines += injected_lines("slow and small stills", films, recognizer, chosen, repeats, known)
+            lines += injected_lines("slow, small and compressed stills", films, recognizer, chosen, repeats, known)
             write_text(Path(chosen.table), visibility_table(known, changes))
     return lines + scenes
 
 
 def further_stills(paths: Sequence[str], seconds: float) -> list[SourceVideo]:
-    """Stills at a low rate, and of small faces."""
+    """Stills at a low rate, of small faces, and under strong compression."""
     pictures = {Path(path).name: read_picture(Path(path)) for path in paths} or {"astronaut": astronaut()}
     films = []
     for name, picture in pictures.items():
@@ -211,6 +217,9 @@ def further_stills(paths: Sequence[str], seconds: float) -> list[SourceVideo]:
             small = cv2.resize(picture, None, fx=times, fy=times, interpolation=cv2.INTER_AREA)
             count = round(STILL_RATES[0] * seconds)
             films.append(SourceVideo(f"{name}, small", still_source(small, count), count, STILL_RATES[0]))
+        count = round(STILL_RATES[0] * seconds)
+        source = still_source(picture, count)
+        films.append(SourceVideo(f"{name}, crf {COARSE_STILL}", source, count, STILL_RATES[0], COARSE_STILL))
     return films
 
 
@@ -262,9 +271,11 @@ def injected_lines(
     for amplitude in chosen.amplitudes:
         tally = Tally()
         for film, seed in itertools.product(films, range(repeats)):
-            plan, crops = film.planned(amplitude, seed, chosen.every), list[Crop | None]()
-            frames = compressed(inject(film.frames(), plan, _noted(crops)), film.fps)
+            plan, crops, quantisers = film.planned(amplitude, seed, chosen.every), list[Crop | None](), list[float]()
+            moving = inject(film.frames(), plan, _noted(crops))
+            frames = compressed(moving, film.fps, film.quality or chosen.quality, quantisers)
             classes, timelines = find_movements(recognizer, frames, film.fps)
+            timelines = [replace(each, quantiser=float(np.mean(quantisers))) for each in timelines]
             shown = [each for each, crop in zip(plan, crops, strict=False) if crop is not None]
             sizes = [(each.course, each.amplitude) for each in shown]
             known += known_movements(film.name, sizes, timelines, film.count, film.fps)

@@ -9,6 +9,7 @@ import numpy as np
 
 from epir.core.errors import FrameError, is_machine_fault, machine_fault
 from epir.core.files import atomic_write
+from epir.frames.quantiser import TOLD, quantiser_of
 
 if TYPE_CHECKING:
     import av
@@ -62,12 +63,19 @@ def write_film(path: Path, frames: Iterable[np.ndarray], fps: float, *, exact: b
     return path
 
 
-def compressed(frames: Iterable[np.ndarray], fps: float, quality: int = 23) -> Iterator[np.ndarray]:
-    """Frames (H, W, 3) uint8 RGB as they come back from H.264; `quality` is x264's rate factor, lower is better."""
+def compressed(
+    frames: Iterable[np.ndarray], fps: float, quality: int = 23, quantisers: list[float] | None = None
+) -> Iterator[np.ndarray]:
+    """Frames (H, W, 3) uint8 RGB as they come back from H.264; `quality` is x264's rate factor, lower is better.
+
+    The quantiser of each is added to `quantisers`.
+    """
     import av
 
     encoder: av.VideoCodecContext | None = None
     decoder = av.VideoCodecContext.create("h264", "r")
+    noted = [] if quantisers is None else quantisers
+    decoder.options = TOLD
     for place, frame in enumerate(frames):
         height, width = (side // 2 * 2 for side in frame.shape[:2])
         if encoder is None:
@@ -78,13 +86,17 @@ def compressed(frames: Iterable[np.ndarray], fps: float, quality: int = 23) -> I
         picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(frame[:height, :width]), format="rgb24")
         picture.pts = place
         for packet in encoder.encode(picture):
-            yield from _pictures(decoder, packet)
+            yield from _pictures(decoder, packet, noted)
     if encoder is not None:
         for packet in encoder.encode(None):
-            yield from _pictures(decoder, packet)
-        yield from _pictures(decoder, None)
+            yield from _pictures(decoder, packet, noted)
+        yield from _pictures(decoder, None, noted)
 
 
-def _pictures(decoder: "av.VideoCodecContext", packet: "av.Packet | None") -> Iterator[np.ndarray]:
+def _pictures(
+    decoder: "av.VideoCodecContext", packet: "av.Packet | None", quantisers: list[float]
+) -> Iterator[np.ndarray]:
     for picture in decoder.decode(packet):
+        quantiser = quantiser_of(picture)
+        quantisers += [] if quantiser is None else [quantiser]
         yield picture.to_ndarray(format="rgb24")

@@ -24,6 +24,7 @@ from av.video.reformatter import VideoReformatter
 from epir.core.errors import FrameError, is_machine_fault, machine_fault
 from epir.core.words import FASTEST_RATE
 from epir.frames.damage import check_frame_count, damaged_jpeg, decoder_errors, refuses, stricter_decoder
+from epir.frames.quantiser import CODEC, TOLD, quantiser_of
 from epir.frames.reader import ASSUMED_RATE, Frame, missing_frame
 
 if TYPE_CHECKING:
@@ -127,6 +128,11 @@ class VideoFrames:
         return float(rate) if rate and 0 < rate <= FASTEST_RATE else None
 
     @property
+    def quantiser(self) -> float | None:
+        """How coarsely H.264 wrote the pictures that were decoded so far; None where their decoder does not tell."""
+        return self._coarseness / self._told if self._told else None
+
+    @property
     def position(self) -> int:
         """The number of the frame that comes next when the file is read on."""
         return self._next
@@ -196,6 +202,9 @@ class VideoFrames:
 
     def _begin(self) -> None:
         self._container, self._stream = open_video(self.path)
+        if self._stream.codec_context.name == CODEC:
+            self._stream.codec_context.options = TOLD
+        self._coarseness, self._told = 0.0, 0  # sum of the quantisers, and of how many pictures
         self._next = 0  # index of the frame that comes next
         self._latest = -math.inf  # time of the one before it
         self._picture = None
@@ -213,6 +222,8 @@ class VideoFrames:
                 self.check(self._next, self._latest, picture.width, picture.height)
             self._next += 1
             self._picture = picture
+            if (quantiser := quantiser_of(picture)) is not None:
+                self._coarseness, self._told = self._coarseness + quantiser, self._told + 1
             if damaged:
                 self._mark_damaged()
         return picture

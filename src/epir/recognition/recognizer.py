@@ -265,7 +265,10 @@ class Recognizer:
         if run.tracker.frames < 2:
             raise too_few(frames, run.tracker.frames, times)
         words = self._words(frames, pace, steps, run, faces)
-        people = tuple(Person(track, timeline) for track, timeline in run.timelines().items())
+        quantiser = frames.quantiser if isinstance(frames, VideoFrames) else None
+        people = tuple(
+            Person(track, replace(timeline, quantiser=quantiser)) for track, timeline in run.timelines().items()
+        )
         about: dict[str, Any] = {
             "candidates": self._candidates(people, rejected, candidates, name, pace.fps),
             "gaps": tuple(run.tracker.gaps),

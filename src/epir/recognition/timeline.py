@@ -25,7 +25,7 @@ LETTERS = 120  # of a line of the title
 ROWS = 3  # of labels above a curve
 LETTER = 0.0072  # of the width of the curve, for each letter of a label
 USUAL = 0.995  # share of the frames that the height is chosen for: a spike of the tracking is cut off
-FACE, EYES, MOVEMENT, GAP = "#0a5c9e", "#8a3f7d", "#00735a", "#8a939d"
+FACE, EYES, MOVEMENT, HIDDEN = "#0a5c9e", "#8a3f7d", "#00735a", "#a8480b"
 OTHERS = {"blink": EYES, "head": "#8a6d00"}
 REJECTED = "#5a6673"  # for any other reason
 
@@ -114,7 +114,7 @@ def _draw_person(axes: "Axes", answer: Answer, track: int, span: tuple[float, fl
                   alpha=0.55 if name == "eyes" else 1.0, label=name)  # fmt: skip
     axes.axhline(least, color=SOFT, lw=0.8, ls=":", label="least amplitude of a movement")
     for number, hidden in enumerate(visibility_of([timeline], span).hidden):
-        axes.axvspan(hidden.start, hidden.stop, facecolor=GAP, alpha=0.13, lw=0, zorder=0,
+        axes.axvspan(hidden.start, hidden.stop, facecolor="none", edgecolor=(HIDDEN, 0.4), hatch="///", lw=0, zorder=0,
                      label="could not be judged" if number == 0 else None)  # fmt: skip
     highest = float(np.maximum(face, eyes).max(initial=0.0))
     if highest > top:
@@ -138,10 +138,12 @@ def _draw_marks(axes: "Axes", answer: Answer, track: int, timeline: Timeline, sp
     others = sorted(timeline.others, key=lambda each: -each.strength)
     marks += [(each, each.kind, OTHERS.get(each.kind, REJECTED)) for each in others]
     rows = place_labels([(_key_seconds(each, timeline)[1], word) for each, word, _ in marks], span)
+    first = next((each for each, _, colour in marks if colour != MOVEMENT), None)
     for (movement, word, colour), row in zip(marks, rows, strict=True):
         onset, apex, offset = _key_seconds(movement, timeline)
         is_found = colour == MOVEMENT
-        axes.axvspan(onset, offset, color=colour, alpha=0.18 if is_found else 0.08, lw=0)
+        axes.axvspan(onset, offset, color=colour, alpha=0.18 if is_found else 0.12, lw=0,
+                     label="rejected" if movement is first else None)  # fmt: skip
         if is_found:
             axes.axvline(apex, color=colour, lw=1.2)
         if row is not None:

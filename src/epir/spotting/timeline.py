@@ -97,6 +97,7 @@ class Timeline:
     stamps: np.ndarray | None = None  # (n,) seconds of the frames
     skin: np.ndarray | None = None  # (n, R) float32: the same as `motion` for every region, left and right apart
     squares: tuple[Crop, ...] = ()  # (n,): the face in every frame
+    quantiser: float | None = None  # of H.264, mean over the frames; None: not known
 
     @property
     def seconds(self) -> float:

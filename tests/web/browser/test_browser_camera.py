@@ -76,12 +76,38 @@ def give_movement(page):
     )
 
 
+KEEP = """() => {
+  const real = window.EventSource;
+  window.EventSource = class extends real {
+    constructor(address) {
+      super(address);
+      window.source = this;
+      this.addEventListener("status", ({ data }) => (window.latest = JSON.parse(data)));
+    }
+  };
+}"""
+
+
+def test_the_frame_rate_stays_when_the_camera_stops(open_page):
+    """The last report of the server has none: it said `measuring` of a camera that was off."""
+    page = open_page("/#camera")
+    page.evaluate(KEEP)
+    start(page)
+    page.wait_for_function("() => window.latest?.rate")
+    page.get_by_role("button", name="Stop").click()
+    page.evaluate("""() => source.dispatchEvent(
+      new MessageEvent("status", { data: JSON.stringify({ ...latest, rate: null }) }))""")
+    assert figures(page)["Frames per second"].isdigit()
+
+
 def test_movements_are_listed_replayed_and_saved(open_page):
     page = open_page("/#camera")
     give_movement(page)
     start(page)
     entry = page.locator("#camera-history-list li", has=page.get_by_text(MOVEMENT["text"], exact=True))
     entry.wait_for()  # a quick machine finds others too
+    chance = page.locator("#camera-answer .certainty").inner_text()
+    assert re.match(r"A micro-expression with a probability of [01]\.\d\d; if it is one, ", chance)
     page.wait_for_selector("#camera-figures dd")
     page.get_by_role("button", name="Stop").click()
     page.locator("#camera-history-list").get_by_role("button", name="Replay").first.focus()

@@ -295,6 +295,80 @@ def test_every_person_and_the_whole_video_are_on_the_timeline(open_page, server,
     assert page.locator(".label").inner_text() == "Uncertain"
 
 
+@pytest.fixture
+def show_result(open_page, server, several):
+    """Opens the page of a result like `several` with changes."""
+
+    def show(width=1200, curve=None, **changes):
+        page = open_page(width=width)
+        (first,) = several["result"]["curves"]
+        result = several["result"] | {"curves": [first | (curve or {})]} | changes
+        page.route("**/api/results/several", lambda route: route.fulfill(json=several | {"result": result}))
+        page.goto(server + "/r/several")
+        answered(page)
+        return page
+
+    return show
+
+
+def test_what_could_not_be_judged_is_hatched_and_what_was_rejected_is_not(show_result):
+    """In dark mode both were dark grey."""
+    page = show_result(curve={"hidden": [{"start": 0.0, "stop": 2.0, "reasons": ["speech"]}]})
+    fill = page.locator(".timeline .hidden-span").get_attribute("fill")
+    pattern = re.fullmatch(r"url\((#hatch-\d+)\)", fill)[1]
+    assert page.locator(f".timeline svg pattern{pattern} line").count() == 1
+    keys = [page.locator(f".key-{name}").evaluate("(key) => getComputedStyle(key).backgroundImage")
+            for name in ("hidden", "other")]  # fmt: skip
+    assert "gradient" in keys[0] and keys[1] == "none"
+
+
+def test_a_list_that_is_cut_short_has_a_lower_edge(show_result, several):
+    page = show_result(rejected=several["result"]["rejected"] * 10)
+    assert page.locator(".entry:visible").count() == 8
+    assert page.locator(".entries").evaluate("(list) => getComputedStyle(list).borderBottomWidth") == "1px"
+
+
+def test_the_candidates_keep_one_line_each_on_a_phone(show_result, several):
+    (blink,) = several["result"]["rejected"]
+    candidate = {**blink, "rule": "too large", "class": "negative", "units": [], "head": 1.0, "text": "Both brows up."}
+    page = show_result(width=390, candidates=[candidate])
+    page.locator(".candidates summary").click()
+    lines = (
+        "(cell) => { const range = new Range(); range.selectNodeContents(cell); return range.getClientRects().length; }"
+    )
+    assert [cell.evaluate(lines) for cell in page.locator(".candidates td:not(:empty)").all()] == [1] * 8
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_marks_are_set_on_the_largest_face_of_several(show_result, several):
+    """It is the one that is classified; the marks lay on the first."""
+    (first,) = several["result"]["curves"]
+    people = [{"track": 0, "face_px": 90}, {"track": 1, "face_px": 180}]
+    page = show_result(curves=[first, {**first, "track": 1, "events": [], "others": []}], people=people)
+    page.get_by_text("Mark onset and apex by hand").click()
+    assert [lane.locator("line.mark").count() for lane in page.locator(".lane").all()] == [0, 2]
+    assert page.locator(".mark .note").first.inner_text().endswith("It is for person 2, the largest face.")
+
+
+NOTHING = {"label": "no micro-expression found", "scores": {}, "movements": [], "onset": None, "apex": None}
+HIDDEN = "In none of the 6 s can a micro-expression be ruled out (speech): most movements would have been missed."
+
+
+@pytest.mark.parametrize(
+    ("judged", "title"), [(0, "Could not be judged"), (2.0, "No micro-expression found")], ids=["none", "some"]
+)
+def test_where_nothing_could_be_judged_none_found_is_not_said(show_result, several, server, judged, title):
+    visible = {"judged_s": judged, "text": HIDDEN}
+    page = show_result(**NOTHING, visible=visible, text="", confidence=None)
+    assert page.locator("#result .label").inner_text() == title
+    assert page.title() == f"EPIR: {title}"
+    rows = [{"name": "talk.mp4", "state": "waiting", "id": "several", "text": "Waiting"}]
+    page.evaluate("(rows) => sessionStorage.setItem('epir-batch', JSON.stringify(rows))", rows)
+    page.goto(server + "/#batch")
+    page.wait_for_selector("#batch-bar", state="hidden")
+    assert page.locator("#batch-rows td").all_inner_texts() == [title, "", "", HIDDEN]
+
+
 def test_the_box_at_the_pointer_holds_its_text(open_page, result_id):
     page = open_page(f"/r/{result_id}")
     answered(page)

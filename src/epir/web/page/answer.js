@@ -1,8 +1,8 @@
 // One result: the answer first, then when it moved, what moved, what was rejected, marks by hand, and the downloads.
 
 import { element } from "./dom.js";
-import { at, certainty, clock, counted, inPageWords, labelClass, NOT_FOUND, percent, rangeOf, rejectedText, score, seconds, sentence, title, topClass, unitName } from "./format.js";
-import { markPanel } from "./mark.js";
+import { at, certainty, clock, counted, heading, inPageWords, labelClass, NOT_FOUND, percent, rangeOf, rejectedText, score, seconds, sentence, title, topClass, unitName } from "./format.js";
+import { largestTrack, markPanel } from "./mark.js";
 import { candidateList, definitions, rejectedList } from "./rejected.js";
 import { replay } from "./replay.js";
 import { lanesOf, timeline } from "./timeline.js";
@@ -31,9 +31,10 @@ export function showResult(section, id, result, { truth = null, clip = null, exp
   const others = rejectedList(rejected);
   const likely = candidateList(result.candidates ?? []);
   const span = [0, result.seconds ?? 0];
-  const curve = spotted ? timeline(curves, chooseEvent, { onReject: (event, track) => others?.open(event, track), span }) : null;
+  const onReject = (event, track) => others?.open(event, track);
+  const curve = spotted ? timeline(curves, chooseEvent, { onReject, span, marked: largestTrack({ ...result, curves }) }) : null;
   const choices = movements.length > 1 ? movementChooser(movements, choose) : null;
-  const marks = spotted ? markPanel(result, curve, clip, onMark) : null;
+  const marks = spotted ? markPanel({ ...result, curves }, curve, clip, onMark) : null;
 
   function choose(number) {
     const movement = movements[number] ?? result;
@@ -41,7 +42,7 @@ export function showResult(section, id, result, { truth = null, clip = null, exp
     const which = movements.length > 1 ? `${rank} of ${movements.length} movements` : null;
     head.replaceChildren(...answerHead(movement, which, truth, result));
     head.classList.toggle("alone", head.childElementCount < 2);
-    spoken.textContent = [which, title(movement.label), found && movement.text].filter(Boolean).join(". ");
+    spoken.textContent = [which, heading({ ...result, label: movement.label }), found && movement.text].filter(Boolean).join(". ");
     faces.replaceChildren(...(movements.length ? [evidence(movement, result)] : []));
     curve?.choose(eventOf(movement));
     choices?.querySelectorAll("input").forEach((radio, place) => (radio.checked = place === number));
@@ -86,7 +87,7 @@ function answerHead(movement, which, truth, { calibrated_on: calibratedOn, relia
     "div",
     { class: "answer-text" },
     which && element("p", { class: "which" }, which),
-    element("h1", { class: `label ${labelClass(movement.label)}`, id: "result-title", tabindex: "-1" }, title(movement.label)),
+    element("h1", { class: `label ${labelClass(movement.label)}`, id: "result-title", tabindex: "-1" }, heading({ label: movement.label, visible })),
     found && movement.text && element("p", { class: "moved" }, movement.text),
     element("p", { class: "certainty" }, certainty(movement, calibratedOn, reliability)),
     visible?.text && element("p", { class: "visible" }, visible.text),

@@ -5,7 +5,7 @@ import { fetchJson, postForm, Problem, waitForJob } from "./api.js";
 import { openBatch } from "./batch.js";
 import { openCamera } from "./camera.js";
 import { byId } from "./dom.js";
-import { bytes, counted, duration, NOT_FOUND, sentence, stage, title } from "./format.js";
+import { bytes, counted, duration, heading, sentence, stage } from "./format.js";
 import { checkClip, clipForm, clipsOf, isPicture, listenForFiles, readOptions, resetOptions, showExamples, showPair } from "./input.js";
 
 const SECTIONS = ["start", "pair", "batch", "working", "problem", "result", "camera"];
@@ -147,8 +147,7 @@ async function awaitResult(id, { clip = null, marks = null, from = null } = {}) 
     const status = await waitForJob(id, signal, showStatus);
     if (status.error) throw new Problem(status.error.problem, status.error.fix, { status: 422, about: status.name });
     if (clip) resetOptions();
-    const { label } = status.result;
-    document.title = `EPIR: ${label === NOT_FOUND ? label : title(label)}`;
+    document.title = `EPIR: ${heading(status.result)}`;
     const example = exampleOf(id);
     showResult(byId("result"), id, status.result, {
       truth: marks ? null : example?.truth,

@@ -2,7 +2,7 @@
 
 import { postForm, waitForJob } from "./api.js";
 import { byId, element, save } from "./dom.js";
-import { at, counted, csvCell, NOT_FOUND, score, sentence, stage, title } from "./format.js";
+import { at, counted, csvCell, heading, NOT_FOUND, score, sentence, stage } from "./format.js";
 import { checkClip, clipForm } from "./input.js";
 
 const AT_ONCE = 2; // clips that the server has at a time: the next is there when one is done
@@ -115,8 +115,9 @@ async function text(address, signal) {
   return response.ok ? response.text() : "";
 }
 
-function summary({ label, text, confidence, apex, apex_s, movements }) {
-  return { label, text, confidence, apex, apex_s, count: movements.length };
+function summary({ label, text, confidence, apex, apex_s, movements, visible }) {
+  const found = label !== NOT_FOUND;
+  return { found, label: heading({ label, visible }), text: found ? text : visible?.text ?? "", confidence, apex, apex_s, count: movements.length };
 }
 
 /** The answered rows whose result the server still has: the latest `most`. */
@@ -131,14 +132,13 @@ function tableRow(row, kept) {
   return element("tr", {}, element("th", { scope: "row" }, name), cells);
 }
 
-function answerCells({ label, text, confidence, apex, apex_s, count }) {
-  const found = label !== NOT_FOUND;
+function answerCells({ found, label, text, confidence, apex, apex_s, count }) {
   const more = count > 1 ? element("small", {}, ` and ${counted(count - 1, "other")}`) : null;
   return [
-    element("td", {}, element("strong", { class: found ? "" : "nothing" }, found ? title(label) : "None found"), more),
+    element("td", {}, element("strong", { class: found ? "" : "nothing" }, label), more),
     element("td", { class: "number" }, confidence === null ? "" : score(confidence)),
     element("td", {}, found ? at(apex, apex_s) : ""),
-    element("td", {}, found ? text : ""),
+    element("td", {}, text),
   ];
 }
 

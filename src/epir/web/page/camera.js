@@ -5,7 +5,7 @@ import { Problem } from "./api.js";
 import { beginSession, Capture, filmOf, listDevices, openDevice } from "./capture.js";
 import { byId, element, save } from "./dom.js";
 import { History } from "./history.js";
-import { certainty, exactClock, labelClass, leftOut, score, sentence, title, topClass, UNCERTAIN } from "./format.js";
+import { certainty, exactClock, labelClass, leftOut, score, sentence, title, topClass } from "./format.js";
 import { timeline } from "./timeline.js";
 
 const LOW_RATE = 50; // frames per second below which a micro-expression may be missed
@@ -30,7 +30,7 @@ export function openCamera() {
   async function start() {
     stop();
     const controller = new AbortController();
-    const state = (shown = running = { controller, failures: 0, covered: 0, began: null, lost: 0, curves: new Map() });
+    const state = (shown = running = { controller, failures: 0, covered: 0, began: null, lost: 0, rate: null, curves: new Map() });
     for (const id of ["camera-problem", ...SHOWN_PARTS]) byId(id).replaceChildren();
     byId("camera-hint").textContent = "Waiting for the camera.";
     try {
@@ -90,11 +90,12 @@ export function openCamera() {
     const elapsed = (now - state.began) / 1000;
     const covered = state.covered + status.covered_s;
     state.coverage = status.coverage === null ? null : Math.min(1, covered / Math.max(elapsed, 1e-3));
+    state.rate = status.rate ?? state.rate; // it stays when the camera stops
     const latency = (performance.now() - now) / 1000;
     const seen = state.coverage === null ? "measuring" : `${Math.floor(100 * state.coverage)} %`;
     showFigures({
       Coverage: seen,
-      "Frames per second": status.rate === null ? "measuring" : String(Math.round(status.rate)),
+      "Frames per second": state.rate === null ? "measuring" : String(Math.round(state.rate)),
       ...(state.controller.signal.aborted ? {} : { Latency: `${Math.max(0, latency).toFixed(1)} s` }),
     });
     showNotes(state, status);
@@ -147,7 +148,7 @@ export function openCamera() {
       element("p", { class: "which" }, `At ${exactClock(clock)}`),
       line(title(movement.label), labelClass(movement.label)),
       element("p", { class: "moved" }, movement.text),
-      element("p", { class: "certainty" }, movement.label === UNCERTAIN ? certainty(movement) : null),
+      element("p", { class: "certainty" }, certainty(movement)),
       scoreBars(movement.scores),
     );
     byId("camera-status").textContent = `${title(movement.label)}, ${score(movement.scores[topClass(movement.scores)])} at ${exactClock(clock)}`;

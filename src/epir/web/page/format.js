@@ -109,6 +109,11 @@ export function rangeOf(value, reliability) {
   return reliability.find(({ low, high }) => low <= value && (value < high || high === 1));
 }
 
+/** What an answer is called. Where nothing was found because nothing could be judged, "none found" would say too much. */
+export function heading({ label, visible = null }) {
+  return label === NOT_FOUND && visible?.judged_s === 0 ? "Could not be judged" : title(label);
+}
+
 /** How certain an answer is: what was right on real people before the score, where both count clips with given key frames. */
 export function certainty(answer, calibratedOn = "people", reliability = []) {
   const name = topClass(answer.scores);

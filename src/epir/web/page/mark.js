@@ -3,17 +3,26 @@
 import { element } from "./dom.js";
 import { filmCanvas, nearest } from "./film.js";
 import { at, counted, seconds } from "./format.js";
-import { joinCurves, timeOf } from "./timeline.js";
+import { joinCurves, lanesOf, timeOf } from "./timeline.js";
 
 const RISE = 0.12; // seconds from onset to apex, to begin with
 const LONGEST = 0.5; // seconds
+
+/** Who is largest among the curves of a result: marks are answered for the largest face. */
+export function largestTrack({ curves, people = [] }) {
+  const size = ({ track }) => people.find((each) => each.track === track)?.face_px ?? 0;
+  return curves.reduce((a, b) => (size(b) > size(a) ? b : a)).track;
+}
 
 /**
  * A panel beside `curve`, the timeline of the result. `clip` is what was sent, null if this page does not have it any more;
  * `onMark(marks, files)` asks for the answer.
  */
 export function markPanel(result, curve, clip, onMark) {
-  const whole = joinCurves(result.curves);
+  const largest = largestTrack(result);
+  const lanes = lanesOf(result.curves);
+  const curves = lanes.find((lane) => lane.some(({ track }) => track === largest));
+  const whole = joinCurves(curves);
   const { frames, energy } = whole;
   const [first, last] = [frames[0], frames.at(-1)];
   const peak = frames[energy.indexOf(Math.max(...energy))];
@@ -21,7 +30,7 @@ export function markPanel(result, curve, clip, onMark) {
   const apex = Math.min(Math.max(peak, first + 1), last);
   const marks = { onset: Math.max(first, apex - rise), apex };
   const note = element("p", { class: "note", role: "status" });
-  const parts = ["onset", "apex"].map((name) => part(name, whole, result.curves, move));
+  const parts = ["onset", "apex"].map((name) => part(name, whole, curves, move));
 
   function move(name, frame) {
     const other = name === "onset" ? "apex" : "onset";
@@ -40,7 +49,7 @@ export function markPanel(result, curve, clip, onMark) {
     "details",
     { class: "mark" },
     element("summary", {}, "Mark onset and apex by hand"),
-    element("p", { class: "note" }, "Drag the two lines on the timeline, or use the sliders. You get the answer for the motion between both frames, whatever was spotted."),
+    element("p", { class: "note" }, "Drag the two lines on the timeline, or use the sliders. You get the answer for the motion between both frames, whatever was spotted.", lanes.length > 1 && ` It is for person ${largest + 1}, the largest face.`),
     element("div", { class: "marks" }, parts),
     note,
     element("p", { class: "actions" }, analyse(result, clip, (files) => onMark({ ...marks }, files))),

@@ -23,7 +23,7 @@ export function rejectedList(rejected) {
     { class: "rejected" },
     element("h2", {}, `Rejected: ${counted(rejected.length, "movement")}`),
     element("p", { class: "note" }, "What moved, but is no micro-expression. Open one to see it and why."),
-    element("div", {}, items),
+    element("div", { class: "entries" }, items),
     items.length > FIRST ? more : null,
   );
   section.open = (event, track) => {

@@ -10,15 +10,17 @@ const LETTER = 7.4; // px: the width of one letter, at most
 const GAP = 10; // px between two labels
 const FACE = 88; // px: the picture at the pointer
 const LOST = 0.25; // seconds without a face, from which the line is broken
+const HATCH = 7; // px between the lines over what could not be judged
 const NEAR = 1; // seconds before and after an instant, in which the face's rest is its usual motion
 
 /**
  * A figure of `curves`, one for each person ({track, time, frames, energy, level, events, others, film}): seconds, and motion
  * in per cent of the face's width. People who are seen at the same time get a chart each; all charts show the same `span`
- * [from, to] of seconds. A click on an event calls `onChoose`, on a rejected one `onReject(event, track)`.
+ * [from, to] of seconds. A click on an event calls `onChoose`, on a rejected one `onReject(event, track)`. Marks are set on
+ * the chart of the person `marked`.
  * Methods: `choose(event)` highlights one; `mark(marks, onMove)` shows marks {onset, apex} (frames) that can be dragged.
  */
-export function timeline(curves, onChoose = null, { onReject = null, span = null } = {}) {
+export function timeline(curves, onChoose = null, { onReject = null, span = null, marked = curves[0].track } = {}) {
   const figure = element("figure", { class: "timeline" });
   const lanes = lanesOf(curves);
   const [from, to] = [Math.min(...curves.map(({ time }) => time[0])), Math.max(...curves.map(({ time }) => time.at(-1)))];
@@ -28,9 +30,9 @@ export function timeline(curves, onChoose = null, { onReject = null, span = null
   const redraw = () => {
     const width = Math.floor(figure.clientWidth);
     if (width <= 0) return;
-    const charts = lanes.map((lane, number) => {
+    const charts = lanes.map((lane) => {
       const name = lanes.length > 1 ? element("p", { class: "lane-name" }, `Person ${lane.map(({ track }) => track + 1).join(", ")}`) : null;
-      const options = { onChoose, onReject, peek, range, marked: number === 0 };
+      const options = { onChoose, onReject, peek, range, marked: lane.some(({ track }) => track === marked) };
       return element("div", { class: "lane" }, name, chart(lane, width, state, options));
     });
     figure.replaceChildren(...charts, legend(curves));
@@ -119,9 +121,12 @@ function chart(curves, width, state, { onChoose, onReject, peek, range, marked }
   const vertical = (value, name) => svgElement("line", { class: name, x1: x(value), x2: x(value), y1: EDGE.top - 6, y2: floor });
   const root = svgElement("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": description(curve, events, others, length) });
 
-  for (const each of curves.flatMap(({ hidden = [] }) => hidden)) {
+  const hidden = curves.flatMap((each) => each.hidden ?? []);
+  const hatch = `hatch-${++hatches}`;
+  if (hidden.length) root.append(svgElement("defs", {}, hatching(hatch)));
+  for (const each of hidden) {
     const [from, to] = [Math.max(each.start, first), Math.min(each.stop, last)];
-    root.append(svgElement("rect", { class: "hidden-span", x: x(from), width: Math.max(x(to) - x(from), 0), y: EDGE.top - 6, height: floor - EDGE.top + 6 }));
+    root.append(svgElement("rect", { class: "hidden-span", fill: `url(#${hatch})`, x: x(from), width: Math.max(x(to) - x(from), 0), y: EDGE.top - 6, height: floor - EDGE.top + 6 }));
   }
   for (const tick of ticks(top, 3)) {
     root.append(horizontal(tick, "grid"), label("tick", left - 8, y(tick) + 4, "end", short(tick)));
@@ -168,6 +173,14 @@ function chart(curves, width, state, { onChoose, onReject, peek, range, marked }
   });
   if (state.marks && marked) drawMarks(root, curve, state, { x, floor, timeAt });
   return root;
+}
+
+let hatches = 0; // each chart has a pattern with a name of its own
+
+/** Slanted lines, which no grey or colour of the chart can be taken for. */
+function hatching(id) {
+  const line = svgElement("line", { class: "hatch", x1: 0, x2: 0, y1: 0, y2: HATCH });
+  return svgElement("pattern", { id, width: HATCH, height: HATCH, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, line);
 }
 
 /** Onset and apex as lines that can be dragged; a click moves the nearer one. */
