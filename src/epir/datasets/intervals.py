@@ -10,7 +10,7 @@ offset its last. The number of a frame is the last integer of its file's name; a
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NoReturn, get_args
 
@@ -124,10 +124,7 @@ def _read(path: Path, corpus: str) -> list[LongVideo]:
             movements[key].append(_interval(path, row, video))
     if not videos:
         raise DatasetError(f"{path} lists no videos", fix="write one row per movement below the header")
-    return [
-        LongVideo(one.corpus, one.subject, one.name, one.path, one.fps, one.frames, in_order(movements[key]), one.first)
-        for key, one in videos.items()
-    ]
+    return [replace(one, intervals=in_order(movements[key])) for key, one in videos.items()]
 
 
 def write_intervals(path: Path, videos: Iterable[LongVideo]) -> None:

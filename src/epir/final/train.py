@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from epir.core.config import digest, to_dict
 from epir.core.engines import Engine, Progress, Silent, one_thread
@@ -19,7 +19,7 @@ from epir.evaluation.experiment import Resolved, resolve_settings
 from epir.evaluation.fold import labelled_maps
 from epir.evaluation.run import evaluate, listed, opened
 from epir.evaluation.samples import EvaluationSet, gather, read_maps
-from epir.evaluation.store import SEEN
+from epir.evaluation.store import SEEN, Run
 from epir.final.calibration import (
     Calibration,
     HeldOut,
@@ -31,12 +31,14 @@ from epir.final.card import model_card
 from epir.maps.copies import fingerprints, map_hashes
 from epir.maps.mapset import MapSet
 from epir.models.folder import find_folder, read_config, weights_digest
+from epir.models.network import Network
 from epir.models.registry import AnyModel, find_method
 from epir.models.seen import SYNTHETIC, Seen, read_seen
 from epir.models.settings import SHIPPED
 
 FOLDS = 5
 STATE = ".{}-training-"  # a hidden folder beside the model to be
+CHECKPOINT = "checkpoint.safetensors"  # in that folder
 REQUEST = "request"  # in the notes of a model folder: a digest of what was asked for
 
 
@@ -117,7 +119,7 @@ def train(
         chosen = resolve_settings(
             method, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
         )
-        settings, recipe = chosen.model, replace(chosen.training, start=chosen.start)
+        recipe = replace(chosen.training, start=chosen.start)
         clips = replace(clips, learns_units=recipe.action_units > 0)
         others = gather(stack.enter_context(opened(list(calibrate_on))), protocol) if calibrate_on else None
         plan = _Plan(clips, others, chosen, recipe, folds, seed)
@@ -127,35 +129,55 @@ def train(
             return _read_final(out)
         check_folder(resolved(out), MODEL, force=force)
         state = out.parent / f"{STATE.format(out.name)}{plan.request()}"
-        saved = state / "checkpoint.safetensors"
-        if others is not None:
-            leaks = check_disjoint_people(clips, others, recipe.start, allow_seen=allow_seen)
-            network, seconds = plan.train(saved, progress)
-            mirror, shift = recipe.mirror_at_prediction, recipe.shift_at_prediction
-            held_out = calibrate_on_others(network, others, mirror=mirror, shift=shift)
-        else:
+        if others is None:
             finished = evaluate(
                 sets, protocol=protocol, model=method, out=state / "run" if run is None else run,
                 folds=_fold_count(clips, folds), training=training, changes=changes, allow_seen=allow_seen,
                 engine=Engine(workers=workers), progress=progress,
             )  # fmt: skip
-            leaks = tuple(finished.environment.get("seen_in_training", ()))
-            held_out = calibrate_by_folds(finished, recipe.start)
-            network, seconds = plan.train(saved, progress)
-        notes = {**plan.notes(sets, held_out, leaks), REQUEST: request}
-        card = model_card(settings, clips.classes, notes, note=note)
-        seen = plan.seen()
-        network.save_pretrained(out, labels=clips.classes, notes=notes, card=card, half=half, seen=seen, force=force)
+            done = _train_beside_folds(plan, finished, state, progress)
+        else:
+            done = _train_and_calibrate(plan, others, state, progress, allow_seen=allow_seen)
+        notes = {**plan.notes(sets, done.held_out, done.leaks), REQUEST: request}
+        card = model_card(chosen.model, clips.classes, notes, note=note)
+        seen, labels = plan.seen(), clips.classes
+        done.network.save_pretrained(out, labels=labels, notes=notes, card=card, half=half, seen=seen, force=force)
         _remove_states(out)
     return FinalModel(
         folder=out,
         clips=len(clips.samples),
         people=len({clip.person for clip in clips.clips}),
-        strict=held_out.strict,
-        calibration=held_out.calibration,
-        seconds=seconds,
-        evaluation=SEEN if leaks else "strict",
+        strict=done.held_out.strict,
+        calibration=done.held_out.calibration,
+        seconds=done.seconds,
+        evaluation=SEEN if done.leaks else "strict",
     )
+
+
+class _Done(NamedTuple):
+    """The network trained on all clips, and what people that it has not seen say about it."""
+
+    network: Network
+    seconds: float
+    held_out: HeldOut
+    leaks: tuple[str, ...]
+
+
+def _train_beside_folds(plan: "_Plan", finished: Run, state: Path, progress: Progress) -> _Done:
+    """Calibrate by a finished run of grouped folds, then train on all clips."""
+    held_out = calibrate_by_folds(finished, plan.recipe.start)
+    network, seconds = plan.train(state / CHECKPOINT, progress)
+    return _Done(network, seconds, held_out, tuple(finished.environment.get("seen_in_training", ())))
+
+
+def _train_and_calibrate(
+    plan: "_Plan", others: EvaluationSet, state: Path, progress: Progress, *, allow_seen: bool
+) -> _Done:
+    """Train on all clips, then calibrate on other people; people in both are refused before any training."""
+    leaks = check_disjoint_people(plan.clips, others, plan.recipe.start, allow_seen=allow_seen)
+    network, seconds = plan.train(state / CHECKPOINT, progress)
+    mirror, shift = plan.recipe.mirror_at_prediction, plan.recipe.shift_at_prediction
+    return _Done(network, seconds, calibrate_on_others(network, others, mirror=mirror, shift=shift), leaks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +205,7 @@ class _Plan:
             request["source"] = to_dict(self.chosen.method.source)
         return digest(request)
 
-    def train(self, checkpoint: Path, progress: Progress) -> tuple[Any, float]:
+    def train(self, checkpoint: Path, progress: Progress) -> tuple[Network, float]:
         """The network trained on all clips, and the seconds it took."""
         from epir.training.train import fit, new_network
 
