@@ -157,6 +157,7 @@ def test_a_closed_stdout_is_no_error(closed, code):
         (("evaluate", ".", "--protocol", "cde", "--model", "eppir"), "there is no model 'eppir'"),
         (("evaluate", ".", "--protocol", "cde", "--zero-shot", "--folds", "3"), "--folds has no effect"),
         (("train", ".", "--protocol", "nope", "--out", "mine"), "there is no protocol 'nope'"),
+        (("predict", "a.mp4", "--onset", "5", "--apex", "3"), "the apex 3 does not come after the onset 5"),
     ],
 )
 def test_mistakes_are_refused_without_torch_which_takes_seconds_to_load(words, problem, tmp_path):
