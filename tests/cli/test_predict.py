@@ -145,7 +145,7 @@ def test_refusals_come_before_torch_is_loaded(options):
         "values = {'faces': 'largest', 'sensitivity': 'normal', 'detector': None}; from pathlib import Path\n"
         f"name, value = {options[0][2:]!r}, {options[1]!r}; model = Path(value) if name == 'model' else None\n"
         "values |= {} if name == 'model' else {name: value}\n"
-        "try: _check_options(model, (None, 0.0, 1.0), **values)\n"
+        "try: _check_options(model, (None, 0.0, 1.0), (None, None), **values)\n"
         "except EpirError as error: print(error)\n"
         "assert 'torch' not in sys.modules"
     )
