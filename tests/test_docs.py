@@ -165,7 +165,8 @@ def test_the_log_is_outside_of_the_navigation_and_no_page_speaks_private_words()
 def test_the_page_on_spotting_has_the_table_of_what_is_seen():
     page = (ROOT / "docs/spotting.md").read_text(encoding="utf-8")
     lines = (ROOT / "src/epir/spotting/visibility.csv").read_text(encoding="utf-8").splitlines()
-    for condition, _, movements, reported, _ in (line.split(",") for line in lines[3:]):
+    rows = [line for line in lines if not line.startswith("#")][1:]
+    for condition, _, movements, reported, _ in (line.split(",") for line in rows):
         row = next(line for line in page.splitlines() if line.startswith((f"| {condition} |", f"| {condition} (")))
         assert f"| {reported} of {movements} |" in row
 

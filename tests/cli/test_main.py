@@ -154,6 +154,7 @@ def test_a_reader_that_closes_the_pipe_and_a_closed_stdout_are_no_errors(words):
         (("predict", "a.mp4", "--sensitivity", "some"), "some"),
         (("predict", "a.mp4", "--model", "gone"), "there is no model folder gone"),
         (("predict", "a.mp4", "--start", "3", "--end", "2"), "there is nothing between --start 3 and --end 2"),
+        (("predict", "a.mp4", "--onset", "5", "--apex", "3"), "the apex 3 does not come after the onset 5"),
     ],
 )
 def test_mistakes_are_refused_without_torch_which_takes_seconds_to_load(words, problem, tmp_path):

@@ -76,7 +76,7 @@ def predict(
     from epir.core.engines import Engine
     from epir.core.errors import ConfigError
 
-    _check_options(model, (fps, start, end), faces=faces, sensitivity=sensitivity, detector=detector)
+    _check_options(model, (fps, start, end), (onset, apex), faces=faces, sensitivity=sensitivity, detector=detector)
     if len(inputs) == 1 and not as_json and not has_magic(inputs[0]) and not Path(inputs[0]).exists():
         warn(f"there is no folder or video {inputs[0]}\nfix: check the path")
         raise typer.Exit(2)
@@ -128,7 +128,12 @@ def predict(
     _show_errors(batch.errors, named=len(batch.answers) + len(batch.errors) > 1, stopped=batch.stopped)
 
 
-def _check_options(model: Path | None, times: tuple[float | None, float | None, float | None], **choices: Any) -> None:
+def _check_options(
+    model: Path | None,
+    times: tuple[float | None, float | None, float | None],
+    key_frames: tuple[int | None, int | None],
+    **choices: Any,
+) -> None:
     """Raise for what cannot be, before torch is loaded."""
     from epir.core.errors import CheckpointError
     from epir.faces.face import FaceSettings, TrackingSettings
@@ -140,10 +145,11 @@ def _check_options(model: Path | None, times: tuple[float | None, float | None, 
         FaceSettings(detector=choices["detector"])
     if model is not None and not model.exists() and len(model.parts) != 2:  # owner/name is looked for on the hub
         raise CheckpointError(f"there is no model folder {model}", fix="check the path, or make one with epir train")
-    if any(each is not None for each in times):
-        from epir.recognition.source import check_times
+    if any(each is not None for each in (*times, *key_frames)):
+        from epir.recognition.source import check_order, check_times
 
         check_times(*times)
+        check_order(*key_frames)
 
 
 def _collect(

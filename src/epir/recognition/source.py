@@ -150,10 +150,15 @@ def check_times(fps: float | None, start: float | None, end: float | None) -> No
         )
 
 
-def check_key_frames(frames: Frames, onset: int | None, apex: int | None) -> None:
-    """Raise for key frames that the input does not have; the frames of a video are not counted for it."""
+def check_order(onset: int | None, apex: int | None) -> None:
+    """Raise for an apex that does not come after its onset, whatever the input."""
     if onset is not None and apex is not None and onset >= apex:
         raise FrameError(f"the apex {apex} does not come after the onset {onset}", fix="give an onset before the apex")
+
+
+def check_key_frames(frames: Frames, onset: int | None, apex: int | None) -> None:
+    """Raise for key frames that the input does not have; the frames of a video are not counted for it."""
+    check_order(onset, apex)
     counted = not isinstance(frames, VideoFrames)
     first, last = (frames.numbers[0], frames.numbers[-1]) if counted else (0, None)
     for name, number in (("onset", onset), ("apex", apex)):
