@@ -162,3 +162,11 @@ def check_names(maps: Sequence[Path], protocol: str) -> None:
     for folder in maps:
         if not folder.is_dir():
             load_maps(folder)  # which says what is wrong
+
+
+def check_model(folder: Path | None) -> None:
+    """Refuse a model folder that does not exist, before torch is loaded."""
+    from epir.core.errors import CheckpointError
+
+    if folder is not None and not folder.exists() and len(folder.parts) != 2:  # owner/name is looked for on the hub
+        raise CheckpointError(f"there is no model folder {folder}", fix="check the path, or make one with epir train")

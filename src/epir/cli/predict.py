@@ -135,7 +135,6 @@ def _check_options(
     **choices: Any,
 ) -> None:
     """Raise for what cannot be, before torch is loaded."""
-    from epir.core.errors import CheckpointError
     from epir.faces.face import FaceSettings, TrackingSettings
     from epir.spotting.settings import SpottingSettings
 
@@ -143,8 +142,7 @@ def _check_options(
     SpottingSettings(sensitivity=choices["sensitivity"])
     if choices["detector"] is not None:
         FaceSettings(detector=choices["detector"])
-    if model is not None and not model.exists() and len(model.parts) != 2:  # owner/name is looked for on the hub
-        raise CheckpointError(f"there is no model folder {model}", fix="check the path, or make one with epir train")
+    options.check_model(model)
     if any(each is not None for each in (*times, *key_frames)):
         from epir.recognition.source import check_order, check_times
 

@@ -16,6 +16,7 @@ from epir.cli.options import (
     Protocol,
     Training,
     Workers,
+    check_model,
     check_names,
 )
 from epir.core.words import counted, people
@@ -127,6 +128,8 @@ def calibrate(
     from dataclasses import asdict
 
     from epir.cli.console import show
+
+    check_model(model)
     from epir.final.real_people import calibrate_on_real_people
 
     fitted = calibrate_on_real_people(model, on, protocol=protocol, write=not dry_run)
@@ -164,6 +167,10 @@ def export(
     Example: epir export models/mine --out models/mine/model.onnx
     """
     from epir.cli.console import show
+    from epir.core.output import check_onnx
+
+    check_onnx(out)
+    check_model(model)
     from epir.final.export import export as export_model
     from epir.maps.mapset import load_maps
     from epir.models.folder import find_folder, read_config

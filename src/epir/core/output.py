@@ -24,7 +24,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO
 
-from epir.core.errors import OutputError, machine_fault
+from epir.core.errors import CheckpointError, OutputError, machine_fault
 from epir.core.files import apply_umask, hidden_name, save_to_disk, write_text
 
 MARK = ".epir"
@@ -101,6 +101,13 @@ def check_file(path: Path, *, force: bool = False, inputs: Iterable[str | Path] 
         raise OutputError(f"{path} is a pipe or a device, not a file", fix="choose another name")
     if path.exists() and not force:
         raise OutputError(f"{path} exists already", fix="choose another name, or add --force to replace it")
+
+
+def check_onnx(path: Path) -> None:
+    """Refuse a name that no runtime of ONNX would take."""
+    if path.suffix != ".onnx":
+        name = path / "model.onnx" if path.is_dir() else path.with_suffix(".onnx")
+        raise CheckpointError(f"{path} does not end in .onnx", fix=f"name it {name}")
 
 
 def check_place(path: Path, *, needs: int = 0) -> None:

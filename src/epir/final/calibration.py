@@ -226,8 +226,15 @@ def calibrate_on_others(network: Any, others: EvaluationSet, *, mirror: bool, sh
     for sample, row in zip(others.samples, predicted.scores, strict=True):
         guess = others.classes[int(row.argmax())]
         clip = sample.clip
-        names = (clip.corpus, clip.subject, clip.clip)
-        predictions.append(Prediction(*names, sample.label, guess, guess, 0, half[clip.person], tuple(map(float, row))))
+        predictions.append(
+            Prediction(
+                *(clip.corpus, clip.subject, clip.clip, sample.label, guess, guess),
+                seed=0,
+                fold=half[clip.person],
+                scores=tuple(map(float, row)),
+                named=clip.extra.get("person", "").strip(),
+            )
+        )
     return HeldOut(
         score_predictions(predictions, others.classes, "strict"),
         calibrate(predictions, others.classes),

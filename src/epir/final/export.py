@@ -24,7 +24,7 @@ from scipy.special import softmax
 
 from epir.core.errors import CheckpointError, MissingExtra
 from epir.core.files import atomic_write
-from epir.core.output import claimed_file
+from epir.core.output import check_onnx, claimed_file
 from epir.models.folder import ModelConfig, sealed
 from epir.models.predict import (
     METADATA,
@@ -74,9 +74,7 @@ def export(
     little. With `logits`, and with `int8`, the graph has no output `scores`, only raw logits of one view.
     """
     folder, out = Path(folder), Path(out)
-    if out.suffix != ".onnx":
-        name = out / "model.onnx" if out.is_dir() else out.with_suffix(".onnx")
-        raise CheckpointError(f"{out} does not end in .onnx", fix=f"name it {name}")
+    check_onnx(out)
     with claimed_file(out, force=force, inputs=[folder]):
         return _export(folder, out, maps=maps, int8=int8, logits=logits or int8)
 
