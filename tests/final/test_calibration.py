@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -5,10 +7,12 @@ from scipy.special import expit
 from epir.core.errors import EpirWarning
 from epir.core.facs import UNITS
 from epir.core.records import Prediction
+from epir.evaluation.samples import gather
 from epir.final.calibration import (
     best_margin,
     best_threshold,
     calibrate,
+    calibrate_on_others,
     calibrate_units,
     calibration_error,
     cross_fitted,
@@ -18,7 +22,10 @@ from epir.final.calibration import (
     negative_log_likelihood,
     with_temperature,
 )
+from epir.maps.mapset import save_maps
+from epir.models.folder import load_network
 from epir.models.units import LEFT, PRESENT, UnitCalibration
+from epir.synthetic.maps import synthetic_maps
 
 
 def drawn(count=4000, temperature=1.0, seed=0):
@@ -210,3 +217,16 @@ def test_sharp_logits_are_softened_and_the_error_falls():
     assert set(fitted.calibration.thresholds) == set(UNITS)
     assert UnitCalibration.of_notes({"units": fitted.to_notes()}) == fitted.calibration
     assert calibrate_units(logits[:2], ["", ""], ["a", "b"]) is None
+
+
+def test_one_person_under_two_names_counts_once(trained, tmp_path):
+    """No score is above (people + 1) / (people + 2)."""
+    whole = synthetic_maps(24, "direct", seed=5)  # of three people
+    named = [replace(clip, extra={**clip.extra, "person": "mine/a"}) for clip in whole.clips]
+    network = load_network(trained.folder)
+    for clips, people in ((whole.clips, 3), (named, 1)):
+        others = gather([save_maps(tmp_path / str(people), whole.maps, clips, recipe={})], "sde")
+        with pytest.warns(EpirWarning, match="only, so none is above"):
+            held_out = calibrate_on_others(network, others, mirror=False, shift=0)
+        assert held_out.people == people
+        assert held_out.calibration.highest == pytest.approx((people + 1) / (people + 2), abs=1e-6)
