@@ -379,6 +379,26 @@ def test_the_box_at_the_pointer_holds_its_text(open_page, result_id):
     assert box["x"] <= text["x"] and text["x"] + text["width"] <= box["x"] + box["width"]
 
 
+def test_a_batch_is_followed_on_after_a_reload(open_page):
+    """The request that the reload cancels is no answer."""
+    page, calls = open_page(), []
+
+    def respond(route):
+        calls.append(route)
+        if len(calls) > 1:  # the first hangs until the page goes
+            route.fulfill(json={"state": "failed", "error": {"problem": "the clip is empty", "fix": "take another"}})
+
+    page.route("**/api/results/mine", respond)
+    rows = [{"name": "a.mp4", "state": "waiting", "text": "Waiting", "id": "mine"}]
+    page.evaluate("(rows) => sessionStorage.setItem('epir-batch', JSON.stringify(rows))", rows)
+    with page.expect_request("**/api/results/mine"):
+        page.evaluate("location.hash = '#batch'")
+    page.reload()
+    page.wait_for_selector("#batch-bar", state="hidden")
+    assert "The clip is empty." in page.locator("#batch-rows").inner_text()
+    assert len(calls) == 2
+
+
 def test_a_batch_without_clips_leads_to_the_start(open_page):
     page = open_page("/#batch")
     page.wait_for_selector("#start:not([hidden])")

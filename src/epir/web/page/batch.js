@@ -8,11 +8,18 @@ import { checkClip, clipForm } from "./input.js";
 const AT_ONCE = 2; // clips that the server has at a time: the next is there when one is done
 const STORED = "epir-batch"; // session storage, so that the table is still there after a reload
 const BUSY = [429, 503];
+const LEAVING = 1000; // ms
 
 /** The batch of this page. `onSent(id, clip)` tells which clip a result is of. Returns {run, restore, show, stop}. */
 export function openBatch(getLimits, onSent) {
   let rows = [];
   let controller = new AbortController();
+  let leaving = false; // a reload cancels requests: that is no answer, and the next page goes on
+
+  addEventListener("beforeunload", () => {
+    leaving = true;
+    setTimeout(() => (leaving = false), LEAVING); // it stayed
+  });
 
   async function run(clips, options) {
     stop();
@@ -53,7 +60,7 @@ export function openBatch(getLimits, onSent) {
   }
 
   function fail(row, error, signal) {
-    if (signal.aborted) return;
+    if (signal.aborted || leaving) return;
     Object.assign(row, { state: "failed", text: [error.problem ?? "something went wrong on this page", error.fix].filter(Boolean).map(sentence).join(" ") });
     if (!error.problem) console.error(error);
   }
