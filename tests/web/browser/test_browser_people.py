@@ -267,8 +267,8 @@ def test_a_rejected_movement_is_opened_from_the_timeline(open_page, server, seve
     names, values = page.locator(".entry dt").all_inner_texts(), page.locator(".entry dd").all_inner_texts()
     facts = dict(zip(names, values, strict=True))
     assert facts["Onset"] == "frame 350 · 3.50 s" and facts["How far"] == "2 % of the face’s width"
-    assert facts["Probability"] == "0.00 that it is a micro-expression"
-    assert "probability 0.00" in page.locator(".entry[open] summary").inner_text()
+    assert facts["Probability"] == "0.00 that it is a micro-expression, by its motion alone"
+    assert "0.00 by motion alone" in page.locator(".entry[open] summary").inner_text()
 
 
 def test_every_person_and_the_whole_video_are_on_the_timeline(open_page, server, several):

@@ -74,7 +74,7 @@ function entry(movement, several) {
       ["Offset", at(offset, offset_s)],
       ["Where", title(where(movement))],
       ["How far", `${percent(movement.strength)} of the face’s width`],
-      hasProbability(movement) && ["Probability", `${score(movement.probability)} that it is a micro-expression`],
+      hasProbability(movement) && ["Probability", `${score(movement.probability)} that it is a micro-expression, by its motion alone`],
       several && ["Person", String(movement.track + 1)],
     ].filter(Boolean);
     body.append(
@@ -88,7 +88,7 @@ function entry(movement, several) {
 }
 
 const hasProbability = ({ probability }) => probability !== null && probability !== undefined;
-const chance = (movement) => (hasProbability(movement) ? `probability ${score(movement.probability)}` : "");
+const chance = (movement) => (hasProbability(movement) ? `${score(movement.probability)} by motion alone` : "");
 
 /** Names and values, side by side. */
 export function definitions(pairs) {
