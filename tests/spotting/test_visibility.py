@@ -36,7 +36,7 @@ def timeline(seconds=5, fps=30.0, side=150.0, **changes):
     """A face that keeps still."""
     count = round(seconds * fps)
     none = np.zeros(count, np.float32)
-    timeline = Timeline(
+    face = Timeline(
         fps=fps,
         numbers=np.arange(count),
         motion=np.zeros((count, len(GROUPS)), np.float32),
@@ -48,17 +48,17 @@ def timeline(seconds=5, fps=30.0, side=150.0, **changes):
         stamps=np.arange(count) / fps,
         squares=(Crop(0.0, 0.0, side),) * count,
     )
-    return replace(timeline, **changes)
+    return replace(face, **changes)
 
 
-def talking(timeline):
-    motion = timeline.motion.copy()
+def talking(face):
+    motion = face.motion.copy()
     motion[:, LIPS] = 0.01 * np.sin(np.arange(len(motion)) * 0.9) + 0.01
-    return replace(timeline, motion=motion)
+    return replace(face, motion=motion)
 
 
-def conditions(timeline):
-    return {each.conditions for each in visible_seconds(timeline, RECALLS)}
+def conditions(face):
+    return {each.conditions for each in visible_seconds(face, RECALLS)}
 
 
 def test_a_still_face_shows_the_smallest_movements():
@@ -70,8 +70,8 @@ def test_a_still_face_shows_the_smallest_movements():
 
 def test_speech_and_head_motion_hide_every_size_that_was_measured():
     head = (0.03 * np.sin(np.arange(150) / 10)).astype(np.float32)
-    for timeline, words in ((talking(timeline()), "speech"), (timeline(head=head), "head motion")):
-        for each in visible_seconds(timeline, RECALLS):
+    for face, words in ((talking(timeline()), "speech"), (timeline(head=head), "head motion")):
+        for each in visible_seconds(face, RECALLS):
             assert (each.conditions, each.smallest, each.is_judged) == ((MOVING,), None, False)
             assert words in " ".join(each.reasons)
 
@@ -151,11 +151,11 @@ def test_the_table_in_the_package_covers_every_condition():
 
 def partly_talking(seconds=10, **changes):
     """Quiet for the first half, then talking."""
-    timeline = timeline(seconds, **changes)
-    motion = timeline.motion.copy()
+    face = timeline(seconds, **changes)
+    motion = face.motion.copy()
     half = len(motion) // 2
-    motion[half:] = talking(timeline).motion[half:]
-    return replace(timeline, motion=motion)
+    motion[half:] = talking(face).motion[half:]
+    return replace(face, motion=motion)
 
 
 def test_what_could_be_seen_is_a_sentence():
