@@ -29,7 +29,7 @@ SLOW, SMALL, COARSE = "low frame rate", "small face", "strong compression"
 CONDITIONS = (STILL, SLIGHT, MOVING, SLOW, SMALL, COARSE)
 NO_FACE = "no face"
 ENOUGH = 0.5  # recall from which a movement counts as visible
-COARSE_FROM = 35.0  # quantiser of H.264: in stills 1 % is found 35 of 41 times at 32, 2 of 32 at 40
+COARSE_FROM = 35.0  # quantiser of H.264: in stills 1 % is found 35 of 41 times at 32, 9 of 44 at 40
 SLOW_RATE = 20.0  # frames a second: below, onset and apex are a frame or two apart
 # Of the face's width: the mouth, or the head, is farther from its usual place for a third of the time. Between the two
 # limits 2 % was found 6 of 7 times in real videos, beyond them 17 of 59 times.
