@@ -53,8 +53,7 @@ MAPS    := build/weights/maps/meta.json build/weights/calibration/meta.json
 # `make -j 2 weights` trains two seeds at once; a second call goes on. With REAL=MAPS, the maps of docs/rerun.md, the
 # temperature is fitted on real people.
 weights: $(SEEDS:%=build/weights/seed-%/config.json) ## train weights from random ones into build/weights/model (80 minutes of one core)
-	rm -rf build/weights/model
-	cp -r "$$($(BIN)/python -m epir.final.best_seed $(^D))" build/weights/model
+	best=$$($(BIN)/python -m epir.final.best_seed $(^D)) && rm -rf build/weights/model && cp -r "$$best" build/weights/model
 	$(if $(REAL),$(ONE) $(BIN)/epir calibrate build/weights/model --on $(REAL) --protocol cde)
 
 build/weights/seed-%/config.json: $(MAPS)

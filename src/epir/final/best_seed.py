@@ -9,12 +9,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from epir.core.errors import CheckpointError
+from epir.core.errors import CheckpointError, EpirError
 from epir.models.folder import read_config
 
 
 def best_seed(folders: Sequence[Path]) -> Path:
     """The model folder with the best strict UF1, the first of equal ones; they may differ in their seed only."""
+    if not folders:
+        raise CheckpointError("no model folder is given to choose from", fix="name one for each seed")
     notes = [read_config(folder).notes for folder in folders]
     for folder, other in zip(folders, notes, strict=True):
         for name in ("protocol", "data", "training"):
@@ -30,4 +32,7 @@ def best_seed(folders: Sequence[Path]) -> Path:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{best_seed([Path(name) for name in sys.argv[1:]])}\n")
+    try:
+        sys.stdout.write(f"{best_seed([Path(name) for name in sys.argv[1:]])}\n")
+    except EpirError as error:
+        sys.exit(str(error))

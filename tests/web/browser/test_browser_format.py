@@ -106,6 +106,23 @@ def test_the_tables_of_a_batch_are_joined(open_page):
     assert joined == 'file,text,error\na.mp4,"one, two",\n"b ""2"".mp4",,No face.\n'
 
 
+def test_results_that_the_server_no_longer_keeps_are_not_linked(open_page):
+    page = open_page("/static/responsible-use.html")
+    rows = [{"name": str(each), "state": "done", "ended": each} for each in range(5)]
+    rows.insert(2, {"name": "damaged", "state": "failed"})
+    kept = page.evaluate(
+        "async ([rows, most]) => [...(await import('/static/batch.js')).keptRows(rows, most)].map((row) => row.name)",
+        [rows, 2],
+    )
+    assert sorted(kept) == ["3", "4"]
+
+
+@pytest.mark.parametrize("name", ["=1+1.mp4", "+x.mp4", "-x.mp4", "@x.mp4"])
+def test_a_name_that_a_spreadsheet_would_run_is_escaped(call, name):
+    assert call("csvCell", name) == f"'{name}"
+    assert call("csvCell", -0.5) == "-0.5"
+
+
 def test_settings_and_action_units_have_the_words_of_the_page(call):
     from epir.recognition import caution
 

@@ -405,24 +405,6 @@ def test_a_batch_without_clips_leads_to_the_start(open_page):
     assert page.locator("#batch").is_hidden()
 
 
-def test_results_that_the_server_no_longer_keeps_are_not_linked(open_page):
-    page = open_page("/static/responsible-use.html")
-    rows = [{"name": str(each), "state": "done", "ended": each} for each in range(5)]
-    rows.insert(2, {"name": "damaged", "state": "failed"})
-    kept = page.evaluate(
-        "async ([rows, most]) => [...(await import('/static/batch.js')).keptRows(rows, most)].map((row) => row.name)",
-        [rows, 2],
-    )
-    assert sorted(kept) == ["3", "4"]
-
-
-@pytest.mark.parametrize("name", ["=1+1.mp4", "+x.mp4", "-x.mp4", "@x.mp4"])
-def test_a_name_that_a_spreadsheet_would_run_is_escaped(open_page, name):
-    page = open_page("/static/responsible-use.html")
-    assert page.evaluate("async (name) => (await import('/static/format.js')).csvCell(name)", name) == f"'{name}"
-    assert page.evaluate("async (value) => (await import('/static/format.js')).csvCell(value)", -0.5) == "-0.5"
-
-
 def test_after_an_error_nothing_has_to_be_entered_again(open_page, result_id):
     page = open_page()
     page.locator(".options summary").click()
