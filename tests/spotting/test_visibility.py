@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from epir.faces.align import Crop
-from epir.spotting.regions import GROUPS
+from epir.spotting.regions import GROUPS, REGIONS
 from epir.spotting.timeline import MACRO, FaceMovement, Timeline
 from epir.spotting.visibility import (
     COARSE,
@@ -35,20 +35,9 @@ LIPS = GROUPS.index("lips and chin")
 def timeline(seconds=5, fps=30.0, side=150.0, **changes):
     """A face that keeps still."""
     count = round(seconds * fps)
-    none = np.zeros(count, np.float32)
-    face = Timeline(
-        fps=fps,
-        numbers=np.arange(count),
-        motion=np.zeros((count, len(GROUPS)), np.float32),
-        face=none,
-        lids=none,
-        head=none,
-        movements=(),
-        frames=count,
-        stamps=np.arange(count) / fps,
-        squares=(Crop(0.0, 0.0, side),) * count,
-    )
-    return replace(face, **changes)
+    motion, skin = np.zeros((count, len(GROUPS)), np.float32), np.zeros((count, len(REGIONS)), np.float32)
+    numbers, squares = np.arange(count), (Crop(0.0, 0.0, side),) * count
+    return replace(Timeline(fps, numbers, numbers / fps, motion, skin, motion[:, 0], squares), **changes)
 
 
 def talking(face):
