@@ -51,8 +51,9 @@ def test_nothing_is_known_without_frames(recognizer):
 def test_every_person_is_reported_with_what_is_new(recognizer):
     """After a cut the last seconds of one person become certain after the first ones of the next."""
     stream, lengths = LiveStream(recognizer), {0: 5}
-    timelines = lambda: {track: SimpleNamespace(numbers=range(length)) for track, length in lengths.items()}  # noqa: E731
-    stream._pass = SimpleNamespace(timelines=timelines)
+    stream._pass = SimpleNamespace(
+        timelines=lambda: {track: SimpleNamespace(numbers=range(length)) for track, length in lengths.items()}
+    )
     assert [(track, first) for track, _, first in stream.new_motion()] == [(0, 0)]
     lengths.update({0: 7, 1: 4})
     assert [(track, first) for track, _, first in stream.new_motion()] == [(0, 5), (1, 0)]

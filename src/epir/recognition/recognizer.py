@@ -5,7 +5,6 @@ Axes: T frames, H and W pixels of a frame
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -109,11 +108,9 @@ class Recognizer:
 
     def with_options(self, *, threshold: float | None = None, sensitivity: Sensitivity = "normal") -> "Recognizer":
         """The same model with another threshold or sensitivity; the weights are shared."""
-        other = copy(self)
-        if threshold is not None:
-            other.classifier = MapClassifier(self.backend, threshold)
-        other.spotting = replace(self.spotting, sensitivity=sensitivity)
-        return other
+        threshold = self.threshold if threshold is None else threshold
+        detector = self.recipe.face.detector
+        return Recognizer(self.backend, threshold=threshold, detector=detector, sensitivity=sensitivity)
 
     def __repr__(self) -> str:
         return (
