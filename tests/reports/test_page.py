@@ -90,7 +90,9 @@ def test_the_same_run_gives_the_same_page(small, render):
 
 
 def test_a_run_of_a_protocol_file_is_reported_with_the_corpora_of_its_clips(small, render):
-    runs = [small(name, protocol="cde48", corpora={"casme2": 2, "smic": 2}, pictures=False, epochs=1) for name in ("a", "b")]
+    runs = [
+        small(name, protocol="cde48", corpora={"casme2": 2, "smic": 2}, pictures=False, epochs=1) for name in ("a", "b")
+    ]
     assert "; CASME II, SMIC. " in render(runs[0]) and "on cde48" in render(*runs)
 
 
