@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src/epir"
 _TEXTS = tomllib.loads((ROOT / "docs/reference.toml").read_text(encoding="utf-8"))
-COLUMNS, PRINTED, NOT_HERE = _TEXTS["columns"], _TEXTS["printed"], _TEXTS["not_here"]
+COLUMNS, PRINTED, NOT_HERE, STUDY = (_TEXTS[name] for name in ("columns", "printed", "not_here", "study"))
 GENERATED = "This page is generated from the source (`docs/reference.py`).\n"
 
 
@@ -231,12 +231,7 @@ def files() -> str:
     parts += [
         "`frames.csv`, `megc.csv` (a submission of the challenges), and with the extra `[annotate]` ELAN (`.eaf`)"
     ]
-    parts += ["and Praat (`.TextGrid`) tiers.\n", "## Study\n"]
-    rows = [
-        ("`study.db`", "recordings, candidates, decisions: [its tables](coding.md#the-study-on-disk)"),
-        ("`study.toml`", "words for emotions, coders, people"),
-    ]
-    parts += ["`epir annotate RECORDINGS --out STUDY` writes and reads:\n", table(("file", "holds"), rows)]
+    parts += ["and Praat (`.TextGrid`) tiers.\n", STUDY]
     for title, about, columns in tables:
         counted = {"frames": "number of frames"} if "video" in columns else {}
         rows = [(f"`{name}`", (COLUMNS | counted).get(name, "")) for name in columns]

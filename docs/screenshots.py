@@ -90,10 +90,8 @@ def main() -> None:
         arguments = [*CAMERA, f"--use-file-for-fake-video-capture={folder / 'camera.y4m'}"]
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
 
-        def open_page(path: str = "/", width: int = 900, height: int = 640, dark: bool = False) -> Page:
-            page = browser.new_page(
-                viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
-            )
+        def open_page(path: str = "/", width: int = 900) -> Page:
+            page = browser.new_page(viewport={"width": width, "height": 640}, color_scheme="light")
             page.set_default_timeout(PATIENCE_MS)
             page.goto(address + path)
             return page
@@ -110,22 +108,10 @@ def main() -> None:
         keep(page, "result")
 
         page = open_page()
-        choose_example(page, "blink")
-        page.locator(".entry summary").first.click()
-        page.get_by_role("button", name="Pause").click()
-        page.get_by_text("Mark onset and apex by hand").click()
-        page.evaluate("document.activeElement.blur()")
-        keep(page, "nothing")
-
-        page = open_page()
         files = [{"name": name, "mimeType": "", "buffer": content} for name, content in several]
         page.set_input_files("#files", files)  # type: ignore[arg-type]
         page.wait_for_selector("#batch-bar", state="hidden")
         keep(page, "batch")
-
-        page = open_page(width=360, height=960, dark=True)
-        choose_example(page, "smile")
-        keep(page, "phone", whole=False)
 
         page = open_page("/#camera", width=840)
         page.get_by_role("button", name="Start the camera").click()

@@ -89,6 +89,13 @@ def test_the_same_run_gives_the_same_page(small, render):
     assert render(run) == render(run, maps=[])  # the second is drawn anew
 
 
+def test_a_run_of_a_protocol_file_is_reported_with_the_corpora_of_its_clips(small, render):
+    runs = [
+        small(name, protocol="cde48", corpora={"casme2": 2, "smic": 2}, pictures=False, epochs=1) for name in ("a", "b")
+    ]
+    assert "; CASME II, SMIC. " in render(runs[0]) and "on cde48" in render(*runs)
+
+
 def test_tables_and_figures_go_beside_it(small, tmp_path):
     run = small(corpora={"casme2": 1}, epochs=2)
     path = report(run, tmp_path / "out" / "r.html", latex=True, markdown=True, figures=tmp_path / "figures")

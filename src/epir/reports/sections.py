@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from epir.core.words import counted
-from epir.datasets.protocols import get_protocol
 from epir.datasets.survey import expected_composite
 from epir.evaluation.comparison import main_column, score_columns, setting_differences, training_of
 from epir.evaluation.published import PublishedScores
@@ -78,7 +77,7 @@ def headline(runs: Sequence[Run]) -> Markup:
     units = [_units_card(run) for run in runs if is_about_units(run)]
     cards = [_score_card(run, name, is_alone=len(runs) == 1) for run, name in zip(runs, titles, strict=True)]
     what = "Action units of micro-expressions" if units else "Micro-expression recognition"
-    corpora = _corpora(runs[0].experiment.protocol)
+    corpora = _corpora(runs[0])
     return element(
         "header",
         element("p", "EPIR report", class_="eyebrow"),
@@ -280,9 +279,10 @@ def _note(text: str) -> Markup:
     return element("p", text, class_="note")
 
 
-def _corpora(protocol: str) -> str:
-    """The corpora of a protocol as their authors write them; the protocol `sde` takes any."""
-    return "" if protocol == "sde" else ", ".join(map(corpus_title, get_protocol(protocol).maps))
+def _corpora(run: Run) -> str:
+    """The corpora of a run as their authors write them; the protocol `sde` takes any."""
+    corpora = dict.fromkeys(each.corpus for each in run.predictions)
+    return "" if run.experiment.protocol == "sde" else ", ".join(map(corpus_title, corpora))
 
 
 def _units_card(run: Run) -> Markup:
