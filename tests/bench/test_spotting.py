@@ -21,8 +21,9 @@ from epir.bench.spotting import (
     measure,
 )
 from epir.core.errors import ConfigError
+from epir.faces.align import Crop
 from epir.frames.reader import Frame
-from epir.spotting.regions import GROUPS
+from epir.spotting.regions import GROUPS, REGIONS
 from epir.spotting.timeline import FaceMovement, Timeline, most_probable, overlap
 from epir.spotting.visibility import MOVING, STILL
 from epir.synthetic.clip import Course
@@ -112,10 +113,10 @@ def test_the_rate_of_a_video_is_that_of_its_time_stamps(monkeypatch):
 
 
 def timeline(candidates):
-    count = 1800
-    none = np.zeros(count, np.float32)
-    motion = np.zeros((count, len(GROUPS)), np.float32)
-    return Timeline(30.0, np.arange(count), motion, none, none, none, (), (), tuple(candidates), frames=count)
+    numbers = np.arange(1800)
+    motion, skin = np.zeros((1800, len(GROUPS)), np.float32), np.zeros((1800, len(REGIONS)), np.float32)
+    squares = (Crop(100.0, 100.0, 120.0),) * 1800
+    return Timeline(30.0, numbers, numbers / 30, motion, skin, motion[:, 0], squares, candidates=tuple(candidates))
 
 
 def candidate(injection, kind, probability):

@@ -13,9 +13,9 @@ from epir.datasets.annotations import Tier, TierInterval, write_eaf, write_textg
 from epir.faces.align import Crop
 from epir.maps.mapset import load_maps
 from epir.maps.prepare import prepare
-from epir.recognition.answer import ActionUnit, Answer
+from epir.recognition.answer import ActionUnit, Answer, Person
 from epir.recognition.outputs import write_tables
-from epir.spotting.regions import GROUPS
+from epir.spotting.regions import GROUPS, REGIONS
 from epir.spotting.timeline import FaceMovement, Timeline
 from epir.synthetic.clip import Course, expose
 from epir.synthetic.corpus import portrait_of
@@ -56,13 +56,12 @@ def run(invoke):
 def predicted(video):
     """An answer as `predict` gives it."""
     movement = FaceMovement(10, 16, 30, 0.02, "lip corners", seconds=(0.2, 0.32, 0.6), side="both")
-    motion = np.zeros((40, len(GROUPS)), np.float32)
-    still = np.zeros(40, np.float32)
-    crops = (Crop(100, 110, 90),) * 40
-    timeline = Timeline(50.0, np.arange(40), motion, still, still, still, (movement,), frames=40, squares=crops)
+    motion, skin = np.zeros((40, len(GROUPS)), np.float32), np.zeros((40, len(REGIONS)), np.float32)
+    numbers, crops = np.arange(40), (Crop(100, 110, 90),) * 40
+    timeline = Timeline(50.0, numbers, numbers / 50, motion, skin, motion[:, 0], crops, (movement,))
     return Answer(
         str(video), "positive", {"negative": 0.2, "positive": 0.8}, 10, 16, 30, 0.2, 0.32, 0.6, 50.0, 40, 0,
-        units=(ActionUnit(12, "both", 0.9),), timeline=timeline,
+        units=(ActionUnit(12, "both", 0.9),), timeline=timeline, people=(Person(0, timeline),),
     )  # fmt: skip
 
 

@@ -1,11 +1,12 @@
 """A recognizer that finds what a video's name says, so that tests of the folder and the verbs need no pixels."""
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from epir.core.errors import FrameError
-from epir.recognition.answer import NOT_FOUND, Answer
+from epir.recognition.answer import NOT_FOUND, Answer, Person
 from epir.spotting.timeline import MACRO, FaceMovement, Timeline
 
 
@@ -33,8 +34,8 @@ class FakeRecognizer:
         if "quiet" in path.name:
             return Answer(str(path), NOT_FOUND)
         micro, macro = movement(10, 12, 14), movement(20, 30, 40, MACRO)
-        empty = np.zeros(0, np.float32)
-        timeline = Timeline(10.0, empty.astype(int), empty.reshape(0, 5), empty, empty, empty, (micro,), (macro,))
+        empty = np.zeros((0, 1), np.float32)
+        timeline = Timeline(10.0, empty[:, 0], empty[:, 0], empty, empty, empty[:, 0], (), (micro,), (macro,))
         scores = {"negative": 0.2, "positive": 0.3, "surprise": 0.5}
         one = Answer(str(path), "uncertain", scores, 10, 12, 14, 1.0, 1.2, 1.4, timeline=timeline)
-        return Answer(str(path), "uncertain", scores, 10, 12, 14, timeline=timeline, all=(one,), warnings=("dark",))
+        return replace(one, people=(Person(0, timeline),), all=(one,), warnings=("dark",))

@@ -1,6 +1,5 @@
 import pytest
 
-from epir.core.errors import FrameError
 from epir.frames.film import write_film
 from epir.recognition.answer import NOT_FOUND, Answer
 from epir.recognition.batch import answer_all, gather_inputs
@@ -14,16 +13,17 @@ def files(tmp_path):
 
 
 def test_patterns_are_spelt_out_and_pictures_paired(files):
-    gathered = gather_inputs([str(files / "*.mp4"), str(files / "on.png"), str(files / "ap.png")])
-    assert gathered == [str(files / "a.mp4"), str(files / "b.mp4"), (str(files / "on.png"), str(files / "ap.png"))]
+    paths = {name: str(files / name) for name in ("*.mp4", "a.mp4", "b.mp4", "on.png", "ap.png", "one.png", "*.avi")}
+    gathered = gather_inputs([paths[name] for name in ("*.mp4", "on.png", "ap.png", "*.avi", "one.png")])
+    pair = (paths["on.png"], paths["ap.png"])
+    assert gathered == [paths["a.mp4"], paths["b.mp4"], pair, paths["*.avi"], paths["one.png"]]
 
 
-def test_a_lone_picture_and_an_empty_pattern_are_errors_of_their_own(files):
-    empty, video, lone = gather_inputs([str(files / "*.avi"), str(files / "a.mp4"), str(files / "one.png")])
-    assert isinstance(empty.error, FrameError)
-    assert "nothing matches" in empty.error.problem
-    assert video == str(files / "a.mp4")
-    assert "one picture: there is no apex" in lone.error.problem
+def test_a_lone_picture_and_an_empty_pattern_are_errors_of_their_own(recognizer, files):
+    batch = answer_all(recognizer, [str(files / "*.avi"), str(files / "one.png")])
+    empty, lone = (error.problem for _, error in batch.errors)
+    assert "there is no folder or video" in empty
+    assert "is one picture, not a clip" in lone
 
 
 def test_each_input_fails_alone(recognizer, video, tmp_path):

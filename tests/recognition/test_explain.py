@@ -40,7 +40,7 @@ def test_each_pixel_belongs_to_one_patch():
 def test_the_patch_that_the_model_looks_at_costs_most():
     flow_map = np.zeros((3, 28, 28), np.float32)
     flow_map[0, 4:8, 8:12] = 2.0
-    attribution = attribute(bright, flow_map[None], LABELS)[0]
+    attribution = attribute(bright, flow_map, LABELS)
     assert attribution.label == "positive"
     assert np.unravel_index(attribution.patches.argmax(), (7, 7)) == (1, 2)
     assert attribution.patches[1, 2] == pytest.approx(bright(flow_map[None])[0, 1] - 0.5)
@@ -55,9 +55,8 @@ def test_all_copies_of_a_map_go_through_the_model_at_once():
         sizes.append(len(maps))
         return bright(maps)
 
-    maps = np.random.default_rng(0).normal(size=(2, 3, 28, 28)).astype(np.float32)
-    assert len(attribute(counting, maps, LABELS)) == 2
-    assert sizes == [2 * (1 + 49 + len(GROUPS))]
+    attribute(counting, np.random.default_rng(0).normal(size=(3, 28, 28)).astype(np.float32), LABELS)
+    assert sizes == [1 + 49 + len(GROUPS)]
 
 
 def test_neutral_is_what_most_of_the_face_does():
@@ -87,9 +86,7 @@ def test_occlusion_finds_what_moved(shipped_recognizer):
         movement = draw_movement(draw_expression(3, emotions(3)[number % 3], random).actions, Geometry(), random)
         field = movement.displacement(across.astype(np.float32), along.astype(np.float32))  # (28, 28, 2)
         flow_map = flow_to_map(0.5 * field, flow_recipe("epir"), 28)
-        attribution = attribute(shipped_recognizer.classifier.plain_scores, flow_map[None], shipped_recognizer.labels)[
-            0
-        ]
+        attribution = attribute(shipped_recognizer.classifier.plain_scores, flow_map, shipped_recognizer.labels)
         means = (patch_masks(28, 7) * np.hypot(field[..., 0], field[..., 1])).sum(axis=(1, 2))
         moving = means >= 0.5 * means.max()
         above = attribution.patches.ravel()[moving][:, None] - attribution.patches.ravel()[~moving][None]

@@ -50,8 +50,10 @@ def test_nothing_is_known_without_frames(recognizer):
 
 def test_every_person_is_reported_with_what_is_new(recognizer):
     """After a cut the last seconds of one person become certain after the first ones of the next."""
-    stream, lengths = LiveStream(recognizer), {0: 5, 1: 0}
-    stream._pass = SimpleNamespace(tracks=[0, 1], timeline=lambda track: SimpleNamespace(numbers=range(lengths[track])))
+    stream, lengths = LiveStream(recognizer), {0: 5}
+    stream._pass = SimpleNamespace(
+        timelines=lambda: {track: SimpleNamespace(numbers=range(length)) for track, length in lengths.items()}
+    )
     assert [(track, first) for track, _, first in stream.new_motion()] == [(0, 0)]
     lengths.update({0: 7, 1: 4})
     assert [(track, first) for track, _, first in stream.new_motion()] == [(0, 5), (1, 0)]

@@ -55,7 +55,7 @@ def test_the_square_lies_around_the_face_and_the_class_shows_only_while_it_lasts
     during, before = annotated(smile[20], 20, answer), annotated(smile[2], 2, answer)
     green = np.abs(during.astype(int) - GREEN).max(axis=-1) < 40
     rows, columns = np.nonzero(green[45:])
-    crop = answer.timeline.crops[0]
+    crop = answer.timeline.squares[0]
     assert rows.min() + 45 == pytest.approx(crop.y - crop.side / 2, abs=6)
     assert columns.max() == pytest.approx(crop.x + crop.side / 2, abs=6)
     assert not (np.abs(before.astype(int) - GREEN).max(axis=-1) < 20).any()

@@ -11,6 +11,7 @@ from epir.frames import film
 from epir.recognition.answer import NOT_FOUND, ActionUnit, Answer, Person
 from epir.recognition.events import answer_lines
 from epir.recognition.outputs import answer_tiers, motion_strip
+from epir.spotting.timeline import FaceMovement
 from epir.spotting.words import RegionMotion
 
 
@@ -25,7 +26,7 @@ def test_who_was_followed_for_how_long_is_said(two_after_another):
     answer = two_after_another
     assert answer.label == NOT_FOUND
     assert [each.track for each in answer.people] == [0, 1]
-    assert [each.seconds for each in answer.people] == pytest.approx([40 / 30, 50 / 30], abs=0.2)
+    assert [each.timeline.seconds for each in answer.people] == pytest.approx([40 / 30, 50 / 30], abs=0.2)
     told = answer.to_dict_of_all()["people"]
     assert [each["track"] for each in told] == [0, 1] and told[1]["last_s"] == pytest.approx(89 / 30, abs=0.05)
     assert answer.followed.startswith("followed: person 0 for 1.") and answer.followed.endswith("of 3.0 s")
@@ -53,19 +54,12 @@ def test_tables_and_strip_cover_the_whole_video(two_after_another):
 
 def test_what_was_rejected_of_everybody_is_listed(two_after_another):
     first, second = two_after_another.people
-    movement = replace_movement(second)
-    answer = replace(two_after_another, people=(first, movement))
+    blink = FaceMovement(70, 73, 77, 0.02, "eyes", kind="blink", seconds=(2.3, 2.4, 2.6), track=second.track)
+    answer = replace(two_after_another, people=(first, Person(1, replace(second.timeline, others=(blink,)))))
     assert [each.track for each in answer.rejected] == [1]
     assert [each["track"] for each in answer.to_dict_of_all()["rejected"]] == [1]
     assert answer.events(every=True)["status"].tolist() == ["none", "rejected"]
     assert [tier.name for tier in answer_tiers(answer)] == ["rejected"]
-
-
-def replace_movement(person: Person) -> Person:
-    from epir.spotting.timeline import FaceMovement
-
-    blink = FaceMovement(70, 73, 77, 0.02, "eyes", kind="blink", seconds=(2.3, 2.4, 2.6), track=person.track)
-    return Person(person.track, replace(person.timeline, others=(blink,)))
 
 
 def test_one_person_for_the_whole_video_needs_no_words(recognizer, smile):
@@ -118,9 +112,9 @@ def test_what_could_not_be_seen_is_said(two_after_another):
 def test_candidates_bear_the_labels_of_the_timeline(recognizer, smile):
     """The smile lasts too long at 20 frames a second; its pieces are known as such once it is over."""
     answer = recognizer.predict(smile, fps=20, candidates=600, explain=False)
-    ranked = answer.timeline.ranked(600)
+    known = answer.timeline.candidates
     assert {(each.onset, each.apex, each.rule) for each in answer.candidates} <= {
-        (each.onset, each.apex, each.reason) for each in ranked
+        (each.onset, each.apex, each.reason) for each in known
     }
     (row, *_) = [each for each in answer.events().to_dict("records") if each["status"] == "rejected"]
     (tier,) = [tier for tier in answer_tiers(answer) if tier.name == "candidates"]

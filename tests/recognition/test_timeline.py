@@ -9,7 +9,7 @@ from epir.faces.align import Crop
 from epir.faces.tracking import NO_FACE, Gap
 from epir.recognition.answer import Answer, Person
 from epir.recognition.timeline import ROWS, draw_timeline, place_labels, timeline_title
-from epir.spotting.regions import GROUPS
+from epir.spotting.regions import GROUPS, REGIONS
 from epir.spotting.timeline import FaceMovement, Timeline
 
 
@@ -21,8 +21,8 @@ def timeline(track=0, first=10, count=50, start=3.0):
                      seconds=(start + 0.2, start + 0.3, start + 0.46))  # fmt: skip
     blink = FaceMovement(first + 30, first + 33, first + 37, 0.02, "eyes", "blink", track=track,
                      seconds=(start + 0.6, start + 0.66, start + 0.74))  # fmt: skip
-    return Timeline(50.0, numbers, motion, motion.max(axis=1), motion[:, 0], motion[:, 0], (smile,), (blink,),
-                    crops=(Crop(90, 90, 80),), level=0.0035, stamps=stamps)  # fmt: skip
+    skin, squares = np.zeros((count, len(REGIONS)), np.float32), (Crop(90, 90, 120),) * count
+    return Timeline(50.0, numbers, stamps, motion, skin, motion[:, 0], squares, (smile,), (blink,), level=0.0035)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_what_could_not_be_judged_is_shaded(answer):
     quiet = timeline(count=250)
     motion = np.zeros_like(quiet.motion)
     motion[:100, GROUPS.index("lips and chin")] = 0.01 * (1 + np.sin(np.arange(100)))
-    person = Person(0, replace(quiet, motion=motion, face=motion.max(axis=1), head=motion[:, 0]))
+    person = Person(0, replace(quiet, motion=motion, head=motion[:, 0]))
     figure = draw_timeline(replace(answer, people=(person,)))
     (span,) = shaded(figure.axes[0])
     assert span == pytest.approx((3.0, 5.0))
@@ -78,7 +78,7 @@ def test_a_title_without_a_movement_is_no_negative_result(answer):
     ):
         motion = np.zeros_like(quiet.motion)
         motion[:moving, GROUPS.index("lips and chin")] = 0.01 * (1 + np.sin(np.arange(moving)))
-        person = Person(0, replace(quiet, motion=motion, face=motion.max(axis=1), head=np.zeros(250)))
+        person = Person(0, replace(quiet, motion=motion, head=np.zeros(250)))
         assert timeline_title(replace(none, people=(person,))) == title
 
 
@@ -96,7 +96,7 @@ def test_one_spike_does_not_flatten_the_rest(answer):
     calm = timeline(count=600)
     spiked = calm.motion.copy()
     spiked[40] = 0.3
-    person = Person(0, replace(calm, motion=spiked, face=spiked.max(axis=1)))
+    person = Person(0, replace(calm, motion=spiked))
     (axes,) = draw_timeline(replace(answer, people=(person,))).axes
     assert axes.get_ylim()[1] < 2 * plain
     assert "up to 30.0 %" in words(axes)

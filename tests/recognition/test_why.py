@@ -79,12 +79,6 @@ def test_without_tokens_the_channels_of_the_map_are_shown(answer):
     assert {"map: u, orange to the right", "map: v, orange down", "map: strain"} <= set(shown)
 
 
-def test_warnings_stand_below(answer):
-    warned = replace(answer, warnings=("the face is small", "there are several faces"))
-    text = draw_why(warned)._supxlabel.get_text()
-    assert text == "Note: the face is small.\nNote: there are several faces."
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -98,8 +92,11 @@ def test_the_headline_says_the_answer_or_what_it_leans_to(answer, changes, words
     assert headline(replace(answer, **changes)) == f"a.mp4: {words}"
 
 
-def test_the_times_of_key_frames_are_those_of_the_file(answer):
-    assert "apex, frame 25 (0.30 s)" in words(draw_why(replace(answer, onset_s=0.2, apex_s=0.3)))
+def test_times_and_warnings_are_those_of_the_answer(answer):
+    warned = replace(answer, onset_s=0.2, apex_s=0.3, warnings=("the face is small", "there are several faces"))
+    figure = draw_why(warned)
+    assert "apex, frame 25 (0.30 s)" in words(figure)
+    assert figure._supxlabel.get_text() == "Note: the face is small.\nNote: there are several faces."
 
 
 H = 112
@@ -118,13 +115,6 @@ def face():
     return Evidence(skin, skin, flow)
 
 
-def pixels(figure):
-    out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=100)
-    out.seek(0)
-    return (imread(out)[..., :3] * 255).astype(int)
-
-
 def part(picture, top, left, size=0.25):
     side = picture.shape[0]
     return picture[int(top * side) : int((top + size) * side), int(left * side) : int((left + size) * side)]
@@ -134,15 +124,14 @@ def spread(picture):
     return float(np.ptp(picture, axis=-1).mean())
 
 
-def test_panels_are_square_and_reach_the_edge(face):
-    for figure in (
-        draw_flow(face.onset, face.flow),
-        draw_tokens(face.onset, TOKENS),
-        draw_attention(face.onset, TOKENS),
-    ):
-        picture = pixels(figure)
-        assert picture.shape[0] == picture.shape[1]
-        assert (picture[0].min(axis=-1) < 255).any()
+def pixels(figure):
+    """A panel, which is square and reaches the edge."""
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=100)
+    out.seek(0)
+    picture = (imread(out)[..., :3] * 255).astype(int)
+    assert picture.shape[0] == picture.shape[1] and (picture[0].min(axis=-1) < 255).any()
+    return picture
 
 
 def test_flow_colours_what_moved_and_leaves_the_rest_grey(face):

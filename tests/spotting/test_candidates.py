@@ -11,7 +11,7 @@ from epir.spotting.candidates import (
     key_times,
     separate_peaks,
 )
-from epir.spotting.measure import HEAD
+from epir.spotting.measure import HEAD, Motion
 from epir.spotting.regions import REGIONS, named
 
 RATE = 50.0
@@ -28,7 +28,13 @@ def candidates_of(region, values):
     skin = np.zeros((count, len(REGIONS), 2))
     skin[:, named(region)[0], 1] = values
     skin += np.random.default_rng(0).normal(0, 2e-5, skin.shape)
-    return find_candidates(skin, np.zeros((count, len(HEAD))), np.ones(count), RATE)
+    return find_candidates(motion_of(skin), RATE)
+
+
+def motion_of(skin):
+    """Skin (n, R, 2) of a head that keeps still."""
+    count = len(skin)
+    return Motion(skin, np.zeros((count, len(HEAD))), np.ones(count), np.zeros(count))
 
 
 def test_a_bump_on_a_slope_has_its_amplitude_and_leaves_nothing():
@@ -70,7 +76,7 @@ def test_a_lively_chin_does_not_hide_a_brow():
     skin = np.zeros((count, len(REGIONS), 2))
     skin[:, named("chin")[0], 1] = 0.03 * np.sin(2 * np.pi * 5 * np.arange(count) / RATE)
     skin[:, named("inner brow")[0], 1] = -rise_and_fall(count, 140, 147, 158, 0.006)
-    candidates = find_candidates(skin, np.zeros((count, len(HEAD))), np.ones(count), RATE)
+    candidates = find_candidates(motion_of(skin), RATE)
     best = max((c for c in candidates if c.group == "brows"), key=lambda c: c.stands_out)
     assert abs(best.apex - 147) <= 1
     assert best.stands_out > 8
@@ -99,15 +105,12 @@ def test_peaks_keep_their_distance_and_the_highest_is_first():
 
 @pytest.mark.parametrize("count", [0, 1, 2, 5])
 def test_too_few_frames_have_no_candidates(count):
-    skin = np.zeros((count, len(REGIONS), 2))
-    assert find_candidates(skin, np.zeros((count, len(HEAD))), np.ones(count), RATE) == []
+    assert find_candidates(motion_of(np.zeros((count, len(REGIONS), 2))), RATE) == []
 
 
-def course(count, rate, onset, apex, offset):
-    """0 until the onset, up to 1 at the apex, and 0 from the offset on; seconds."""
-    times = np.arange(count) / rate
-    up, down = (times - onset) / (apex - onset), (offset - times) / (offset - apex)
-    return np.sin(np.pi / 2 * np.clip(np.minimum(up, down), 0, 1)) ** 2
+def course(count, rate, *key_times):
+    """The same with key times in seconds."""
+    return rise_and_fall(count, *(each * rate for each in key_times))
 
 
 @pytest.mark.parametrize("rate", [25.0, 30.0, 60.0, 100.0])

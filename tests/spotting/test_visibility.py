@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from epir.faces.align import Crop
-from epir.spotting.regions import GROUPS
+from epir.spotting.regions import GROUPS, REGIONS
 from epir.spotting.timeline import MACRO, FaceMovement, Timeline
 from epir.spotting.visibility import (
     COARSE,
@@ -35,20 +35,9 @@ LIPS = GROUPS.index("lips and chin")
 def timeline(seconds=5, fps=30.0, side=150.0, **changes):
     """A face that keeps still."""
     count = round(seconds * fps)
-    none = np.zeros(count, np.float32)
-    face = Timeline(
-        fps=fps,
-        numbers=np.arange(count),
-        motion=np.zeros((count, len(GROUPS)), np.float32),
-        face=none,
-        lids=none,
-        head=none,
-        movements=(),
-        frames=count,
-        stamps=np.arange(count) / fps,
-        squares=(Crop(0.0, 0.0, side),) * count,
-    )
-    return replace(face, **changes)
+    motion, skin = np.zeros((count, len(GROUPS)), np.float32), np.zeros((count, len(REGIONS)), np.float32)
+    numbers, squares = np.arange(count), (Crop(0.0, 0.0, side),) * count
+    return replace(Timeline(fps, numbers, numbers / fps, motion, skin, motion[:, 0], squares), **changes)
 
 
 def talking(face):
@@ -93,29 +82,28 @@ def test_a_micro_expression_of_the_mouth_is_not_speech():
     assert conditions(timeline(motion=motion)) == {(STILL,)}
 
 
-def test_low_rates_and_small_faces_are_named_with_their_numbers():
-    (slow,) = set(visible_seconds(timeline(1, fps=15.0), RECALLS))
-    assert (slow.smallest, slow.conditions, slow.reasons) == (0.01, (SLOW,), ("15 frames a second",))
-    (small,) = set(visible_seconds(timeline(1, side=62.0), RECALLS))
-    assert (small.smallest, small.conditions, small.reasons) == (0.02, (SMALL,), ("a face about 60 px wide",))
+@pytest.mark.parametrize(
+    ("changes", "smallest", "expected", "reasons"),
+    [
+        ({"fps": 15.0}, 0.01, (SLOW,), ("15 frames a second",)),
+        ({"side": 62.0}, 0.02, (SMALL,), ("a face about 60 px wide",)),
+        ({"fps": 15.0, "side": 62.0}, 0.02, (SLOW, SMALL), ("a face about 60 px wide",)),  # the worst counts
+        ({"quantiser": COARSE_FROM}, 0.03, (COARSE,), ("strong compression",)),
+        ({"quantiser": COARSE_FROM - 1}, 0.005, (STILL,), ()),
+    ],
+)
+def test_what_makes_a_second_hard_to_judge_is_named(changes, smallest, expected, reasons):
+    (second,) = visible_seconds(timeline(1, **changes), RECALLS)
+    assert (second.smallest, second.conditions, second.reasons) == (smallest, expected, reasons)
 
 
-def test_strong_compression_is_a_condition_where_it_is_known():
-    (coarse,) = set(visible_seconds(timeline(1, quantiser=COARSE_FROM), RECALLS))
-    assert (coarse.smallest, coarse.conditions, coarse.reasons) == (0.03, (COARSE,), ("strong compression",))
+def test_conditions_add_up_and_are_told():
+    assert conditions(talking(timeline(fps=15.0))) == {(MOVING, SLOW)}
     told = visibility_of([timeline(5, quantiser=40.0)])
     assert told.text.endswith(
         "% of the face would most likely have been seen, smaller ones not everywhere (strong compression)."
     )
     assert told.to_dict()["spans"][0]["reasons"] == ["strong compression"]
-    for weak in (COARSE_FROM - 1, None):
-        assert conditions(timeline(1, quantiser=weak)) == {(STILL,)}
-
-
-def test_the_worst_of_several_conditions_counts():
-    (both,) = set(visible_seconds(timeline(1, fps=15.0, side=62.0), RECALLS))
-    assert (both.conditions, both.smallest) == ((SLOW, SMALL), 0.02)
-    assert conditions(talking(timeline(fps=15.0))) == {(MOVING, SLOW)}
 
 
 def test_seconds_of_a_macro_expression_are_not_still():

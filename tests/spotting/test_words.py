@@ -112,12 +112,8 @@ def test_a_turn_of_the_head_is_no_movement_of_the_face():
 
 def test_where_nothing_stands_out_the_words_say_so():
     random = generator(0, "noise")
-    for flow in (
-        np.zeros((SIZE, SIZE, 2)),
-        random.normal(0, 0.3, (SIZE, SIZE, 2)),
-        random.normal(0, 5, (SIZE, SIZE, 2)),
-    ):
-        assert moving_regions(flow) == ()
+    for spread in (0, 0.3, 5):
+        assert moving_regions(random.normal(0, spread, (SIZE, SIZE, 2))) == ()
     assert describe((), 0.1) == "No region stands out; 0.10 s to the apex."
     assert describe((), None) == f"{NOTHING.capitalize()}."
 

@@ -58,7 +58,7 @@ def test_the_answer_is_the_recognizers_own(done, recognizer, clip):
     for kind in ("movements", "rejected"):
         for sent, each in zip(result[kind], whole[kind], strict=True):
             assert {name: sent[name] for name in each} == each
-    assert result["frames"] == expected.timeline.frames
+    assert result["frames"] == expected.frame_count
     assert result["seconds"] == pytest.approx(expected.timeline.seconds)
 
 

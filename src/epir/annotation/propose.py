@@ -155,7 +155,6 @@ class _Proposals:
 
 def curves_of(timeline: Timeline) -> dict[str, np.ndarray]:
     """What is stored of a face: frame numbers, seconds, motion of each group of regions, head, and its square."""
-    assert timeline.stamps is not None, "the spotter keeps times"
     squares = np.array([[getattr(each, name) for name in CROP] for each in timeline.squares], np.float32)
     return {
         "numbers": timeline.numbers.astype(np.int32),

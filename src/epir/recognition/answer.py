@@ -28,7 +28,7 @@ UNCERTAIN = "uncertain"
 NOT_FOUND = "no micro-expression found"
 WHOLE = 0.95  # share of a video that counts as all of it
 ACTIVE = 0.5  # probability from which an action unit counts as active
-
+KEYS = ("onset", "apex", "offset")
 
 # The regions in which each action unit shows, as `epir.spotting.words` names them.
 UNIT_REGIONS: dict[int, tuple[str, ...]] = {
@@ -92,31 +92,25 @@ class Person:
     @property
     def span(self) -> tuple[float, float]:
         """The seconds of the first and the last frame that show the face."""
-        stamps = self.timeline.stamps
-        first, last = self.timeline.numbers[[0, -1]] / self.timeline.fps if stamps is None else stamps[[0, -1]]
-        return float(first), float(last)
-
-    @property
-    def seconds(self) -> float:
-        """How long the face was seen, without the gaps in between."""
-        return len(self.timeline.numbers) / self.timeline.fps
+        return float(self.timeline.stamps[0]), float(self.timeline.stamps[-1])
 
     @property
     def face_px(self) -> float:
         """The usual width of the face."""
-        return float(np.median([each.side for each in self.timeline.squares or self.timeline.crops]))
+        return float(np.median([each.side for each in self.timeline.squares]))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+    def to_dict(self, span: tuple[float, float]) -> dict[str, Any]:
+        """Plain values for JSON, about the whole `span` of the video."""
         first, last = self.span
         return {
             "track": self.track,
-            "followed_s": round(self.seconds, 2),
+            "followed_s": round(self.timeline.seconds, 2),
             "first_s": round(first, 4),
             "last_s": round(last, 4),
             "face_px": round(self.face_px),
             "movements": len(self.timeline.movements),
             "rejected": len(self.timeline.others),
+            "visible": visibility_of([self.timeline], span).to_dict(),
         }
 
 
@@ -176,10 +170,7 @@ class Answer:
     @property
     def timelines(self) -> dict[int, Timeline]:
         """The motion of everybody who was followed, by track."""
-        if self.people:
-            return {each.track: each.timeline for each in self.people}
-        shown = {each.track or 0: each.timeline for each in (self, *self.all) if each.timeline is not None}
-        return dict(sorted(shown.items()))
+        return {each.track: each.timeline for each in self.people}
 
     @property
     def span(self) -> tuple[float, float]:
@@ -247,13 +238,11 @@ class Answer:
     def followed(self) -> str:
         """Who was followed for how many seconds; empty where one person was, for all of the video."""
         first, last = self.span
-        if not self.people or (len(self.people) == 1 and self.people[0].seconds >= WHOLE * (last - first)):
+        seconds = {each.track: each.timeline.seconds for each in self.people}
+        if not seconds or (len(seconds) == 1 and min(seconds.values()) >= WHOLE * (last - first)):
             return ""
-        each = [f"person {person.track} for {person.seconds:.1f} s" for person in self.people]
+        each = [f"person {track} for {length:.1f} s" for track, length in seconds.items()]
         return f"followed: {', '.join(each)}, of {last - first:.1f} s"
-
-    def _visible_of(self, person: Person) -> dict[str, Any]:
-        return visibility_of([person.timeline], self.span).to_dict()
 
     def plot(self, path: str | Path | None = None) -> Any:
         """The picture of why, a matplotlib figure; with `path` it is written there too."""
@@ -287,51 +276,41 @@ class Answer:
 
     def to_dict_of_all(self) -> dict[str, Any]:
         """The answer with every movement, and what was rejected and why, as plain values for JSON."""
+        candidates = [{**each.to_dict(), "class": each.best, "rule": each.rule} for each in self.candidates]
         return {
             **self.to_dict(),
             "visible": self.visible.to_dict() if self.people else None,
-            "people": [{**each.to_dict(), "visible": self._visible_of(each)} for each in self.people],
+            "people": [each.to_dict(self.span) for each in self.people],
             "movements": [each.to_dict() for each in self.all],
-            "rejected": [_rejected(each) for each in self.rejected],
-            **({"candidates": [_candidate(each) for each in self.candidates]} if self.candidates else {}),
+            "rejected": [rejected_values(each) for each in self.rejected],
+            **({"candidates": candidates} if candidates else {}),
         }
 
     def to_dict(self) -> dict[str, Any]:
         """All but the pixels, as plain values for JSON."""
-        tokens = None
-        if self.tokens is not None:
-            tokens = {
-                "groups": [list(group) for group in self.tokens.groups],
-                "selected": list(self.tokens.selected),
-                "rollout": [list(head) for head in self.tokens.rollout],
-            }
+        tokens = self.tokens
+        key_frames = [f"{key}{unit}" for unit in ("", "_s") for key in KEYS]
+        spotted = ("track", "probability", "strength", "region", "side", "head")
         return {
-            "input": self.input,
-            "label": self.label,
-            "text": self.text,
-            "confidence": self.confidence,
+            **{name: getattr(self, name) for name in ("input", "label", "text", "confidence")},
             "scores": dict(self.scores),
-            "onset": self.onset,
-            "apex": self.apex,
-            "offset": self.offset,
-            "onset_s": self.onset_s,
-            "apex_s": self.apex_s,
-            "offset_s": self.offset_s,
-            "fps": self.fps,
+            **{name: getattr(self, name) for name in (*key_frames, "fps")},
             "frames": self.frame_count,
-            "track": self.track,
-            "probability": self.probability,
-            "strength": self.strength,
-            "region": self.region,
-            "side": self.side,
-            "head": self.head,
+            **{name: getattr(self, name) for name in spotted},
             "moved": [each.to_dict() for each in self.moved],
             "units": [asdict(unit) for unit in self.units],
             "warnings": list(self.warnings),
             "gaps": [asdict(gap) for gap in self.gaps],
-            "tokens": tokens,
+            "tokens": None
+            if tokens is None
+            else {name: _lists(getattr(tokens, name)) for name in ("groups", "selected", "rollout")},
             "attribution": None if self.attribution is None else self.attribution.to_dict(),
         }
+
+
+def _lists(values: Any) -> Any:
+    """Nested tuples as lists, as JSON has them."""
+    return [_lists(each) for each in values] if isinstance(values, tuple) else values
 
 
 def units_text(units: Iterable[ActionUnit]) -> str:
@@ -344,25 +323,15 @@ def _unit_words(unit: ActionUnit) -> str:
     return f"{'' if unit.side == 'both' else unit.side + ' '}{unit.number} ({unit.probability:.2f})"
 
 
-def _candidate(answer: Answer) -> dict[str, Any]:
-    """A movement that was not reported, with what the model makes of it, as plain values."""
-    return {**answer.to_dict(), "class": answer.best, "rule": answer.rule}
-
-
-def _rejected(movement: FaceMovement) -> dict[str, Any]:
-    """A movement that is no micro-expression, and why, as plain values."""
-    onset, apex, offset = movement.seconds
+def rejected_values(movement: FaceMovement) -> dict[str, Any]:
+    """A movement that is no micro-expression, and why, as plain values; the side is the person's."""
     return {
         "reason": movement.kind,
         "probability": round(movement.probability, 4),
         "region": movement.region,
-        "side": OTHER_SIDE[movement.side],  # of the person
+        "side": OTHER_SIDE[movement.side],
         "strength": percent(movement.strength),
-        "onset": movement.onset,
-        "apex": movement.apex,
-        "offset": movement.offset,
-        "onset_s": round(onset, 4),
-        "apex_s": round(apex, 4),
-        "offset_s": round(offset, 4),
+        **{key: getattr(movement, key) for key in KEYS},
+        **{f"{key}_s": round(seconds, 4) for key, seconds in zip(KEYS, movement.seconds, strict=True)},
         "track": movement.track,
     }

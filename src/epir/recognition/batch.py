@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from epir.core.engines import Progress, Silent
-from epir.core.errors import EpirError, FrameError, machine_fault
+from epir.core.errors import EpirError, machine_fault
 from epir.core.output import ANSWER, claimed
 from epir.recognition.answer import Answer
 from epir.recognition.outputs import write_outputs
@@ -29,10 +29,15 @@ class Batch:
         """Answers and errors as plain values for JSON; an answer holds every movement."""
         return {
             "answers": [answer.to_dict_of_all() for answer in self.answers],
-            "errors": [{"input": name, "problem": error.problem, "fix": error.fix} for name, error in self.errors],
+            "errors": error_values(self.errors),
             "written": [str(path) for path in self.written],
             **({"stopped": True} if self.stopped is not None else {}),
         }
+
+
+def error_values(errors: Sequence[tuple[str, EpirError]]) -> list[dict[str, str]]:
+    """Inputs without an answer and why, as plain values."""
+    return [{"input": name, "problem": error.problem, "fix": error.fix} for name, error in errors]
 
 
 def answer_all(
@@ -58,21 +63,19 @@ def answer_all(
     gathered = gather_inputs(inputs)
     for number, source in enumerate(gathered, start=1):
         try:
-            if isinstance(source, FailedInput):
-                raise source.error
-            told = PrefixedProgress(progress, source, number, len(gathered))
+            told = PrefixedProgress(progress, Path(source_paths(source)[0]).name, number, len(gathered))
             with ExitStack() as claims:
                 if out is not None:
-                    folder = Path(out) / _folder_name(source, names)
+                    stem = Path(source if isinstance(source, str) else source[1]).stem or "answer"
+                    folder = Path(out) / unused_name(stem, names)
                     claims.enter_context(claimed(folder, ANSWER, force=force, inputs=source_paths(source)))
                 answer = recognizer.predict(source, **options, progress=told)
                 if out is not None:
                     written += write_outputs(source, answer, folder, **times, every=every, force=force, progress=told)
             answers.append(answer)
-        except EpirError as error:
-            errors.append((source.name if isinstance(source, FailedInput) else source_name(source), error))
-        except OSError as error:  # of the machine or the file: the next input may be spared
-            errors.append((source_name(source), machine_fault(error)))
+        except (EpirError, OSError) as error:  # of the machine or the file: the next input may be spared
+            known = error if isinstance(error, EpirError) else machine_fault(error)
+            errors.append((source_name(source), known))
         except (KeyboardInterrupt, SystemExit) as stop:
             stopped = stop
             break
@@ -82,9 +85,9 @@ def answer_all(
 class PrefixedProgress:
     """Progress of one input among several: its tasks begin with `3 of 10, NAME: `."""
 
-    def __init__(self, progress: Progress, source: str | tuple[str, str], number: int, count: int) -> None:
+    def __init__(self, progress: Progress, name: str, number: int, count: int) -> None:
         self._progress = progress
-        self._head = f"{number} of {count}, {Path(source_paths(source)[0]).name}: " if count > 1 else ""
+        self._head = f"{number} of {count}, {name}: " if count > 1 else ""
 
     def start(self, task: str, total: int) -> None:
         """A task of this input begins."""
@@ -99,26 +102,17 @@ class PrefixedProgress:
         self._progress.finish()
 
 
-@dataclass(frozen=True)
-class FailedInput:
-    """An input that cannot even be tried."""
+def gather_inputs(inputs: Sequence[str]) -> list[str | tuple[str, str]]:
+    """The inputs with patterns spelt out and pictures in pairs, in the order given.
 
-    name: str
-    error: EpirError
-
-
-def gather_inputs(inputs: Sequence[str]) -> list[str | tuple[str, str] | FailedInput]:
-    """The inputs with patterns spelt out and pictures in pairs, in the order given."""
-    gathered: list[str | tuple[str, str] | FailedInput] = []
+    A pattern that matches nothing and a picture that is left over stay as they are: reading them says what is wrong.
+    """
+    gathered: list[str | tuple[str, str]] = []
     waiting: str | None = None
     for each in inputs:
-        matches = [each]
-        if glob.has_magic(each) and not Path(each).exists():
-            matches = sorted(glob.glob(each, recursive=True))
-            if not matches:
-                error = FrameError(f"nothing matches {each}", fix="check the pattern")
-                gathered.append(FailedInput(each, error))
-        for path in matches:
+        is_pattern = glob.has_magic(each) and not Path(each).exists()
+        matches = sorted(glob.glob(each, recursive=True)) if is_pattern else []
+        for path in matches or [each]:
             if not is_picture(path):
                 gathered.append(path)
             elif waiting is None:
@@ -126,17 +120,11 @@ def gather_inputs(inputs: Sequence[str]) -> list[str | tuple[str, str] | FailedI
             else:
                 gathered.append((waiting, path))
                 waiting = None
-    if waiting is not None:
-        error = FrameError(
-            f"{waiting} is one picture: there is no apex to go with it", fix="give pictures in pairs: onset apex"
-        )
-        gathered.append(FailedInput(waiting, error))
-    return gathered
+    return gathered if waiting is None else [*gathered, waiting]
 
 
-def _folder_name(source: str | tuple[str, str], used: set[str]) -> str:
-    """A folder name for an input, different from those before it."""
-    stem = Path(source if isinstance(source, str) else source[1]).stem or "answer"
+def unused_name(stem: str, used: set[str]) -> str:
+    """The stem, or `stem-2`, `stem-3` and so on where it is used; the name is used from now on."""
     name, number = stem, 2
     while name in used:
         name, number = f"{stem}-{number}", number + 1

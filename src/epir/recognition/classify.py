@@ -15,7 +15,7 @@ from epir.models.predict import Backend, with_temperature
 from epir.models.tokens import Tokens, read_tokens
 from epir.models.units import PRESENT, UnitCalibration
 from epir.recognition import caution
-from epir.recognition.answer import UNCERTAIN, ActionUnit, Answer
+from epir.recognition.answer import KEYS, UNCERTAIN, ActionUnit, Answer
 from epir.recognition.explain import attribute
 from epir.recognition.movement import MovementMap
 from epir.spotting.regions import OTHER_SIDE
@@ -63,7 +63,7 @@ class MapClassifier:
         def explained(each: Answer) -> Answer:
             if each.map is None or each.evidence is None:
                 return each
-            return replace(each, attribution=attribute(self.plain_scores, each.map[None], self.labels)[0])
+            return replace(each, attribution=attribute(self.plain_scores, each.map, self.labels))
 
         every = tuple(explained(each) for each in answer.all)
         strongest = next((each.attribution for each in every if each.map is answer.map), None)
@@ -74,33 +74,39 @@ class MapClassifier:
         predicted = self.backend.predict(maps)
         scores = self._calibrated(predicted.scores)  # (n, C)
         units_of = self._units(predicted.units, len(maps))
-        records: list[Tokens | None] = [read_tokens(each, "the model") for each in self.backend.tokens(maps)]
-        answers = []
-        for each, row, tokens, units in zip(movements, scores, records or [None] * len(maps), units_of, strict=True):
-            onset, apex, offset = each.key_frames.onset, each.key_frames.apex, each.key_frames.offset
-            answers.append(
-                Answer(
-                    input=name,
-                    label=self.labels[int(row.argmax())] if self._is_sure(each, row) else UNCERTAIN,
-                    scores={label: round(float(score), 6) for label, score in zip(self.labels, row, strict=True)},
-                    onset=onset.number,
-                    apex=apex.number,
-                    offset=None if offset is None else offset.number,
-                    onset_s=None if fps is None else round(onset.seconds, 4),
-                    apex_s=None if fps is None else round(apex.seconds, 4),
-                    offset_s=None if fps is None or offset is None else round(offset.seconds, 4),
-                    fps=fps,
-                    track=each.key_frames.track,
-                    **_spotted_values(each.spotted, each.regions),
-                    moved=each.regions,
-                    warnings=tuple([*each.words, *caution.motion_warnings(*each.moved)]),
-                    units=tuple(unit.seen_in(each.regions) for unit in units),
-                    map=each.map,
-                    tokens=tokens,
-                    evidence=each.evidence,
-                )
-            )
-        return answers
+        tokens: list[Tokens | None] = [read_tokens(each, "the model") for each in self.backend.tokens(maps)]
+        return [
+            self._answer(each, row, token, units, name, fps)
+            for each, row, token, units in zip(movements, scores, tokens or [None] * len(maps), units_of, strict=True)
+        ]
+
+    def _answer(
+        self,
+        movement: MovementMap,
+        scores: np.ndarray,
+        tokens: Tokens | None,
+        units: Sequence[ActionUnit],
+        name: str,
+        fps: float | None,
+    ) -> Answer:
+        """The answer for a movement with its scores (C,); times are unknown without a frame rate."""
+        values = _spotted_values(movement.spotted, movement.regions)
+        for key, frame in zip(KEYS, (movement.onset, movement.apex, movement.offset), strict=True):
+            if frame is not None:
+                values |= {key: frame.number, f"{key}_s": None if fps is None else round(frame.seconds, 4)}
+        return Answer(
+            input=name,
+            label=self.labels[int(scores.argmax())] if self._is_sure(movement, scores) else UNCERTAIN,
+            scores={label: round(float(score), 6) for label, score in zip(self.labels, scores, strict=True)},
+            fps=fps,
+            moved=movement.regions,
+            warnings=(*movement.words, *caution.motion_warnings(*movement.moved)),
+            units=tuple(unit.seen_in(movement.regions) for unit in units),
+            map=movement.map,
+            tokens=tokens,
+            evidence=movement.evidence,
+            **values,
+        )
 
     def _is_sure(self, movement: MovementMap, scores: np.ndarray) -> bool:
         """Whether the best of the scores (C,) may be called the class: it is high, and there was a movement at all."""
@@ -127,6 +133,7 @@ def _spotted_values(movement: FaceMovement | None, moved: Sequence[RegionMotion]
         return {}
     named = in_group(moved, movement.region)
     return {
+        "track": movement.track,
         "probability": round(movement.probability, 4),
         "strength": percent(movement.strength),
         "region": movement.region,

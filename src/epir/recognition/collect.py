@@ -25,7 +25,7 @@ from epir.core.store import NAMED, file_identity
 from epir.frames.video import VIDEOS
 from epir.models.folder import find_folder
 from epir.models.packed import PackedModel, pack_model
-from epir.recognition.batch import FailedInput, gather_inputs
+from epir.recognition.batch import error_values, gather_inputs
 from epir.recognition.events import ERROR, REPORTED, event_columns, event_rows
 from epir.recognition.recognizer import Recognizer
 from epir.recognition.source import source_name, source_paths
@@ -34,7 +34,7 @@ EVERY = 2.0  # seconds between two writings of the table
 VERSION = 3  # of the rows; raise it when the code gives other answers
 INPUT, DIGEST = "input", "digest"  # columns: the identity of the input, and the digest of its rows
 
-Source = str | tuple[str, str] | FailedInput
+Source = str | tuple[str, str]
 Rows = list[dict[str, Any]]
 
 
@@ -67,9 +67,8 @@ class Collected:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        errors = [{"input": name, "problem": error.problem, "fix": error.fix} for name, error in self.errors]
         counts = {"answered": self.answered, "known": self.known, "movements": self.movements}
-        return {"table": str(self.table), **counts, "errors": errors}
+        return {"table": str(self.table), **counts, "errors": error_values(self.errors)}
 
 
 def collect_events(
@@ -96,7 +95,7 @@ def collect_events(
     errors: list[tuple[str, EpirError]] = []
     with claimed_file(table, force=True, inputs=sources):  # a table that this command wrote is gone on with
         rows = _read(table, columns, None if force else state) if table.exists() else {}
-        wanted = {_name(each): each for each in gather_inputs(sources)}
+        wanted = {source_name(each): each for each in gather_inputs(sources)}
         identities = {name: _identity(each) for name, each in wanted.items()}  # before the work, not after it
         known = _up_to_date(rows, identities, columns)
         left = {name: each for name, each in wanted.items() if name not in known}
@@ -126,25 +125,19 @@ def videos_of(inputs: Iterable[str]) -> list[str]:
     """The inputs, in which a folder that holds videos stands for these, also those of its subfolders."""
     videos: list[str] = []
     for each in inputs:
-        folder = Path(each)
-        inside = (
-            sorted(str(path) for path in folder.rglob("*") if path.suffix.lower() in VIDEOS) if folder.is_dir() else []
-        )
-        videos += inside or [each]
+        inside = Path(each).rglob("*") if Path(each).is_dir() else ()
+        videos += sorted(str(path) for path in inside if path.suffix.lower() in VIDEOS) or [each]
     return videos
 
 
 def _absolute(source: Source) -> Source:
-    if isinstance(source, FailedInput):
-        return source
-    if isinstance(source, str):
-        return str(Path(source).absolute())
-    return str(Path(source[0]).absolute()), str(Path(source[1]).absolute())
+    onset, *apex = (str(Path(path).absolute()) for path in source_paths(source))
+    return (onset, apex[0]) if apex else onset
 
 
 def _files(job: tuple[str, Source]) -> list[Path]:
     """What a node of a cluster must see."""
-    return [] if isinstance(job[1], FailedInput) else [Path(path) for path in source_paths(job[1])]
+    return [Path(path) for path in source_paths(job[1])]
 
 
 def _answer(
@@ -152,8 +145,6 @@ def _answer(
 ) -> tuple[str, Rows, EpirError | None]:
     """The rows of one input, or its error."""
     name, source = job
-    if isinstance(source, FailedInput):
-        return name, [], source.error
     recognizer = _model(options, packed)
     try:
         answer = recognizer.predict(
@@ -193,8 +184,6 @@ def _state(options: CollectOptions) -> str:
 
 def _identity(source: Source) -> str:
     """What changes when the input does."""
-    if isinstance(source, FailedInput):
-        return ""
     return digest([file_identity(Path(path)) for path in source_paths(source)])
 
 
@@ -221,10 +210,6 @@ def _up_to_date(rows: dict[str, Rows], identities: Mapping[str, str], columns: S
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED} more, each of which" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
-
-
-def _name(source: Source) -> str:
-    return source.name if isinstance(source, FailedInput) else source_name(source)
 
 
 def _read(table: Path, columns: Sequence[str], state: str | None) -> dict[str, Rows]:

@@ -5,22 +5,19 @@ Left and right are those of the person. An event is a movement, or what was take
 Axes: n frames, R regions
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from epir.core.words import percent
-from epir.recognition.answer import Answer, units_text
+from epir.recognition.answer import KEYS, Answer, rejected_values, units_text
 from epir.spotting.regions import OTHER_SIDE, REGIONS
-from epir.spotting.timeline import FaceMovement
 
 if TYPE_CHECKING:
     import pandas as pd
 
 REPORTED, REJECTED, NONE, ERROR = "reported", "rejected", "none", "error"  # of a row
-KEYS = ("onset", "apex", "offset")
 HEAD = ("status", "file", "movement", "track", *KEYS, *(f"{key}_s" for key in KEYS), "fps", "class")
 TAIL = ("probability", "units", "strength", "region", "side", "head", "text", "reason", "warnings")
 FRAME_HEAD = ("file", "frame", "time_s", "track", "face_x", "face_y", "face_side", "face_angle", "head")
@@ -28,14 +25,6 @@ REGION_COLUMNS = tuple(
     each.name if each.side == "middle" else f"{OTHER_SIDE[each.side]} {each.name}" for each in REGIONS
 )
 LINE_COLUMNS = ("input", "track", *KEYS, "probability", "answer", "score", "all scores")
-
-
-@dataclass(frozen=True)
-class FailedAnswer:
-    """An input that has no answer, and why."""
-
-    input: str
-    problem: str
 
 
 def event_rows(answer: Answer, labels: Sequence[str] = (), *, every: bool = False) -> list[dict[str, Any]]:
@@ -51,7 +40,8 @@ def event_rows(answer: Answer, labels: Sequence[str] = (), *, every: bool = Fals
     rows += [_movement_row(each, classes) for each in answer.candidates]
     known = {(each.track or 0, each.onset) for each in answer.candidates}
     others = [each for each in answer.rejected if (each.track, each.onset) not in known] if every else []
-    rows += [_rejected_row(answer, each, classes) for each in others]
+    empty = {"status": REJECTED, "class": "", "warnings": ""}
+    rows += [_row(answer, classes, {**empty, "head": percent(each.head), **rejected_values(each)}) for each in others]
     rows.sort(key=lambda row: (-1.0 if row["onset"] is None else row["onset"], row["track"] or 0))
     number = 0
     for row in rows:
@@ -65,31 +55,18 @@ def event_columns(labels: Sequence[str]) -> list[str]:
     return [*HEAD, *(f"p_{name}" for name in labels), *TAIL]
 
 
-def events_table(
-    answers: Answer | Sequence[Answer | FailedAnswer], labels: Sequence[str] = (), *, every: bool = False
-) -> "pd.DataFrame":
-    """`event_rows` of one answer as a DataFrame; of several also a column `error`, for the inputs that failed."""
+def events_table(answer: Answer, labels: Sequence[str] = (), *, every: bool = False) -> "pd.DataFrame":
+    """`event_rows` as a DataFrame."""
+    rows = event_rows(answer, labels, every=every)
+    return table_of(rows, list(rows[0]))
+
+
+def table_of(rows: Sequence[dict[str, Any]], columns: Sequence[str]) -> "pd.DataFrame":
+    """Rows of events as a DataFrame, with whole numbers where some may be missing."""
     import pandas as pd
 
-    if isinstance(answers, Answer):
-        rows = event_rows(answers, labels, every=every)
-        columns = list(rows[0])
-    else:
-        answered = [each for each in answers if isinstance(each, Answer)]
-        scored = next((each.scores for answer in answered for each in (answer, *answer.all) if each.scores), {})
-        classes = list(labels) or list(scored)
-        columns = [*event_columns(classes), "error"]
-        rows = [
-            {"error": "", **row}
-            for each in answers
-            for row in (
-                event_rows(each, classes, every=every)
-                if isinstance(each, Answer)
-                else [{"status": ERROR, "file": each.input, "error": each.problem}]
-            )
-        ]
     whole: dict[Any, Any] = {name: "Int64" for name in ("movement", "track", *KEYS)}
-    return pd.DataFrame(rows, columns=columns).astype(whole)
+    return pd.DataFrame(rows, columns=list(columns)).astype(whole)
 
 
 def frames_table(answer: Answer, *, every: bool = False) -> "pd.DataFrame":
@@ -102,27 +79,22 @@ def frames_table(answer: Answer, *, every: bool = False) -> "pd.DataFrame":
     events = event_rows(answer, every=every)
     parts = []
     for track, timeline in answer.timelines.items():
-        count = len(timeline.numbers)
-        squares = timeline.squares[:count]
-        stamps = timeline.numbers / timeline.fps if timeline.stamps is None else timeline.stamps
-        skin = np.zeros((count, len(REGIONS))) if timeline.skin is None else timeline.skin
+        squares, skin = timeline.squares, timeline.skin
         of_track = [row for row in events if row["track"] == track and row["onset"] is not None]
         columns: dict[str, Any] = {
             "file": answer.input,
             "frame": timeline.numbers,
-            "time_s": np.round(stamps, 4),
+            "time_s": np.round(timeline.stamps, 4),
             "track": track,
-            "face_x": [round(each.x, 2) for each in squares],
-            "face_y": [round(each.y, 2) for each in squares],
-            "face_side": [round(each.side, 2) for each in squares],
+            **{f"face_{name}": [round(getattr(each, name), 2) for each in squares] for name in ("x", "y", "side")},
             "face_angle": [round(each.angle, 3) for each in squares],
             "head": np.round(100 * timeline.head.astype(float), 3),
             **{name: np.round(100 * skin[:, place].astype(float), 3) for place, name in enumerate(REGION_COLUMNS)},
             "movement": pd.array([_at(number, of_track) for number in timeline.numbers.tolist()], dtype="Int64"),
         }
         parts.append(pd.DataFrame(columns))
-    columns_of_none = [*FRAME_HEAD, *REGION_COLUMNS, "movement"]
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns_of_none)
+    none = pd.DataFrame(columns=[*FRAME_HEAD, *REGION_COLUMNS, "movement"])
+    return pd.concat(parts, ignore_index=True) if parts else none
 
 
 def answer_lines(answers: Sequence[Answer]) -> list[str]:
@@ -160,8 +132,7 @@ def _cells(answer: Answer) -> tuple[str, ...]:
 
 def _moved_lines(answer: Answer, *, named: bool) -> list[str]:
     where = f"{answer.input}, apex {answer.apex}: " if named else ""
-    lines = [f"{where}{answer.text}"]
-    return [*lines, f"{where}{answer.unit_text}"] if answer.units else lines
+    return [f"{where}{each}" for each in (answer.text, *([answer.unit_text] if answer.units else []))]
 
 
 def _candidate_lines(answer: Answer) -> list[str]:
@@ -191,11 +162,9 @@ def _movement_row(answer: Answer, classes: Sequence[str]) -> dict[str, Any]:
     region, side = answer.region, answer.side
     if not region and answer.moved:
         region, side = answer.moved[0].region, answer.moved[0].side
-    times = {f"{key}_s": getattr(answer, f"{key}_s") for key in KEYS}
     values = {
         "status": REJECTED if answer.rule else REPORTED,
-        **{key: getattr(answer, key) for key in KEYS},
-        **times,
+        **{name: getattr(answer, name) for key in KEYS for name in (key, f"{key}_s")},
         **{f"p_{name}": answer.scores.get(name) for name in classes},
         "track": answer.track,
         "class": answer.best if answer.rule else answer.label,
@@ -211,28 +180,8 @@ def _movement_row(answer: Answer, classes: Sequence[str]) -> dict[str, Any]:
     return _row(answer, classes, values)
 
 
-def _rejected_row(answer: Answer, movement: FaceMovement, classes: Sequence[str]) -> dict[str, Any]:
-    values = {
-        "status": REJECTED,
-        **{key: getattr(movement, key) for key in KEYS},
-        **{f"{key}_s": round(seconds, 4) for key, seconds in zip(KEYS, movement.seconds, strict=True)},
-        "track": movement.track,
-        "class": "",
-        "probability": round(movement.probability, 4),
-        "strength": percent(movement.strength),
-        "region": movement.region,
-        "side": OTHER_SIDE[movement.side],
-        "head": percent(movement.head),
-        "reason": movement.kind,
-        "warnings": "",
-    }
-    return _row(answer, classes, values)
-
-
 def _at(number: int, events: Sequence[dict[str, Any]]) -> int | None:
     """The movement that a frame belongs to; one that was not rejected where there are two."""
-    covering: Iterator[dict[str, Any]] = (
-        row for row in events if row["offset"] is not None and row["onset"] <= number <= row["offset"]
-    )
+    covering = [row for row in events if row["offset"] is not None and row["onset"] <= number <= row["offset"]]
     best = min(covering, key=lambda row: row["status"] == REJECTED, default=None)
     return None if best is None else int(best["movement"])

@@ -6,7 +6,7 @@ It asks the model itself and nothing else, so it serves every model and backend:
 through it in one batch. Where a model is sure, every fall is small, and the order of the parts still tells where it
 looks. A test compares it with the patches that are known to move.
 
-Axes: n maps, S map size, P parts (patches, then groups of regions), g patches per side, C classes
+Axes: S map size, P parts (patches, then groups of regions), g patches per side, C classes
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,20 +46,16 @@ class Attribution:
         }
 
 
-def attribute(predict: Predict, maps: np.ndarray, labels: Sequence[str]) -> list[Attribution]:
-    """The attribution of each map's most probable class, for maps (n, 3, S, S)."""
-    size = maps.shape[-1]
+def attribute(predict: Predict, flow_map: np.ndarray, labels: Sequence[str]) -> Attribution:
+    """The attribution of the most probable class of a map (3, S, S)."""
+    size = flow_map.shape[-1]
     parts = np.concatenate([patch_masks(size, PATCHES, REACH), region_masks(size)])  # (P, S, S)
-    copies = np.concatenate([each for each_map in maps for each in (each_map[None], occluded(each_map, parts))])
-    answers = predict(copies).reshape(len(maps), 1 + len(parts), -1)  # (n, 1 + P, C)
-    attributions = []
-    for answer in answers:
-        best = int(answer[0].argmax())
-        falls = answer[0, best] - answer[1:, best]  # (P,)
-        shown = falls[: PATCHES**2].reshape(PATCHES, PATCHES).astype(np.float32)
-        regions = {name: float(fall) for name, fall in zip(GROUPS, falls[PATCHES**2 :], strict=True)}
-        attributions.append(Attribution(labels[best], shown, regions))
-    return attributions
+    answers = predict(np.concatenate([flow_map[None], occluded(flow_map, parts)]))  # (1 + P, C)
+    best = int(answers[0].argmax())
+    falls = answers[0, best] - answers[1:, best]  # (P,)
+    patches, regions = falls[: PATCHES**2].reshape(PATCHES, PATCHES), falls[PATCHES**2 :]
+    by_region = {name: float(fall) for name, fall in zip(GROUPS, regions, strict=True)}
+    return Attribution(labels[best], patches.astype(np.float32), by_region)
 
 
 def occluded(flow_map: np.ndarray, parts: np.ndarray) -> np.ndarray:

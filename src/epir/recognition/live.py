@@ -67,10 +67,9 @@ class LiveStream:
     def new_motion(self) -> list[tuple[int, Timeline, int]]:
         """Every person whose timeline has grown since the last call: track, timeline, index of the first new entry."""
         grown: list[tuple[int, Timeline, int]] = []
-        for track in self._pass.tracks if self._pass is not None else ():
-            timeline = self._pass.timeline(track) if self._pass is not None else None
+        for track, timeline in self._pass.timelines().items() if self._pass is not None else ():
             first = self._reported.get(track, 0)
-            if timeline is not None and len(timeline.numbers) > first:
+            if len(timeline.numbers) > first:
                 self._reported[track] = len(timeline.numbers)
                 grown.append((track, timeline, first))
         return grown

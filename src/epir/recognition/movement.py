@@ -3,8 +3,9 @@
 Axes: S map size, h pixels of the face
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from epir.faces.align import Crop, face_crop, whole_frame
 from epir.faces.face import TrackingSettings
 from epir.faces.finder import check_one_person, count_faces, find_face, flatness
 from epir.faces.patch import cut_patch, face_near, small_face
-from epir.faces.tracking import NO_FACE, TOO_SMALL, TrackedFace
+from epir.faces.tracking import NO_FACE, TOO_SMALL
 from epir.flow.apex import spot_apex
 from epir.flow.head_motion import similarity_motion
 from epir.flow.map import cut_face, flow_to_map, without_border
@@ -45,46 +46,36 @@ class FrameTime(NamedTuple):
     number: int
     seconds: float
 
-    @classmethod
-    def of(cls, frame: Frame | TrackedFace) -> "FrameTime":
-        """Those of a frame, or of a face in it."""
-        return cls(frame.number, frame.seconds)
-
-
-@dataclass(frozen=True)
-class KeyFrames:
-    """The key frames of one movement, and its person."""
-
-    onset: FrameTime
-    apex: FrameTime
-    offset: FrameTime | None = None
-    track: int | None = None
-
 
 @dataclass
 class MovementMap:
     """The map of one movement, what it was made from, and words about it."""
 
-    key_frames: KeyFrames
+    onset: FrameTime
+    apex: FrameTime
     map: np.ndarray  # (3, S, S) float32
     evidence: Evidence | None
     moved: tuple[float, float]  # head and skin, as shares of the face's width
+    regions: tuple[RegionMotion, ...]  # that stand out
     words: list[str]
-    regions: tuple[RegionMotion, ...] = ()  # that stand out
+    offset: FrameTime | None = None
     spotted: FaceMovement | None = None  # what the spotter says about it; None where the key frames were given
 
 
-def movement_map(
-    key_frames: KeyFrames, onset: np.ndarray, apex: np.ndarray, crop: Crop, recipe: FlowRecipe, size: int
-) -> MovementMap:
-    """The map between two pictures (H, W, 3) under one crop."""
-    faces = [cut_face(onset, crop, recipe), cut_face(apex, crop, recipe)]
+def movement_map(onset: Frame, apex: Frame, crop: Crop, recipe: FlowRecipe, size: int) -> MovementMap:
+    """The map between two frames under one crop."""
+    faces = [cut_face(each.pixels, crop, recipe) for each in (onset, apex)]
     flow = without_border(flow_between(faces[0], faces[1], recipe), recipe)  # (h, h, 2)
     border = recipe.flow.border
     inner = [face[border : face.shape[0] - border, border : face.shape[1] - border] for face in faces]
-    evidence = Evidence(inner[0], inner[1], flow)
     return MovementMap(
-        key_frames, flow_to_map(flow, recipe, size), evidence, _head_and_skin(flow), [], moving_regions(flow)
+        onset=FrameTime(onset.number, onset.seconds),
+        apex=FrameTime(apex.number, apex.seconds),
+        map=flow_to_map(flow, recipe, size),
+        evidence=Evidence(inner[0], inner[1], flow),
+        moved=_head_and_skin(flow),
+        regions=moving_regions(flow),
+        words=[],
     )
 
 
@@ -95,11 +86,11 @@ def spotted_map(spotted: SpottedMovement, recipe: FlowRecipe, size: int) -> Move
     face = None if recipe.face.detector == "none" else face_near(onset.pixels, crop)
     if face is not None:
         crop = face_crop(face, recipe.face)
-    key_frames = KeyFrames(
-        FrameTime.of(spotted.onset), FrameTime.of(spotted.apex), FrameTime.of(spotted.offset), spotted.track
-    )
-    movement = movement_map(key_frames, onset.pixels, apex.pixels, crop, recipe, size)
+    before = Frame(spotted.onset.number, spotted.onset.seconds, onset.pixels)
+    after = Frame(spotted.apex.number, spotted.apex.seconds, apex.pixels)
+    movement = movement_map(before, after, crop, recipe, size)
     movement.words += caution.face_warnings(spotted.onset.crop.side, 1)
+    movement.offset = FrameTime(spotted.offset.number, spotted.offset.seconds)
     movement.spotted = spotted.movement
     return movement
 
@@ -125,8 +116,7 @@ def key_frame_map(
     check_same_size(onset, size_of(before.pixels), after.number, size_of(after.pixels))
     check_one_person(onset, before.pixels, after.number, after.pixels, crop, recipe.face)
     faces = 1 if recipe.face.detector == "none" else count_faces(before.pixels, crop.side)
-    key_frames = KeyFrames(FrameTime.of(before), FrameTime.of(after))
-    movement = movement_map(key_frames, before.pixels, after.pixels, crop, recipe, size)
+    movement = movement_map(before, after, crop, recipe, size)
     movement.words += caution.face_warnings(crop.side, faces)
     return movement
 
@@ -153,34 +143,30 @@ def _find_apex(frames: Frames, before: Frame, crop: Crop, watch: Watch | None) -
     if len(read) < 2:
         raise FrameError(f"the onset {before.number} is the last frame", fix="give an onset with frames after it")
     patches = [cut_patch(frame.pixels, crop, PATCH) for frame in read]
-    small = ArrayFrames([patch.pixels for patch in patches])
-    apex = spot_apex(small, 0, len(read) - 1, patches[0].place(crop))
-    if watch is not None:
-        for frame in read[: 2 * apex + 1]:  # the return may take as long as the rise
-            watch(ShownFace(frame, crop))
+    apex = spot_apex(ArrayFrames([patch.pixels for patch in patches]), 0, len(read) - 1, patches[0].place(crop))
+    _show(read[: 2 * apex + 1], crop, watch)  # the return may take as long as the rise
     return read[apex]
 
 
 def _watched(frames: Frames, onset: Frame, apex: int, crop: Crop, watch: Watch) -> Frame:
     """The apex, shown to `watch` with what lies before it, and as long after it as the rise took."""
-    watch(ShownFace(onset, crop))
-    for frame in frames.between(onset.number + 1, apex):
-        watch(ShownFace(frame, crop))
+    _show(chain([onset], frames.between(onset.number + 1, apex)), crop, watch)
     after = frames.frame(apex)
-    for frame in frames.between(apex + 1, 2 * apex - onset.number):
-        watch(ShownFace(frame, crop))
+    _show(frames.between(apex + 1, 2 * apex - onset.number), crop, watch)
     return after
+
+
+def _show(frames: Iterable[Frame], crop: Crop, watch: Watch | None) -> None:
+    if watch is not None:
+        for frame in frames:
+            watch(ShownFace(frame, crop))
 
 
 def forget_pixels(movements: Sequence[MovementMap], most: int) -> None:
     """Keep the pixels of the strongest movements only, so that a long video needs no more memory than a short one."""
     shown = [each for each in movements if each.evidence is not None]
     if len(shown) > most:
-        min(shown, key=_strength).evidence = None
-
-
-def _strength(movement: MovementMap) -> float:
-    return movement.spotted.strength if movement.spotted is not None else 0.0
+        min(shown, key=lambda each: each.spotted.strength if each.spotted else 0.0).evidence = None
 
 
 def _head_and_skin(flow: np.ndarray) -> tuple[float, float]:
@@ -192,9 +178,16 @@ def _head_and_skin(flow: np.ndarray) -> tuple[float, float]:
 
 
 def read_recipe(notes: Mapping[str, Any]) -> FlowRecipe:
-    """The flow recipe that a model's maps were made with; that of epir where its folder does not say."""
+    """The flow recipe that a model's maps were made with; that of epir where its folder does not say.
+
+    Of a mixture it is `epir`, or else the first that makes maps from pictures.
+    """
+    recipe = notes.get("recipe") or {}
+    mixed = [each for each in recipe.get("recipes", ()) if each.get("name") != "direct"]
+    if mixed:
+        recipe = next((each for each in mixed if each.get("name") == "epir"), mixed[0])
     known = {each.name for each in fields(FlowRecipe)}
-    values = {name: value for name, value in _recipe_values(notes).items() if name in known}
+    values = {name: value for name, value in recipe.items() if name in known}
     try:
         return from_dict(FlowRecipe, values, section="recipe") if "flow" in values else FlowRecipe()
     except ConfigError as error:
@@ -202,10 +195,3 @@ def read_recipe(notes: Mapping[str, Any]) -> FlowRecipe:
             f"the flow recipe of this model cannot be used: {error.problem}",
             fix="install the version of epir that wrote the model, or train it again",
         ) from None
-
-
-def _recipe_values(notes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The flow recipe in a model's notes; of a mixture `epir`, or else the first that makes maps from pictures."""
-    recipe = notes.get("recipe") or {}
-    several = {each.get("name"): each for each in reversed(recipe.get("recipes", ())) if each.get("name") != "direct"}
-    return several.get("epir", next(reversed(several.values()))) if several else recipe

@@ -32,11 +32,6 @@ class SpottedMovement:
     offset: TrackedFace
 
     @property
-    def track(self) -> int:
-        """The person."""
-        return self.onset.track
-
-    @property
     def patches(self) -> tuple[Patch, Patch]:
         """The surroundings of the face at onset and apex."""
         assert self.onset.patch is not None and self.apex.patch is not None, "the tracker keeps patches"
@@ -72,7 +67,7 @@ class OnePass:
         self._candidates = candidates  # whether these are wanted too
         self.tracker = FaceTracker(replace(tracking, patch=PATCH), fps)
         self._spotting, self._fps = spotting, fps
-        self._apex = apex  # given: the movement around it is wanted
+        self.apex = apex  # given: the movement around it is wanted
         self._spotters: dict[int, Spotter] = {}
         self._kept: dict[int, deque[TrackedFace]] = {}
         self._ends: dict[int, int] = {}  # offset of the latest movement of each person
@@ -92,10 +87,6 @@ class OnePass:
         yield from self._take(self.tracker.close())
         for track, spotter in self._spotters.items():
             yield from self._certain(track, spotter.close())
-
-    def timeline(self, track: int) -> Timeline | None:
-        """The motion of one person's face."""
-        return self._spotters[track].timeline() if track in self._spotters else None
 
     def timelines(self) -> dict[int, Timeline]:
         """The motion of everybody who was followed, by track; somebody seen too shortly to measure is left out."""
@@ -139,20 +130,19 @@ class OnePass:
     def _spotted(self, track: int, movement: FaceMovement) -> Iterator[SpottedMovement]:
         """The movement, if it can be one: onset, apex and offset in order, in one shot, after the one before it."""
         faces = {face.number: face for face in self._kept[track]}
-        at = movement.apex if self._apex is None else self._apex
+        at = movement.apex if self.apex is None else self.apex
         onset, apex, offset = (faces.get(number) for number in (movement.onset, at, movement.offset))
         if onset is None or apex is None or offset is None:
             return
         order = list(faces)
         rise = order.index(apex.number) - order.index(onset.number)
-        possible = rise >= LEAST_RISE and apex.number < offset.number
-        whole = onset.shot == apex.shot == offset.shot
-        if movement.kind != MICRO_EXPRESSION:
-            is_apart = True  # candidates may overlap
-        elif is_apart := possible and whole and onset.number >= self._ends.get(track, onset.number):
+        if rise < LEAST_RISE or apex.number >= offset.number or not onset.shot == apex.shot == offset.shot:
+            return
+        if movement.kind == MICRO_EXPRESSION:  # candidates may overlap
+            if onset.number < self._ends.get(track, onset.number):
+                return
             self._ends[track] = offset.number
-        if possible and whole and is_apart:
-            yield SpottedMovement(movement, onset, apex.laid_on(onset), offset.laid_on(onset))
+        yield SpottedMovement(movement, onset, apex.laid_on(onset), offset.laid_on(onset))
 
 
 def _shown(face: TrackedFace, latest: Frame | None) -> ShownFace:

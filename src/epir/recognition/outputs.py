@@ -74,20 +74,13 @@ def write_outputs(
             written.append(save_picture(draw_timeline(answer), place / "timeline.png"))
             times = start or 0.0, math.inf if end is None else end
             written.append(write_video(source, answer, place / "annotated.mp4", times, progress or Silent()))
-        tables, notes = write_tables(source, answer, place, every=every)
-        written += tables
-        for note in notes:
-            warnings.warn(note, EpirWarning, stacklevel=2)
-        values = json.dumps({"answers": [each.to_dict() for each in answers], **_about_all(answer)}, indent=1)
+        written += write_tables(source, answer, place, every=every)
+        whole = answer.to_dict_of_all()
+        about = {name: whole[name] for name in ("visible", "people", "candidates") if whole.get(name)}
+        values = json.dumps({"answers": [each.to_dict() for each in answers], **about}, indent=1)
         written.append(place / "answer.json")
         written[-1].write_text(values + "\n", encoding="utf-8")
     return [folder / path.name for path in written]
-
-
-def _about_all(answer: Answer) -> dict[str, Any]:
-    """What answer.json says beside its movements: what could be seen, who was followed, and the candidates if any."""
-    whole = answer.to_dict_of_all()
-    return {name: whole[name] for name in ("visible", "people", "candidates") if whole.get(name)}
 
 
 def answer_tiers(answer: Answer) -> list[Tier]:
@@ -112,26 +105,26 @@ def answer_tiers(answer: Answer) -> list[Tier]:
     return tiers
 
 
-def write_tables(source: Any, answer: Answer, folder: Path, *, every: bool = False) -> tuple[list[Path], list[str]]:
-    """Write events.csv, frames.csv, the MEGC submission and both tier files; also gives notes on what was left out."""
-    stem = Path(source).stem if isinstance(source, str | Path) else "answer"
+def write_tables(source: Any, answer: Answer, folder: Path, *, every: bool = False) -> list[Path]:
+    """Write events.csv, frames.csv, the MEGC submission and both tier files; warns if tiers need an extra."""
+    media = Path(source) if isinstance(source, str | Path) else None
+    stem = "answer" if media is None else media.stem
     written = [folder / "events.csv"]
     events_table(answer, every=every).to_csv(written[0], index=False)
-    notes: list[str] = []
     if answer.timeline is None:
-        return written, notes
-    written.append(folder / "frames.csv")
-    frames_table(answer, every=every).to_csv(written[-1], index=False)
-    written.append(folder / "megc.csv")
-    first = 0 if isinstance(source, str | Path) and Path(source).is_dir() else 1  # pictures bear their numbers
-    written[-1].write_text(megc_text(answer, stem, first), encoding="utf-8")
-    tiers, media = answer_tiers(answer), Path(source) if isinstance(source, str | Path) else None
+        return written
+    written += [folder / "frames.csv", folder / "megc.csv"]
+    frames_table(answer, every=every).to_csv(written[1], index=False)
+    first = 0 if media is not None and media.is_dir() else 1  # pictures bear their numbers
+    written[2].write_text(megc_text(answer, stem, first), encoding="utf-8")
+    tiers = answer_tiers(answer)
     try:
         written.append(write_eaf(folder / f"{stem}.eaf", tiers, media))
         written.append(write_textgrid(folder / f"{stem}.TextGrid", tiers, max(answer.span[1], answer.timeline.seconds)))
     except MissingExtra as error:
-        notes.append(f"{error.problem}: no .eaf and .TextGrid were written; {error.fix}")
-    return written, notes
+        note = f"{error.problem}: no .eaf and .TextGrid were written; {error.fix}"
+        warnings.warn(note, EpirWarning, stacklevel=3)
+    return written
 
 
 def megc_text(answer: Answer, name: str, first: int) -> str:
@@ -232,9 +225,8 @@ def _covers(answer: Answer, number: int) -> bool:
 def _crop_at(timeline: Timeline, number: int) -> Crop | None:
     """The square of a face in a frame, where it was seen there."""
     place = int(np.searchsorted(timeline.numbers, number))
-    if place < len(timeline.squares) and place < len(timeline.numbers) and timeline.numbers[place] == number:
-        return timeline.squares[place]
-    return None
+    is_shown = place < len(timeline.numbers) and timeline.numbers[place] == number
+    return timeline.squares[place] if is_shown else None
 
 
 def _draw_square(picture: np.ndarray, crop: Crop, scale: float, colour: tuple[int, int, int]) -> None:

@@ -5,12 +5,9 @@ Axes: T frames, H and W pixels of a frame
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal
 
 from epir.core.config import check_known
 from epir.core.engines import Progress, Silent, one_thread
@@ -28,12 +25,13 @@ from epir.models.predict import Backend, open_backend
 from epir.recognition import caution
 from epir.recognition.answer import NOT_FOUND, Answer, Person
 from epir.recognition.classify import MapClassifier
-from epir.recognition.events import FailedAnswer, events_table
+from epir.recognition.events import ERROR, event_columns, event_rows, table_of
 from epir.recognition.movement import MovementMap, NoFace, forget_pixels, key_frame_map, read_recipe, spotted_map
 from epir.recognition.onepass import OnePass, SpottedMovement, Watch
 from epir.recognition.source import (
     ArrayFrames,
     PairFrames,
+    Times,
     check_key_frames,
     check_times,
     chosen_frames,
@@ -43,6 +41,9 @@ from epir.recognition.source import (
 )
 from epir.spotting.settings import LONGEST, Sensitivity, SpottingSettings
 from epir.spotting.timeline import FaceMovement, most_probable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PICTURES = 32  # movements of a video whose pixels are kept, the strongest
 MOST_CANDIDATES = 600  # a minute
@@ -107,11 +108,9 @@ class Recognizer:
 
     def with_options(self, *, threshold: float | None = None, sensitivity: Sensitivity = "normal") -> "Recognizer":
         """The same model with another threshold or sensitivity; the weights are shared."""
-        other = copy(self)
-        if threshold is not None:
-            other.classifier = MapClassifier(self.backend, threshold)
-        other.spotting = replace(self.spotting, sensitivity=sensitivity)
-        return other
+        threshold = self.threshold if threshold is None else threshold
+        detector = self.recipe.face.detector
+        return Recognizer(self.backend, threshold=threshold, detector=detector, sensitivity=sensitivity)
 
     def __repr__(self) -> str:
         return (
@@ -156,7 +155,6 @@ class Recognizer:
             raise ConfigError(f"candidates cannot be {candidates:g}", fix=f"give a number from 0 to {MOST_CANDIDATES}")
         check_known(faces, ("largest", "all"), what="choice of faces")
         with open_source(source, fps) as frames, one_thread():
-            rate = None if isinstance(frames, PairFrames) else frames.fps
             if isinstance(frames, PairFrames):
                 if any(each is not None for each in (onset, apex, start, end)):
                     raise FrameError(
@@ -165,48 +163,37 @@ class Recognizer:
                     )
                 onset, apex = 0, 1
             check_key_frames(frames, onset, apex)
-            notes = (
-                inspect_span(frames, frames.numbers[0], frames.numbers[-1]) if isinstance(frames, FolderFrames) else []
-            )
+            if isinstance(frames, FolderFrames):
+                frames.notes += inspect_span(frames, frames.numbers[0], frames.numbers[-1])
             turns = self.turns(frames, onset)
-            frames.notes += [*notes, *turn_note(turns)]
-            try:
-                if onset is None:
-                    times = (start, end)
-                    answer = self._spotted(
-                        frames, turns, apex, times, faces, candidates, name, progress or Silent(), watch
-                    )
-                    return self.classifier.explained(answer) if explain else answer
-                size = self.backend.config.map_size
-                movement = key_frame_map(upright(frames, turns), onset, apex, self.recipe, self.tracking, size, watch)
-                words = [] if rate is None and apex is not None else caution.frame_rate_warnings(rate)
-                movement.words = [*frames.notes, *words, *movement.words]
-                answers = self.classifier.answers([movement], name, rate)
-                count = 2 if isinstance(frames, PairFrames) else None
-                answer = replace(answers[0], all=tuple(answers), frame_count=count)
-                return self.classifier.explained(answer) if explain else answer
-            except NoFace as found:
-                return Answer(name, found.reason, fps=rate, warnings=(*frames.notes, *found.words))
+            frames.notes += turn_note(turns)
+            if onset is not None:
+                answer = self._of_key_frames(frames, turns, onset, apex, name, watch)
+            else:
+                pace = self.pace(frames)
+                run = self.one_pass(pace.fps, faces, apex, watch, candidates=candidates > 0)
+                answer = self._spotted(frames, turns, run, pace, (start, end), candidates, name, progress or Silent())
+        return self.classifier.explained(answer) if explain else answer
 
-    def predict_many(self, inputs: Iterable[Any], *, every_movement: bool = False, **options: Any) -> Any:
-        """The rows of events.csv as a DataFrame, in the order of the inputs: the strongest movement, or an error.
+    def predict_many(self, inputs: Iterable[Any], *, every_movement: bool = False, **options: Any) -> "pd.DataFrame":
+        """The rows of events.csv in the order of the inputs: the strongest movement of each, or its error.
 
-        `every_movement` gives a row to each movement of an input, and to what was rejected.
+        `every_movement` gives a row to each movement of an input.
         """
         if isinstance(inputs, str | bytes | Path):
             raise ConfigError(
                 f"predict_many takes several inputs, not the one {str(inputs)!r}", fix="give a list, or use predict"
             )
-        answers: list[Answer | FailedAnswer] = []
+        rows: list[dict[str, Any]] = []
         for source in inputs:
             try:
                 answer = self.predict(source, **{"explain": False, **options})
-                answers.append(answer if every_movement else replace(answer, all=(), timeline=None))
-            except EpirError as error:
-                answers.append(FailedAnswer(source_name(source), error.problem))
-            except OSError as error:
-                answers.append(FailedAnswer(source_name(source), machine_fault(error).problem))
-        return events_table(answers, self.labels)
+                shown = answer if every_movement else replace(answer, all=())
+                rows += [{"error": "", **row} for row in event_rows(shown, self.labels)]
+            except (EpirError, OSError) as error:
+                known = error if isinstance(error, EpirError) else machine_fault(error)
+                rows.append({"status": ERROR, "file": source_name(source), "error": known.problem})
+        return table_of(rows, [*event_columns(self.labels), "error"])
 
     def one_pass(
         self,
@@ -233,25 +220,36 @@ class Recognizer:
         first = next(iter(frames), None)
         return 0 if first is None else find_turn(first.pixels, self.recipe.face)
 
-    # Movements that are spotted, in one forward pass.
+    def _of_key_frames(
+        self, frames: Frames, turns: int, onset: int, apex: int | None, name: str, watch: Watch | None
+    ) -> Answer:
+        is_pair = isinstance(frames, PairFrames)
+        rate = None if is_pair else frames.fps
+        size = self.backend.config.map_size
+        try:
+            movement = key_frame_map(upright(frames, turns), onset, apex, self.recipe, self.tracking, size, watch)
+        except NoFace as error:
+            return Answer(name, error.reason, fps=rate, warnings=(*frames.notes, *error.words))
+        words = [] if rate is None and apex is not None else caution.frame_rate_warnings(rate)
+        movement.words = [*frames.notes, *words, *movement.words]
+        (answer,) = self.classifier.answers([movement], name, rate)
+        return replace(answer, all=(answer,), frame_count=2 if is_pair else None)
 
     def _spotted(
         self,
         frames: Frames,
         turns: int,
-        apex: int | None,
-        times: tuple[float | None, float | None],
-        faces: Literal["largest", "all"],
+        run: OnePass,
+        pace: Pace,
+        times: Times,
         candidates: float,
         name: str,
         progress: Progress,
-        watch: Watch | None,
     ) -> Answer:
-        pace = self.pace(frames)
+        """The answer of one forward pass over the frames between two times."""
         steps = TimeSteps()  # also counts the frames
-        run = self.one_pass(pace.fps, faces, apex, watch, candidates=candidates > 0)
         progress.start("spotting", frames.announced or 0)
-        chosen = _advancing(chosen_frames(upright(frames, turns), apex, times, NEAR * LONGEST), steps, progress)
+        chosen = _advancing(chosen_frames(upright(frames, turns), run.apex, times, NEAR * LONGEST), steps, progress)
         movements: list[MovementMap] = []
         rejected: dict[tuple[int, ...], MovementMap] = {}
         for spotted in run.run(without_repeats(same_size(chosen), pace)):
@@ -264,11 +262,12 @@ class Recognizer:
         progress.finish()
         if run.tracker.frames < 2:
             raise too_few(frames, run.tracker.frames, times)
-        words = self._words(frames, pace, steps, run, faces)
         quantiser = frames.quantiser if isinstance(frames, VideoFrames) else None
-        people = tuple(
-            Person(track, replace(timeline, quantiser=quantiser)) for track, timeline in run.timelines().items()
-        )
+        timelines = {track: replace(each, quantiser=quantiser) for track, each in run.timelines().items()}
+        if run.apex is not None and timelines and not movements:
+            raise FrameError(f"no movement was found around the apex {run.apex}", fix="give the onset too")
+        people = tuple(Person(track, timeline) for track, timeline in timelines.items())
+        words = _video_warnings(frames, pace, steps, run)
         about: dict[str, Any] = {
             "candidates": self._candidates(people, rejected, candidates, name, pace.fps),
             "gaps": tuple(run.tracker.gaps),
@@ -277,10 +276,7 @@ class Recognizer:
             "people": people,
         }
         if not movements:
-            if apex is not None and people:
-                raise FrameError(f"no movement was found around the apex {apex}", fix="give the onset too")
-            return replace(self._without_movement(run, people, name, pace.fps, words), **about)
-        timelines = {each.track: each.timeline for each in people}
+            return replace(_without_movement(run, people, name, pace.fps, words), **about)
         answers = [
             replace(
                 answer,
@@ -290,11 +286,8 @@ class Recognizer:
             )
             for answer in self.classifier.answers(movements, name, pace.fps)
         ]
-        strongest = answers[int(np.argmax([each.strength or 0.0 for each in answers]))]
-        if apex is not None:
-            answers = [strongest]
-        answers.sort(key=lambda each: (each.apex_s or 0.0, each.track or 0))
-        return replace(strongest, all=tuple(answers))
+        strongest = max(answers, key=lambda each: each.strength or 0.0)
+        return replace(strongest, all=_by_time(answers if run.apex is None else [strongest]))
 
     def pace(self, frames: Frames) -> Pace:
         """The rate of the camera, from the beginning of a video; pictures of a folder are taken as they are."""
@@ -304,18 +297,6 @@ class Recognizer:
         if isinstance(frames, ArrayFrames):
             return measure_pace(frames, frames.fps or ASSUMED_RATE)
         return Pace(frames.fps or ASSUMED_RATE, frames.fps or ASSUMED_RATE)
-
-    def _words(self, frames: Frames, pace: Pace, steps: TimeSteps, run: OnePass, faces: str) -> list[str]:
-        """What there is to know about a video as a whole."""
-        known = isinstance(frames, VideoFrames) or frames.fps is not None
-        followed = run.tracker.faces if faces == "largest" else 1
-        return [
-            *frames.notes,
-            *caution.frame_rate_warnings(pace.fps if known else None),
-            *caution.pace_warnings(pace, steps.varying()),
-            *caution.face_warnings(math.inf, followed),
-            *caution.gap_warnings(run.tracker.gaps, run.tracker.settings.least_face),
-        ]
 
     def _candidates(
         self,
@@ -330,21 +311,9 @@ class Recognizer:
             return ()
         known = [each for person in people for each in person.timeline.candidates]
         known = [each for each in known if not each.reason or _identity(each) in maps]
-        ranked = most_probable(known, a_minute, sum(each.seconds for each in people))
+        ranked = most_probable(known, a_minute, sum(each.timeline.seconds for each in people))
         chosen = [replace(maps[_identity(each)], spotted=each) for each in ranked if each.reason]
-        answers = self.classifier.answers(chosen, name, fps)
-        return tuple(sorted(answers, key=lambda each: (each.apex_s or 0.0, each.track or 0)))
-
-    def _without_movement(
-        self, run: OnePass, people: Sequence[Person], name: str, fps: float, words: list[str]
-    ) -> Answer:
-        """The answer where nothing was found; its timeline is that of whom most of the video shows, largest first."""
-        if not people:
-            reason = TOO_SMALL if run.tracker.reasons[TOO_SMALL] else NO_FACE
-            return Answer(name, reason, fps=fps, warnings=tuple(words))
-        main = max(people, key=lambda each: each.seconds * each.face_px)
-        words = words + caution.face_warnings(main.face_px, 1)
-        return Answer(name, NOT_FOUND, fps=fps, warnings=tuple(words), timeline=main.timeline)
+        return _by_time(self.classifier.answers(chosen, name, fps))
 
 
 def predict(
@@ -365,6 +334,33 @@ def predict(
         model, backend=backend, threshold=threshold, detector=detector, sensitivity=sensitivity
     )
     return recognizer.predict(source, **options)
+
+
+def _video_warnings(frames: Frames, pace: Pace, steps: TimeSteps, run: OnePass) -> list[str]:
+    """What there is to know about a video as a whole."""
+    tracker = run.tracker
+    known = isinstance(frames, VideoFrames) or frames.fps is not None
+    return [
+        *frames.notes,
+        *caution.frame_rate_warnings(pace.fps if known else None),
+        *caution.pace_warnings(pace, steps.varying()),
+        *caution.face_warnings(math.inf, tracker.faces if tracker.settings.faces == "largest" else 1),
+        *caution.gap_warnings(tracker.gaps, tracker.settings.least_face),
+    ]
+
+
+def _without_movement(run: OnePass, people: Sequence[Person], name: str, fps: float, words: list[str]) -> Answer:
+    """The answer where nothing was found; its timeline is that of whom most of the video shows, largest first."""
+    if not people:
+        reason = TOO_SMALL if run.tracker.reasons[TOO_SMALL] else NO_FACE
+        return Answer(name, reason, fps=fps, warnings=tuple(words))
+    main = max(people, key=lambda each: each.timeline.seconds * each.face_px)
+    words = words + caution.face_warnings(main.face_px, 1)
+    return Answer(name, NOT_FOUND, fps=fps, warnings=tuple(words), timeline=main.timeline)
+
+
+def _by_time(answers: Iterable[Answer]) -> tuple[Answer, ...]:
+    return tuple(sorted(answers, key=lambda each: (each.apex_s or 0.0, each.track or 0)))
 
 
 def _identity(movement: FaceMovement) -> tuple[int, ...]:

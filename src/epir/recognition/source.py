@@ -93,19 +93,14 @@ def open_source(source: Any, fps: float | None = None) -> Frames:
             fix="give a video file, a folder of frames, an array (T, H, W, 3), or two pictures (onset, apex)",
         )
     if len(frames.numbers) < 2:
-        raise FrameError(
-            f"{frames.path} holds {_counted(len(frames.numbers))}: motion needs two",
-            fix="give a video of a second or so, or two pictures (onset, apex)",
-        )
+        raise too_few(frames, len(frames.numbers), (None, None))
     return frames
 
 
 def source_name(source: Any) -> str:
     """What the user will recognise the input by."""
-    if isinstance(source, VideoFrames):
-        return readable(source.path)
-    if isinstance(source, str | Path):
-        return readable(source)
+    if isinstance(source, str | Path | VideoFrames):
+        return readable(source.path if isinstance(source, VideoFrames) else source)
     if isinstance(source, Sequence) and source and all(isinstance(each, str | Path) for each in source):
         return " ".join(readable(each) for each in source)
     return "two pictures" if isinstance(source, Sequence) and len(source) == 2 else "array"
@@ -176,15 +171,16 @@ def check_key_frames(frames: Frames, onset: int | None, apex: int | None) -> Non
 
 def too_few(frames: Frames, count: int, times: Times) -> FrameError:
     """What to say of an input with fewer than two frames."""
+    counted = "no frame" if count == 0 else "one frame"
     if times != (None, None):
         start, end = times
         until = "the end" if end is None else f"{end:g} s"
         return FrameError(
-            f"{frames.path} has {_counted(count)} between {start or 0.0:g} s and {until}",
+            f"{frames.path} has {counted} between {start or 0.0:g} s and {until}",
             fix="give --start and --end within the video, with a second or so between them",
         )
     return FrameError(
-        f"{frames.path} holds {_counted(count)}: motion needs two",
+        f"{frames.path} holds {counted}: motion needs two",
         fix="give a video of a second or so, or two pictures (onset, apex)",
     )
 
@@ -204,11 +200,7 @@ def _picture(source: Any, name: str) -> np.ndarray:
     if isinstance(source, str | Path):
         return read_picture(source)
     picture = np.asarray(source)
-    if (
-        picture.dtype != np.uint8
-        or picture.ndim not in (2, 3)
-        or (picture.ndim == 3 and picture.shape[2] not in (1, 3))
-    ):
+    if picture.dtype != np.uint8 or not (picture.ndim == 2 or (picture.ndim == 3 and picture.shape[2] in (1, 3))):
         raise ShapeError(
             f"{name} is {picture.dtype} {picture.shape}, not a picture", fix="give (H, W, 3) uint8 RGB, or (H, W) uint8"
         )
@@ -228,7 +220,3 @@ def _checked(frames: np.ndarray) -> np.ndarray:
     if 0 in frames.shape[1:]:
         raise ShapeError(f"frames of shape {frames.shape} are empty", fix="give frames with pixels")
     return frames
-
-
-def _counted(count: int) -> str:
-    return "no frame" if count == 0 else "one frame"

@@ -12,7 +12,8 @@ import numpy as np
 
 from epir.recognition.answer import Answer
 from epir.reports.overlays import INK, PALE, SOFT, new_figure
-from epir.spotting.timeline import FaceMovement, Timeline
+from epir.spotting.regions import EYES, GROUPS
+from epir.spotting.timeline import Timeline
 from epir.spotting.visibility import visibility_of
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ LETTERS = 120  # of a line of the title
 ROWS = 3  # of labels above a curve
 LETTER = 0.0072  # of the width of the curve, for each letter of a label
 USUAL = 0.995  # share of the frames that the height is chosen for: a spike of the tracking is cut off
-FACE, EYES, MOVEMENT, HIDDEN = "#0a5c9e", "#8a3f7d", "#00735a", "#a8480b"
-OTHERS = {"blink": EYES, "head": "#8a6d00"}
+FACE, LIDS, MOVEMENT, HIDDEN = "#0a5c9e", "#8a3f7d", "#00735a", "#a8480b"
+OTHERS = {"blink": LIDS, "head": "#8a6d00"}
 REJECTED = "#5a6673"  # for any other reason
 
 
@@ -42,13 +43,13 @@ def draw_timeline(answer: Answer) -> "Figure":
     longest = sorted(people, key=lambda track: -len(people[track].numbers))[:MOST_PEOPLE]
     figure = new_figure(WIDTH, HEAD + HEIGHT * len(longest))
     places: Sequence[Axes] = np.atleast_1d(figure.subplots(len(longest), sharex=True)).tolist()
-    span = timeline_span(answer)
+    span = answer.span
     for axes, track in zip(places, sorted(longest), strict=True):
         _draw_person(axes, answer, track, span)
         if len(people) > 1:
             axes.set_ylabel(f"person {track}\nmotion, % of the face", fontsize=9, color=SOFT)
     places[-1].set_xlabel("seconds", fontsize=9, color=SOFT)
-    lines = [timeline_title(answer), *([answer.visible.text] if answer.people else [])]
+    lines = [timeline_title(answer), answer.visible.text]
     figure.suptitle("\n".join(fill(line, LETTERS) for line in lines), fontsize=10.5, color=INK, x=0.012, ha="left")
     figure.set_label(". ".join(lines))
     return figure
@@ -58,30 +59,15 @@ def timeline_title(answer: Answer) -> str:
     """What was found in how many seconds, and who was followed for how long where that is not the same."""
     count = sum(len(each.movements) for each in answer.timelines.values())
     words = {0: "no micro-expression found", 1: "1 movement"}.get(count, f"{count} movements")
-    first, last = timeline_span(answer)
+    first, last = answer.span
     name = shorten(Path(answer.input).name or answer.input, 50, placeholder="...")
     followed = f"; {answer.followed}" if answer.followed else ""
     seen, length = answer.visible, f"{last - first:.1f} s"
-    if not count and answer.people and not seen.judged:
+    if not count and not seen.judged:
         return f"{name}: nothing could be judged in {length}{followed}"
-    if not count and answer.people and seen.hidden:
+    if not count and seen.hidden:
         return f"{name}: {words} in the {seen.judged:.1f} of {length} that could be judged{followed}"
     return f"{name}: {words} in {length}{followed}"
-
-
-def timeline_span(answer: Answer) -> tuple[float, float]:
-    """The seconds that the figure shows: all in which faces were looked for."""
-    if answer.people:
-        return answer.span
-    stamps = [seconds_of(each.numbers[[0, -1]], each) for each in answer.timelines.values()]
-    return float(min(each[0] for each in stamps)), float(max(each[1] for each in stamps))
-
-
-def seconds_of(numbers: np.ndarray, timeline: Timeline) -> np.ndarray:
-    """The seconds of frames (n,) by their numbers, as the file has them."""
-    if timeline.stamps is None:
-        return np.asarray(numbers) / timeline.fps
-    return np.interp(numbers, timeline.numbers, timeline.stamps)
 
 
 def place_labels(labels: Sequence[tuple[float, str]], span: tuple[float, float]) -> list[int | None]:
@@ -102,14 +88,14 @@ def place_labels(labels: Sequence[tuple[float, str]], span: tuple[float, float])
 
 def _draw_person(axes: "Axes", answer: Answer, track: int, span: tuple[float, float]) -> None:
     timeline = answer.timelines[track]
-    seconds = seconds_of(timeline.numbers, timeline)
-    eyes = 100 * timeline.motion[:, timeline.regions.index("eyes")]
+    seconds = timeline.stamps
+    eyes = 100 * timeline.motion[:, GROUPS.index(EYES)]
     face = 100 * timeline.face
     least = 100 * timeline.level
     strongest = max((100 * each.strength for each in timeline.movements), default=0.0)
     top = 1.15 * max(float(np.quantile(np.maximum(face, eyes), USUAL)), 1.3 * strongest, 2.2 * least)
     broken = np.flatnonzero(np.diff(seconds, prepend=seconds[0]) > 0.5)  # no line across a time without the face
-    for values, colour, width, name in ((eyes, EYES, 0.9, "eyes"), (face, FACE, 1.4, "face without the eyes")):
+    for values, colour, width, name in ((eyes, LIDS, 0.9, "eyes"), (face, FACE, 1.4, "face without the eyes")):
         axes.plot(np.insert(seconds, broken, np.nan), np.insert(values, broken, np.nan), color=colour, lw=width,
                   alpha=0.55 if name == "eyes" else 1.0, label=name)  # fmt: skip
     axes.axhline(least, color=SOFT, lw=0.8, ls=":", label="least amplitude of a movement")
@@ -137,10 +123,10 @@ def _draw_marks(axes: "Axes", answer: Answer, track: int, timeline: Timeline, sp
     marks = [(each, labels.get(each.onset, "movement"), MOVEMENT) for each in timeline.movements]
     others = sorted(timeline.others, key=lambda each: -each.strength)
     marks += [(each, each.kind, OTHERS.get(each.kind, REJECTED)) for each in others]
-    rows = place_labels([(_key_seconds(each, timeline)[1], word) for each, word, _ in marks], span)
+    rows = place_labels([(each.seconds[1], word) for each, word, _ in marks], span)
     first = next((each for each, _, colour in marks if colour != MOVEMENT), None)
     for (movement, word, colour), row in zip(marks, rows, strict=True):
-        onset, apex, offset = _key_seconds(movement, timeline)
+        onset, apex, offset = movement.seconds
         is_found = colour == MOVEMENT
         axes.axvspan(onset, offset, color=colour, alpha=0.18 if is_found else 0.12, lw=0,
                      label="rejected" if movement is first else None)  # fmt: skip
@@ -149,9 +135,3 @@ def _draw_marks(axes: "Axes", answer: Answer, track: int, timeline: Timeline, sp
         if row is not None:
             axes.text(apex, 1.02 + 0.075 * row, word, transform=axes.get_xaxis_transform(), ha="center", color=colour,
                       fontsize=8.5 if is_found else 7.5, weight="bold" if is_found else "normal")  # fmt: skip
-
-
-def _key_seconds(movement: FaceMovement, timeline: Timeline) -> list[float]:
-    if any(movement.seconds):
-        return list(movement.seconds)
-    return seconds_of(np.array((movement.onset, movement.apex, movement.offset)), timeline).tolist()

@@ -78,9 +78,8 @@ def headline(answer: Answer) -> str:
     name = shorten(Path(answer.input).name or answer.input, 40, placeholder="...")
     if not answer.scores:
         return f"{name}: {answer.label}"
-    best = max(answer.scores, key=lambda each: answer.scores[each])
-    score = f"{answer.scores[best]:.2f}"
-    said = f"{answer.label} ({score})" if answer.label == best else f"{answer.label} (most likely {best}, {score})"
+    leaning = "" if answer.label == answer.best else f"most likely {answer.best}, "
+    said = f"{answer.label} ({leaning}{answer.confidence:.2f})"
     if answer.probability is not None:
         said = f"a micro-expression with probability {answer.probability:.2f}; if so, {said}"
     return f"{name}: {said}"
@@ -163,11 +162,10 @@ def _draw_attribution(axes: "Axes", attribution: Attribution | None, face: np.nd
 
 
 def _draw_key_frames(places: Sequence["Axes"], answer: Answer, pixels: Evidence) -> None:
-    for axes, face, name, number, seconds in (
-        (places[0], pixels.onset, "onset", answer.onset, answer.onset_s),
-        (places[1], pixels.apex, "apex", answer.apex, answer.apex_s),
-    ):
-        show_picture(axes, face, f"{name}, frame {number}{'' if seconds is None else f' ({seconds:.2f} s)'}")
+    for axes, key in zip(places, ("onset", "apex"), strict=True):
+        seconds = getattr(answer, f"{key}_s")
+        time = "" if seconds is None else f" ({seconds:.2f} s)"
+        show_picture(axes, getattr(pixels, key), f"{key}, frame {getattr(answer, key)}{time}")
 
 
 def _draw_flow(axes: "Axes", pixels: Evidence) -> None:

@@ -22,6 +22,7 @@ from functools import lru_cache
 import numpy as np
 
 from epir.spotting.evidence import PatternEvidence, patterns, weigh
+from epir.spotting.measure import Motion
 from epir.spotting.regions import EYES, GROUPS, REGIONS, members
 
 DURATIONS = (0.13, 0.18, 0.24, 0.32, 0.42, 0.55)  # seconds from onset to offset
@@ -105,29 +106,26 @@ def fit_bumps(values: np.ndarray, rate: float, duration: float) -> tuple[np.ndar
 
 
 def find_candidates(
-    skin: np.ndarray,
-    head: np.ndarray,
-    mismatch: np.ndarray,
+    motion: Motion,
     rate: float,
     lengths: Sequence[float] = DURATIONS,
     apart: float = APART,
+    *,
     known: np.ndarray | None = None,
     within: tuple[float, float] = (-math.inf, math.inf),
     whole: bool = True,
-    light: np.ndarray | None = None,
 ) -> list[Candidate]:
-    """The candidates in skin (n, R, 2), head (n, M) and mismatch (n,) at `rate` instants a second, by time.
+    """The candidates in a motion at `rate` instants a second, by time.
 
     `lengths` are the durations that are tried, in seconds, and `apart` the least time between two of one group; `known`
     are other patterns (P, R, 2) than those that ship. Outside the instants `within`, and well around them, only
     the eyes are looked at; `whole` looks for movements of the whole face besides those of single regions.
-    `light` (n,) is the log of the face's brightness.
     """
-    count = len(skin)
+    count = len(motion.skin)
     durations = [each for each in lengths if each * rate >= 3]
     if count < 3 or not durations:
         return []
-    flat = skin.reshape(count, -1).astype(np.float64)
+    flat = motion.skin.reshape(count, -1).astype(np.float64)
     flat = flat - flat.mean(axis=0)
     fits = [fit_bumps(flat, rate, duration) for duration in durations]
     amplitude = np.array([np.hypot(each[:, ::2], each[:, 1::2]) for each, _ in fits])  # (D, n, R)
@@ -137,8 +135,7 @@ def find_candidates(
     scores = np.array([each.score for each in evidence]).reshape(-1, count)  # (D, n), or (0, n)
     reach = RISE * durations[-1] * rate  # the apex may lie so far from the middle of the bump
     first, last = within[0] - reach, within[1] + reach
-    light = np.zeros(count) if light is None else light
-    described = _Describer(flat, head, mismatch, light, rate, scores, evidence)
+    described = _Describer(motion, flat, rate, scores, evidence)
     candidates: list[Candidate | None] = []
     for group in GROUPS:
         in_group = clear[..., members(group)]  # (D, n, regions of the group)
@@ -153,14 +150,12 @@ def find_candidates(
         if not first <= apex < last:
             continue
         best_fit = int(scores[:, apex].argmax())
-        share = (
-            evidence[best_fit].filters[evidence[best_fit].pattern[apex]] * fits[best_fit][0][apex]
-        )  # (C,) of the score
+        filters = evidence[best_fit].filters[evidence[best_fit].pattern[apex]]
+        share = filters * fits[best_fit][0][apex]  # (C,) of the score
         place = int((share[::2] + share[1::2]).argmax())
-        if clear[best_fit, apex, place] >= STANDS_OUT:  # or else it is the tip of something that lasts
-            candidates.append(
-                described.one(apex, durations[best_fit], place, float(clear[best_fit, apex, place]), whole=best_fit)
-            )
+        stands_out = float(clear[best_fit, apex, place])
+        if stands_out >= STANDS_OUT:  # or else it is the tip of something that lasts
+            candidates.append(described.one(apex, durations[best_fit], place, stands_out, whole=best_fit))
     return sorted((each for each in candidates if each is not None), key=lambda each: each.apex)
 
 
@@ -178,10 +173,8 @@ def separate_peaks(values: np.ndarray, least: float, apart: int) -> list[int]:
 class _Describer:
     """Makes candidates of places in one stretch of time."""
 
-    flat: np.ndarray  # (n, C)
-    head: np.ndarray  # (n, M)
-    mismatch: np.ndarray  # (n,)
-    light: np.ndarray  # (n,)
+    motion: Motion
+    flat: np.ndarray  # (n, C) the skin about its mean
     rate: float
     scores: np.ndarray  # (D, n)
     evidence: list[PatternEvidence]
@@ -204,10 +197,10 @@ class _Describer:
             known = self.evidence[whole]
             edges = key_times(flat @ known.filters[known.pattern[apex]], apex, rate)
         shown, rest, _ = _fit(flat, rate, apex, duration, far)
-        head_shown, head_rest, _ = _fit(self.head.astype(np.float64), rate, apex, duration, near)
+        head_shown, head_rest, _ = _fit(self.motion.head.astype(np.float64), rate, apex, duration, near)
         rest = np.sqrt((rest.reshape(-1, 2) ** 2).mean(axis=1))
         evidence, share, unusual = self._unusual(apex)
-        covered = float(self.mismatch[edges[0] : edges[2] + 1].max() + 0.5)
+        covered = float(self.motion.mismatch[edges[0] : edges[2] + 1].max() + 0.5)
         return Candidate(
             *edges,
             group=REGIONS[region].group,
@@ -218,14 +211,14 @@ class _Describer:
             rest=rest,
             head=head_shown,
             head_rest=head_rest,
-            mismatch=covered / float(np.median(self.mismatch[far]) + 0.5),
+            mismatch=covered / float(np.median(self.motion.mismatch[far]) + 0.5),
             step=_step(flat[near, channels], rate, near, apex, duration),
             foot=(feet[2] - feet[0]) / rate,
             left=_left(flat[:, channels] @ direction, edges, max(1, round(AFTERWARDS * rate))),
             evidence=evidence,
             share=share,
             unusual=unusual,
-            light=float(np.ptp(self.light[edges[0] : edges[2] + 1])),
+            light=float(np.ptp(self.motion.light[edges[0] : edges[2] + 1])),
         )
 
     def _unusual(self, apex: int) -> tuple[float, float, float]:

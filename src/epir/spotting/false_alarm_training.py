@@ -26,7 +26,7 @@ from epir.frames.film import compressed
 from epir.spotting import decision
 from epir.spotting.candidates import find_candidates
 from epir.spotting.evidence import CLASSIFIER
-from epir.spotting.measure import FaceMeasure
+from epir.spotting.measure import FaceMeasure, Motion
 from epir.spotting.regions import REGIONS, centres, region_cells
 from epir.spotting.settings import SpottingSettings
 from epir.spotting.timeline import OVERLAP, overlap
@@ -51,20 +51,23 @@ PENALTY = 3.0  # on the squared weights of standardised measures
 
 def train(folder: Path, scenes: int = SCENES, progress: Progress | None = None) -> dict[str, float]:
     """Train on the scenes in a folder, made where they are missing; gives recall and precision on scenes kept apart."""
-    if not _is_ours(folder):
+    is_new = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    if not is_new and not any(folder.glob("scene*.npz")):
         raise ConfigError(
             f"{folder} holds something else than scenes", fix="name a new folder, or one made by this command"
         )
     check_place(resolved(folder / CLASSIFIER))
+    progress, known = progress or Silent(), draw_patterns()
+    rows: list[tuple[dict[str, float], int, int]] = []  # measures, truth, scene
     with locked(folder):
-        return write_weights(folder, folder / CLASSIFIER, scenes, progress)
-
-
-def _is_ours(folder: Path) -> bool:
-    """Whether a folder is new, empty, or holds scenes."""
-    if not folder.is_dir():
-        return not folder.exists()
-    return not any(folder.iterdir()) or any(folder.glob("scene*.npz"))
+        folder.mkdir(parents=True, exist_ok=True)
+        progress.start("scenes", scenes)
+        for number in range(scenes):
+            kept = collect(folder / f"scene{number:04d}.npz", number)
+            rows += [(row, truth, number) for row, truth in examples(kept, known)]
+            progress.advance()
+        progress.finish()
+        return _learn_and_write(rows, known, folder / CLASSIFIER, scenes)
 
 
 def scene_of(
@@ -138,7 +141,8 @@ def examples(kept: dict[str, np.ndarray], known: np.ndarray | None = None) -> It
     A candidate that shares only its time with a micro-expression is neither.
     """
     rate = float(kept["rate"])
-    candidates = find_candidates(kept["skin"], kept["head"], kept["mismatch"], rate, known=known)
+    motion = Motion(kept["skin"], kept["head"], kept["mismatch"], np.zeros(len(kept["skin"])))
+    candidates = find_candidates(motion, rate, known=known)
     blinks = [each for each in candidates if decision.is_blink(each)]
     for each in candidates:
         if decision.rule(each, blinks, rate, SpottingSettings()):
@@ -164,25 +168,10 @@ def learn(measures: np.ndarray, truth: np.ndarray) -> np.ndarray:
     return np.append(plain, model.intercept_[0] - plain @ mean)
 
 
-def write_weights(folder: Path, path: Path, scenes: int = SCENES, progress: Progress | None = None) -> dict[str, float]:
-    """Make what is missing of the scenes, learn, and write the weights; gives measures on scenes kept apart."""
-    progress = progress or Silent()
-    folder.mkdir(parents=True, exist_ok=True)
-    known = draw_patterns()
-    rows: list[tuple[dict[str, float], int, int]] = []
-    progress.start("scenes", scenes)
-    for number in range(scenes):
-        kept = collect(folder / f"scene{number:04d}.npz", number)
-        rows += [(row, truth, number) for row, truth in examples(kept, known)]
-        progress.advance()
-    progress.finish()
-    return learn_from(rows, known, path, scenes)
-
-
-def learn_from(
+def _learn_and_write(
     rows: Sequence[tuple[dict[str, float], int, int]], known: np.ndarray, path: Path, scenes: int
 ) -> dict[str, float]:
-    """Learn from measures, truth and scene of candidates, and write weights and patterns; measures on scenes apart."""
+    """Write weights and patterns learnt from all scenes; gives what weights without a fifth reach on that fifth."""
     names = list(rows[0][0])
     measures = np.array([[row[name] for name in names] for row, _, _ in rows])
     truth = np.array([each for _, each, _ in rows])

@@ -9,6 +9,7 @@ Axes: h pixels of the small face, G cells per side, R regions, M head motions; u
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -36,6 +37,15 @@ class MotionSample:
     head: np.ndarray  # (M,) float32
     mismatch: float  # of the face and its reference after the flow, in grey levels: high where a hand covers the face
     light: float = 0.0  # log of the face's brightness against the first frame, as the median over its cells
+
+
+class Motion(NamedTuple):
+    """The samples of a stretch of time at even instants."""
+
+    skin: np.ndarray  # (n, R, 2)
+    head: np.ndarray  # (n, M)
+    mismatch: np.ndarray  # (n,)
+    light: np.ndarray  # (n,)
 
 
 NOTHING = (np.zeros((len(REGIONS), 2)), np.zeros(len(HEAD)))
@@ -172,12 +182,8 @@ def _stable() -> np.ndarray:
     """How far a cell keeps still in an expression, (G * G,), 0..1: the ridge of the nose, the temples do."""
     x, y = centres()
     moving = np.zeros_like(x)
-    brows, lids, mouth, chin = (
-        (0.25, 0.10, 0.17, 0.09),
-        (0.25, 0.22, 0.14, 0.07),
-        (0, 0.74, 0.26, 0.14),
-        (0, 0.93, 0.3, 0.12),
-    )
+    brows, lids = (0.25, 0.10, 0.17, 0.09), (0.25, 0.22, 0.14, 0.07)
+    mouth, chin = (0, 0.74, 0.26, 0.14), (0, 0.93, 0.3, 0.12)
     for right, down, radius_x, radius_y in (brows, lids, mouth, chin):
         for side in (-1, 1):
             away = ((x - 0.5 - side * right) / radius_x) ** 2 + ((y - down) / radius_y) ** 2

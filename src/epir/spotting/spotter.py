@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from epir.core.engines import Progress, Silent
 from epir.core.errors import FaceNotFound, FrameError
 from epir.core.words import counted
 from epir.faces.align import Crop
@@ -20,8 +19,8 @@ from epir.faces.tracking import FaceTracker, TrackedFace
 from epir.frames.reader import Frame
 from epir.spotting import decision
 from epir.spotting.candidates import LASTING, LASTING_APART, LEAST, Candidate, find_candidates
-from epir.spotting.measure import FaceMeasure, MotionSample
-from epir.spotting.regions import EYES, GROUPS, REGIONS, members, named
+from epir.spotting.measure import FaceMeasure, Motion, MotionSample
+from epir.spotting.regions import GROUPS, REGIONS, members, named
 from epir.spotting.settings import SpottingSettings
 from epir.spotting.timeline import BLINK, INSIDE_MACRO, MACRO, MICRO_EXPRESSION, FaceMovement, Timeline
 
@@ -36,11 +35,7 @@ NEAR = 0.3  # of the face: a new crop that lies farther away is another face
 OTHER_SIZE = 1.33
 CUT = 30.0  # grey levels of mismatch: another scene
 EDGE = 0.1  # seconds at the end of a run within a video in which nothing can be judged
-PIECES = (
-    "too long",
-    "return of an expression",
-    "unclear",
-)  # what the rise and return of something that lasts look like
+PIECES = ("too long", "return of an expression", "unclear")  # how rise and return of what lasts are rejected
 RECENT = 20  # latest candidates, which the next block may measure again
 
 
@@ -65,87 +60,80 @@ class Spotter:
             )
         self.settings, self.fps = settings, fps
         self.rate = min(fps, FASTEST)
-        self._runs: dict[int, FaceRun] = {}  # by track
+        self._run: FaceRun | None = None
         self._movements: list[FaceMovement] = []
         self._others: list[FaceMovement] = []
         self._macros: list[FaceMovement] = []
         self._candidates: list[FaceMovement] = []
         self._new: list[FaceMovement] = []  # candidates that nobody has taken yet
         self._stamps: list[tuple[int, float]] = []
-        self._motion: list[np.ndarray] = []  # (n, G + 2) of each block: groups, lids, head
+        self._motion: list[np.ndarray] = []  # (n, G + 1) of each block: groups, head
         self._skin: list[np.ndarray] = []  # (n, R) of each block: how far each region is from its rest
         self._squares: list[Crop] = []  # of each frame
-        self._crops: dict[tuple[int, int], Crop] = {}
 
     def push(self, tracked: TrackedFace) -> list[FaceMovement]:
         """Take the face of the next frame; gives the micro-expressions that have become certain."""
         certain: list[FaceMovement] = []
-        run = self._runs.get(tracked.track)
+        run = self._run
         if run is not None and not _goes_on(run, tracked, self.fps):
-            certain, run = self._judge(run, ended=True, at_end=False), None
+            certain, run = self._judge(run, ended=True), None
         if run is None:
-            run = _begin(tracked, from_start=not self._crops)
+            run = _begin(tracked, from_start=not self._stamps)
         sample = run.measure.push(tracked.number, tracked.seconds, tracked.face, tracked.crop)
         if sample.mismatch > CUT:
-            certain += self._judge(run, ended=True, at_end=False)
+            certain += self._judge(run, ended=True)
             run = _begin(tracked, from_start=False)
             sample = run.measure.push(tracked.number, tracked.seconds, tracked.face, tracked.crop)
-        self._runs[tracked.track] = run
-        self._crops.setdefault((tracked.track, tracked.segment), tracked.crop)
+        self._run = run
         run.samples.append(sample)
         run.faces.append((tracked.track, tracked.segment, tracked.crop))
         if tracked.seconds - run.judged >= BLOCK + AHEAD:
-            certain += self._judge(run, ended=False, at_end=False)
+            certain += self._judge(run)
         return certain
 
     def close(self) -> list[FaceMovement]:
         """The micro-expressions of the frames whose followers never came."""
-        runs, self._runs = self._runs, {}
-        return [each for run in runs.values() for each in self._judge(run, ended=True, at_end=True)]
+        run, self._run = self._run, None
+        return [] if run is None else self._judge(run, ended=True, at_end=True)
 
     def take_candidates(self) -> list[FaceMovement]:
         """The candidates that were judged since the last call; `timeline` says what became of them."""
         new, self._new = self._new, []
         return new
 
-    def timeline(self, *, frames: int = 0, faces: int = 1) -> Timeline:
+    def timeline(self) -> Timeline:
         """Everything so far."""
-        motion = np.concatenate([*self._motion, np.zeros((0, len(GROUPS) + 2), np.float32)])
-        groups = motion[:, : len(GROUPS)]
-        stamps = np.array(self._stamps, dtype=float).reshape(-1, 2)[: len(motion)]
-        without_eyes = [place for place, name in enumerate(GROUPS) if name != EYES]
+        motion = np.concatenate([*self._motion, np.zeros((0, len(GROUPS) + 1), np.float32)])
+        stamps = np.array(self._stamps, dtype=float).reshape(-1, 2)
         return Timeline(
             fps=self.fps,
             numbers=stamps[:, 0].astype(int),
-            motion=groups,
-            face=groups[:, without_eyes].max(axis=1, initial=0.0),
-            lids=motion[:, -2],
+            stamps=stamps[:, 1],
+            motion=motion[:, :-1],
+            skin=np.concatenate([*self._skin, np.zeros((0, len(REGIONS)), np.float32)]),
             head=motion[:, -1],
+            squares=tuple(self._squares),
             movements=tuple(self._movements),
             others=_by_time(self._others, self._macros),
             candidates=_labelled(self._candidates, self._macros),
-            crops=tuple(self._crops.values()),
-            faces=faces,
-            frames=frames or len(stamps),
             level=LEAST,
-            stamps=stamps[:, 1],
-            skin=np.concatenate([*self._skin, np.zeros((0, len(REGIONS)), np.float32)]),
-            squares=tuple(self._squares),
         )
 
-    def _judge(self, run: FaceRun, *, ended: bool, at_end: bool) -> list[FaceMovement]:
+    def _judge(self, run: FaceRun, *, ended: bool = False, at_end: bool = False) -> list[FaceMovement]:
         """Decide the next block of a run, or all that is left of it."""
         if not run.samples:
             return []
         until = np.inf if ended else run.judged + BLOCK
         times = np.array([each.seconds for each in run.samples])
         first = int(np.searchsorted(times, run.judged - BEHIND))
-        near = FaceRun(run.measure, run.samples[first:], run.faces[first:], run.judged, run.from_start and not first)
-        skin, head, mismatch, light = resampled(near.samples, self.rate)
+        near = replace(
+            run, samples=run.samples[first:], faces=run.faces[first:], from_start=run.from_start and not first
+        )
+        motion = resampled(near.samples, self.rate)
         block = ((run.judged - times[first]) * self.rate, (until - times[first]) * self.rate)
-        candidates = find_candidates(skin, head, mismatch, self.rate, within=block, light=light)
+        candidates = find_candidates(motion, self.rate, within=block)
         low = 1 if near.from_start else EDGE * self.rate  # what begins with the first frame began before it
-        high = len(skin) - 1 - (0 if at_end or not ended else EDGE * self.rate)
+        high = len(motion.skin) - 1 - (0 if at_end or not ended else EDGE * self.rate)
         candidates = [each for each in candidates if each.onset >= low and each.offset <= high]
         blinks = [each for each in candidates if decision.is_blink(each)]
         inside = [each for each in candidates if run.judged <= times[first] + each.apex / self.rate < until]
@@ -160,7 +148,7 @@ class Spotter:
         kept = set(map(id, self._candidates))
         self._new += [each for each in ranked if id(each) in kept]
         self._macros += self._lasting(run, until)
-        self._keep_motion(near, times[first:], skin, head, until)
+        self._keep_motion(near, times[first:], motion, until)
         run.judged = min(until, float(times[-1]) + 1 / self.fps)
         first = int(np.searchsorted(times, run.judged - LATER - BEHIND))
         del run.samples[:first], run.faces[:first]
@@ -183,37 +171,31 @@ class Spotter:
         """The macro-expressions of a block that is `LATER` seconds back."""
         rate, start = min(self.rate, SLOWEST), run.samples[0].seconds
         block = ((run.judged - LATER - start) * rate, (until - LATER - start) * rate)
-        skin, head, mismatch, _ = resampled(run.samples, rate)
-        candidates = find_candidates(skin, head, mismatch, rate, LASTING, LASTING_APART, within=block, whole=False)
+        motion = resampled(run.samples, rate)
+        candidates = find_candidates(motion, rate, LASTING, LASTING_APART, within=block, whole=False)
         macros = [each for each in candidates if decision.is_macro(each, rate, self.settings)]
         since = run.judged - LATER - SLACK
         inside = [each for each in macros if since <= start + each.apex / rate < until - LATER]
         movements = [_movement(run, each, MACRO, 0.0, rate) for each in inside]
         return _apart([each for each in movements if each is not None], [*self._movements, *self._macros[-3:]])
 
-    def _keep_motion(self, run: FaceRun, times: np.ndarray, skin: np.ndarray, head: np.ndarray, until: float) -> None:
+    def _keep_motion(self, run: FaceRun, times: np.ndarray, motion: Motion, until: float) -> None:
         """A few numbers for every frame of the block that was judged."""
+        skin, head = motion.skin, motion.head
         now = (times >= run.judged) & (times < until)
         rest = np.median(skin, axis=0), np.median(head, axis=0)
         places = np.clip(np.round((times[now] - times[0]) * self.rate).astype(int), 0, len(skin) - 1)
         away = skin[places] - rest[0]  # (n, R, 2)
         lengths = np.hypot(away[..., 0], away[..., 1])
         groups = [lengths[:, members(name)].max(axis=1) for name in GROUPS]
-        lids = away[:, named("upper lid"), 1].mean(axis=1)
         turned = np.abs(head[places] - rest[1]).max(axis=1)
-        self._motion.append(np.stack([*groups, lids, turned], axis=1).astype(np.float32))
+        self._motion.append(np.stack([*groups, turned], axis=1).astype(np.float32))
         self._skin.append(lengths.astype(np.float32))
         self._stamps += [(each.number, each.seconds) for each, kept in zip(run.samples, now, strict=True) if kept]
         self._squares += [crop for (_, _, crop), kept in zip(run.faces, now, strict=True) if kept]
 
 
-def spot_frames(
-    frames: Iterable[Frame],
-    *,
-    fps: float,
-    settings: SpottingSettings | None = None,
-    progress: Progress | None = None,
-) -> Timeline:
+def spot_frames(frames: Iterable[Frame], *, fps: float, settings: SpottingSettings | None = None) -> Timeline:
     """The micro-expressions among frames, and the motion they were found in.
 
     `with open_frames("interview.mp4") as frames: timeline = epir.spot_frames(frames, fps=frames.fps)`, then
@@ -225,14 +207,9 @@ def spot_frames(
     >>> len(spot_frames(still, fps=50, settings=whole).movements)
     0
     """
-    settings, progress = settings or SpottingSettings(), progress or Silent()
-    spotter = Spotter(settings, fps)
-    tracker = FaceTracker(TrackingSettings(settings.face, settings.size), fps)
-    for frame in frames:
-        progress.advance()
-        for face in tracker.push(frame):
-            spotter.push(face)
-    for face in tracker.close():
+    settings = settings or SpottingSettings()
+    spotter, tracker = Spotter(settings, fps), FaceTracker(TrackingSettings(settings.face, settings.size), fps)
+    for face in tracker.follow(frames):
         spotter.push(face)
     spotter.close()
     if not tracker.crops:
@@ -241,11 +218,11 @@ def spot_frames(
             fix="look at the video: the face should be lit, turned to the camera and at least "
             f"{LEAST_FACE:.0f} px wide between the temples",
         )
-    return spotter.timeline(frames=tracker.frames, faces=tracker.faces)
+    return spotter.timeline()
 
 
-def resampled(samples: list[MotionSample], rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Skin (n, R, 2), head (n, M), mismatch (n,) and light (n,) of a run at `rate` even instants a second."""
+def resampled(samples: list[MotionSample], rate: float) -> Motion:
+    """The samples of a run at `rate` even instants a second."""
     times = np.array([each.seconds for each in samples])
     rows = [np.concatenate([each.skin.ravel(), each.head, [each.mismatch, each.light]]) for each in samples]
     values = np.array(rows, np.float64)
@@ -262,7 +239,8 @@ def resampled(samples: list[MotionSample], rate: float) -> tuple[np.ndarray, np.
         share = np.clip((instants - times[left]) / np.maximum(times[right] - times[left], 1e-9), 0, 1)[:, None]
         values = values[left] * (1 - share) + values[right] * share
     split = 2 * len(REGIONS)
-    return values[:, :split].reshape(len(values), -1, 2), values[:, split:-2], values[:, -2], values[:, -1]
+    skin = values[:, :split].reshape(len(values), -1, 2)
+    return Motion(skin, values[:, split:-2], values[:, -2], values[:, -1])
 
 
 def _begin(tracked: TrackedFace, *, from_start: bool) -> FaceRun:
@@ -294,13 +272,12 @@ def _movement(run: FaceRun, candidate: Candidate, kind: str, probability: float,
     place = decision.where(candidate)
     region = REGIONS[place]
     track, segment, crop = run.faces[apex]
-    numbers = [run.samples[place].number for place in (onset, apex, offset)]
     same = lengths[named(region.name)]
     both = len(same) > 1 and float(same.min()) > 0.4 * float(same.max())
     return FaceMovement(
-        onset=numbers[0],
-        apex=numbers[1],
-        offset=numbers[2],
+        onset=run.samples[onset].number,
+        apex=run.samples[apex].number,
+        offset=run.samples[offset].number,
         strength=float(lengths[place]),
         region=region.group,
         kind=kind,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from epir.faces.align import Crop
-from epir.spotting.regions import GROUPS
+from epir.spotting.regions import EYES, GROUPS
 
 MICRO_EXPRESSION = "micro-expression"
 MACRO = "macro"  # an expression that lasts longer, and comes back
@@ -29,8 +29,7 @@ REASONS = (
     INSIDE_MACRO,
     "unclear",
 )
-
-
+WITHOUT_EYES = [place for place, name in enumerate(GROUPS) if name != EYES]
 OVERLAP = 0.5  # intersection over union from which two intervals are the same movement
 
 
@@ -78,38 +77,30 @@ def most_probable(candidates: Iterable[FaceMovement], a_minute: float, seconds: 
 
 @dataclass(frozen=True)
 class Timeline:
-    """The motion of a video and its movements, in the order of time."""
+    """The motion of one face in a video and its movements, in the order of time."""
 
     fps: float
     numbers: np.ndarray  # (n,) int
+    stamps: np.ndarray  # (n,) seconds
     motion: np.ndarray  # (n, G) float32: how far each group is from its rest, as a share of the face's width
-    face: np.ndarray  # (n,) float32: the same for the group that moves most, without the eyes
-    lids: np.ndarray  # (n,) float32: motion of the upper lids downwards
+    skin: np.ndarray  # (n, R) float32: the same for every region, left and right apart
     head: np.ndarray  # (n,) float32: how far the head is from its rest
-    movements: tuple[FaceMovement, ...]  # the micro-expressions
+    squares: tuple[Crop, ...]  # (n,): the face in every frame
+    movements: tuple[FaceMovement, ...] = ()  # the micro-expressions
     others: tuple[FaceMovement, ...] = ()  # what was rejected, and macro-expressions; `kind` says which
-    candidates: tuple[FaceMovement, ...] = ()  # micro-expressions and everything rejected but blinks: see `ranked`
-    crops: tuple[Crop, ...] = ()
-    faces: int = 1  # the most that were seen at once
-    frames: int = 0  # of the video, also those without a face
+    candidates: tuple[FaceMovement, ...] = ()  # micro-expressions and everything rejected but blinks
     level: float = 0.0  # the motion that a movement must reach
-    regions: tuple[str, ...] = GROUPS  # of the columns of `motion`
-    stamps: np.ndarray | None = None  # (n,) seconds of the frames
-    skin: np.ndarray | None = None  # (n, R) float32: the same as `motion` for every region, left and right apart
-    squares: tuple[Crop, ...] = ()  # (n,): the face in every frame
     quantiser: float | None = None  # of H.264, mean over the frames; None: not known
 
     @property
     def seconds(self) -> float:
-        """The length of the video."""
-        return self.frames / self.fps
+        """How long the face was seen, without the gaps in between."""
+        return len(self.numbers) / self.fps
 
-    def ranked(self, a_minute: float) -> tuple[FaceMovement, ...]:
-        """The most probable candidates, at most so many a minute and at least one, the most probable first.
-
-        What is reported comes before what is not; `reason` says which rule rejected a candidate.
-        """
-        return most_probable(self.candidates, a_minute, self.seconds)
+    @property
+    def face(self) -> np.ndarray:
+        """The motion of the group that moves most, without the eyes, (n,) float32."""
+        return np.asarray(self.motion[:, WITHOUT_EYES].max(axis=1, initial=0.0))
 
     @property
     def macros(self) -> tuple[FaceMovement, ...]:

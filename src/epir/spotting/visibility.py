@@ -10,7 +10,7 @@ Axes: n frames that show the face
 import csv
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
@@ -108,10 +108,7 @@ class Visibility:
     def spans(self) -> tuple[VisibleSecond, ...]:
         """Seconds that follow each other under the same conditions, as one."""
         runs = [list(run) for _, run in groupby(self.seconds, lambda each: (each.smallest, each.reasons))]
-        return tuple(
-            VisibleSecond(run[0].start, run[-1].stop, run[0].smallest, run[0].conditions, run[0].reasons)
-            for run in runs
-        )
+        return tuple(replace(run[0], stop=run[-1].stop) for run in runs)
 
     @property
     def hidden(self) -> tuple[VisibleSecond, ...]:
@@ -147,7 +144,7 @@ class Visibility:
                 "start": round(each.start, 4),
                 "stop": round(each.stop, 4),
                 "judged": each.is_judged,
-                "smallest": None if each.smallest is None else percent(each.smallest),
+                "smallest": _percent(each.smallest),
                 "reasons": list(each.reasons),
             }
             for each in self.spans
@@ -155,10 +152,14 @@ class Visibility:
         return {
             "seconds": round(self.total, 2),
             "judged_s": round(self.judged, 2),
-            "smallest": None if self.smallest is None else percent(self.smallest),
+            "smallest": _percent(self.smallest),
             "text": self.text,
             "spans": spans,
         }
+
+
+def _percent(size: float | None) -> float | None:
+    return None if size is None else percent(size)
 
 
 def _whole(seconds: float) -> str:
@@ -181,7 +182,7 @@ def visible_seconds(
     timeline: Timeline, recalls: Recalls | None = None, span: tuple[float, float] | None = None
 ) -> tuple[VisibleSecond, ...]:
     """Every second of a video, or of a span of it, with what could be found in it; the last one may be shorter."""
-    stamps = timeline.stamps if timeline.stamps is not None else timeline.numbers / timeline.fps
+    stamps = timeline.stamps
     length = max(timeline.seconds, float(stamps[-1]) + 1 / timeline.fps if len(stamps) else 0.0)
     first, last = span or (0.0, length)
     seconds = []
@@ -192,7 +193,7 @@ def visible_seconds(
         if inside.stop - inside.start < SEEN * (stop - start) * timeline.fps:
             seconds.append(VisibleSecond(start, stop, None, (), (NO_FACE,)))
             continue
-        reasons = _reasons(timeline, stamps, inside, start)
+        reasons = _reasons(timeline, inside, start)
         conditions = tuple(name for name in CONDITIONS if name in reasons) or (STILL,)
         sizes = {name: smallest_visible(name, recalls) for name in conditions}
         smallest = None if None in sizes.values() else max(size for size in sizes.values() if size is not None)
@@ -202,15 +203,12 @@ def visible_seconds(
     return tuple(seconds)
 
 
-def _reasons(timeline: Timeline, stamps: np.ndarray, inside: slice, start: float) -> dict[str, list[str]]:
+def _reasons(timeline: Timeline, inside: slice, start: float) -> dict[str, list[str]]:
     """Words for each condition that makes a second hard to judge."""
-    near = _between(stamps, start - AROUND, start + 1 + AROUND)
+    near = _between(timeline.stamps, start - AROUND, start + 1 + AROUND)
     reasons: dict[str, list[str]] = {}
     mouth = timeline.motion[near][:, [GROUPS.index(name) for name in MOUTH]].max(axis=1)
-    for word, limits, values in (
-        ("speech", SPEAKING, mouth),
-        ("head motion", HEAD_MOVES, timeline.head[near]),
-    ):
+    for word, limits, values in (("speech", SPEAKING, mouth), ("head motion", HEAD_MOVES, timeline.head[near])):
         distance = _usual_distance(values)
         if distance > limits[0]:
             reasons.setdefault(MOVING if distance > limits[1] else SLIGHT, []).append(word)

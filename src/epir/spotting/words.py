@@ -57,7 +57,20 @@ class RegionMotion:
     @property
     def direction(self) -> str:
         """Where it went, in words: `up and out`."""
-        return _direction(self)
+        if self.region == "lips":
+            return "apart" if self.up > 0 else "together"
+        length = max(self.length, 1e-12)
+        words = []
+        if abs(self.up) >= DIAGONAL * length:
+            words.append("up" if self.up > 0 else "down")
+        if abs(self.out) >= DIAGONAL * length:
+            if self.side == "middle":
+                words.append("to the left" if self.out > 0 else "to the right")
+            elif self.out > 0:
+                words.append("out")
+            else:
+                words.append("together" if self.side == "both" and self.region.endswith("brow") else "in")
+        return " and ".join(words)
 
 
 def moving_regions(flow: np.ndarray) -> tuple[RegionMotion, ...]:
@@ -147,13 +160,9 @@ def _sides(name: str, moved: dict[str, tuple[float, float, float]]) -> list[Regi
     strong, weak = sorted(sides, key=lambda each: -each.length)
     alike = strong.out * weak.out + strong.up * weak.up > 0.5 * strong.length * weak.length
     if weak.length >= BOTH * strong.length and alike:
-        return [_mean(name, "both", sides)]
+        out, up = (float(np.mean([getattr(each, axis) for each in sides])) for axis in ("out", "up"))
+        return [RegionMotion(name, "both", out, up, max(each.peak for each in sides))]
     return [strong, weak]
-
-
-def _mean(name: str, side: Side, parts: Sequence[RegionMotion]) -> RegionMotion:
-    out, up = (float(np.mean([getattr(each, axis) for each in parts])) for axis in ("out", "up"))
-    return RegionMotion(name, side, out, up, max(each.peak for each in parts))
 
 
 def _brows(motions: list[RegionMotion]) -> list[RegionMotion]:
@@ -201,20 +210,3 @@ def _noun(motion: RegionMotion) -> str:
     if motion.region == "nose":
         return "sides of the nose" if motion.side == "both" else f"{motion.side} side of the nose"
     return f"{motion.region}s" if motion.side == "both" else f"{motion.side} {motion.region}"
-
-
-def _direction(motion: RegionMotion) -> str:
-    if motion.region == "lips":
-        return "apart" if motion.up > 0 else "together"
-    length = max(motion.length, 1e-12)
-    words = []
-    if abs(motion.up) >= DIAGONAL * length:
-        words.append("up" if motion.up > 0 else "down")
-    if abs(motion.out) >= DIAGONAL * length:
-        if motion.side == "middle":
-            words.append("to the left" if motion.out > 0 else "to the right")
-        elif motion.out > 0:
-            words.append("out")
-        else:
-            words.append("together" if motion.side == "both" and motion.region.endswith("brow") else "in")
-    return " and ".join(words)

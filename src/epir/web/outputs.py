@@ -120,9 +120,8 @@ def _hidden(answer: Answer, timeline: Timeline) -> list[dict[str, Any]]:
 
 def curve_points(timeline: Timeline, places: np.ndarray | slice) -> dict[str, Any]:
     """Time, frame and motion at these entries of a timeline, and the motion that a movement must reach."""
-    times = timeline.numbers / timeline.fps if timeline.stamps is None else timeline.stamps
     return {
-        "time": [round(float(each), 4) for each in times[places]],
+        "time": [round(float(each), 4) for each in timeline.stamps[places]],
         "frames": timeline.numbers[places].tolist(),
         "energy": [round(100 * float(each), 4) for each in timeline.face[places]],
         "level": round(100 * timeline.level, 4),

@@ -15,7 +15,7 @@ Axes: P people, K kinds, M counts (labels, predictions, hits, pairs), C classes,
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -69,12 +69,16 @@ class SpottingCounts:
     @property
     def f1(self) -> float:
         """2 TP / (n + m) with the organisers' hits."""
-        return _f1(self.hits, self.labels, self.predictions)
+        return self._f1(self.hits)
 
     @property
     def f1_one_to_one(self) -> float:
         """The same with disjoint pairs."""
-        return _f1(self.pairs, self.labels, self.predictions)
+        return self._f1(self.pairs)
+
+    def _f1(self, hits: int) -> float:
+        total = self.labels + self.predictions
+        return 2 * hits / total if total else 0.0
 
 
 def overlap(one: Interval, other: Interval) -> tuple[int, int]:
@@ -93,19 +97,15 @@ def matches(one: Interval, other: Interval) -> bool:
     return one.kind == other.kind and shared > 0 and 2 * shared >= union
 
 
-def best_matches(labels: Sequence[Interval], predictions: Sequence[Interval]) -> list[Interval | None]:
-    """For every label the prediction that overlaps it most (of equals the first), `None` where none does by half."""
+def best_match(label: Interval, predictions: Iterable[Interval]) -> Interval | None:
+    """The prediction that overlaps a label most (of equals the first), `None` where none does by half."""
 
-    def how_well(label: Interval, each: Interval) -> float:
+    def how_well(each: Interval) -> float:
         shared, union = overlap(label, each)
         return shared / union
 
     ordered = sorted(predictions, key=lambda each: (each.onset, each.offset))
-    near = [[each for each in ordered if matches(label, each)] for label in labels]
-    return [
-        max(candidates, key=lambda each, label=label: how_well(label, each), default=None)  # type: ignore[misc]
-        for label, candidates in zip(labels, near, strict=True)
-    ]
+    return max((each for each in ordered if matches(label, each)), key=how_well, default=None)
 
 
 def count_pairs(labels: Sequence[Interval], predictions: Sequence[Interval]) -> int:
@@ -129,7 +129,7 @@ def count(labels: Iterable[Interval], predictions: Iterable[Interval], kind: Kin
     """The counts of one kind in one video."""
     wanted = [each for each in labels if each.kind == kind]
     spotted = [each for each in predictions if each.kind == kind]
-    hits = sum(match is not None for match in best_matches(wanted, spotted))
+    hits = sum(any(matches(label, each) for each in spotted) for label in wanted)
     return SpottingCounts(len(wanted), len(spotted), hits, count_pairs(wanted, spotted))
 
 
@@ -150,8 +150,8 @@ def classes_found(videos: Iterable[SpottedVideo]) -> list[tuple[str, str]]:
     """True and predicted class of every micro-expression that was found and whose true class is not others."""
     pairs = []
     for video in videos:
-        labels = [each for each in video.labels if each.kind == "micro"]
-        for label, match in zip(labels, best_matches(labels, video.predictions), strict=True):
+        for label in video.labels:
+            match = best_match(label, video.predictions) if label.kind == "micro" else None
             if match is not None and three_class(label.emotion) != OTHERS:
                 pairs.append((three_class(label.emotion), three_class(match.emotion)))
     return pairs
@@ -193,17 +193,18 @@ def _score(videos: Sequence[SpottedVideo]) -> dict[str, Any]:
     by_person = [people[name] for name in sorted(people)]
     counts = np.array([[_counts(each, kind) for kind in KINDS] for each in by_person])  # (P, K, M)
     classes = np.array([class_counts(classes_found(each)) for each in by_person])  # (P, C, C + 1)
-    scores: dict[str, Any] = {"videos": len(videos), "people": len(by_person)}
-    for place, name in enumerate((*KINDS, ALL)):
-        part = counts[:, place] if place < len(KINDS) else counts.sum(1)  # (P, M)
-        scores[name] = _with_scores(part)
-    scores["strs"] = _strs(counts[:, KINDS.index("micro")], classes)
-    return scores
+    return {
+        "videos": len(videos),
+        "people": len(by_person),
+        **{name: _with_scores(counts[:, place]) for place, name in enumerate(KINDS)},
+        ALL: _with_scores(counts.sum(1)),
+        "strs": _strs(counts[:, KINDS.index("micro")], classes),
+    }
 
 
 def _counts(videos: Iterable[SpottedVideo], kind: Kind) -> list[int]:
-    each = [count(video.labels, video.predictions, kind) for video in videos]
-    return [sum(getattr(one, name) for one in each) for name in ("labels", "predictions", "hits", "pairs")]
+    counts = [astuple(count(video.labels, video.predictions, kind)) for video in videos]
+    return [sum(each) for each in zip(*counts, strict=True)]
 
 
 def _with_scores(counts: np.ndarray) -> dict[str, Any]:
@@ -236,10 +237,6 @@ def _strs(counts: np.ndarray, classes: np.ndarray) -> dict[str, Any]:
 
 def _interval(resampled: np.ndarray) -> list[float]:
     return [round(bound, 6) for bound in interval(resampled)]
-
-
-def _f1(hits: int, labels: int, predictions: int) -> float:
-    return 2 * hits / (labels + predictions) if labels + predictions else 0.0
 
 
 def _f1_of(counts: np.ndarray) -> np.ndarray:

@@ -64,20 +64,26 @@ class Spotted:
 
 
 @dataclass(frozen=True)
-class SpottedRecord:
-    """What was spotted in one video."""
+class VideoRecord:
+    """A video by its names."""
 
     corpus: str
     subject: str
     video: str
-    path: str
-    intervals: tuple[Spotted, ...]
-    warnings: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
         """The video's name among all corpora."""
         return f"{self.corpus}/{self.subject}/{self.video}"
+
+
+@dataclass(frozen=True)
+class SpottedRecord(VideoRecord):
+    """What was spotted in one video."""
+
+    path: str
+    intervals: tuple[Spotted, ...]
+    warnings: tuple[str, ...] = ()
 
     def as_intervals(self) -> tuple[Interval, ...]:
         """The intervals in the form of an annotation."""
@@ -88,19 +94,11 @@ class SpottedRecord:
 
 
 @dataclass(frozen=True)
-class FailedVideo:
+class FailedVideo(VideoRecord):
     """A video that could not be spotted, and why."""
 
-    corpus: str
-    subject: str
-    video: str
     problem: str
     fix: str
-
-    @property
-    def key(self) -> str:
-        """The video's name among all corpora."""
-        return f"{self.corpus}/{self.subject}/{self.video}"
 
 
 @contextmanager
@@ -225,7 +223,7 @@ def read_spotted(folder: str | Path, annotation: str | Path | None = None) -> tu
     `annotation` is another list of intervals to compare with, in the form of `annotation.csv`.
     """
     folder, words = Path(folder), []
-    videos, failed = _finished(folder), {each.key for each in read_failed(folder)}
+    videos, failed = _finished(folder)
     if annotation is not None:
         videos = _with_labels(videos, read_intervals(Path(annotation), corpus=PLAIN), Path(annotation))
     if not any(video.intervals for video in videos):
@@ -253,7 +251,7 @@ def check_distinct(folders: Sequence[Path]) -> None:
     """Raise an error if two folders share a video: it would count twice."""
     seen: dict[str, Path] = {}
     for folder in folders:
-        for video in _finished(folder):
+        for video in _finished(folder)[0]:
             if seen.setdefault(video.key, folder) is not folder:
                 raise RunError(
                     f"the video {video.key} is in {seen[video.key]} and in {folder}", fix="give each video once"
@@ -263,8 +261,8 @@ def check_distinct(folders: Sequence[Path]) -> None:
 def to_submit(folder: str | Path) -> Iterator[SubmittedInterval]:
     """Every spotted interval of a finished folder, named and counted as the challenges do."""
     folder = Path(folder)
-    failed = {each.key for each in read_failed(folder)}
-    for video in _finished(folder):
+    videos, failed = _finished(folder)
+    for video in videos:
         names = name_video(video.name) if video.corpus == PLAIN else name_video(video.name, video.subject, video.corpus)
         if video.key in failed:
             continue
@@ -273,8 +271,8 @@ def to_submit(folder: str | Path) -> Iterator[SubmittedInterval]:
             yield SubmittedInterval(*names, each.kind, each.onset + shift, each.offset + shift, each.emotion)
 
 
-def _finished(folder: Path) -> list[LongVideo]:
-    """The videos of a folder; refuses one that is not finished."""
+def _finished(folder: Path) -> tuple[list[LongVideo], set[str]]:
+    """The videos of a folder, and the keys of those that failed; refuses one that is not finished."""
     if not (folder / CONFIG).exists() or not (folder / ANNOTATION).exists():
         raise RunError(f"{folder} holds no spotted videos", fix="check the path, or create it with epir spot")
     videos = read_intervals(folder / ANNOTATION, corpus=PLAIN)
@@ -285,7 +283,7 @@ def _finished(folder: Path) -> list[LongVideo]:
             f"{folder} is not finished: {len(videos) - len(missing)} of {counted(len(videos), 'video')} done",
             fix="run the same epir spot command to resume",
         )
-    return videos
+    return videos, failed
 
 
 def _with_labels(videos: Sequence[LongVideo], labelled: Sequence[LongVideo], path: Path) -> list[LongVideo]:

@@ -114,14 +114,8 @@ def strs_table(scores: Mapping[str, Any], weights: Sequence[str] = (SHIPPED,)) -
             *(each["f1_spotting"], "", "", "", "", each["f1_analysis"], each["strs"], "", each["obtained"]),
         )
         rows.append(Row(cells, kind="published"))
-    remarks = [*_sources(others), *_remarks(others)]
-    return Table(
-        "strs",
-        "Spot, then recognise",
-        columns,
-        tuple(rows),
-        (STRS_NOTE, *([] if is_strict else [WEIGHTS_NOTE]), *remarks),
-    )
+    notes = (STRS_NOTE, *([] if is_strict else [WEIGHTS_NOTE]), *_remarks(others))
+    return Table("strs", "Spot, then recognise", columns, tuple(rows), notes)
 
 
 def published_table(corpora: Sequence[str]) -> Table:
@@ -146,8 +140,8 @@ def published_table(corpora: Sequence[str]) -> Table:
         )
         for each in chosen
     )
-    remarks = [*_sources(chosen), *_remarks(chosen)]
-    return Table("published-spotting", "Published F1 of spotting", columns, rows, (PUBLISHED_NOTE, *remarks))
+    notes = (PUBLISHED_NOTE, *_remarks(chosen))
+    return Table("published-spotting", "Published F1 of spotting", columns, rows, notes)
 
 
 @cache
@@ -157,13 +151,11 @@ def load(name: str) -> tuple[dict[str, str], ...]:
     return tuple(csv.DictReader(text.splitlines()))
 
 
-def _sources(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    sources = list(dict.fromkeys(each["source"] for each in rows))
-    return [f"Published numbers from: {'; '.join(sources)}."] if sources else []
-
-
 def _remarks(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    return list(dict.fromkeys(f"{each['method']}, published: {each['note']}." for each in rows if each["note"]))
+    """Where published numbers were read, and what there is to know about each."""
+    sources = list(dict.fromkeys(each["source"] for each in rows))
+    notes = dict.fromkeys(f"{each['method']}, published: {each['note']}." for each in rows if each["note"])
+    return [*([f"Published numbers from: {'; '.join(sources)}."] if sources else []), *notes]
 
 
 def corpus_name(name: str) -> str:
