@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from epir.core.records import Prediction
+from epir.evaluation.fold import ClipRecord, FoldRecord
 from epir.models.registry import model_settings
 from epir.reports.tables import (
     all_tables,
@@ -94,11 +94,11 @@ def test_the_hardest_clips_come_first_whatever_the_number_of_seeds(plain):
         ("hard", "surprise", "surprise", (0.1, 0.1, 0.8), 1),
         ("between", "positive", "negative", (0.5, 0.45, 0.05), 0),
     )
-    predictions = tuple(
-        Prediction("casme2", "1", clip, truth, strict, strict, seed, "casme2/1", scores)
+    records = tuple(
+        ClipRecord("casme2", "1", clip, truth, strict, strict, seed, "casme2/1", scores)
         for clip, truth, strict, scores, seed in answers
     )
-    run = replace(plain, predictions=predictions)
+    run = replace(plain, folds=(FoldRecord("casme2/1", 0, "", records),))
     rows = [row.cells for row in hardest_table(run).rows]
     assert [(row[0], *row[4:]) for row in rows] == [
         ("hard", "negative", "0.400", "1 of 2"),
