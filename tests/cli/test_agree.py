@@ -3,13 +3,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "annotation"))
 from coded_studies import accept, new_study
 
 from epir.annotation.schema import StudyError
-from epir.cli.verbs import app
 
 
 @pytest.fixture
@@ -21,11 +19,12 @@ def folder(tmp_path):
     return tmp_path / "study"
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["agree", *map(str, arguments)], catch_exceptions=False)
+@pytest.fixture
+def run(invoke):
+    return lambda *words: invoke("agree", *words)
 
 
-def test_it_prints_tables_writes_a_page_and_says_what_comes_next(folder, tmp_path):
+def test_it_prints_tables_writes_a_page_and_says_what_comes_next(run, folder, tmp_path):
     page = tmp_path / "agreement.html"
     output = run(folder, "--out", page).stdout
     assert "ben, carl" in output and "1 disagreement, 1 of them not settled" in output
@@ -33,7 +32,7 @@ def test_it_prints_tables_writes_a_page_and_says_what_comes_next(folder, tmp_pat
     assert "<h1>Agreement of anna, ben, carl</h1>" in page.read_text(encoding="utf-8")
 
 
-def test_json_is_one_object_of_the_named_coders(folder):
+def test_json_is_one_object_of_the_named_coders(run, folder):
     answer = json.loads(run(folder, "--json", "--coder", "ben", "--coder", "carl").stdout)
     (pair,) = answer["pairs"]
     assert (answer["coders"], pair["matched"], pair["emotion"]["kappa"]) == (["ben", "carl"], 2, 1.0)
@@ -41,6 +40,6 @@ def test_json_is_one_object_of_the_named_coders(folder):
     assert answer["report"] is None
 
 
-def test_what_is_no_study_is_refused(tmp_path):
+def test_what_is_no_study_is_refused(run, tmp_path):
     with pytest.raises(StudyError, match=r"not a study.*\n.*epir annotate"):
         run(tmp_path)

@@ -3,15 +3,9 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
 from epir.annotation.study import Study
-from epir.cli.verbs import app
 from epir.core.errors import EpirError
-
-
-def run(*words):
-    return CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
 
 
 @pytest.fixture
@@ -21,16 +15,14 @@ def videos(tmp_path, numbered):
     return tmp_path / "recordings"
 
 
-def test_a_study_is_made_and_gone_on_with(videos, tmp_path, numbered):
-    first = json.loads(
-        run("annotate", videos, "--out", tmp_path / "study", "--spot-only", "--workers", 1, "--json").stdout
-    )
+def test_a_study_is_made_and_gone_on_with(invoke, videos, tmp_path, numbered):
+    words = ("annotate", videos, "--out", tmp_path / "study", "--spot-only", "--workers", 1)
+    first = json.loads(invoke(*words, "--json").stdout)
     assert [(each["path"], each["state"], each["movements"]) for each in first["recordings"]] == [
         ("../recordings/a.mp4", "done", 0)
     ]
     numbered.write(videos / "b.mp4", count=31)
-    again = run("annotate", videos, "--out", tmp_path / "study", "--spot-only", "--workers", 1)
-    assert "b.mp4: 0 candidates in 1 s" in again.stdout
+    assert "b.mp4: 0 candidates in 1 s" in invoke(*words).stdout
     with Study.open(tmp_path / "study") as study:
         assert [each.state for each in study.recordings()] == ["done", "done"]
 
@@ -47,9 +39,9 @@ def test_a_study_is_made_and_gone_on_with(videos, tmp_path, numbered):
         (["RECORDINGS", "--out", "STUDY", "--faces", "some"], "no choice of faces 'some'"),
     ],
 )
-def test_what_cannot_be_is_refused(videos, tmp_path, words, problem):
+def test_what_cannot_be_is_refused(invoke, videos, tmp_path, words, problem):
     Study.create(tmp_path / "study").close()
     named = {"RECORDINGS": videos, "STUDY": tmp_path / "study"}
     with pytest.raises(EpirError, match=problem):
-        run("annotate", *(named.get(word, word) for word in words))
+        invoke("annotate", *(named.get(word, word) for word in words))
     assert not (tmp_path / "other").exists()

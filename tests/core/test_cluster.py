@@ -34,9 +34,9 @@ if __name__ == "__main__":
     import numpy as np
     nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 80 * 2**20})
     second = nodes.add_node(num_cpus=1, object_store_memory=80 * 2**20)
-    told, results = [], []
+    results = []
     engine = Engine("ray", address=nodes.address)
-    for number, result in enumerate(engine.run(square, range(14), np.ones(3), marks, status=told.append)):
+    for number, result in enumerate(engine.run(square, range(14), np.ones(3), marks)):
         results.append(result)
         if number == 2:
             nodes.remove_node(second, allow_graceful=False)

@@ -1,18 +1,15 @@
 from collections import Counter
 
 import numpy as np
-import pytest
 
 from epir.core.records import Prediction
 from epir.evaluation.fold import ClipRecord, FoldRecord
 from epir.reports.results import (
     Confusion,
     choose_examples,
-    class_counts,
     clip_tokens,
     confusions,
     epoch_chart,
-    hardest,
     in_order,
     is_ladder,
     loss_chart,
@@ -63,20 +60,6 @@ def test_people_are_scored_over_seeds_and_sorted():
     assert people(predictions, ("strict",))[0].best_epoch is None  # without epochs
 
 
-def test_the_hardest_clip_is_the_one_whose_truth_got_the_lowest_score():
-    predictions = [
-        said("1", "easy", "negative", "negative", scores=(0.9, 0.1, 0.0)),
-        said("1", "hard", "surprise", "negative", scores=(0.9, 0.1, 0.0)),
-        said("1", "hard", "surprise", "surprise", scores=(0.1, 0.1, 0.8), seed=1),
-        said("1", "between", "positive", "negative", scores=(0.5, 0.45, 0.05)),
-    ]
-    clips = hardest(predictions, CLASSES)
-    assert [clip.clip for clip in clips] == ["hard", "between"]  # the easy one is right
-    assert clips[0].true_score == pytest.approx(0.4)
-    assert (clips[0].wrong, clips[0].seeds, clips[0].guess) == (1, 2, "negative")
-    assert len(hardest(predictions, CLASSES, most=1)) == 1
-
-
 def fold(loss, by_epoch, truth="negative", best="negative"):
     strict = CLASSES[by_epoch[-1]] if by_epoch else "negative"
     clip = ClipRecord("c", "1", "a", truth, strict, best, 0, "c/1", (1, 0, 0), by_epoch=tuple(by_epoch))
@@ -102,11 +85,6 @@ def test_accuracy_per_epoch_is_pooled_and_says_that_it_leaks():
 def test_a_model_without_epochs_has_no_curves():
     assert loss_chart([fold((), ())]) is None
     assert epoch_chart([fold((), ())], CLASSES) is None
-
-
-def test_clips_are_counted_once_whatever_the_number_of_seeds():
-    predictions = [said("1", "a", "negative", "negative", seed=seed) for seed in range(3)]
-    assert class_counts(predictions, CLASSES) == {"casme2": {"negative": 1, "positive": 0, "surprise": 0}}
 
 
 def test_right_examples_come_first_and_every_class_takes_its_turn(small):

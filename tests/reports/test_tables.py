@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from epir.evaluation.fold import ClipRecord, FoldRecord
 from epir.models.registry import model_settings
 from epir.reports.tables import (
     all_tables,
@@ -83,6 +84,27 @@ def test_the_data_add_up_to_the_clips_and_people_of_the_run(small):
     assert int(whole[-2]) == run.scores["clips"] == sum(int(cells[-2]) for cells in parts)
     assert int(whole[-1]) == run.scores["people"]
     assert [sum(int(cells[n]) for cells in parts) for n in (1, 2, 3)] == [int(whole[n]) for n in (1, 2, 3)]
+
+
+def test_the_hardest_clips_come_first_whatever_the_number_of_seeds(plain):
+    """A clip counts once; of the wrong ones that whose true class got the lowest score is first."""
+    answers = (
+        ("easy", "negative", "negative", (0.9, 0.1, 0.0), 0),
+        ("hard", "surprise", "negative", (0.9, 0.1, 0.0), 0),
+        ("hard", "surprise", "surprise", (0.1, 0.1, 0.8), 1),
+        ("between", "positive", "negative", (0.5, 0.45, 0.05), 0),
+    )
+    records = tuple(
+        ClipRecord("casme2", "1", clip, truth, strict, strict, seed, "casme2/1", scores)
+        for clip, truth, strict, scores, seed in answers
+    )
+    run = replace(plain, folds=(FoldRecord("casme2/1", 0, "", records),))
+    rows = [row.cells for row in hardest_table(run).rows]
+    assert [(row[0], *row[4:]) for row in rows] == [
+        ("hard", "negative", "0.400", "1 of 2"),
+        ("between", "negative", "0.450", "1 of 1"),
+    ]
+    assert [row.cells for row in data_table(run).rows] == [("CASME II", "1", "1", "1", "3", "1")]
 
 
 def test_the_papers_model_has_the_papers_size():

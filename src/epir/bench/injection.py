@@ -106,13 +106,6 @@ def _field(movement: Movement, crop: Crop, columns: np.ndarray, rows: np.ndarray
     return turned.reshape(*rows.shape, 2).astype(np.float32)
 
 
-def exact_flow(injection: Injection, size: int) -> np.ndarray:
-    """The displacement at the apex over the face alone, (size, size, 2) in px of it: what a perfect flow would see."""
-    rows, columns = np.mgrid[0:size, 0:size].astype(np.float32)
-    whole = Crop((size - 1) / 2, (size - 1) / 2, float(size))
-    return _field(injection.movement, whole, columns, rows) * np.float32(injection.amplitude * size)
-
-
 def still_frames(picture: np.ndarray, count: int) -> Iterator[np.ndarray]:
     """A still as a camera would film it: the same picture again and again, with noise of its own each time."""
     random = generator(0, "still", count)

@@ -36,7 +36,6 @@ from epir.bench.injection import (
     MIXED,
     Injection,
     KnownMovement,
-    exact_flow,
     inject,
     known_movements,
     plan_injections,
@@ -53,7 +52,6 @@ from epir.core.files import write_text
 from epir.faces.align import Crop, face_crop
 from epir.faces.finder import find_face
 from epir.faces.tracking import TrackedFace
-from epir.flow.map import flow_to_map
 from epir.frames.film import compressed
 from epir.frames.picture import PICTURES, read_picture
 from epir.frames.reader import Frame, open_frames
@@ -150,7 +148,6 @@ class Tally:
     detections: int = 0
     hits: int = 0
     spotted: ClassesRight = field(default_factory=ClassesRight)  # of the hits
-    exact: ClassesRight = field(default_factory=ClassesRight)  # of all true movements, from their exact displacement
     apex_seconds: list[float] = field(default_factory=list)  # error of the apex, of the hits
 
     @property
@@ -281,7 +278,6 @@ def injected_lines(
             known += known_movements(film.name, sizes, timelines, film.count, film.fps)
             matches = match_courses([each.course for each in shown], list(classes), film.fps, tally)
             for each, match in zip(shown, matches, strict=True):
-                tally.exact.add(each, class_of_exact(recognizer, each))
                 if match is not None:
                     tally.spotted.add(each, classes[match])
         lines.append(Ratio(f"F1: {name}, {100 * amplitude:g} %", tally.f1, None, injected_detail(tally)))
@@ -295,7 +291,7 @@ def injected_detail(tally: Tally) -> str:
     apex = f"{1000 * float(np.median(tally.apex_seconds)):.0f} ms (median)" if tally.hits else "unknown"
     return (
         f"recall {tally.recall:.2f}, precision {tally.precision:.2f} of {tally.truths} movements; apex error {apex}; "
-        f"classes right: {tally.spotted}; from the exact displacement: {tally.exact}"
+        f"classes right: {tally.spotted}"
     )
 
 
@@ -307,13 +303,6 @@ def find_movements(
     one_pass = recognizer.one_pass(fps)
     classes = {each.movement: recognizer.answer_movement(each, "", fps).best for each in one_pass.run(numbered)}
     return classes, list(one_pass.timelines().values())
-
-
-def class_of_exact(recognizer: Recognizer, injection: Injection) -> str:
-    """The class that the recognizer gives to the displacement itself, without frames, spotting and flow."""
-    flow = exact_flow(injection, recognizer.recipe.flow.size)
-    exact_map = flow_to_map(flow, recognizer.recipe, recognizer.backend.config.map_size)  # (3, S, S)
-    return recognizer.labels[int(recognizer.backend.predict(exact_map[None]).scores.argmax())]
 
 
 def match_courses(

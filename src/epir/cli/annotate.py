@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from epir.cli.options import AsJson
 from epir.core.words import counted
@@ -15,33 +16,28 @@ if TYPE_CHECKING:
 
 def annotate(
     inputs: Annotated[
-        list[Path], typer.Argument(help="Videos and folders of videos, or a study.", metavar="RECORDINGS... | STUDY")
+        list[Path], Argument(help="Videos and folders of videos, or a study.", metavar="RECORDINGS... | STUDY")
     ],
     out: Annotated[
-        Path | None,
-        typer.Option(help="The study: a new folder, or one to go on with.", show_default="the input itself"),
+        Path | None, Option(help="The study: a new folder, or one to go on with.", show_default="the input itself")
     ] = None,
     coder: Annotated[
-        str | None, typer.Option(help="Who codes; agreed settles what others differ in.", show_default="your user name")
+        str | None, Option(help="Who codes; agreed settles what others differ in.", show_default="your user name")
     ] = None,
-    blind: Annotated[
-        bool, typer.Option("--blind", help="Hide what the model proposes until the coder has decided.")
-    ] = False,
-    faces: Annotated[str, typer.Option(help="Of a new study: the largest face, or all.")] = "largest",
+    blind: Annotated[bool, Option("--blind", help="Hide what the model proposes until the coder has decided.")] = False,
+    faces: Annotated[str, Option(help="Of a new study: the largest face, or all.")] = "largest",
     export: Annotated[
         list[Path] | None,
-        typer.Option(help="Write what was coded, and exit: manifest.csv, decisions.csv, megc.csv, x.eaf, x.TextGrid."),
+        Option(help="Write what was coded, and exit: manifest.csv, decisions.csv, megc.csv, x.eaf, x.TextGrid."),
     ] = None,
     learn: Annotated[
-        bool, typer.Option("--learn", help="Rank candidates by this study's decisions (200 or more), and exit.")
+        bool, Option("--learn", help="Rank candidates by this study's decisions (200 or more), and exit.")
     ] = False,
-    spot_only: Annotated[
-        bool, typer.Option("--spot-only", help="Spot all recordings and exit, without a page.")
-    ] = False,
-    workers: Annotated[int | None, typer.Option(help="Recordings at once.", show_default="one per core")] = None,
-    port: Annotated[int, typer.Option(help="The port to listen on; 0 is any free one.")] = 0,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Let --export replace files.")] = False,
+    spot_only: Annotated[bool, Option("--spot-only", help="Spot all recordings and exit, without a page.")] = False,
+    workers: Annotated[int | None, Option(help="Recordings at once.", show_default="one per core")] = None,
+    port: Annotated[int, Option(help="The port to listen on; 0 is any free one.")] = 0,
+    no_browser: Annotated[bool, Option("--no-browser", help="Only print the address.")] = False,
+    force: Annotated[bool, Option("--force", help="Let --export replace files.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Code recordings with the spotter as assistant: it proposes, you decide. A second call goes on where you stopped.
@@ -159,14 +155,14 @@ def _user() -> str:
 
 
 def agree(
-    study: Annotated[Path, typer.Argument(help="A study of epir annotate.", show_default=False)],
+    study: Annotated[Path, Argument(help="A study of epir annotate.", show_default=False)],
     coder: Annotated[
         list[str] | None,
-        typer.Option(help="Only these coders; repeat for each. agreed is adjudication.", show_default="all but agreed"),
+        Option(help="Only these coders; repeat for each. agreed is adjudication.", show_default="all but agreed"),
     ] = None,
-    overlap: Annotated[float, typer.Option(help="Share of their union from which two movements are the same.")] = 0.5,
-    out: Annotated[Path | None, typer.Option(help="Also write a page with all tables.", show_default=False)] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the page.")] = False,
+    overlap: Annotated[float, Option(help="Share of their union from which two movements are the same.")] = 0.5,
+    out: Annotated[Path | None, Option(help="Also write a page with all tables.", show_default=False)] = None,
+    force: Annotated[bool, Option("--force", help="Replace the page.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say how reliable the coding of a study is: coders against each other, movement by movement.

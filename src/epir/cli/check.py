@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Option
 
 from epir.cli.options import AsJson, CorpusName, CorpusRoot, Labels, Part, Sheet, Tree, only_set
 from epir.core.words import counted
@@ -20,7 +21,7 @@ LINES = 20  # of each kind of finding in the terminal; --json has them all
 def check(
     corpus: CorpusName,
     root: CorpusRoot,
-    deep: Annotated[bool, typer.Option("--deep", help="Decode every frame too: minutes instead of seconds.")] = False,
+    deep: Annotated[bool, Option("--deep", help="Decode every frame too: minutes instead of seconds.")] = False,
     sheet: Sheet = None,
     part: Part = None,
     labels: Labels = None,

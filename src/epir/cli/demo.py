@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from epir.cli.options import AsJson, StartOver
 
@@ -17,9 +17,9 @@ CHANCE = 1 / 3  # the UF1 of random answers with three equally frequent classes
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Output folder.")] = Path("demo"),
+    out: Annotated[Path, Option(help="Output folder.")] = Path("demo"),
     workers: Annotated[
-        int | None, typer.Option(help="Worker processes; they do not change the result.", show_default="one per core")
+        int | None, Option(help="Worker processes; they do not change the result.", show_default="one per core")
     ] = None,
     force: StartOver = False,
     as_json: AsJson = False,

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from epir.cli import options
 
@@ -14,11 +15,10 @@ def evaluate(
     protocol: options.Protocol,
     model: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="A model, or several separated by commas: a name (epir list models), FILE.py:Name or "
             "package.module:Name.",
             show_default="epir",
-            autocompletion=options.complete_models,
         ),
     ] = None,
     out: options.Out = None,
@@ -27,30 +27,22 @@ def evaluate(
     training: options.Training = None,
     changes: options.Changes = None,
     zero_shot: Annotated[
-        bool, typer.Option("--zero-shot", help="No training: the given weights predict every clip.")
+        bool, Option("--zero-shot", help="No training: the given weights predict every clip.")
     ] = False,
     weights: Annotated[
-        Path | None, typer.Option(help="The model folder for --zero-shot.", show_default="the shipped weights")
+        Path | None, Option(help="The model folder for --zero-shot.", show_default="the shipped weights")
     ] = None,
     target: Annotated[
-        str,
-        typer.Option(help="What is scored: classes, or units (action units, on the clips where they are annotated)."),
+        str, Option(help="What is scored: classes, or units (action units, on the clips where they are annotated).")
     ] = "classes",
     nested: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="Settings to choose among inside each training fold, people kept apart: default, "
             "'training.lr=1e-4 training.epochs=12'. Give it twice or more; it costs as many trainings, times 3.",
             show_default=False,
         ),
     ] = None,
-    check_alignment: Annotated[
-        bool,
-        typer.Option(
-            "--check-alignment",
-            help="With --zero-shot: say whether the faces in the maps lie where the weights expect them.",
-        ),
-    ] = False,
     code: options.Code = None,
     allow_seen: options.AllowSeen = False,
     engine: options.EngineName = "local",
@@ -58,8 +50,7 @@ def evaluate(
     address: options.Address = "",
     gpus: options.Gpus = 0.0,
     record: Annotated[
-        Path | None,
-        typer.Option(help="Also write each result as one small JSON file into this folder.", show_default="none"),
+        Path | None, Option(help="Also write each result as one small JSON file into this folder.", show_default="none")
     ] = None,
     force: options.StartOver = False,
     as_json: options.AsJson = False,
@@ -86,8 +77,6 @@ def evaluate(
         _check_zero_shot({**trains, "--seeds": seeds != 1, "--folds": folds != "loso"}, weights, model)
     elif weights is not None:
         raise ConfigError("--weights needs --zero-shot", fix="to train from weights use --set training.start=MODEL")
-    elif check_alignment:
-        raise ConfigError("--check-alignment needs --zero-shot", fix="add --zero-shot, or leave it out")
     where = Engine(engine, workers, address, gpus)
 
     from epir.evaluation.comparison import scores_with_training
@@ -97,39 +86,30 @@ def evaluate(
     from epir.evaluation.series import evaluate_models
     from epir.evaluation.table import score_table, units_table
 
-    common: Any = {"protocol": protocol, "out": out, "allow_seen": allow_seen, "engine": where, "force": force}
-    training_options: Any = {"folds": folds, "seeds": seeds, "training": training, "changes": changes or ()}
     scored: Any = {"target": target}
-    notes: list[str] = []
+    common: Any = {"protocol": protocol, "out": out, "allow_seen": allow_seen, "engine": where, "force": force}
+    trained: Any = {"folds": folds, "seeds": seeds, "training": training, "changes": changes or ()}
     with showing_progress(quiet=as_json) as progress:
         common["progress"] = progress
         if len(names) > 1:
-            series = evaluate_models(maps, models=names, **training_options, **common)
+            series = evaluate_models(maps, models=names, **trained, **common)
             runs, table, names = series.runs, series.table, series.names
         else:
             if zero_shot:
-                run = evaluate_zero_shot(maps, weights=weights, **common, **scored)
+                run = evaluate_zero_shot(maps, weights=weights, **scored, **common)
             else:
-                how = {**training_options, **common, **scored, "nested": nested or ()}
-                run = evaluate_folds(maps, model=names[0], **how)
+                run = evaluate_folds(maps, model=names[0], nested=nested or (), **scored, **trained, **common)
             runs, table = (run,), score_table([run], comparisons(run.experiment.protocol))
             if target == "units":
                 table = units_table(run) or table
-        if check_alignment:
-            from epir.final.alignment import alignment_note
-
-            notes = [note for each in maps if (note := alignment_note(each, weights=weights)) is not None]
     if record is not None:
         from epir.reports.leaderboard import record_result
 
         for name, run in zip(names, runs, strict=True):
             record_result(run, record, command_line(context, **({"model": name} if len(runs) > 1 else {})))
     scores = {n: {"run": str(run.folder), **scores_with_training(run)} for n, run in zip(names, runs, strict=True)}
-    value = (
-        {"runs": scores} if len(runs) > 1 else {**scores[names[0]], **({"alignment": notes} if check_alignment else {})}
-    )
-    lines = [table.text(), *(f"run: {run.folder}" for run in runs), *(f"note: {note}" for note in notes)]
-    show(value, lines, as_json=as_json)
+    lines = [table.text(), *(f"run: {run.folder}" for run in runs)]
+    show({"runs": scores} if len(runs) > 1 else scores[names[0]], lines, as_json=as_json)
 
 
 def _check_zero_shot(trains: dict[str, Any], weights: Path | None, model: str | None) -> None:

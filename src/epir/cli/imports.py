@@ -3,28 +3,28 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from epir.cli.options import AsJson, Force, Protocol
 from epir.core.words import counted, people
 
 
 def import_annotations(
-    files: Annotated[list[Path], typer.Argument(help="ELAN (.eaf), Praat (.TextGrid) or CSV files.")],
-    out: Annotated[Path, typer.Option(help="The manifest to write, a CSV.")],
+    files: Annotated[list[Path], Argument(help="ELAN (.eaf), Praat (.TextGrid) or CSV files.")],
+    out: Annotated[Path, Option(help="The manifest to write, a CSV.")],
     video: Annotated[
         Path | None,
-        typer.Option(help="The video or folder of frames, where a file does not name it.", show_default="as named"),
+        Option(help="The video or folder of frames, where a file does not name it.", show_default="as named"),
     ] = None,
     fps: Annotated[
-        float | None, typer.Option(help="Frames a second, for folders of frames.", show_default="as the video says")
+        float | None, Option(help="Frames a second, for folders of frames.", show_default="as the video says")
     ] = None,
     subject: Annotated[
-        str | None, typer.Option(help="The person in all of these files.", show_default="one per video")
+        str | None, Option(help="The person in all of these files.", show_default="one per video")
     ] = None,
-    tier: Annotated[str, typer.Option(help="The tier with the emotion.")] = "micro-expression",
-    apex_tier: Annotated[str, typer.Option(help="The tier with the apex.")] = "apex",
-    units_tier: Annotated[str, typer.Option(help="The tier with the action units.")] = "action units",
+    tier: Annotated[str, Option(help="The tier with the emotion.")] = "micro-expression",
+    apex_tier: Annotated[str, Option(help="The tier with the apex.")] = "apex",
+    units_tier: Annotated[str, Option(help="The tier with the action units.")] = "action units",
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -63,25 +63,20 @@ def import_annotations(
 
 
 def import_maps(
-    folder: Annotated[Path, typer.Argument(help="A folder with one PNG, NPY or NPZ file for each clip.")],
-    out: Annotated[Path, typer.Option(help="The map set to write.")],
+    folder: Annotated[Path, Argument(help="A folder with one PNG, NPY or NPZ file for each clip.")],
+    out: Annotated[Path, Option(help="The map set to write.")],
     labels: Annotated[
         Path | None,
-        typer.Option(
-            help="A CSV with the columns subject, clip, emotion; also corpus, file, onset, apex, offset, fps."
-        ),
+        Option(help="A CSV with the columns subject, clip, emotion; also corpus, file, onset, apex, offset, fps."),
     ] = None,
     channels: Annotated[
-        str | None,
-        typer.Option(help="The channels of a file: u,v,strain or strain,v,u or rgb.", show_default="u,v,strain"),
+        str | None, Option(help="The channels of a file: u,v,strain or strain,v,u or rgb.", show_default="u,v,strain")
     ] = None,
     layout: Annotated[
-        str | None, typer.Option(help="A published folder: htnet (the composite of 442 clips).", show_default=False)
+        str | None, Option(help="A published folder: htnet (the composite of 442 clips).", show_default=False)
     ] = None,
-    classes: Annotated[
-        str, typer.Option(help="The classes, where the table has numbers: negative,positive,surprise.")
-    ] = "",
-    corpus: Annotated[str, typer.Option(help="The corpus of clips without one in the table.")] = "imported",
+    classes: Annotated[str, Option(help="The classes, where the table has numbers: negative,positive,surprise.")] = "",
+    corpus: Annotated[str, Option(help="The corpus of clips without one in the table.")] = "imported",
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -119,16 +114,14 @@ def import_maps(
 def import_predictions(
     table: Annotated[
         Path,
-        typer.Argument(
-            help="A CSV: corpus, subject, clip, truth, then prediction or a score per class; fold if known."
-        ),
+        Argument(help="A CSV: corpus, subject, clip, truth, then prediction or a score per class; fold if known."),
     ],
     protocol: Protocol,
-    name: Annotated[str, typer.Option(help="The method, as tables shall name it.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="The run folder to write.", show_default=False)],
+    name: Annotated[str, Option(help="The method, as tables shall name it.", show_default=False)],
+    out: Annotated[Path, Option(help="The run folder to write.", show_default=False)],
     maps: Annotated[
         list[Path] | None,
-        typer.Option(help="Map sets whose clips the table must have; repeat for several.", show_default="no check"),
+        Option(help="Map sets whose clips the table must have; repeat for several.", show_default="no check"),
     ] = None,
     force: Force = False,
     as_json: AsJson = False,

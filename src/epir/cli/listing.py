@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-import typer
+from typer import Argument, Option
 
 from epir.cli.options import AsJson, Force
 from epir.core.config import Described, describe
@@ -16,9 +16,9 @@ What = Literal["models", "protocols", "recipes", "corpora", "settings"]
 
 
 def list_(
-    what: Annotated[What, typer.Argument(help=f"{', '.join(get_args(What))}.")],
+    what: Annotated[What, Argument(help=f"{', '.join(get_args(What))}.")],
     show: Annotated[
-        str | None, typer.Option(help="Print the file of this protocol, to copy from.", show_default=False)
+        str | None, Option(help="Print the file of this protocol, to copy from.", show_default=False)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -29,25 +29,19 @@ def list_(
     Example: epir list protocols --show cde > mine.toml
     """
     from epir.cli import console
+    from epir.core.errors import ConfigError
+    from epir.datasets.protocols import protocol_text
 
     if show is not None:
-        _show_protocol(what, show, as_json=as_json)
+        if what != "protocols":
+            raise ConfigError(f"--show prints protocols, not {what}", fix=f"epir list protocols --show {show}")
+        text = protocol_text(show)
+        console.show({"protocol": show, "text": text}, [text.removesuffix("\n")], as_json=as_json)
         return
     names = _LISTS[what]()
     widest = max(map(len, names))
     value: dict[str, Any] = {what: [{"name": name, "about": about} for name, about in names.items()]}
     console.show(value, [f"{name:{widest}}  {about}" for name, about in names.items()], as_json=as_json)
-
-
-def _show_protocol(what: What, name: str, *, as_json: bool) -> None:
-    from epir.cli.console import show
-    from epir.core.errors import ConfigError
-    from epir.datasets.protocols import protocol_text
-
-    if what != "protocols":
-        raise ConfigError(f"--show prints protocols, not {what}", fix=f"epir list protocols --show {name}")
-    text = protocol_text(name)
-    show({"protocol": name, "text": text}, [text.removesuffix("\n")], as_json=as_json)
 
 
 def _models() -> dict[str, str]:
@@ -79,11 +73,8 @@ def _settings() -> dict[str, str]:
 
 def _setting_line(setting: Described) -> str:
     """As `--set` takes it: `true`, `none`."""
-    default: Any = (
-        str(setting.default).lower()
-        if setting.default is None or isinstance(setting.default, bool)
-        else setting.default
-    )
+    is_word = setting.default is None or isinstance(setting.default, bool)
+    default = str(setting.default).lower() if is_word else setting.default
     return f"{setting.kind}, default {default}" + (f": {setting.about}" if setting.about else "")
 
 
@@ -157,8 +148,8 @@ def test_it_learns_in_strict_folds(tmp_path):
 
 
 def new(
-    what: Annotated[str, typer.Argument(help="What to begin: method.", show_default=False)],
-    file: Annotated[Path, typer.Argument(help="The Python file to write, such as my_net.py.", show_default=False)],
+    what: Annotated[str, Argument(help="What to begin: method.", show_default=False)],
+    file: Annotated[Path, Argument(help="The Python file to write, such as my_net.py.", show_default=False)],
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:

@@ -95,7 +95,7 @@ def _tell_of_stop(code: int | str | None) -> None:
     resumes = verb in RESUMING or (verb == "predict" and "--table" in sys.argv)
     what = "to resume" if resumes else "to start again"
     sys.stderr.write(f"{word}.\nRun the same command {what}.\n")
-    _leave_quietly()
+    warnings.simplefilter("ignore")  # of worker processes that are ended in the middle of their work
     if "ray" in sys.modules and isinstance(code, int):  # whose threads may crash when Python takes itself apart
         atexit._run_exitfuncs()
         sys.stdout.flush()
@@ -106,11 +106,6 @@ def _tell_of_stop(code: int | str | None) -> None:
 def _fail(error: EpirError) -> None:
     sys.stderr.write(f"{error.problem}\nfix: {error.fix}\n")
     sys.exit(2)
-
-
-def _leave_quietly() -> None:
-    """Say nothing more: worker processes that are ended in the middle of their work leave warnings behind."""
-    warnings.simplefilter("ignore")
 
 
 def _resend_lost_signals(show_others: Callable[[Any], Any]) -> Callable[[Any], Any]:

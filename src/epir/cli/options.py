@@ -1,10 +1,10 @@
-"""The options that several verbs share, and the values that the shell completes; nothing heavy is imported."""
+"""The options that several verbs share; nothing heavy is imported."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from epir.datasets.protocols import list_protocols
 from epir.training.recipe import RECIPES
@@ -15,45 +15,6 @@ def only_set(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-# ------------------------------------------------------------------------------------- what the shell completes
-
-
-def _completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """What the shell is told: those names that begin with what was typed."""
-
-    def complete(typed: str) -> list[str]:
-        return [name for name in names() if name.startswith(typed)]
-
-    return complete
-
-
-def _corpora() -> tuple[str, ...]:
-    from epir.datasets.registry import list_corpora
-
-    return list_corpora()
-
-
-def _settings() -> list[str]:
-    """The settings of --set, ready for a value."""
-    from epir.core.config import setting_names
-    from epir.models.settings import ModelSettings
-    from epir.training.recipe import TrainingSettings
-
-    kinds = {"model": ModelSettings, "training": TrainingSettings}
-    return [f"{part}.{name}=" for part, kind in kinds.items() for name in setting_names(kind)]
-
-
-def complete_models(typed: str) -> list[str]:
-    """The models whose names begin so; of a list with commas the last one is completed."""
-    from epir.models.registry import list_models
-
-    before, comma, last = typed.rpartition(",")
-    return [f"{before}{comma}{name}" for name in _completing(list_models)(last)]
-
-
-# -------------------------------------------------------------------------------------------------- the options
-
-
 def _name_code(code: list[str] | None) -> list[str] | None:
     if code:
         from epir.models.registry import name_code
@@ -62,24 +23,22 @@ def _name_code(code: list[str] | None) -> list[str] | None:
     return code
 
 
-Address = Annotated[str, typer.Option(help="Address of a running Ray cluster.", show_default="a cluster is started")]
+Address = Annotated[str, Option(help="Address of a running Ray cluster.", show_default="a cluster is started")]
 AllowSeen = Annotated[
-    bool,
-    typer.Option("--allow-seen", help="Continue with people or clips seen in training; the scores are marked (leaks)."),
+    bool, Option("--allow-seen", help="Continue with people or clips seen in training; the scores are marked (leaks).")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+AsJson = Annotated[bool, Option("--json", help="Print one JSON object.")]
 Changes = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--set",
         help="Change a setting: training.epochs=30. May be repeated; epir list settings names all.",
         show_default=False,
-        autocompletion=_completing(_settings),
     ),
 ]
 Code = Annotated[  # naming it is all: a verb need not look at it
     list[str] | None,
-    typer.Option(
+    Option(
         help="The code of a model folder of your own method: FILE.py:Name. May be repeated.",
         show_default=False,
         callback=_name_code,
@@ -87,69 +46,51 @@ Code = Annotated[  # naming it is all: a verb need not look at it
 ]
 CorpusName = Annotated[
     str,
-    typer.Argument(
+    Argument(
         help="casme, casme2, casme3, samm, smic, mmew, dfme, 4dme, synthetic, manifest; long videos: casme-sq, "
-        "samm-lv, casme3-lv, smic-e; or code of your own: my_corpus.py:load.",
-        autocompletion=_completing(_corpora),
+        "samm-lv, casme3-lv, smic-e; or code of your own: my_corpus.py:load."
     ),
 ]
 CorpusRoot = Annotated[
-    Path, typer.Argument(help="The folder into which the corpus was unpacked; for manifest, the CSV file.")
+    Path, Argument(help="The folder into which the corpus was unpacked; for manifest, the CSV file.")
 ]
 Detector = Annotated[
     str | None,
-    typer.Option(help="mtcnn, or none where the pictures are cropped to the face.", show_default="the model's own"),
+    Option(help="mtcnn, or none where the pictures are cropped to the face.", show_default="the model's own"),
 ]
-EngineName = Annotated[
-    str,
-    typer.Option(
-        "--engine", help="Where the work runs: local or ray.", autocompletion=_completing(lambda: ("local", "ray"))
-    ),
-]
+EngineName = Annotated[str, Option("--engine", help="Where the work runs: local or ray.")]
 Folds = Annotated[
     str,
-    typer.Option(
+    Option(
         help="loso (leave one subject out; or the protocol's own), loco (one corpus), split, or a number of folds "
         "grouped by subject."
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
-Gpus = Annotated[float, typer.Option(help="Each fold's share of a GPU, with --engine ray.")]
-Labels = Annotated[Path | None, typer.Option(help="manifest: a CSV that gives each emotion word a class: word,class.")]
-Maps = Annotated[list[Path], typer.Argument(help="Map sets of one size, written by epir prepare.", show_default=False)]
+Force = Annotated[bool, Option("--force", help="Replace what is there.")]
+Gpus = Annotated[float, Option(help="Each fold's share of a GPU, with --engine ray.")]
+Labels = Annotated[Path | None, Option(help="manifest: a CSV that gives each emotion word a class: word,class.")]
+Maps = Annotated[list[Path], Argument(help="Map sets of one size, written by epir prepare.", show_default=False)]
 ModelFolder = Annotated[
-    Path | None, typer.Argument(help="A model folder, as epir train writes it.", show_default="the shipped weights")
+    Path | None, Argument(help="A model folder, as epir train writes it.", show_default="the shipped weights")
 ]
 ModelOption = Annotated[
-    Path | None,
-    typer.Option("--model", help="A model folder, or an ONNX file.", show_default="the shipped weights"),
+    Path | None, Option("--model", help="A model folder, or an ONNX file.", show_default="the shipped weights")
 ]
-Out = Annotated[Path | None, typer.Option(help="The run folder.", show_default="runs/PROTOCOL-MODEL")]
-Part = Annotated[str | None, typer.Option(help="smic, smic-e: hs (default), vis, nir.")]
+Out = Annotated[Path | None, Option(help="The run folder.", show_default="runs/PROTOCOL-MODEL")]
+Part = Annotated[str | None, Option(help="smic, smic-e: hs (default), vis, nir.")]
 Protocol = Annotated[
-    str,
-    typer.Option(
-        help=f"A file such as mine.toml, or one of: {', '.join(list_protocols())}.",
-        show_default=False,
-        autocompletion=_completing(list_protocols),
-    ),
+    str, Option(help=f"A file such as mine.toml, or one of: {', '.join(list_protocols())}.", show_default=False)
 ]
-Seeds = Annotated[int, typer.Option(help="Number of seeds; scores are means over them.")]
-Sensitivity = Annotated[
-    str, typer.Option(help="low, normal or high: high finds more movements, and more that are none.")
-]
-Sheet = Annotated[Path | None, typer.Option(help="The annotation sheet, if there are several.")]
-StartOver = Annotated[bool, typer.Option("--force", help="Start over and discard finished work.")]
+Seeds = Annotated[int, Option(help="Number of seeds; scores are means over them.")]
+Sensitivity = Annotated[str, Option(help="low, normal or high: high finds more movements, and more that are none.")]
+Sheet = Annotated[Path | None, Option(help="The annotation sheet, if there are several.")]
+StartOver = Annotated[bool, Option("--force", help="Start over and discard finished work.")]
 Training = Annotated[
     str | None,
-    typer.Option(
-        help=f"Training recipe: {', '.join(RECIPES)}, or a TOML file.",
-        show_default="by model and settings",
-        autocompletion=_completing(lambda: RECIPES),
-    ),
+    Option(help=f"Training recipe: {', '.join(RECIPES)}, or a TOML file.", show_default="by model and settings"),
 ]
-Tree = Annotated[str | None, typer.Option(help="Which frames, where there are several: cropped, raw, ...")]
-Workers = Annotated[int | None, typer.Option(help="Folds run in parallel.", show_default="one per core")]
+Tree = Annotated[str | None, Option(help="Which frames, where there are several: cropped, raw, ...")]
+Workers = Annotated[int | None, Option(help="Folds run in parallel.", show_default="one per core")]
 
 
 def check_names(maps: Sequence[Path], protocol: str) -> None:

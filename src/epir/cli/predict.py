@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from epir.cli import options
 from epir.core.words import counted
@@ -20,42 +21,39 @@ if TYPE_CHECKING:
 def predict(
     inputs: Annotated[
         list[str],
-        typer.Argument(
-            help="Videos, folders of frames, patterns such as 'clips/*.mp4'; pictures in pairs: onset apex."
-        ),
+        Argument(help="Videos, folders of frames, patterns such as 'clips/*.mp4'; pictures in pairs: onset apex."),
     ],
     model: options.ModelOption = None,
     code: options.Code = None,
-    onset: Annotated[int | None, typer.Option(help="Number of the onset frame.", show_default="spotted")] = None,
-    apex: Annotated[int | None, typer.Option(help="Number of the apex frame.", show_default="spotted")] = None,
+    onset: Annotated[int | None, Option(help="Number of the onset frame.", show_default="spotted")] = None,
+    apex: Annotated[int | None, Option(help="Number of the apex frame.", show_default="spotted")] = None,
     fps: Annotated[
         float | None,
-        typer.Option(help="Frames a second, for folders and slow-motion files.", show_default="as the file says"),
+        Option(help="Frames a second, for folders and slow-motion files.", show_default="as the file says"),
     ] = None,
-    start: Annotated[float | None, typer.Option(help="Start at this second of a video.")] = None,
-    end: Annotated[float | None, typer.Option(help="Stop at this second of a video.")] = None,
-    faces: Annotated[str, typer.Option(help="largest, or all: an answer for each person.")] = "largest",
+    start: Annotated[float | None, Option(help="Start at this second of a video.")] = None,
+    end: Annotated[float | None, Option(help="Stop at this second of a video.")] = None,
+    faces: Annotated[str, Option(help="largest, or all: an answer for each person.")] = "largest",
     detector: options.Detector = None,
     sensitivity: options.Sensitivity = "normal",
     candidates: Annotated[
-        float, typer.Option(help="List the most probable movements, so many a minute, also those that are rejected.")
+        float, Option(help="List the most probable movements, so many a minute, also those that are rejected.")
     ] = 0.0,
-    every: Annotated[bool, typer.Option("--all", help="Tables also hold every rejected movement and why.")] = False,
+    every: Annotated[bool, Option("--all", help="Tables also hold every rejected movement and why.")] = False,
     out: Annotated[
-        Path | None, typer.Option(help="A folder for pictures of why, timelines, annotated videos, tables and tiers.")
+        Path | None, Option(help="A folder for pictures of why, timelines, annotated videos, tables and tiers.")
     ] = None,
     table: Annotated[
-        Path | None,
-        typer.Option(help="One CSV of the movements of all inputs, also of folders of videos; resumes."),
+        Path | None, Option(help="One CSV of the movements of all inputs, also of folders of videos; resumes.")
     ] = None,
     engine: options.EngineName = "local",
     workers: Annotated[
-        int | None, typer.Option(help="Inputs analysed in parallel, with --table.", show_default="one per core")
+        int | None, Option(help="Inputs analysed in parallel, with --table.", show_default="one per core")
     ] = None,
     address: options.Address = "",
-    backend: Annotated[str | None, typer.Option(help="torch or onnx.", show_default="torch")] = None,
+    backend: Annotated[str | None, Option(help="torch or onnx.", show_default="torch")] = None,
     threshold: Annotated[
-        float | None, typer.Option(help="Answers below this score are `uncertain`.", show_default="the model's own")
+        float | None, Option(help="Answers below this score are `uncertain`.", show_default="the model's own")
     ] = None,
     force: options.Force = False,
     as_json: options.AsJson = False,

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from epir.cli import options
 from epir.cli.options import AsJson, Force, only_set
@@ -17,26 +17,23 @@ if TYPE_CHECKING:
 def prepare(
     corpus: options.CorpusName,
     root: options.CorpusRoot,
-    out: Annotated[Path, typer.Option(help="The map set to write.")],
-    size: Annotated[int, typer.Option(help="Width and height of a map, in pixels.")] = 28,
+    out: Annotated[Path, Option(help="The map set to write.")],
+    size: Annotated[int, Option(help="Width and height of a map, in pixels.")] = 28,
     engine: options.EngineName = "local",
-    workers: Annotated[
-        int | None, typer.Option(help="Clips prepared in parallel.", show_default="one per core")
-    ] = None,
+    workers: Annotated[int | None, Option(help="Clips prepared in parallel.", show_default="one per core")] = None,
     address: options.Address = "",
-    recipe: Annotated[str, typer.Option(help="Flow recipe: epir, ststnet-like or htnet-like.")] = "epir",
+    recipe: Annotated[str, Option(help="Flow recipe: epir, ststnet-like or htnet-like.")] = "epir",
     changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Change the flow recipe: flow.size=224, flow.method=my_flow.py:raft."),
+        list[str] | None, Option("--set", help="Change the flow recipe: flow.size=224, flow.method=my_flow.py:raft.")
     ] = None,
-    detector: Annotated[str | None, typer.Option(help="mtcnn, or none for frames that are cropped already.")] = None,
-    apex: Annotated[str | None, typer.Option(help="Apex of clips without one: spotted or middle.")] = None,
+    detector: Annotated[str | None, Option(help="mtcnn, or none for frames that are cropped already.")] = None,
+    apex: Annotated[str | None, Option(help="Apex of clips without one: spotted or middle.")] = None,
     sheet: options.Sheet = None,
     tree: options.Tree = None,
     part: options.Part = None,
     labels: options.Labels = None,
-    strict: Annotated[bool, typer.Option("--strict", help="A clip that cannot be prepared is an error.")] = False,
-    contact_sheet: Annotated[bool, typer.Option("--contact-sheet", help="Draw one picture per person.")] = False,
+    strict: Annotated[bool, Option("--strict", help="A clip that cannot be prepared is an error.")] = False,
+    contact_sheet: Annotated[bool, Option("--contact-sheet", help="Draw one picture per person.")] = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -119,9 +116,9 @@ def _lines(summary: dict[str, Any]) -> list[str]:
 
 
 def align(
-    maps: Annotated[Path, typer.Argument(help="A map set that was made elsewhere.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="The map set to write.", show_default=False)],
-    weights: Annotated[Path | None, typer.Option(help="A model folder.", show_default="the shipped weights")] = None,
+    maps: Annotated[Path, Argument(help="A map set that was made elsewhere.", show_default=False)],
+    out: Annotated[Path, Option(help="The map set to write.", show_default=False)],
+    weights: Annotated[Path | None, Option(help="A model folder.", show_default="the shipped weights")] = None,
     code: options.Code = None,
     force: Force = False,
     as_json: AsJson = False,

@@ -4,28 +4,25 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from epir.cli.options import AsJson, Force
 
 
 def report(
-    runs: Annotated[
-        list[Path], typer.Argument(help="Runs under one protocol, or a folder of runs.", show_default=False)
-    ],
-    out: Annotated[Path | None, typer.Option(help="The page.", show_default="RUN/report.html")] = None,
+    runs: Annotated[list[Path], Argument(help="Runs under one protocol, or a folder of runs.", show_default=False)],
+    out: Annotated[Path | None, Option(help="The page.", show_default="RUN/report.html")] = None,
     maps: Annotated[
         list[Path] | None,
-        typer.Option(help="Map sets for the pictures; repeat for several.", show_default="where the run recorded them"),
+        Option(help="Map sets for the pictures; repeat for several.", show_default="where the run recorded them"),
     ] = None,
     faces: Annotated[
-        bool, typer.Option(help="Show faces where frames are available. A licence may forbid sharing them.")
+        bool, Option(help="Show faces where frames are available. A licence may forbid sharing them.")
     ] = True,
-    latex: Annotated[bool, typer.Option("--latex", help="Also write the tables as LaTeX, beside the page.")] = False,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Also write the tables as Markdown, beside the page.")
-    ] = False,
+    latex: Annotated[bool, Option("--latex", help="Also write the tables as LaTeX, beside the page.")] = False,
+    markdown: Annotated[bool, Option("--markdown", help="Also write the tables as Markdown, beside the page.")] = False,
     figures: Annotated[
-        Path | None, typer.Option(help="Also write the figures as PNG and SVG into this folder.", show_default=False)
+        Path | None, Option(help="Also write the figures as PNG and SVG into this folder.", show_default=False)
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -48,7 +45,7 @@ def report(
 
 
 def compare(
-    runs: Annotated[list[Path], typer.Argument(help="Two or more run folders of the same clips.", show_default=False)],
+    runs: Annotated[list[Path], Argument(help="Two or more run folders of the same clips.", show_default=False)],
     as_json: AsJson = False,
 ) -> None:
     """Compare runs: scores with intervals, a paired test over people, and the settings that differ.
@@ -78,21 +75,21 @@ def bench(
     context: typer.Context,
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(help="What an area measures: map sets for robustness, a corpus for flow, videos for spotting."),
+        Argument(help="What an area measures: map sets for robustness, a corpus for flow, videos for spotting."),
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="One area: model, onnx, preparation, folds; video, flow, spotting, robustness. May be repeated.",
             show_default="all areas of speed",
         ),
     ] = None,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a setting of the area, such as flow.context=0.")
+        list[str] | None, Option("--set", help="Change a setting of the area, such as flow.context=0.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds, less precise.")] = False,
+    quick: Annotated[bool, Option("--quick", help="Fewer rounds, less precise.")] = False,
     record: Annotated[
-        Path | None, typer.Option(help="Also write it as data for tables: results/bench-flow.json.", show_default=False)
+        Path | None, Option(help="Also write it as data for tables: results/bench-flow.json.", show_default=False)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -108,7 +105,7 @@ def bench(
     """
     from epir.bench import suite
     from epir.cli.console import command_line, show, showing_progress
-    from epir.core.table import Column, Row, Table
+    from epir.core.table import Column, Row, Table, numbers
 
     if record is not None:
         from epir.reports.leaderboard import check_bench_file
@@ -126,6 +123,6 @@ def bench(
     for each in measured["ratios"]:
         aim = "" if each["target"] is None else f">= {each['target']:g}"
         rows.append(Row((each["name"], f"{each['value']:.2f}", aim, words[each["reached"]], each["detail"])))
-    columns = (Column("measured"), Column("ratio", numeric=True), Column("aim", numeric=True), Column(""))
-    table = Table("bench", "Ratios within one run", (*columns, Column("what")), tuple(rows))
+    columns = (Column("measured"), *numbers("ratio", "aim"), Column(""), Column("what"))
+    table = Table("bench", "Ratios within one run", columns, tuple(rows))
     show(measured, [table.text()], as_json=as_json)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from epir.cli.options import AsJson, Force
 
@@ -14,33 +14,31 @@ if TYPE_CHECKING:
 
 def score(
     spotted: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Folders written by epir spot (several are pooled), or runs of epir evaluate."),
+        list[Path] | None, Argument(help="Folders written by epir spot (several are pooled), or runs of epir evaluate.")
     ] = None,
     annotation: Annotated[
-        Path | None,
-        typer.Option(help="Another list of intervals to compare with.", show_default="the corpus's own"),
+        Path | None, Option(help="Another list of intervals to compare with.", show_default="the corpus's own")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="A folder for scores.json and the tables (csv, md, tex).", show_default="none")
+        Path | None, Option(help="A folder for scores.json and the tables (csv, md, tex).", show_default="none")
     ] = None,
     challenge: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Write the files of a challenge to --out instead: 2022, 2023, 2024, 2024-str or 2025.",
             show_default="none",
         ),
     ] = None,
     printed: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--explain-printed",
             help="The counts behind printed scores: '[PART] UF1 UAR', or TABLE:METHOD of the paper. May be repeated.",
             show_default="none",
         ),
     ] = None,
     tolerance: Annotated[
-        float | None, typer.Option(help="Of --explain-printed.", show_default="half of the last printed digit")
+        float | None, Option(help="Of --explain-printed.", show_default="half of the last printed digit")
     ] = None,
     force: Force = False,
     as_json: AsJson = False,

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from epir.cli import options
 from epir.cli.options import Address, AllowSeen, AsJson, Changes, EngineName, Folds, Gpus, Maps, Seeds, Workers
@@ -14,13 +14,12 @@ def benchmark(
     protocol: options.Protocol,
     model: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Methods separated by commas: names, FILE.py:Name or package.module:Name.",
             show_default="every built-in one that is quick and needs maps only",
-            autocompletion=options.complete_models,
         ),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="The heavy methods too.")] = False,
+    everything: Annotated[bool, Option("--all", help="The heavy methods too.")] = False,
     out: options.Out = None,
     folds: Folds = "loso",
     seeds: Seeds = 1,
@@ -64,10 +63,10 @@ def ablate(
     maps: Maps,
     protocol: options.Protocol,
     sweep: Annotated[
-        str | None, typer.Option(help="blocks (7 to 15) or integration (0 to 80 %).", show_default="the ladder")
+        str | None, Option(help="blocks (7 to 15) or integration (0 to 80 %).", show_default="the ladder")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="The folder of the runs.", show_default="runs/PROTOCOL-ablation-ladder")
+        Path | None, Option(help="The folder of the runs.", show_default="runs/PROTOCOL-ablation-ladder")
     ] = None,
     folds: Folds = "loso",
     seeds: Seeds = 1,
@@ -103,17 +102,17 @@ def ablate(
 
 def reproduce(
     maps: Maps,
-    out: Annotated[Path, typer.Option(help="The folder of the runs and of the report.")] = Path("runs/paper"),
+    out: Annotated[Path, Option(help="The folder of the runs and of the report.")] = Path("runs/paper"),
     folds: Folds = "loso",
     seeds: Seeds = 1,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A quick look: 3 folds, 10 epochs, few points of the figures. Not a result.")
+        bool, Option("--quick", help="A quick look: 3 folds, 10 epochs, few points of the figures. Not a result.")
     ] = False,
     literal: Annotated[
-        bool, typer.Option("--literal", help="Use the literal reading of the paper in every rung (the preset paper).")
+        bool, Option("--literal", help="Use the literal reading of the paper in every rung (the preset paper).")
     ] = False,
-    sweeps: Annotated[bool, typer.Option(help="Also the runs of the two figures, which cost twelve more.")] = True,
-    faces: Annotated[bool, typer.Option(help="Show faces in the report where frames are available.")] = True,
+    sweeps: Annotated[bool, Option(help="Also the runs of the two figures, which cost twelve more.")] = True,
+    faces: Annotated[bool, Option(help="Show faces in the report where frames are available.")] = True,
     changes: Changes = None,
     engine: EngineName = "local",
     workers: Workers = None,

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from epir.cli.options import AsJson, Code, ModelOption
 
@@ -10,21 +10,20 @@ from epir.cli.options import AsJson, Code, ModelOption
 def serve(
     model: ModelOption = None,
     code: Code = None,
-    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 is every network.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on; 0 is any free one.")] = 7860,
+    host: Annotated[str, Option(help="The address to listen on; 0.0.0.0 is every network.")] = "127.0.0.1",
+    port: Annotated[int, Option(help="The port to listen on; 0 is any free one.")] = 7860,
     name: Annotated[
-        list[str] | None,
-        typer.Option(help="A further host name, as behind a reverse proxy.", show_default="localhost"),
+        list[str] | None, Option(help="A further host name, as behind a reverse proxy.", show_default="localhost")
     ] = None,
-    workers: Annotated[int, typer.Option(help="Worker processes; each holds the model.")] = 1,
+    workers: Annotated[int, Option(help="Worker processes; each holds the model.")] = 1,
     token: Annotated[
         str | None,
-        typer.Option(
+        Option(
             envvar="EPIR_TOKEN", help="A secret that every request must carry.", show_default="none", show_envvar=True
         ),
     ] = None,
     change: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a limit, such as max_seconds=600 or queue=20.")
+        list[str] | None, Option("--set", help="Change a limit, such as max_seconds=600 or queue=20.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from epir.cli import options
 from epir.core.words import counted
@@ -12,24 +13,22 @@ from epir.core.words import counted
 def spot(
     inputs: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             help="CORPUS ROOT (casme-sq, samm-lv, casme3-lv, smic-e, synthetic, manifest), or videos, folders.",
             metavar="CORPUS ROOT | VIDEO...",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The folder to write.")],
+    out: Annotated[Path, Option(help="The folder to write.")],
     model: options.ModelOption = None,
     code: options.Code = None,
     sensitivity: options.Sensitivity = "normal",
     detector: options.Detector = None,
-    fps: Annotated[
-        float | None, typer.Option(help="Frames a second.", show_default="as the corpus or the file says")
-    ] = None,
+    fps: Annotated[float | None, Option(help="Frames a second.", show_default="as the corpus or the file says")] = None,
     sheet: options.Sheet = None,
     tree: options.Tree = None,
     part: options.Part = None,
     engine: options.EngineName = "local",
-    workers: Annotated[int | None, typer.Option(help="Videos at once.", show_default="one per core")] = None,
+    workers: Annotated[int | None, Option(help="Videos at once.", show_default="one per core")] = None,
     address: options.Address = "",
     force: options.StartOver = False,
     as_json: options.AsJson = False,

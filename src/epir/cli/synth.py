@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from epir.cli.options import AsJson, Force, only_set
 from epir.core.words import counted, people
@@ -16,43 +16,39 @@ TAKES = {  # the options of each kind of output, besides those that all take
 
 
 def synth(
-    out: Annotated[Path, typer.Argument(help="The folder to write.")],
-    people: Annotated[int | None, typer.Option(help="How many people.", show_default="12; long videos 4")] = None,
-    clips: Annotated[int | None, typer.Option(help="Clips with an expression, per person.", show_default="9")] = None,
+    out: Annotated[Path, Argument(help="The folder to write.")],
+    people: Annotated[int | None, Option(help="How many people.", show_default="12; long videos 4")] = None,
+    clips: Annotated[int | None, Option(help="Clips with an expression, per person.", show_default="9")] = None,
     idle: Annotated[
-        int | None,
-        typer.Option(help="Clips without one, per person: still, blinking, turning in turn.", show_default="3"),
+        int | None, Option(help="Clips without one, per person: still, blinking, turning in turn.", show_default="3")
     ] = None,
-    classes: Annotated[int, typer.Option(help="List of emotions: 3, 5 (as CASME II) or 7 (as CAS(ME)^3).")] = 3,
+    classes: Annotated[int, Option(help="List of emotions: 3, 5 (as CASME II) or 7 (as CAS(ME)^3).")] = 3,
     size: Annotated[
-        int | None,
-        typer.Option(help="Pixels of a frame, or with --maps of a map.", show_default="480; maps 28; long 240"),
+        int | None, Option(help="Pixels of a frame, or with --maps of a map.", show_default="480; maps 28; long 240")
     ] = None,
-    fps: Annotated[float | None, typer.Option(help="Frames per second.", show_default="200; long videos 30")] = None,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    truth: Annotated[bool, typer.Option("--truth", help="Write the true flow from onset to apex too.")] = False,
-    png: Annotated[bool, typer.Option("--png", help="Write frames as png (lossless).")] = False,
-    quality: Annotated[int | None, typer.Option(help="Quality of jpg frames, 1 to 100.", show_default="92")] = None,
+    fps: Annotated[float | None, Option(help="Frames per second.", show_default="200; long videos 30")] = None,
+    seed: Annotated[int, Option(help="Random seed.")] = 0,
+    truth: Annotated[bool, Option("--truth", help="Write the true flow from onset to apex too.")] = False,
+    png: Annotated[bool, Option("--png", help="Write frames as png (lossless).")] = False,
+    quality: Annotated[int | None, Option(help="Quality of jpg frames, 1 to 100.", show_default="92")] = None,
     maps: Annotated[
-        int | None, typer.Option(help="Write a map set of this many clips instead, without frames.", show_default=False)
+        int | None, Option(help="Write a map set of this many clips instead, without frames.", show_default=False)
     ] = None,
     recipe: Annotated[
         list[str] | None,
-        typer.Option(help="With --maps: flow recipe (epir, direct, ...); several are mixed.", show_default="epir"),
+        Option(help="With --maps: flow recipe (epir, direct, ...); several are mixed.", show_default="epir"),
     ] = None,
     shares: Annotated[
         str | None,
-        typer.Option(help="With --maps: how often each emotion occurs, such as 250,109,83.", show_default="equally"),
+        Option(help="With --maps: how often each emotion occurs, such as 250,109,83.", show_default="equally"),
     ] = None,
     long: Annotated[
-        bool, typer.Option("--long", help="Write long videos with micro- and macro-expressions, for epir spot.")
+        bool, Option("--long", help="Write long videos with micro- and macro-expressions, for epir spot.")
     ] = False,
-    videos: Annotated[int | None, typer.Option(help="With --long: videos per person.", show_default="1")] = None,
-    seconds: Annotated[float | None, typer.Option(help="With --long: length of a video.", show_default="30")] = None,
-    change: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a setting, such as nuisances.blink=0.5.")
-    ] = None,
-    workers: Annotated[int, typer.Option(help="Processes; the result is the same for any number.")] = 1,
+    videos: Annotated[int | None, Option(help="With --long: videos per person.", show_default="1")] = None,
+    seconds: Annotated[float | None, Option(help="With --long: length of a video.", show_default="30")] = None,
+    change: Annotated[list[str] | None, Option("--set", help="Change a setting, such as nuisances.blink=0.5.")] = None,
+    workers: Annotated[int, Option(help="Processes; the result is the same for any number.")] = 1,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:

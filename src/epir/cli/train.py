@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from epir.cli.options import (
     AllowSeen,
@@ -27,27 +27,23 @@ MOST_MAPS = 512  # of a map set that an export is compared on
 def train(
     maps: Maps,
     protocol: Protocol,
-    out: Annotated[Path, typer.Option(help="The model folder to write.")],
-    model: Annotated[
-        str, typer.Option(help="The model to train: a name, FILE.py:Name or package.module:Name.")
-    ] = "epir",
+    out: Annotated[Path, Option(help="The model folder to write.")],
+    model: Annotated[str, Option(help="The model to train: a name, FILE.py:Name or package.module:Name.")] = "epir",
     start: Annotated[
-        Path | None, typer.Option(help="A model folder to start from, or shipped.", show_default="as the recipe has it")
+        Path | None, Option(help="A model folder to start from, or shipped.", show_default="as the recipe has it")
     ] = None,
     training: Training = None,
     changes: Changes = None,
-    folds: Annotated[int, typer.Option(help="Grouped folds that calibrate the scores.")] = 5,
-    seed: Annotated[int, typer.Option(help="Random seed of the final model.")] = 0,
-    run: Annotated[Path | None, typer.Option(help="Keep the folds as this run; a second call finishes them.")] = None,
+    folds: Annotated[int, Option(help="Grouped folds that calibrate the scores.")] = 5,
+    seed: Annotated[int, Option(help="Random seed of the final model.")] = 0,
+    run: Annotated[Path | None, Option(help="Keep the folds as this run; a second call finishes them.")] = None,
     workers: Workers = None,
     calibrate_on: Annotated[
         list[Path] | None,
-        typer.Option(help="Map sets of other people that calibrate the scores, instead of folds.", show_default=False),
+        Option(help="Map sets of other people that calibrate the scores, instead of folds.", show_default=False),
     ] = None,
-    note: Annotated[
-        Path | None, typer.Option(help="A text file to include in the model card.", show_default=False)
-    ] = None,
-    half: Annotated[bool, typer.Option("--half", help="Store the weights in half precision.")] = False,
+    note: Annotated[Path | None, Option(help="A text file to include in the model card.", show_default=False)] = None,
+    half: Annotated[bool, Option("--half", help="Store the weights in half precision.")] = False,
     allow_seen: AllowSeen = False,
     code: Code = None,
     force: Force = False,
@@ -112,10 +108,10 @@ def _read(note: Path | None) -> str:
 
 
 def calibrate(
-    on: Annotated[list[Path], typer.Option(help="Map sets of people that the model has not seen.", show_default=False)],
+    on: Annotated[list[Path], Option(help="Map sets of people that the model has not seen.", show_default=False)],
     protocol: Protocol,
     model: ModelFolder = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Measure only: change nothing in the folder.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Measure only: change nothing in the folder.")] = False,
     code: Code = None,
     as_json: AsJson = False,
 ) -> None:
@@ -146,17 +142,16 @@ def calibrate(
 
 
 def export(
-    out: Annotated[Path, typer.Option(help="The ONNX file to write.")],
+    out: Annotated[Path, Option(help="The ONNX file to write.")],
     model: ModelFolder = None,
     maps: Annotated[
-        Path | None, typer.Option(help="A map set to compare on, besides random maps.", show_default="synthetic maps")
+        Path | None, Option(help="A map set to compare on, besides random maps.", show_default="synthetic maps")
     ] = None,
     int8: Annotated[
-        bool,
-        typer.Option("--int8", help="Weights of eight bits and raw logits: smaller, faster, a little different."),
+        bool, Option("--int8", help="Weights of eight bits and raw logits: smaller, faster, a little different.")
     ] = False,
     logits: Annotated[
-        bool, typer.Option("--logits", help="Raw logits of one view only, without views and temperature in the graph.")
+        bool, Option("--logits", help="Raw logits of one view only, without views and temperature in the graph.")
     ] = False,
     code: Code = None,
     force: Force = False,

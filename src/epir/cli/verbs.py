@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from epir import __version__
 from epir.cli.annotate import agree, annotate
@@ -58,9 +59,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
+    version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     """Recognise micro-expressions: from a corpus or a video to an answer with a picture of why."""
 

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from epir import __version__
-from epir.core.engines import SECONDS_BETWEEN_LOOKS, Files, Status, reporting_status, throttled
+from epir.core.engines import Files
 from epir.core.errors import EpirError, MissingExtra, RunError
 from epir.core.files import scratch_folder
 
@@ -43,7 +43,6 @@ def run_on_ray(
     jobs: Sequence[tuple[int, Any]],
     shared: tuple[Any, ...],
     files: Files | None = None,
-    status: Status | None = None,
 ) -> Iterator[tuple[int, Any]]:
     """The numbered results of numbered jobs, each as soon as it is there; a few jobs at a time are sent."""
     if not jobs:
@@ -59,22 +58,19 @@ def run_on_ray(
     size = len(rest) + sum(array.raw().nbytes for array in arrays)
     with _connected(ray, engine, size=size):
         everything = ray.put((work, shared))
-        board = ray.remote(num_cpus=0)(Board).remote() if status is not None else None
         remote = ray.remote(_remote).options(num_cpus=1, num_gpus=engine.gpus, max_retries=RETRIES)
 
         def send(number: int, job: Any) -> Any:
             needed = [str(path) for path in files(job) if path.exists()] if files is not None else []
-            return remote.remote(__version__, needed, everything, number, job, board)
+            return remote.remote(__version__, needed, everything, number, job)
 
         left = iter(jobs)
         waiting = [send(*job) for job in islice(left, _at_once(ray, engine))]
         while waiting:
-            done, waiting = ray.wait(waiting, num_returns=1, timeout=SECONDS_BETWEEN_LOOKS if status else None)
+            done, waiting = ray.wait(waiting, num_returns=1)
             waiting += [send(*job) for job in islice(left, len(done))]
             for reference in done:
                 yield _result(ray, reference)
-            if status is not None and not done:
-                _look(ray, board, status)
 
 
 def _at_once(ray: Any, engine: "Engine") -> int:
@@ -84,19 +80,11 @@ def _at_once(ray: Any, engine: "Engine") -> int:
     return SENT_PER_CORE * max(engine.processes, int(ray.cluster_resources().get("CPU", 0)))
 
 
-def _remote(
-    version: str, needed: Sequence[str], everything: tuple[Any, Any], number: int, job: Any, board: Any
-) -> tuple[int, Any]:
+def _remote(version: str, needed: Sequence[str], everything: tuple[Any, Any], number: int, job: Any) -> tuple[int, Any]:
     """Run one job in a worker of Ray."""
     _check_node(version, needed)
     work, shared = everything
-    if board is None:
-        return number, work(job, *shared)
-    with reporting_status(throttled(lambda words: board.write.remote(number, words))):
-        try:
-            return number, work(job, *shared)
-        finally:
-            board.write.remote(number, "")
+    return number, work(job, *shared)
 
 
 def _check_node(version: str, needed: Sequence[str]) -> None:
@@ -115,28 +103,6 @@ def _check_node(version: str, needed: Sequence[str]) -> None:
                 f"the node {node} does not see {path}",
                 fix="put videos and corpora on a disk that every node has under the same path, or use --engine local",
             )
-
-
-class Board:
-    """What the running jobs are doing; an actor of Ray."""
-
-    def __init__(self) -> None:
-        self._words: dict[int, str] = {}
-
-    def write(self, number: int, words: str) -> None:
-        """Replace the words of a job; none when it has ended."""
-        self._words[number] = words
-
-    def read(self) -> list[str]:
-        """The words of the running jobs, in their order."""
-        return [words for _, words in sorted(self._words.items()) if words]
-
-
-def _look(ray: Any, board: Any, status: Status) -> None:
-    try:
-        status(ray.get(board.read.remote(), timeout=SECONDS_BETWEEN_LOOKS))
-    except ray.exceptions.RayError:  # busy, or gone with its node: what the jobs do goes on unseen
-        status([])
 
 
 def _result(ray: Any, reference: Any) -> tuple[int, Any]:
@@ -167,8 +133,9 @@ def _connected(ray: Any, engine: "Engine", *, size: int) -> Iterator[None]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # silences a notice of a future default
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+    before = signal.getsignal(signal.SIGTERM)  # Ray puts a handler of its own in place, which exits with 15
     with ExitStack() as stack:
-        before = stack.enter_context(_same_sigterm())
+        stack.callback(_handle_sigterm, before)
         with _first_interrupt_held():
             stack.callback(ray.shutdown)
             if engine.address:
@@ -208,15 +175,10 @@ def _first_interrupt_held() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-@contextmanager
-def _same_sigterm() -> Iterator[Any]:
-    """Keep what this process does at SIGTERM: Ray puts a handler of its own in place, which exits with 15."""
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        yield before
-    finally:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, before)
+def _handle_sigterm(handler: Any) -> None:
+    """Put a handler of SIGTERM in place; only the main thread may."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)
 
 
 @contextmanager
@@ -231,8 +193,7 @@ def _sigterm_through_ray(before: Any) -> Iterator[None]:
             stops.append(stop)
             raise
 
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, handle if callable(before) else before)
+    _handle_sigterm(handle if callable(before) else before)
     try:
         yield
     except SystemExit as stop:

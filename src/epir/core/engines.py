@@ -120,14 +120,14 @@ class Engine:
         """`work(job, *shared)` of every job, each result as soon as it is there, or in the order of the jobs.
 
         What is `shared` is sent once and not with every job. `files` names what a job reads from a disk that all
-        nodes of a cluster must see. `status` is called from time to time with the words of the running jobs.
+        nodes of a cluster must see. `status` is called from time to time with the words of jobs on this machine.
         """
         numbered = list(enumerate(jobs))
         results: Iterator[tuple[int, Result]]
         if self.is_cluster:
             from epir.core.cluster import run_on_ray
 
-            results = run_on_ray(self, work, numbered, shared, files, status)
+            results = run_on_ray(self, work, numbered, shared, files)
         elif min(self.processes, len(numbered)) <= 1:
             results = _run_here(work, numbered, shared, status)
         else:

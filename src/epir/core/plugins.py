@@ -9,8 +9,7 @@ import importlib.util
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -67,20 +66,11 @@ def load_object(
 
     `known` are other names that the caller accepts, for the fix of a misspelt one.
     """
-    if not is_plugin_name(name):
-        return _from_entry_point(name, group, what, error, known, accepts)
-    place, _, attribute = name.rpartition(":")
-    if not place:
-        place, attribute = attribute, ""
-    if not attribute:
-        raise error(f"{name!r} names no {what}", fix=f"write the name after a colon: {place}:NAME")
-    if place.endswith(".py"):
-        path, content = _read_source(place, what, error)
-        module, plugin = _import_file(path, content, name, error), Plugin(name, str(path), _digest(content))
-    else:
-        module = _import_module(place, name, error)
-        plugin = _record(name, module)
-    return _attribute(module, attribute, name, what, error, accepts), plugin
+    try:
+        module, attribute, plugin = _named(name, what) if is_plugin_name(name) else _installed(name, group, what, known)
+        return _attribute(module, attribute, name, what, accepts), plugin
+    except ConfigError as fault:
+        raise error(fault.problem, fix=fault.fix) from None
 
 
 def call_failed(plugin: Plugin, fault: BaseException, *, error: type[EpirError]) -> EpirError:
@@ -91,37 +81,40 @@ def call_failed(plugin: Plugin, fault: BaseException, *, error: type[EpirError])
     return error(f"{where} failed: {words}", fix="correct that function")
 
 
-def _from_entry_point(
-    name: str, group: str, what: str, error: type[EpirError], known: Iterable[str], accepts: Callable[[Any], bool]
-) -> tuple[Any, Plugin]:
+def _named(name: str, what: str) -> tuple[ModuleType, str, Plugin]:
+    """The module, the attribute and the record of `FILE.py:name` or `package.module:name`."""
+    place, _, attribute = name.rpartition(":")
+    if not place or not attribute:
+        raise ConfigError(f"{name!r} names no {what}", fix=f"write the name after a colon: {place or attribute}:NAME")
+    if not place.endswith(".py"):
+        module = _import_module(place, name)
+        return module, attribute, _record(name, module)
+    path = Path(place).expanduser().absolute()
+    try:
+        content = read_bytes(path, error=ConfigError, fix="give a Python file", most=MOST_SETTINGS)
+    except FileNotFoundError:
+        raise ConfigError(f"there is no file {place}", fix=f"check the path; it should define the {what}") from None
+    try:
+        module = _module_of(path, content)
+    except (Exception, SystemExit) as fault:
+        raise _import_failed(path.name, name, fault, str(path)) from None
+    return module, attribute, Plugin(name, str(path), _digest(content))
+
+
+def _installed(name: str, group: str, what: str, known: Iterable[str]) -> tuple[ModuleType, str, Plugin]:
+    """The same of the entry point of an installed package."""
     entries: dict[str, EntryPoint] = {entry.name: entry for entry in entry_points(group=group)}
     if name not in entries:
         names = sorted({*entries, *known})
         near = get_close_matches(name, names, n=2)
         fix = f"did you mean {' or '.join(map(repr, sorted(near)))}?" if near else f"use one of: {', '.join(names)}"
-        raise error(
+        raise ConfigError(
             f"there is no {what} {name!r}",
             fix=fix if names else f"write FILE.py:NAME or install a package with {group}",
         )
     entry = entries[name]
-    module = _import_module(entry.module, name, error)
-    loaded = _attribute(module, entry.attr or "", name, what, error, accepts)
-    return loaded, _record(name, module, entry.dist.name if entry.dist else "")
-
-
-def _read_source(place: str, what: str, error: type[EpirError]) -> tuple[Path, bytes]:
-    path = Path(place).expanduser().absolute()
-    try:
-        return path, read_bytes(path, error=error, fix="give a Python file", most=MOST_SETTINGS)
-    except FileNotFoundError:
-        raise error(f"there is no file {place}", fix=f"check the path; it should define the {what}") from None
-
-
-def _import_file(path: Path, content: bytes, name: str, error: type[EpirError]) -> ModuleType:
-    try:
-        return _module_of(path, content)
-    except (Exception, SystemExit) as fault:
-        raise _import_failed(path.name, name, fault, str(path), error) from None
+    module = _import_module(entry.module, name)
+    return module, entry.attr or "", _record(name, module, entry.dist.name if entry.dist else "")
 
 
 @lru_cache(maxsize=64)
@@ -133,63 +126,54 @@ def _module_of(path: Path, content: bytes) -> ModuleType:
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[title] = module  # dataclasses and pickles look it up there
+    sys.path.append(str(path.parent))
     try:
-        with _importing_from(path.parent):
-            exec(compile(content, str(path), "exec"), module.__dict__)  # the bytes that were digested
+        exec(compile(content, str(path), "exec"), module.__dict__)  # the bytes that were digested
     except BaseException:
         del sys.modules[title]
         raise
+    finally:
+        sys.path.remove(str(path.parent))
     return module
 
 
-@contextmanager
-def _importing_from(folder: Path) -> Iterator[None]:
-    sys.path.append(str(folder))
-    try:
-        yield
-    finally:
-        sys.path.remove(str(folder))
-
-
-def _import_module(place: str, name: str, error: type[EpirError]) -> ModuleType:
+def _import_module(place: str, name: str) -> ModuleType:
     try:
         return importlib.import_module(place)
-    except ModuleNotFoundError as fault:
-        if fault.name is not None and (place == fault.name or place.startswith(f"{fault.name}.")):
-            raise error(
+    except (Exception, SystemExit) as fault:
+        missing = fault.name if isinstance(fault, ModuleNotFoundError) else None
+        if missing is not None and (place == missing or place.startswith(f"{missing}.")):
+            raise ConfigError(
                 f"there is no module {place!r} for {name}", fix="install its package, or write FILE.py:NAME"
             ) from None
-        raise _import_failed(place, name, fault, "", error) from None
-    except (Exception, SystemExit) as fault:
-        raise _import_failed(place, name, fault, "", error) from None
+        raise _import_failed(place, name, fault, "") from None
 
 
-def _import_failed(place: str, name: str, fault: BaseException, path: str, error: type[EpirError]) -> EpirError:
+def _import_failed(place: str, name: str, fault: BaseException, path: str) -> ConfigError:
     """What the traceback ends with, and the line of the user's file that led there."""
     words = traceback.format_exception_only(fault)[-1].strip()
     lines = [frame.lineno for frame in traceback.extract_tb(fault.__traceback__) if path in ("", frame.filename)]
     line = fault.lineno if isinstance(fault, SyntaxError) else next(reversed(lines), None)
     where = f"{place}, line {line}," if line and path else place
-    return error(
+    return ConfigError(
         f"{where} cannot be imported: {words}", fix=f"mend that line, or install what it needs, and name {name} again"
     )
 
 
-def _attribute(
-    module: ModuleType, attribute: str, name: str, what: str, error: type[EpirError], accepts: Callable[[Any], bool]
-) -> Any:
+def _attribute(module: ModuleType, attribute: str, name: str, what: str, accepts: Callable[[Any], bool]) -> Any:
     value: Any = module
     for part in attribute.split("."):
         if not hasattr(value, part):
             names = [each for each in vars(value) if not each.startswith("_") and callable(getattr(value, each))]
             near = get_close_matches(part, names, n=1)
-            raise error(
+            raise ConfigError(
                 f"{name}: there is no {part!r} in it",
                 fix=f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(names) or 'nothing to call'}",
             )
         value = getattr(value, part)
     if not accepts(value):
-        raise error(f"{name} is a value of type {type(value).__name__}, not a {what}", fix="name a function or a class")
+        problem = f"{name} is a value of type {type(value).__name__}, not a {what}"
+        raise ConfigError(problem, fix="name a function or a class")
     return value
 
 

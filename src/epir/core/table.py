@@ -46,6 +46,16 @@ class Column:
     tag: bool = False  # says what kind of score the row has
 
 
+def words(*titles: str) -> tuple[Column, ...]:
+    """Columns of words."""
+    return tuple(map(Column, titles))
+
+
+def numbers(*titles: str, group: str = "") -> tuple[Column, ...]:
+    """Columns of numbers."""
+    return tuple(Column(title, group, numeric=True) for title in titles)
+
+
 @dataclass(frozen=True)
 class Row:
     """Cells of text, and the kind of their scores."""

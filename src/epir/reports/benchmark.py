@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Unpack
 
 from epir.core.files import csv_text, write_text
-from epir.core.table import MISSING, Column, Row, Table, interval_text, score_text
+from epir.core.table import MISSING, Column, Row, Table, interval_text, numbers, score_text, words
 from epir.core.words import counted, duration, people
 from epir.evaluation.comparison import Standing, default_models, main_column, standings, training_of
 from epir.evaluation.conventions import WHO, convention_rows
@@ -64,12 +64,12 @@ def standings_table(rows: Sequence[Standing]) -> Table:
     runs = [row.run for row in rows if row.run is not None]
     main = COLUMN_NAMES[main_column(runs)]
     columns = (
-        *(Column("method"), Column("training")),
-        *(Column(title, main, numeric=True) for title in ("UF1", "95 % interval", "UAR", "accuracy")),
-        Column("UF1", COLUMN_NAMES["best_epoch"], numeric=True),
-        Column("p against the best", numeric=True),
-        *(Column(title, "mean rank over", numeric=True) for title in ("people", "corpora")),
-        *(Column(title, numeric=True) for title in ("parameters", "multiply-accumulates", "a fold takes")),
+        *words("method", "training"),
+        *numbers("UF1", "95 % interval", "UAR", "accuracy", group=main),
+        *numbers("UF1", group=COLUMN_NAMES["best_epoch"]),
+        *numbers("p against the best"),
+        *numbers("people", "corpora", group="mean rank over"),
+        *numbers("parameters", "multiply-accumulates", "a fold takes"),
     )
     notes = (
         "p: paired permutation test of UF1 over people against the best row. It is not corrected for the number of "
@@ -113,18 +113,19 @@ def standings_csv(rows: Sequence[Standing]) -> str:
         cost = None if row.run is None else run_cost(row.run)
         code = experiment.source.reference if experiment and experiment.source else ""
         kind = experiment.columns[0] if experiment else "chance"
-        numbers = [row.uf1, *row.interval, row.uar, row.accuracy, row.best_epoch, row.p]
-        numbers += [row.rank_of_people, row.rank_of_corpora]
+        scores = [row.uf1, *row.interval, row.uar, row.accuracy, row.best_epoch, row.p]
+        scores += [row.rank_of_people, row.rank_of_corpora]
         size = [cost.parameters, cost.multiply_accumulates] if cost else ["", ""]
         seconds = "" if row.seconds is None else f"{row.seconds:.3f}"
-        words = ["" if number is None else f"{number:.6f}" for number in numbers]
-        lines.append([row.name, code, kind, *words, *size, seconds])
+        lines.append(
+            [row.name, code, kind, *("" if each is None else f"{each:.6f}" for each in scores), *size, seconds]
+        )
     return csv_text(columns, lines)
 
 
 def conventions_table(rows: Sequence[Standing]) -> Table:
     """The UF1 of every run as other authors would print it."""
-    columns = (Column("method"), *(Column(name, "as others would print it, UF1", numeric=True) for name in WHO))
+    columns = (Column("method"), *numbers(*WHO, group="as others would print it, UF1"))
     cells = []
     for row in rows:
         if row.run is not None:

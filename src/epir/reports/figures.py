@@ -20,23 +20,9 @@ from epir.core.table import MISSING
 from epir.core.words import counted
 from epir.evaluation.table import COLUMN_NAMES, LEVEL, corpus_title, kind_of
 from epir.models.tokens import Tokens
+from epir.reports import overlays
 from epir.reports.markup import Markup, data_url
-from epir.reports.overlays import (
-    INK,
-    PALE,
-    SMALLEST_FACE,
-    SOFT,
-    Overlay,
-    draw_overlay,
-    draw_picture,
-    head_overlays,
-    heat_overlay,
-    heat_range,
-    merged_overlay,
-    new_figure,
-    outline_overlay,
-    selected_overlay,
-)
+from epir.reports.overlays import INK, PALE, SMALLEST_FACE, SOFT, Overlay, draw_overlay, draw_picture, new_figure
 from epir.reports.pictures import (
     Sources,
     flow_picture,
@@ -195,16 +181,18 @@ def example_tiles(example: Example, flow_map: np.ndarray | None, face: np.ndarra
     if tokens is not None:
         ground = grey_picture(np.ones((1, 1))) if flow_map is None else motion_picture(flow_map)
         caption = f"merged to {len(tokens.groups)}" if tokens.merged else f"{len(tokens.groups)} tokens"
-        tiles.append(Tile(ground, caption, (merged_overlay(tokens),)))
+        tiles.append(Tile(ground, caption, (overlays.merged_overlay(tokens),)))
         for head, weights in enumerate(tokens.rollout):
-            tiles.append(Tile(ground, f"head {head + 1}, {heat_range(weights)}", head_overlays(tokens, head)))
+            tiles.append(
+                Tile(ground, f"head {head + 1}, {overlays.heat_range(weights)}", overlays.head_overlays(tokens, head))
+            )
     if face is not None:
         tiles.append(Tile(face, "apex"))
         if tokens is not None:
-            tiles.append(Tile(face, "merged" if tokens.merged else "tokens", (merged_overlay(tokens),)))
-            heat = heat_overlay(tokens.attention, tokens.grid)
-            tiles.append(Tile(face, f"all, {heat_range(tokens.attention)}", (heat,)))
-            tiles += [Tile(face, "selected", (selected_overlay(tokens),))] if tokens.selected else []
+            tiles.append(Tile(face, "merged" if tokens.merged else "tokens", (overlays.merged_overlay(tokens),)))
+            heat = overlays.heat_overlay(tokens.attention, tokens.grid)
+            tiles.append(Tile(face, f"all, {overlays.heat_range(tokens.attention)}", (heat,)))
+            tiles += [Tile(face, "selected", (overlays.selected_overlay(tokens),))] if tokens.selected else []
     return tiles
 
 
@@ -217,13 +205,11 @@ def integration_tiles(
         face, flow_map = sources.face_of(key) if faces else None, sources.map_of(key)
         for ground in (face, None if flow_map is None else flow_picture(flow_map)):
             if ground is not None:
-                pictures = (integrated_picture(ground, each.groups, each.grid) for each in tokens)
-                rows.append(
-                    [
-                        Tile(picture, f"{100 * each.rate:.0f} %", (outline_overlay(each),))
-                        for picture, each in zip(pictures, tokens, strict=True)
-                    ]
-                )
+                row = []
+                for each in tokens:
+                    picture = integrated_picture(ground, each.groups, each.grid)
+                    row.append(Tile(picture, f"{100 * each.rate:.0f} %", (overlays.outline_overlay(each),)))
+                rows.append(row)
     return rows
 
 
@@ -372,11 +358,8 @@ def _pictures_once(drawing: str, pictures: Sequence[np.ndarray]) -> str:
 
 
 def _confusion_words(confusion: Confusion) -> str:
-    rows = (
-        f"{truth}: "
-        + ", ".join(
-            f"{clips_text(float(clips))} as {name}" for name, clips in zip(confusion.classes, counts, strict=True)
-        )
-        for truth, counts in zip(confusion.classes, confusion.counts, strict=True)
-    )
+    rows = []
+    for truth, counts in zip(confusion.classes, confusion.counts, strict=True):
+        answers = [f"{clips_text(clips)} as {name}" for name, clips in zip(confusion.classes, counts, strict=True)]
+        rows.append(f"{truth}: {', '.join(answers)}")
     return f"Confusion matrix, {corpus_title(confusion.part)}, {COLUMN_NAMES[confusion.column]}. {'; '.join(rows)}."

@@ -21,7 +21,7 @@ from epir.core.config import to_dict
 from epir.core.errors import EpirError, OutputError, RunError
 from epir.core.files import read_json, read_text, write_text
 from epir.core.store import entry_name
-from epir.core.table import MISSING, Column, Row, Table
+from epir.core.table import MISSING, Column, Row, Table, numbers, words
 from epir.evaluation.comparison import training_of
 from epir.evaluation.conventions import convention_rows, epoch_rows
 from epir.evaluation.published import RUNGS, ladder
@@ -35,6 +35,8 @@ EPOCHS_SHOWN = (1, 5, 10, 20, 30, 40, 60, 100, 200, 300)
 BLOCK = re.compile(r"(<!-- results: (?P<words>[^>]*?) -->\n)(?P<body>.*?)(<!-- /results -->)", re.DOTALL)
 NOTHING = "Nothing is recorded yet.\n"
 HIDDEN = ("--out", "--record", "--workers", "--engine", "--address", "--gpus")  # they decide nothing about the scores
+
+LEAKS = f"UF1, {COLUMN_NAMES['best_epoch']}"
 
 Result = Mapping[str, Any]
 
@@ -111,9 +113,9 @@ def clean_command(command: str) -> str:
     >>> clean_command("epir evaluate /data/maps --protocol cde --workers 2 --set training.start=/my/model")
     'epir evaluate maps --protocol cde --set training.start=model'
     """
-    words, kept, skip = shlex.split(command), [], False
-    for word in words:
-        if skip or word.split("=")[0] in HIDDEN or word in ("--force", "--json", "--check-alignment"):
+    kept, skip = [], False
+    for word in shlex.split(command):
+        if skip or word.split("=")[0] in HIDDEN or word in ("--force", "--json"):
             skip = not skip and word in HIDDEN
             continue
         name, equals, value = word.rpartition("=")
@@ -169,16 +171,16 @@ def fill_pages(root: Path) -> list[Path]:
     return changed
 
 
-def _block(words: Sequence[str], results: Sequence[Result]) -> str:
-    if len(words) < 2 or words[0] not in (*VIEWS, "bench"):
+def _block(query: Sequence[str], results: Sequence[Result]) -> str:
+    if len(query) < 2 or query[0] not in (*VIEWS, "bench"):
         raise EpirError(
-            f"there is no table {' '.join(words)!r} of results",
+            f"there is no table {' '.join(query)!r} of results",
             fix=f"write VIEW PROTOCOL or bench NAME; views: {', '.join(VIEWS)}",
         )
-    if words[0] == "bench":
-        benches = [each for each in results if each["format"] == BENCH and each["name"] in words[1:]]
+    if query[0] == "bench":
+        benches = [each for each in results if each["format"] == BENCH and each["name"] in query[1:]]
         return "\n".join(_bench_table(each).markdown() for each in benches) or NOTHING
-    view, protocol, *names = words
+    view, protocol, *names = query
     results = [each for each in results if each["format"] == FORMAT]
     rows = [each for each in results if each["protocol"] == protocol and (not names or each["name"] in names)]
     if view != "commands":
@@ -193,11 +195,9 @@ def _block(words: Sequence[str], results: Sequence[Result]) -> str:
 def _scores_table(results: Sequence[Result]) -> Table:
     parts = sorted({part for each in results for part in each["scores"][each["main"]]["parts"]})
     parts = parts if len(parts) > 1 else []
-    columns = [Column("run"), Column("method"), Column("evaluation", tag=True)]
-    columns += [Column(title, numeric=True) for title in ("UF1", "95 % interval", f"UF1, {COLUMN_NAMES['best_epoch']}")]
+    columns = [*words("run", "method"), Column("evaluation", tag=True), *numbers("UF1", "95 % interval", LEAKS)]
     columns += [Column("UF1", corpus_title(part), numeric=True) for part in parts]
-    columns += [Column("UAR", numeric=True), Column("accuracy", numeric=True), Column("people", numeric=True)]
-    columns += [Column("folds, seeds"), Column("training"), Column("first weights")]
+    columns += [*numbers("UAR", "accuracy", "people"), *words("folds, seeds", "training", "first weights")]
     rows = []
     for each in results:
         main = each["scores"][each["main"]]
@@ -211,9 +211,8 @@ def _scores_table(results: Sequence[Result]) -> Table:
 
 def _short_table(results: Sequence[Result]) -> Table:
     """For a first page: the result, what leaks, and the command."""
-    columns = [Column("method"), Column("training"), Column("folds, seeds"), Column("UF1, strict", numeric=True)]
-    columns += [Column("95 % interval", numeric=True), Column(f"UF1, {COLUMN_NAMES['best_epoch']}", numeric=True)]
-    columns.append(Column("rerun it"))
+    scores = numbers("UF1, strict", "95 % interval", LEAKS)
+    columns = (*words("method", "training", "folds, seeds"), *scores, Column("rerun it"))
     rows = []
     for each in results:
         main = each["scores"][each["main"]]
@@ -221,21 +220,20 @@ def _short_table(results: Sequence[Result]) -> Table:
         training = each["training"] or MISSING
         rows.append(Row((each["method"], training, _folds(each), *cells, each["command"])))
     people = max(each["people"] for each in results)
-    return Table("short", f"{_caption(results)} of {people} people", tuple(columns), tuple(rows), (INTERVAL_NOTE,))
+    return Table("short", f"{_caption(results)} of {people} people", columns, tuple(rows), (INTERVAL_NOTE,))
 
 
 def _conventions_table(results: Sequence[Result]) -> Table:
     with_epochs = [each for each in results if each["epochs"]]
     names = list(dict.fromkeys(row["name"] for each in with_epochs for row in each["conventions"]))
     leaks = {row["name"] for each in with_epochs for row in each["conventions"] if row["leaks"]}
-    columns = [Column("run")]
-    columns += [Column(f"{name}{' (leaks)' if name in leaks else ''}", numeric=True) for name in names]
+    columns = (Column("run"), *numbers(*(f"{name}{' (leaks)' if name in leaks else ''}" for name in names)))
     rows = []
     for each in with_epochs:
         scores = {row["name"]: row["uf1"] for row in each["conventions"]}
         rows.append(Row((each["name"], *(score_text(scores.get(name)) for name in names))))
     notes = dict.fromkeys(f"{row['name']}: {row['who']}" for each in with_epochs for row in each["conventions"])
-    return Table("conventions", "UF1 of one run by every convention", tuple(columns), tuple(rows), tuple(notes))
+    return Table("conventions", "UF1 of one run by every convention", columns, tuple(rows), tuple(notes))
 
 
 def _epochs_table(results: Sequence[Result]) -> Table:
@@ -243,7 +241,7 @@ def _epochs_table(results: Sequence[Result]) -> Table:
     with_epochs = [each for each in results if each["epochs"]]
     last = {each["epochs"][-1][0] for each in with_epochs}
     shown = [epoch for epoch in sorted({*EPOCHS_SHOWN, *last}) if epoch <= max(last, default=0)]
-    columns = (Column("run"), Column("UF1 after epoch"), *(Column(str(epoch), numeric=True) for epoch in shown))
+    columns = (*words("run", "UF1 after epoch"), *numbers(*map(str, shown)))
     rows = []
     for each in with_epochs:
         for place, column in enumerate((each["main"], "best_epoch"), start=1):
@@ -256,10 +254,7 @@ def _ladder_table(results: Sequence[Result]) -> Table:
     """The rungs of the ablation in the paper's order, beside what it prints."""
     by_model = {each["settings"]["model"]["name"]: each for each in results if each["settings"]["folds"] != "zero-shot"}
     printed = {each.method: each for each in ladder(results[0]["protocol"]) if each.part == "full"}
-    columns = (
-        *(Column("model"), Column("run"), Column("UF1, strict", numeric=True), Column("95 % interval", numeric=True)),
-        *(Column(f"UF1, {COLUMN_NAMES['best_epoch']}", numeric=True), Column("UF1, printed", numeric=True)),
-    )
+    columns = (*words("model", "run"), *numbers("UF1, strict", "95 % interval", LEAKS, "UF1, printed"))
     rows = []
     for model, rung in RUNGS.items():
         if (each := by_model.get(model)) is None:
@@ -272,9 +267,8 @@ def _ladder_table(results: Sequence[Result]) -> Table:
 
 
 def _units_table(results: Sequence[Result]) -> Table:
-    columns = [Column("run"), Column("clips", numeric=True)]
-    columns += [Column(title, "mean F1", numeric=True) for title in ("all that occur", "95 % interval", "always yes")]
-    columns += [Column(title, "mean F1", numeric=True) for title in ("of CD6ME", "CD6ME always yes")]
+    means = ("all that occur", "95 % interval", "always yes", "of CD6ME", "CD6ME always yes")
+    columns = (Column("run"), *numbers("clips"), *numbers(*means, group="mean F1"))
     rows = []
     for each in results:
         units = each["units"]
@@ -282,36 +276,34 @@ def _units_table(results: Sequence[Result]) -> Table:
         cells = (score_text(whole["f1"]), interval_text(whole["interval"]), score_text(always["all"]))
         row = (each["name"], str(units["clips"]), *cells, score_text(cd6me["f1"]), score_text(always["cd6me"]))
         rows.append(Row(row))
-    return Table("units", "Action units, strict", tuple(columns), tuple(rows))
+    return Table("units", "Action units, strict", columns, tuple(rows))
 
 
 def _each_unit_table(results: Sequence[Result]) -> Table:
-    columns = [Column("run"), Column("unit", numeric=True), Column("clips with it", numeric=True)]
-    columns += [Column(title, numeric=True) for title in ("F1, strict", "95 % interval", "always yes")]
+    columns = (Column("run"), *numbers("unit", "clips with it", "F1, strict", "95 % interval", "always yes"))
     rows = []
     for each in results:
         for unit, values in each["units"]["units"].items():
             scores = (score_text(values["f1"]), interval_text(values["interval"]), score_text(values["always"]))
             rows.append(Row((each["name"], unit, str(values["there"]), *scores)))
-    return Table("each-unit", "Each action unit", tuple(columns), tuple(rows))
+    return Table("each-unit", "Each action unit", columns, tuple(rows))
 
 
 def _commands_table(results: Sequence[Result]) -> Table:
-    titles = ("run", "command", "epir", "commit", "seconds", "machine")
-    columns = tuple(Column(title, numeric=title == "seconds") for title in titles)
+    columns = (*words("run", "command", "epir", "commit"), *numbers("seconds"), Column("machine"))
     rows = []
     for each in results:
         versions, machine = each["versions"], each["machine"]
-        words = f"{machine.get('processor', MISSING)}, {machine.get('cores', MISSING)} cores, {each['device']}"
+        where = f"{machine.get('processor', MISSING)}, {machine.get('cores', MISSING)} cores, {each['device']}"
         commit = versions.get("commit", MISSING)[:12]
-        cells = (each["command"], versions.get("epir", MISSING), commit, f"{each['seconds']:.0f}", words)
+        cells = (each["command"], versions.get("epir", MISSING), commit, f"{each['seconds']:.0f}", where)
         rows.append(Row((each["name"], *cells)))
     return Table("commands", "How each row was measured", columns, tuple(rows))
 
 
 def _bench_table(bench: Result) -> Table:
     machine, versions = bench["machine"], bench["versions"]
-    columns = (Column("measured"), Column("value", numeric=True), Column("aim", numeric=True), Column("in detail"))
+    columns = (Column("measured"), *numbers("value", "aim"), Column("in detail"))
     rows = []
     for each in bench["ratios"]:
         aim = MISSING if each["target"] is None else f"{each['target']:g}"
@@ -353,11 +345,11 @@ def _caption(results: Sequence[Result]) -> str:
     return f"{results[0]['protocol']}: {' or '.join(map(str, clips))} clips"
 
 
-def main(words: Iterable[str]) -> None:
+def main(folders: Iterable[str]) -> None:
     """Fill the pages of the project in the current folder, or in the one that is named."""
     import sys
 
-    for page in fill_pages(Path(next(iter(words), "."))):
+    for page in fill_pages(Path(next(iter(folders), "."))):
         sys.stdout.write(f"filled: {page}\n")
 
 

@@ -52,16 +52,10 @@ class Overlay:
 
 def merged_overlay(tokens: Tokens) -> Overlay:
     """Every merged token in a colour of its own, the same for all its patches, with a letter."""
-    marks = [
-        Mark(
-            group,
-            GROUPS[number % len(GROUPS)],
-            tint=0.45,
-            line=2,
-            word=_word(ascii_uppercase[number % 26], tokens.grid),
-        )
-        for number, group in enumerate(sorted(tokens.merged))
-    ]
+    marks = []
+    for number, group in enumerate(sorted(tokens.merged)):
+        letter = _word(ascii_uppercase[number % 26], tokens.grid)
+        marks.append(Mark(group, GROUPS[number % len(GROUPS)], tint=0.45, line=2, word=letter))
     return Overlay(tokens.grid, tuple(marks), lattice=True)
 
 
@@ -123,17 +117,9 @@ def selected_overlay(tokens: Tokens, *, tinted: bool = True, in_corner: bool = F
     marks = []
     for token in sorted(set(tokens.selected)):
         heads = [head for head, chosen in enumerate(tokens.selected) if chosen == token]
-        marks.append(
-            Mark(
-                tokens.groups[token],
-                HEADS[heads[0] % len(HEADS)],
-                tint=0.28 if tinted else 0.0,
-                line=3,
-                halo=True,
-                word=_word(" ".join(str(head + 1) for head in heads), tokens.grid),
-                in_corner=in_corner,
-            )
-        )
+        group, colour, tint = tokens.groups[token], HEADS[heads[0] % len(HEADS)], 0.28 if tinted else 0.0
+        word = _word(" ".join(str(head + 1) for head in heads), tokens.grid)
+        marks.append(Mark(group, colour, tint, line=3, halo=True, word=word, in_corner=in_corner))
     return Overlay(tokens.grid, tuple(marks), lattice=tinted)
 
 
@@ -148,18 +134,13 @@ def head_overlays(tokens: Tokens, head: int) -> tuple[Overlay, ...]:
 
 def borders(patches: Iterable[int], grid: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """The sides of some patches that no two of them share, from corner to corner, in patches from the upper left."""
-    held = set(patches)
+    held = {divmod(patch, grid) for patch in patches}
     sides = []
-    for patch in sorted(held):
-        row, column = divmod(patch, grid)
-        if row == 0 or patch - grid not in held:
-            sides.append(((column, row), (column + 1, row)))
-        if row == grid - 1 or patch + grid not in held:
-            sides.append(((column, row + 1), (column + 1, row + 1)))
-        if column == 0 or patch - 1 not in held:
-            sides.append(((column, row), (column, row + 1)))
-        if column == grid - 1 or patch + 1 not in held:
-            sides.append(((column + 1, row), (column + 1, row + 1)))
+    for row, column in sorted(held):
+        for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+            if (row + down, column + right) not in held:
+                start = (column + max(right, 0), row + max(down, 0))
+                sides.append((start, (start[0] + abs(down), start[1] + abs(right))))
     return sides
 
 

@@ -14,7 +14,7 @@ from epir.evaluation.comparison import check_comparable, score_columns
 from epir.evaluation.scores import Column
 from epir.evaluation.store import CONFIG, Run, open_run, runs_in
 from epir.evaluation.table import COLUMN_NAMES, score_text
-from epir.reports import sections
+from epir.reports import results, sections
 from epir.reports.figures import (
     draw_chart,
     draw_confusions,
@@ -28,19 +28,6 @@ from epir.reports.figures import (
 from epir.reports.markup import Markup, element, html_table, join, section, whole_page
 from epir.reports.pictures import Sources, find_sources
 from epir.reports.provenance import glossary_part, provenance_part
-from epir.reports.results import (
-    choose_examples,
-    confusions,
-    epoch_chart,
-    in_order,
-    loss_chart,
-    people,
-    rate_tokens,
-    run_titles,
-    series_title,
-    sweep_charts,
-    sweep_of,
-)
 from epir.reports.tables import TABLE_SECTIONS, all_tables, cost_table
 
 if TYPE_CHECKING:
@@ -79,7 +66,7 @@ def report(
     """
     named = [runs] if isinstance(runs, str | Path | Run) else list(runs)
     every = [run for each in named for run in ([each] if isinstance(each, Run) else open_runs(Path(each)))]
-    opened = in_order(list({resolved(run.folder): run for run in every}.values()))
+    opened = results.in_order(list({resolved(run.folder): run for run in every}.values()))
     if not opened:
         raise RunError("there is no run to report", fix="name one or more folders, as epir evaluate writes them")
     for run in opened[1:]:
@@ -127,21 +114,21 @@ def all_figures(runs: Sequence[Run], sources: Sources, *, faces: bool = True) ->
     classes = first.experiment.classes
     main = COLUMN_NAMES[first.experiment.columns[0]]
     drawn: dict[str, Figure] = {
-        f"confusion-{FIGURE_NAMES[column]}": draw_confusions(confusions(first.predictions, classes, column))
+        f"confusion-{FIGURE_NAMES[column]}": draw_confusions(results.confusions(first.predictions, classes, column))
         for column in score_columns(first)
     }
-    drawn["people"] = draw_people(people(first.predictions, score_columns(first)), sections.main_name([first]))
+    drawn["people"] = draw_people(results.people(first.predictions, score_columns(first)), sections.main_name([first]))
     drawn["scores"] = draw_strips(sections.score_strips(runs), **sections.scale(runs))
-    examples = choose_examples(first, right=3, wrong=3)
+    examples = results.choose_examples(first, right=3, wrong=3)
     shown = [each for each in examples if each.tokens and sources.map_of(each.prediction.key) is not None]
     if shown:
         rows = [example_tiles(each, sources.map_of(each.prediction.key)) for each in shown]
         titles = [f"{each.prediction.truth} → {each.prediction.strict}\n({main})" for each in shown]
         drawn["tokens"] = draw_tiles(rows, titles=titles, side=1.25)
-    charts = [loss_chart(first.folds), epoch_chart(first.folds, classes, first.experiment.columns[0])]
-    if len(runs) > 1 and sweep_of(runs):
-        charts += sweep_charts(runs)
-        rows = integration_tiles(rate_tokens(runs, clips=2), sources, faces=faces)
+    charts = [results.loss_chart(first.folds), results.epoch_chart(first.folds, classes, first.experiment.columns[0])]
+    if len(runs) > 1 and results.sweep_of(runs):
+        charts += results.sweep_charts(runs)
+        rows = integration_tiles(results.rate_tokens(runs, clips=2), sources, faces=faces)
         drawn |= {"integration": draw_tiles(rows, side=1.25)} if rows else {}
     return drawn | {chart.name: draw_chart(chart) for chart in charts if chart}
 
@@ -149,7 +136,7 @@ def all_figures(runs: Sequence[Run], sources: Sources, *, faces: bool = True) ->
 def page(runs: Sequence[Run], *, maps: Sequence[str | Path], faces: bool, progress: Progress) -> str:
     """The whole page as HTML."""
     progress.start("report", len(runs))
-    titles = run_titles(runs)
+    titles = results.run_titles(runs)
     sources = [find_sources(run, maps) for run in runs]
     parts: list[Part] = [("scores", "Scores", sections.scores_part(runs))]
     parts += sweep_parts(runs, sources[0], faces=faces)
@@ -169,17 +156,17 @@ def page(runs: Sequence[Run], *, maps: Sequence[str | Path], faces: bool, progre
     body += [section(*part) for part in last]
     links += [(ident, title) for ident, title, _ in last]
     contents = element("nav", *(element("a", title, href=f"#{ident}") for ident, title in links), aria_label="Contents")
-    title = f"{series_title(runs)} on {runs[0].experiment.protocol}"
+    title = f"{results.series_title(runs)} on {runs[0].experiment.protocol}"
     return whole_page(title, join(sections.headline(runs), contents, *body))
 
 
 def sweep_parts(runs: Sequence[Run], sources: Sources, *, faces: bool) -> list[Part]:
     """The parts about the points of a sweep together."""
     parts: list[Part] = []
-    charts = sweep_charts(runs) if len(runs) > 1 else []
+    charts = results.sweep_charts(runs) if len(runs) > 1 else []
     if charts:
         parts.append(("sweep", "Sweep", sections.chart_figures(charts)))
-    if charts and sweep_of(runs) == "integration":
+    if charts and results.sweep_of(runs) == "integration":
         pictures = sections.integration_part(runs, sources, faces=faces)
         if pictures:
             lead = "Each token is drawn as the mean of its patches: the detail that is left at each integration rate."

@@ -1,4 +1,4 @@
-"""What runs say beyond their scores: confusions, people, curves, hardest clips, examples, and series of runs.
+"""What runs say beyond their scores: confusions, people, curves, examples, and series of runs.
 
 `figures.py` draws it, `tables.py` tabulates it. Runs that belong together are recognised by their settings: rungs of
 the ablation ladder by their names, points of a sweep by the one setting that differs.
@@ -7,7 +7,7 @@ Axes: C classes (rows of a confusion matrix are the truth), E epochs, F folds an
 """
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -55,25 +55,6 @@ class PersonScore:
     clips: int
     strict: float
     best_epoch: float | None  # none without epochs (zero-shot)
-
-
-@dataclass(frozen=True)
-class HardClip:
-    """A clip that some seed got wrong."""
-
-    corpus: str
-    subject: str
-    clip: str
-    truth: str
-    guess: str  # the strict answer of most seeds
-    true_score: float  # the strict score of the true class, mean over seeds
-    wrong: int  # seeds whose strict answer was wrong
-    seeds: int
-
-    @property
-    def key(self) -> str:
-        """The clip's name, as in `Clip.key`."""
-        return f"{self.corpus}/{self.subject}/{self.clip}"
 
 
 @dataclass(frozen=True)
@@ -156,27 +137,12 @@ def people(predictions: Sequence[Prediction], columns: Sequence[Column] = COLUMN
     by_person: dict[str, list[Prediction]] = defaultdict(list)
     for each in predictions:
         by_person[each.person].append(each)
-    scores = [
-        PersonScore(
-            person,
-            clips=len({each.key for each in rows}),
-            strict=float(np.mean([each.strict == each.truth for each in rows])),
-            best_epoch=float(np.mean([each.best_epoch == each.truth for each in rows]))
-            if "best_epoch" in columns
-            else None,
-        )
-        for person, rows in by_person.items()
-    ]
+    scores = []
+    for person, rows in by_person.items():
+        strict = float(np.mean([each.strict == each.truth for each in rows]))
+        best = float(np.mean([each.best_epoch == each.truth for each in rows])) if "best_epoch" in columns else None
+        scores.append(PersonScore(person, len({each.key for each in rows}), strict, best))
     return sorted(scores, key=lambda score: (-score.strict, -score.clips, score.person))
-
-
-def hardest(predictions: Sequence[Prediction], classes: Sequence[str], *, most: int = 15) -> list[HardClip]:
-    """The clips that some seed got wrong, those whose true class had the lowest strict score first."""
-    by_clip: dict[str, list[Prediction]] = defaultdict(list)
-    for each in predictions:
-        by_clip[each.key].append(each)
-    clips = [_hard_clip(rows, classes) for rows in by_clip.values()]
-    return sorted((clip for clip in clips if clip.wrong), key=lambda clip: (clip.true_score, clip.key))[:most]
 
 
 def loss_chart(folds: Sequence[FoldRecord]) -> Chart | None:
@@ -185,13 +151,8 @@ def loss_chart(folds: Sequence[FoldRecord]) -> Chart | None:
     if losses.size == 0:
         return None
     low, high = np.nanpercentile(losses, SPREAD, axis=0)
-    line = Line(
-        name=f"mean; band: {SPREAD[0]} to {SPREAD[1]} % of the folds",
-        x=tuple(range(1, losses.shape[1] + 1)),
-        y=tuple(losses.mean(axis=0)),
-        low=tuple(low),
-        high=tuple(high),
-    )
+    name, epochs = f"mean; band: {SPREAD[0]} to {SPREAD[1]} % of the folds", tuple(range(1, losses.shape[1] + 1))
+    line = Line(name, epochs, tuple(losses.mean(axis=0)), tuple(low), tuple(high))
     return Chart("training-loss", "Training loss", "epoch", "loss on the training clips", (line,))
 
 
@@ -199,27 +160,19 @@ def epoch_chart(folds: Sequence[FoldRecord], classes: Sequence[str], main: Colum
     """Accuracy on the held-out clips after each epoch, pooled over folds: choosing an epoch by it would leak."""
     epochs = _epochs(folds)
     place = {name: number for number, name in enumerate(classes)}
-    right = [
-        np.array(clip.by_epoch) == place[clip.truth]
-        for fold in folds
-        for clip in fold.clips
-        if len(clip.by_epoch) == epochs
-    ]
+    clips = [clip for fold in folds for clip in fold.clips]
+    right = [np.array(clip.by_epoch) == place[clip.truth] for clip in clips if len(clip.by_epoch) == epochs]
     if not epochs or not right:
         return None
-    after = tuple(range(1, epochs + 1))
-    accuracies = tuple(np.mean(right, axis=0))
-    strict = float(np.mean([clip.strict == clip.truth for fold in folds for clip in fold.clips]))
-    best = float(np.mean([clip.best_epoch == clip.truth for fold in folds for clip in fold.clips]))
+    strict = float(np.mean([clip.strict == clip.truth for clip in clips]))
+    best = float(np.mean([clip.best_epoch == clip.truth for clip in clips]))
     lines = (
-        Line("after each epoch, all folds (leaks)", after, accuracies),
+        Line("after each epoch, all folds (leaks)", tuple(range(1, epochs + 1)), tuple(np.mean(right, axis=0))),
         Line(f"{COLUMN_NAMES[main]} {strict:.3f}", (1, epochs), (strict, strict), kind=kind_of(main)),
         Line(f"{COLUMN_NAMES['best_epoch']} {best:.3f}", (1, epochs), (best, best), kind="best_epoch"),
     )
     note = "Nothing was chosen by this curve. The epoch of best epoch (leaks) differs from fold to fold."
-    return Chart(
-        "held-out-accuracy", "Held-out accuracy (leaks)", "epoch", "accuracy", lines, y_range=(0.0, 1.0), note=note
-    )
+    return Chart("held-out-accuracy", "Held-out accuracy (leaks)", "epoch", "accuracy", lines, (0.0, 1.0), note)
 
 
 def choose_examples(run: Run, *, right: int = 6, wrong: int = 6) -> tuple[Example, ...]:
@@ -258,31 +211,6 @@ def clips_text(number: float) -> str:
     ('12', '12.3')
     """
     return f"{number:.1f}".removesuffix(".0")
-
-
-def class_counts(predictions: Sequence[Prediction], classes: Sequence[str]) -> dict[str, dict[str, int]]:
-    """The number of clips of each class in each corpus."""
-    clips = {each.key: each for each in predictions}.values()
-    counts = Counter((each.corpus, each.truth) for each in clips)
-    return {
-        corpus: {name: counts[corpus, name] for name in classes} for corpus in sorted({each.corpus for each in clips})
-    }
-
-
-def _hard_clip(rows: Sequence[Prediction], classes: Sequence[str]) -> HardClip:
-    first = rows[0]
-    answers = Counter(each.strict for each in rows)
-    guess = min(answers, key=lambda name: (-answers[name], name == first.truth, name))
-    return HardClip(
-        corpus=first.corpus,
-        subject=first.subject,
-        clip=first.clip,
-        truth=first.truth,
-        guess=guess,
-        true_score=float(np.mean([each.scores[list(classes).index(each.truth)] for each in rows])),
-        wrong=sum(each.strict != each.truth for each in rows),
-        seeds=len(rows),
-    )
 
 
 def _epochs(folds: Sequence[FoldRecord]) -> int:
@@ -373,17 +301,9 @@ def sweep_charts(runs: Sequence[Run]) -> list[Chart]:
         for column in columns:
             has_band = name == "uf1" and column != "best_epoch"
             bounds = [run.scores[column]["uf1_interval"] for run in runs] if has_band else []
-            lines.append(
-                Line(
-                    COLUMN_NAMES[column],
-                    places,
-                    tuple(run.scores[column][name] for run in runs),
-                    low=tuple(low for low, _ in bounds),
-                    high=tuple(high for _, high in bounds),
-                    kind=kind_of(column),
-                    marked=True,
-                )
-            )
+            low, high = tuple(low for low, _ in bounds), tuple(high for _, high in bounds)
+            scores = tuple(run.scores[column][name] for run in runs)
+            lines.append(Line(COLUMN_NAMES[column], places, scores, low, high, kind_of(column), marked=True))
         band = f"Band: {LEVEL} interval of {COLUMN_NAMES[columns[0]]}, bootstrap over people." if columns else ""
         note = band if name == "uf1" else ""
         heading = f"{title} against {'blocks' if sweep == 'blocks' else 'the integration rate'}"

@@ -1,10 +1,11 @@
 """The sections of the page: headline, scores, confusions, people, learning, hardest clips, tokens."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from epir.core.table import Kind
 from epir.core.words import counted
 from epir.datasets.survey import expected_composite
 from epir.evaluation.comparison import main_column, score_columns, setting_differences, training_of
@@ -21,41 +22,12 @@ from epir.evaluation.table import (
     score_text,
 )
 from epir.models.seen import UNKNOWN
-from epir.reports.figures import (
-    draw_chart,
-    draw_confusions,
-    draw_people,
-    draw_strips,
-    draw_tiles,
-    example_tiles,
-    integration_tiles,
-    svg,
-)
+from epir.reports import figures, results, tables
 from epir.reports.markup import Markup, data_url, element, html_table, join, tag
 from epir.reports.pictures import Sources, png, wheel_picture
-from epir.reports.results import (
-    Chart,
-    Dot,
-    Example,
-    Strip,
-    choose_examples,
-    confusions,
-    epoch_chart,
-    loss_chart,
-    people,
-    rate_tokens,
-    run_titles,
-    series_title,
-)
-from epir.reports.tables import (
-    class_table,
-    data_table,
-    hardest_table,
-    paired_table,
-    published_beside,
-    scores_table,
-    seed_table,
-)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STRICT, LEAKS = COLUMN_NAMES["strict"], COLUMN_NAMES["best_epoch"]
 MOST_CARDS = 2  # more runs than this are easier to read on one scale, which comes next
@@ -73,7 +45,7 @@ TOKENS_LEAD = (
 
 def headline(runs: Sequence[Run]) -> Markup:
     """The scores, and what they are of: strict large, best epoch smaller and marked as leaking."""
-    titles = run_titles(runs)
+    titles = results.run_titles(runs)
     units = [_units_card(run) for run in runs if is_about_units(run)]
     cards = [_score_card(run, name, is_alone=len(runs) == 1) for run, name in zip(runs, titles, strict=True)]
     what = "Action units of micro-expressions" if units else "Micro-expression recognition"
@@ -81,7 +53,7 @@ def headline(runs: Sequence[Run]) -> Markup:
     return element(
         "header",
         element("p", "EPIR report", class_="eyebrow"),
-        element("h1", f"{series_title(runs)} on {runs[0].experiment.protocol}"),
+        element("h1", f"{results.series_title(runs)} on {runs[0].experiment.protocol}"),
         element("p", f"{what}; {corpora}. " if corpora else f"{what}. ", _facts(runs), class_="lead"),
         *warnings(runs),
         element("div", *units, *cards, class_="headline") if len(runs) <= MOST_CARDS else Markup(),
@@ -120,7 +92,7 @@ def warnings(runs: Sequence[Run]) -> list[str]:
         texts.append(
             f"{', '.join(without)}: trained without epochs, so {main_name(runs)} and {LEAKS} are the same answers."
         )
-    if published_beside(runs):
+    if tables.published_beside(runs):
         texts += _incomplete(runs[0])
     return [element("p", text, class_="warning") for text in texts]
 
@@ -141,10 +113,10 @@ def scores_part(runs: Sequence[Run]) -> Markup:
     lead += f"; {LEAKS} uses the answers." if any("best_epoch" in score_columns(run) for run in runs) else "."
     return join(
         element("p", lead, class_="lead"),
-        element("figure", svg(draw_strips(score_strips(runs), **scale(runs))), class_="strips"),
+        _figure(figures.draw_strips(score_strips(runs), **scale(runs)), class_="strips"),
         _comparison(runs) if len(runs) > 1 else Markup(),
-        html_table(scores_table(runs)),
-        html_table(data_table(runs[0])),
+        html_table(tables.scores_table(runs)),
+        html_table(tables.data_table(runs[0])),
     )
 
 
@@ -156,52 +128,45 @@ def scale(runs: Sequence[Run]) -> dict[str, Any]:
 def confusion_part(run: Run) -> Markup:
     """The confusion matrices, pooled and per corpus."""
     classes = run.experiment.classes
-    lines = [confusions(run.predictions, classes, column) for column in score_columns(run)]
+    lines = [results.confusions(run.predictions, classes, column) for column in score_columns(run)]
     if all(len(line) == 1 for line in lines):  # one corpus: both columns fit side by side
         lines = [[each for line in lines for each in line]]
-    rows = [
-        element("div", *(_figure(svg(draw_confusions([each]))) for each in line), class_="matrices") for line in lines
-    ]
+    drawn = [[_figure(figures.draw_confusions([each])) for each in line] for line in lines]
+    rows = [element("div", *line, class_="matrices") for line in drawn]
     lead = (
         "Each row is one true class: the share of its clips that got the answer above the column, and below it the "
         "number of clips (mean over seeds)."
     )
-    return join(element("p", lead, class_="lead"), *rows, html_table(class_table(run)))
+    return join(element("p", lead, class_="lead"), *rows, html_table(tables.class_table(run)))
 
 
 def people_part(run: Run) -> Markup:
     """The accuracy on each person, the best recognised first."""
-    scores = people(run.predictions, score_columns(run))
+    scores = results.people(run.predictions, score_columns(run))
     columns = np.array_split(np.arange(len(scores)), 3 if len(scores) > PEOPLE_IN_COLUMN else 1)
-    drawn = (svg(draw_people([scores[n] for n in column], main_name([run]))) for column in columns)
+    drawn = (figures.draw_people([scores[n] for n in column], main_name([run])) for column in columns)
     lead = "Accuracy, since UF1 is not defined for a person who does not show every class."
     return join(element("p", lead, class_="lead"), element("div", *map(_figure, drawn), class_="people"))
 
 
-def chart_figures(charts: Sequence[Chart]) -> Markup:
+def chart_figures(charts: Sequence[results.Chart]) -> Markup:
     """Charts side by side, each with its note."""
-    figures = (
-        element("figure", svg(draw_chart(chart)), element("p", chart.note, class_="note") if chart.note else Markup())
-        for chart in charts
-    )
-    return element("div", *figures, class_="charts")
+    return element("div", *(_figure(figures.draw_chart(chart), chart.note) for chart in charts), class_="charts")
 
 
 def learning_part(run: Run) -> Markup:
     """Training loss and held-out accuracy by epoch, and each seed alone."""
-    charts = [
-        chart
-        for chart in (loss_chart(run.folds), epoch_chart(run.folds, run.experiment.classes, run.experiment.columns[0]))
-        if chart
-    ]
+    experiment, folds = run.experiment, run.folds
+    both = results.loss_chart(folds), results.epoch_chart(folds, experiment.classes, experiment.columns[0])
+    charts = [chart for chart in both if chart]
     without = _note("Nothing was trained over epochs, so there are no curves.")
-    seeds = seed_table(run)
+    seeds = tables.seed_table(run)
     return join(chart_figures(charts) if charts else without, html_table(seeds) if seeds else Markup())
 
 
 def hardest_part(run: Run) -> Markup:
     """The wrong clips whose true class got the lowest score."""
-    table = hardest_table(run)
+    table = tables.hardest_table(run)
     if table is None:
         return _note(f"Every clip was answered right by every seed ({main_name([run])}).")
     return html_table(table)
@@ -209,7 +174,7 @@ def hardest_part(run: Run) -> Markup:
 
 def tokens_part(run: Run, sources: Sources, *, faces: bool) -> Markup:
     """Pictures of right and wrong examples, as far as maps, tokens and frames are available."""
-    examples = choose_examples(run)
+    examples = results.choose_examples(run)
     has_tokens = any(example.tokens for example in examples)
     parts: list[str] = []
     if sources.places:
@@ -234,8 +199,8 @@ def tokens_part(run: Run, sources: Sources, *, faces: bool) -> Markup:
 
 def integration_part(runs: Sequence[Run], sources: Sources, *, faces: bool) -> Markup:
     """The same clips at every rate of a sweep; nothing without maps or tokens."""
-    rows = integration_tiles(rate_tokens(runs, clips=2), sources, faces=faces)
-    return element("figure", svg(draw_tiles(rows), pictures=True), class_="rates") if rows else Markup()
+    rows = figures.integration_tiles(results.rate_tokens(runs, clips=2), sources, faces=faces)
+    return _figure(figures.draw_tiles(rows), pictures=True, class_="rates") if rows else Markup()
 
 
 def moved_words(flow_map: np.ndarray | None) -> str:
@@ -247,12 +212,12 @@ def moved_words(flow_map: np.ndarray | None) -> str:
     return describe(moving_regions(np.moveaxis(flow_map[:2], 0, -1)), None)
 
 
-def score_strips(runs: Sequence[Run]) -> list[Strip]:
+def score_strips(runs: Sequence[Run]) -> list[results.Strip]:
     """UF1 on one scale: of one run all clips and each corpus, of several runs all clips of each."""
     return _part_strips(runs[0]) if len(runs) == 1 else _run_strips(runs)
 
 
-def _card(example: Example, run: Run, sources: Sources, face: np.ndarray | None) -> Markup:
+def _card(example: results.Example, run: Run, sources: Sources, face: np.ndarray | None) -> Markup:
     """One clip: its name, the truth, the answer, and the pictures that are available."""
     prediction, flow_map = example.prediction, sources.map_of(example.prediction.key)
     score = prediction.scores[run.experiment.classes.index(prediction.strict)]
@@ -264,15 +229,16 @@ def _card(example: Example, run: Run, sources: Sources, face: np.ndarray | None)
         class_="answer",
     )
     moved = moved_words(flow_map)
-    tiles = example_tiles(example, flow_map, face)
+    tiles = figures.example_tiles(example, flow_map, face)
     rows = [tiles[start : start + TILES_IN_LINE] for start in range(0, len(tiles), TILES_IN_LINE)]
     parts = [element("p", moved, class_="answer")] if moved else []
-    parts += [_figure(svg(draw_tiles(rows), pictures=True))] if rows else []
+    parts += [_figure(figures.draw_tiles(rows), pictures=True)] if rows else []
     return element("article", element("h4", prediction.key), answer, *parts, class_="card")
 
 
-def _figure(drawing: Markup) -> Markup:
-    return element("figure", drawing)
+def _figure(figure: "Figure", note: str = "", *, pictures: bool = False, class_: str | None = None) -> Markup:
+    below = _note(note) if note else Markup()
+    return element("figure", figures.svg(figure, pictures=pictures), below, class_=class_)
 
 
 def _note(text: str) -> Markup:
@@ -287,15 +253,21 @@ def _corpora(run: Run) -> str:
 
 def _units_card(run: Run) -> Markup:
     """The mean F1 of the action units, in front of the classes."""
-    means = run.scores["units"]["mean"]
-    measures = []
+    measures: dict[str, str] = {}
     for name, title in (("all", "mean F1, all units"), ("cd6me", "mean F1, units of CD6ME")):
-        bounds = element("small", f"{LEVEL}: {interval_text(means[name]['interval'])}; {means[name]['units']} units")
-        shown = element("dd", score_text(means[name]["f1"]), bounds)
-        measures.append(element("div", element("dt", title), shown, class_="main" if name == "all" else None))
-    label = tag(f"action units, {STRICT}", "strict")
-    column = element("div", label, element("dl", *measures), class_="column strict")
-    return element("div", column, class_="result")
+        mean = run.scores["units"]["mean"][name]
+        bounds = element("small", f"{LEVEL}: {interval_text(mean['interval'])}; {mean['units']} units")
+        measures[title] = join(score_text(mean["f1"]), bounds)
+    return element("div", _measures(f"action units, {STRICT}", "strict", measures), class_="result")
+
+
+def _measures(label: str, kind: Kind, measures: dict[str, str]) -> Markup:
+    """Titles and values under a label that says of what kind they are, the first one large."""
+    entries: list[str] = []
+    for title, value in measures.items():
+        size = None if entries else "main"
+        entries.append(element("div", element("dt", title), element("dd", value), class_=size))
+    return element("div", tag(label, kind), element("dl", *entries), class_=f"column {kind}")
 
 
 def _facts(runs: Sequence[Run]) -> str:
@@ -329,55 +301,51 @@ def _score_card(run: Run, name: str, *, is_alone: bool) -> Markup:
     for column in score_columns(run):
         values = run.scores[column]
         bounds = element("small", f"{LEVEL}: {interval_text(values.get('uf1_interval'))}")
-        measures = [
-            element("div", element("dt", "UF1"), element("dd", score_text(values["uf1"]), bounds), class_="main"),
-            element("div", element("dt", "UAR"), element("dd", score_text(values["uar"]))),
-            element("div", element("dt", "accuracy"), element("dd", score_text(values["accuracy"]))),
-        ]
-        label = tag(COLUMN_NAMES[column], kind_of(column))
-        columns.append(element("div", label, element("dl", *measures), class_=f"column {kind_of(column)}"))
+        measures: dict[str, str] = {"UF1": join(score_text(values["uf1"]), bounds)}
+        measures |= {name: score_text(values[name.lower()]) for name in ("UAR", "accuracy")}
+        columns.append(_measures(COLUMN_NAMES[column], kind_of(column), measures))
     about = element("span", str(training_of(run.experiment)), class_="soft")
     title = Markup() if is_alone else element("h3", name, " ", about)
     return element("div", title, *columns, class_="result")
 
 
-def _strip(title: str, run: Run) -> Strip:
+def _strip(title: str, run: Run) -> results.Strip:
     """The pooled UF1 of a run, the strict one with its interval."""
     dots = []
     for column in score_columns(run):
         low, high = run.scores[column]["uf1_interval"]
         bounds = (low, high) if column != "best_epoch" else None
-        dots.append(Dot(COLUMN_NAMES[column], run.scores[column]["uf1"], kind_of(column), bounds))
-    return Strip(title, tuple(dots))
+        dots.append(results.Dot(COLUMN_NAMES[column], run.scores[column]["uf1"], kind_of(column), bounds))
+    return results.Strip(title, tuple(dots))
 
 
-def _part_strips(run: Run) -> list[Strip]:
+def _part_strips(run: Run) -> list[results.Strip]:
     """All clips and each corpus; the paper's own score beside each, if it has one."""
-    published = {each.part: each for each in published_beside([run]) if each.method == OWN_METHOD}
+    published = {each.part: each for each in tables.published_beside([run]) if each.method == OWN_METHOD}
     whole = published.get("full") or next(iter(published.values()), None)
     lines = [_with_published(_strip("all clips", run), whole)]
     parts = run.main.get("parts", {})
     for part in parts if len(parts) > 1 else ():
         dots = tuple(
-            Dot(COLUMN_NAMES[column], run.scores[column]["parts"][part]["uf1"], kind_of(column))
+            results.Dot(COLUMN_NAMES[column], run.scores[column]["parts"][part]["uf1"], kind_of(column))
             for column in score_columns(run)
         )
-        lines.append(_with_published(Strip(corpus_title(part), dots), published.get(part)))
+        lines.append(_with_published(results.Strip(corpus_title(part), dots), published.get(part)))
     return lines
 
 
-def _run_strips(runs: Sequence[Run]) -> list[Strip]:
-    lines = [_strip(name, run) for name, run in zip(run_titles(runs), runs, strict=True)]
-    published = [each for each in published_beside(runs) if each.method == OWN_METHOD]
+def _run_strips(runs: Sequence[Run]) -> list[results.Strip]:
+    lines = [_strip(name, run) for name, run in zip(results.run_titles(runs), runs, strict=True)]
+    published = [each for each in tables.published_beside(runs) if each.method == OWN_METHOD]
     whole = next((each for each in published if each.part == "full"), published[0] if published else None)
-    return [*lines, _with_published(Strip("EPIR, published", ()), whole)] if whole else lines
+    return [*lines, _with_published(results.Strip("EPIR, published", ()), whole)] if whole else lines
 
 
-def _with_published(line: Strip, published: PublishedScores | None) -> Strip:
+def _with_published(line: results.Strip, published: PublishedScores | None) -> results.Strip:
     if published is None:
         return line
-    dot = Dot(f"EPIR, published: {published.selection}", published.uf1, "published")
-    return Strip(line.title, (*line.dots, dot))
+    dot = results.Dot(f"EPIR, published: {published.selection}", published.uf1, "published")
+    return results.Strip(line.title, (*line.dots, dot))
 
 
 def _comparison(runs: Sequence[Run]) -> Markup:
@@ -387,7 +355,7 @@ def _comparison(runs: Sequence[Run]) -> Markup:
     )
     lines = element(
         "details",
-        element("summary", f"Settings that differ from {run_titles(runs)[0]}"),
+        element("summary", f"Settings that differ from {results.run_titles(runs)[0]}"),
         element("pre", "\n".join(changed)),
     )
-    return join(html_table(paired_table(runs)), lines if changed else Markup())
+    return join(html_table(tables.paired_table(runs)), lines if changed else Markup())

@@ -1,11 +1,13 @@
 """The tables of a report beside those of `evaluation/table.py`: classes, seeds, data, hardest clips, cost."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from epir.core.table import MISSING, Column, Row, Table
+from epir.core.records import Prediction
+from epir.core.table import MISSING, Column, Row, Table, numbers, words
 from epir.core.words import duration
 from epir.evaluation.comparison import compare, score_columns, training_of
 from epir.evaluation.conventions import convention_table
@@ -26,7 +28,9 @@ from epir.evaluation.table import (
     units_table,
 )
 from epir.models.registry import Source
-from epir.reports.results import class_counts, confusions, hardest, is_ladder, run_titles, sweep_of
+from epir.reports.results import confusions, is_ladder, run_titles, sweep_of
+
+HARDEST_SHOWN = 15  # clips
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,7 @@ def paired_table(runs: Sequence[Run]) -> Table:
 
 def class_table(run: Run) -> Table:
     """Precision, recall and F1 of each class in the pooled matrix."""
-    titles = ("clips", "precision", "recall", "F1")
-    columns = (Column("class"), *TRAINING_COLUMNS, EVALUATION, *(Column(title, numeric=True) for title in titles))
+    columns = (Column("class"), *TRAINING_COLUMNS, EVALUATION, *numbers("clips", "precision", "recall", "F1"))
     training = training_of(run.experiment)
     rows = []
     for column in score_columns(run):
@@ -95,7 +98,7 @@ def seed_table(run: Run) -> Table | None:
     if len(seeds) < 2:
         return None
     titles = ("UF1", "UAR", "accuracy")
-    columns = (Column("seed"), *TRAINING_COLUMNS, EVALUATION, *(Column(title, numeric=True) for title in titles))
+    columns = (Column("seed"), *TRAINING_COLUMNS, EVALUATION, *numbers(*titles))
     training = training_of(run.experiment)
     rows = [
         score_row((seed,), training, column, [score_text(values[column][title.lower()]) for title in titles])
@@ -108,36 +111,41 @@ def seed_table(run: Run) -> Table | None:
 def data_table(run: Run) -> Table:
     """The number of clips of each class and of people in each corpus."""
     classes = run.experiment.classes
-    counts = class_counts(run.predictions, classes)
-    people = {corpus: len({each.person for each in run.predictions if each.corpus == corpus}) for corpus in counts}
-    rows = [
-        Row((corpus_title(corpus), *(str(of[name]) for name in classes), str(sum(of.values())), str(people[corpus])))
-        for corpus, of in counts.items()
-    ]
-    if len(counts) > 1:
-        totals = [sum(of[name] for of in counts.values()) for name in classes]
-        rows.append(Row(("all clips", *map(str, totals), str(sum(totals)), str(sum(people.values()))), strong=True))
-    columns = (Column("corpus"), *(Column(name, numeric=True) for name in (*classes, "clips", "people")))
+    clips = {each.key: each for each in run.predictions}.values()
+    counts = Counter((each.corpus, each.truth) for each in clips)
+    people = Counter(corpus for corpus, _ in {(each.corpus, each.person) for each in clips})
+    rows = []
+    for corpus in sorted(people):
+        clips_of = [counts[corpus, name] for name in classes]
+        rows.append(Row((corpus_title(corpus), *map(str, clips_of), str(sum(clips_of)), str(people[corpus]))))
+    if len(people) > 1:
+        totals = [sum(counts[corpus, name] for corpus in people) for name in classes]
+        rows.append(Row(("all clips", *map(str, totals), str(len(clips)), str(people.total())), strong=True))
+    columns = (Column("corpus"), *numbers(*classes, "clips", "people"))
     return Table("data", "Clips and people", columns, tuple(rows))
 
 
 def hardest_table(run: Run) -> Table | None:
     """The wrong clips whose true class got the lowest score; nothing if none is wrong."""
     strict = COLUMN_NAMES[run.experiment.columns[0]]
-    clips = hardest(run.predictions, run.experiment.classes)
     columns = (
-        *(Column("clip"), Column("corpus"), Column("person"), Column("truth"), Column(f"answer, {strict}")),
-        *(Column(f"score of the truth, {strict}", numeric=True), Column("seeds wrong", numeric=True)),
+        *words("clip", "corpus", "person", "truth", f"answer, {strict}"),
+        *numbers(f"score of the truth, {strict}", "seeds wrong"),
     )
-    rows = tuple(
-        Row(
-            (
-                *(clip.clip, corpus_title(clip.corpus), clip.subject, clip.truth, clip.guess),
-                *(f"{clip.true_score:.3f}", f"{clip.wrong} of {clip.seeds}"),
-            )
-        )
-        for clip in clips
-    )
+    by_clip: dict[str, list[Prediction]] = {}
+    for each in run.predictions:
+        by_clip.setdefault(each.key, []).append(each)
+    scored: list[tuple[float, str, Row]] = []
+    for key, seeds in by_clip.items():
+        clip, wrong = seeds[0], sum(each.strict != each.truth for each in seeds)
+        if wrong:
+            answers = Counter(each.strict for each in seeds)
+            answer = min(answers, key=lambda name: (-answers[name], name == clip.truth, name))
+            place = run.experiment.classes.index(clip.truth)
+            score = sum(each.scores[place] for each in seeds) / len(seeds)
+            names = (clip.clip, corpus_title(clip.corpus), clip.subject, clip.truth, answer)
+            scored.append((score, key, Row((*names, f"{score:.3f}", f"{wrong} of {len(seeds)}"))))
+    rows = tuple(row for _, _, row in sorted(scored, key=lambda each: each[:2])[:HARDEST_SHOWN])
     caption = f"Clips whose true class got the lowest score ({run.name}, {training_of(run.experiment)})"
     return Table("hardest", caption, columns, rows) if rows else None
 
@@ -148,12 +156,7 @@ def choices_table(run: Run) -> Table | None:
     if not folds:
         return None
     choices = run.experiment.choices
-    columns = (
-        Column("fold"),
-        Column("seed"),
-        Column("chosen"),
-        *(Column(name, "inner UF1", numeric=True) for name in choices),
-    )
+    columns = (*words("fold", "seed", "chosen"), *numbers(*choices, group="inner UF1"))
     rows = [
         Row((fold.fold, str(fold.seed), fold.chosen, *(score_text(fold.inner.get(name)) for name in choices)))
         for fold in folds
@@ -187,8 +190,7 @@ def cost_table(runs: Sequence[Run]) -> Table:
         "Multiply-accumulates for one clip: a multiplication and its addition count once. Papers often say FLOPs.",
         "Times are of the machine under Provenance, with as many folds at once as it had workers.",
     )
-    columns = (Column("method"), *(Column(title, numeric=True) for title in titles))
-    return Table("cost", "Size, work and time", columns, tuple(rows), notes)
+    return Table("cost", "Size, work and time", (Column("method"), *numbers(*titles)), tuple(rows), notes)
 
 
 def size_cells(run: Run) -> tuple[str, str]:
