@@ -190,7 +190,7 @@ def files() -> str:
         (
             "Synthetic corpus",
             "`annotations.csv` (below), `corpus.toml` (every setting: the same file gives the same corpus), "
-            "`people.png`, `motion.png`, frames in `001/001_01/`, and with `--truth` `truth/*.npz`: `flow` (H, W, 2), "
+            "frames in `001/001_01/`, and with `--truth` `truth/*.npz`: `flow` (H, W, 2), "
             "from onset to apex, and `layer` (H, W): 0 body, 1 eyes, 2 head, 3 glasses.",
             corpus.COLUMNS,
         ),

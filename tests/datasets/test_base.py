@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from epir.core.records import Clip
-from epir.core.words import ranges
 from epir.datasets.base import (
     Corpus,
     Correction,
@@ -33,21 +32,11 @@ CORPUS = Corpus(
 )
 
 
-def test_people_and_emotions():
+def test_a_corpus_counts_what_it_holds_and_can_be_sent_to_a_worker():
     assert CORPUS.people == ("x/a", "x/b")
     assert CORPUS.emotions == {"joy": 2, "fear": 1}
-    assert len(CORPUS) == 3
-
-
-def test_faults_are_what_is_wrong_with_this_copy():
-    assert [defect.clip for defect in CORPUS.faults] == ["x/b/1"]
-
-
-def test_it_introduces_itself_in_one_line():
+    assert [defect.clip for defect in CORPUS.faults] == ["x/b/1"]  # what is wrong with this copy
     assert repr(CORPUS) == "Corpus(x, sheet v2: clips 3, people 2, corrected 1, defects 1)"
-
-
-def test_it_can_be_sent_to_a_worker():
     assert pickle.loads(pickle.dumps(CORPUS)) == CORPUS
 
 
@@ -55,9 +44,7 @@ def test_a_correction_is_applied_where_the_old_value_stands():
     cells, applied = correct("casme2/sub16/EP01_08", {"onset": "40", "offset": "110"})
     assert cells == {"onset": "40", "offset": "96"}
     assert [(one.field, one.old, one.new) for one in applied] == [("offset", "110", "96")]
-
-
-def test_a_sheet_that_is_right_already_is_left_alone():
+    # A sheet that is right already is left alone.
     assert correct("casme2/sub16/EP01_08", {"offset": "96"}) == ({"offset": "96"}, ())
     assert correct("casme2/sub16/EP01_08", {"apex": "110"}) == ({"apex": "110"}, ())
     assert correct("casme2/sub17/EP01_08", {"offset": "110"}) == ({"offset": "110"}, ())
@@ -73,6 +60,7 @@ def test_every_correction_changes_a_value_and_gives_a_reason(one):
     else:
         assert one.field in ("action_units", "self_report")
     assert len(one.reason) > 15
+    assert [(each.clip, each.field) for each in all_corrections()].count((one.clip, one.field)) == 1
 
 
 def test_a_correction_may_go_by_row_or_by_pattern():
@@ -85,19 +73,12 @@ def test_a_correction_may_go_by_row_or_by_pattern():
     assert correct("mmew/S01/x", {"apex": "40.0", "offset": "75"}, rows, 33)[1] == ()  # right already
 
 
-def test_no_value_is_corrected_twice():
-    places = [(one.clip, one.field) for one in all_corrections()]
-    assert len(set(places)) == len(places)
-
-
 def test_what_every_copy_has_is_known():
     assert "challenge" in known_reason("casme2/sub05/EP09_05f", "apex at onset", "cropped")
     assert known_reason("casme2/sub05/EP09_05f", "order", "cropped") is None
     assert known_reason("casme2/sub01/EP02_01f", "apex at onset", "cropped") is None
     assert known_reason("casme3/spNO.7/i_5", "apex at onset", "full")
-
-
-def test_a_flaw_of_one_tree_is_not_known_in_another():
+    # A flaw of one tree is not known in another.
     assert known_reason("smic/s18/s18_sur_03", "no frames", "cropped")
     assert known_reason("smic/s18/s18_sur_03", "no frames", "raw") is None
 
@@ -132,10 +113,6 @@ def test_orders(frames, kinds):
     assert [kind for kind, _ in order_problems(clip(*frames))] == kinds
 
 
-def test_an_impossible_order_is_said_in_words():
-    assert [text for _, text in order_problems(clip(112, 83, 358))] == ["the apex 83 is before the onset 112"]
-
-
 @given(
     onset=st.integers(1, 50),
     length=st.integers(0, 60),
@@ -154,24 +131,21 @@ def test_exactly_the_frames_that_are_missing_are_reported(onset, length, missing
         assert problems["missing frames"].startswith(f"{len(between)} frame")
 
 
-def test_the_sentence_about_missing_frames():
+def test_problems_are_said_in_words():
+    assert [text for _, text in order_problems(clip(112, 83, 358))] == ["the apex 83 is before the onset 112"]
     there = [n for n in range(46, 98) if n not in (50, 51, 52, 60)]
     assert list(frame_problems(clip(46, 59, 97), there)) == [("missing frames", "4 frames of 46-97 missing: 50-52, 60")]
     assert list(frame_problems(clip(46, 59, 60), range(46, 59))) == [
         ("missing key frame", "the apex frame 59 is missing (the folder has 46-58)"),
         ("missing frames", "1 frame of 46-60 missing: 60"),
     ]
-
-
-def test_an_empty_folder_and_doubled_pictures():
+    assert list(frame_problems(clip(0, 2, 14), range(0, 15, 2))) == [
+        ("missing frames", "7 frames of 0-14 missing: 1, 3, 5, 7, 9 and 2 more")
+    ]
     assert list(frame_problems(clip(1, 2, 3), [])) == [("no frames", "its folder holds no pictures")]
     assert list(frame_problems(clip(1, 2, 3), [1, 2, 2, 3])) == [
         ("doubled frames", "more than one picture for frame 2")
     ]
-
-
-def test_long_lists_are_cut():
-    assert ranges([1, 3, 5, 7, 9, 11, 13]) == "1, 3, 5, 7, 9 and 2 more"
 
 
 def test_a_known_problem_carries_its_reason():

@@ -1,5 +1,5 @@
 from epir.datasets.registry import load_corpus, load_long_videos
-from epir.datasets.survey import expected_further
+from epir.datasets.survey import expected_copy
 
 SHEET = "cas(me)3_part_A_ME_label_JpgIndex_v2.xlsx"
 LONG_SHEET = "CAS(ME)3_part_A_v2.xls"
@@ -25,16 +25,11 @@ def test_cells_of_text_and_every_broken_row(tmp_path, release):
     assert clips["casme3/spNO.40/e_1812"].offset == 1845
     assert clips["casme3/spNO.40/e_2327"].offset == 2403
     assert len(corpus.corrected) == 6
+    assert {key for key in clips if key.startswith("casme3/spNO.40/e")} == {
+        "casme3/spNO.40/e_1812", "casme3/spNO.40/e_2327",
+    }  # fmt: skip
     assert corpus.emotions["others"] == 161
     assert not [defect for defect in corpus.faults if "folder" not in defect.problem]
-
-
-def test_two_clips_of_one_video_have_their_own_names(tmp_path, release):
-    release.casme3_sheet(tmp_path / SHEET)
-    assert {key for key in by_key(load_corpus("casme3", tmp_path)) if key.startswith("casme3/spNO.40/e")} == {
-        "casme3/spNO.40/e_1812",
-        "casme3/spNO.40/e_2327",
-    }
 
 
 def rows(*lines):
@@ -142,12 +137,7 @@ def test_an_old_workbook_with_blinks_before_the_movements(tmp_path, release):
         ("macro", 356, 420),
         ("macro", 356, 421),
     ]
-
-
-def test_onsets_of_0(tmp_path, release):
-    written(tmp_path, release)
-    corpus = load_corpus("casme3-lv", tmp_path)
-    videos = {video.key: video for video in corpus.videos}
+    # Onsets of 0 are put right.
     assert videos["casme3-lv/spNO.215/l"].intervals[0].onset == 1
     (micro,) = videos["casme3-lv/spNO.216/e"].intervals
     assert (micro.onset, micro.apex, micro.offset) == (1, None, 25)
@@ -179,8 +169,9 @@ def test_versions_by_the_number_of_micro_expressions_else_by_name(tmp_path, rele
     many = [row("spNO.1", "a", 10 * n, 10 * n + 2, 10 * n + 5) for n in range(1, 861)]
     written(tmp_path, release, many, name="CAS(ME)3_part_A_v1.xls")
     assert load_corpus("casme3-lv", tmp_path).sheet == "v2"
-    assert expected_further("casme3-lv", "v2")["macro"] + expected_further("casme3-lv", "v2")["micro"] == 4206
-    assert expected_further("casme3-lv", "v1") == {"micro": 921, "macro": 3285}
+    later = expected_copy("casme3-lv", "v2")["further"]
+    assert later["macro"] + later["micro"] == 4206
+    assert expected_copy("casme3-lv", "v1")["further"] == {"micro": 921, "macro": 3285}
 
 
 def test_gaps_in_a_video_are_known_and_do_not_shift_it(tmp_path, release):

@@ -34,7 +34,7 @@ def test_the_python_of_the_page_runs(casme2_small, monkeypatch, capsys):
 def test_the_corpus_in_python_runs():
     written: dict = {}
     exec(python_of("own-corpus.md"), written)
-    assert written["load"](Path("lab"))[0].key == written["load"].corrections[0]["clip"] == "lab/s1/c1"
+    assert written["load"](Path("lab"))[0].key == "lab/s1/c1"
 
 
 def test_the_python_for_long_videos_runs(tmp_path, release, monkeypatch, capsys):

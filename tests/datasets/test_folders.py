@@ -15,6 +15,8 @@ def test_a_listing_tells_frames_folders_and_files_apart(tmp_path):
     assert listing.frames == (9, 10)
     assert list(listing.folders) == ["sub01", "sub02"]
     assert listing.files == ("sheet.xlsx",)
+    with pytest.raises(DatasetError, match=r"the folder .*gone cannot be listed: No such file.*\n  fix: "):
+        Tree(tmp_path).listing(tmp_path / "gone")
 
 
 def test_a_folder_is_listed_once(tmp_path, monkeypatch):
@@ -45,11 +47,6 @@ def test_a_folder_behind_a_link_is_followed(tmp_path):
     assert tree.listing(tree.listing(root).folders["sub01"]).frames == (1,)
 
 
-def test_a_folder_that_cannot_be_listed_is_named(tmp_path):
-    with pytest.raises(DatasetError, match=r"the folder .*gone cannot be listed: No such file.*\n  fix: "):
-        Tree(tmp_path).listing(tmp_path / "gone")
-
-
 LAYOUTS = Layouts(
     {"{subject}/{clip}/color": "full", "{subject}_{clip}": "clips"}, {"small": "*small*"}, ignored=("depth",)
 )
@@ -65,10 +62,7 @@ def test_a_layout_is_followed_whatever_the_spelling(tmp_path, release):
     assert matches.kind == "full"
     assert matches.folders == {"1/ep": there}
     assert matches.homes == (tmp_path / "x",)
-
-
-def test_the_name_of_a_folder_tells_the_tree_before_the_layout_does(tmp_path, release):
-    release.frames(tmp_path / "Small" / "sub01" / "ep" / "color", range(3))
+    (tmp_path / "x").rename(tmp_path / "Small")  # the name of a folder tells the tree before the layout does
     assert match_folders(Tree(tmp_path), [place("1", "ep")], LAYOUTS).kind == "small"
 
 
@@ -96,11 +90,6 @@ def test_a_folder_with_frames_is_preferred_to_an_empty_one(tmp_path, release):
     assert match_folders(Tree(tmp_path), [place("1", "x")], LAYOUTS).folders["1/x"] == there
 
 
-def test_ignored_folders_are_not_entered(tmp_path, release):
-    release.frames(tmp_path / "depth" / "1" / "x" / "color", range(3))
-    assert match_folders(Tree(tmp_path), [place("1", "x")], LAYOUTS).folders == {}
-
-
 def test_folders_of_frames_are_not_listed_before_a_clip_needs_them(tmp_path, release, monkeypatch):
     release.frames(tmp_path / "1" / "x" / "color", range(3))
     unused = release.frames(tmp_path / "1" / "y" / "color", range(3))
@@ -112,7 +101,8 @@ def test_folders_of_frames_are_not_listed_before_a_clip_needs_them(tmp_path, rel
         tree.listing(unused)
 
 
-def test_no_folders_at_all(tmp_path):
+def test_no_folders_but_ignored_ones(tmp_path, release):
+    release.frames(tmp_path / "depth" / "1" / "x" / "color", range(3))
     assert match_folders(Tree(tmp_path), [place("1", "x")], LAYOUTS).kind == ""
     with pytest.raises(DatasetError, match=r"has no 'full' frames\n  fix: unpack the frames there"):
         match_folders(Tree(tmp_path), [place("1", "x")], LAYOUTS, wanted="full")

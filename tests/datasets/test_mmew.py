@@ -30,23 +30,19 @@ def written(folder, release, rows, name="MMEW_Micro_Exp.xlsx"):
     return release.workbook(folder / name, HEADER, rows)
 
 
-@pytest.mark.parametrize("home", ["Micro_Expression/S03/happiness", "Micro_Expression/happiness"])
-def test_with_and_without_a_folder_for_the_subject(tmp_path, release, home):
-    written(tmp_path, release, [row(3, "happiness", 2)])
-    there = release.frames(tmp_path / home / "S03-01-002", range(1, 12), "{}.jpg")
+@pytest.mark.parametrize(
+    ("home", "word"),
+    [("S03/happiness", "happiness"), ("happiness", "happiness"), ("repression", "others")],
+)
+def test_with_and_without_a_folder_for_the_subject(tmp_path, release, home, word):
+    written(tmp_path, release, [row(3, word, 2)])
+    there = release.frames(tmp_path / "Micro_Expression" / home / f"S03-{CODES[word]}-002", range(1, 12), "{}.jpg")
     release.frames(tmp_path / "Macro_Expression" / "S03" / "happiness", [1], "S03-01-00{}.jpg")
     corpus = load_corpus("mmew", tmp_path)
     (clip,) = corpus.clips
-    assert (clip.key, clip.frames, clip.fps) == ("mmew/S03/S03-01-002", there, 90.0)
-    assert (clip.onset, clip.apex, clip.offset) == (1, 5, 9)
+    assert (clip.key, clip.frames, clip.fps) == (f"mmew/S03/S03-{CODES[word]}-002", there, 90.0)
+    assert (clip.emotion, clip.onset, clip.apex, clip.offset) == (word, 1, 5, 9)
     assert (corpus.defects, corpus.corrected) == ((), ())
-
-
-def test_others_lie_in_a_folder_called_repression(tmp_path, release):
-    written(tmp_path, release, [row(3, "others", 2)])
-    there = release.frames(tmp_path / "Micro_Expression" / "repression" / "S03-04-002", range(1, 12), "{}.jpg")
-    (clip,) = load_corpus("mmew", tmp_path).clips
-    assert (clip.emotion, clip.frames) == ("others", there)
 
 
 def test_frames_are_counted_anew_only_where_the_folder_lacks_them(tmp_path, release):

@@ -2,7 +2,7 @@ import pytest
 
 from epir.core.errors import DatasetError
 from epir.datasets.registry import load_corpus, load_long_videos
-from epir.datasets.survey import expected_further, survey
+from epir.datasets.survey import expected_copy, survey
 
 
 def row(subject, name, first, onsets, *, first_frame=None):
@@ -72,7 +72,7 @@ def test_the_other_parts(tmp_path, release, part, fps):
 
 
 def test_what_is_expected(copy):
-    assert [expected_further("smic-e", f"{part}-e")["videos"] for part in ("hs", "vis", "nir")] == [157, 71, 71]
+    assert [expected_copy("smic-e", f"{part}-e")["further"]["videos"] for part in ("hs", "vis", "nir")] == [157, 71, 71]
     assert "2 videos, expected 157" in survey(load_corpus("smic-e", copy)).departures
 
 

@@ -11,8 +11,7 @@ from epir.datasets.survey import (
     Counts,
     count_protocol,
     expected_composite,
-    expected_corpus,
-    expected_protocol,
+    expected_copy,
     protocols_for,
     survey,
 )
@@ -64,26 +63,25 @@ def test_counts_of_single_corpora(corpora, folder, protocol, clips, people):
     corpus = corpora[folder]
     counts = count_protocol(get_protocol(protocol), corpus.clips)
     assert (counts.clips, counts.people) == (clips, people)
-    assert counts == expected_protocol(protocol, corpus.name, corpus.sheet)
+    assert counts == Counts.of(expected_copy(corpus.name, corpus.sheet)["protocols"][protocol], "classes")
 
 
 def test_what_is_expected_adds_up():
-    parts = [expected_protocol("cde", *name) for name in (("casme2", "2014"), ("samm", "v2"), ("smic", "hs"))]
+    copies = [expected_copy(*name) for name in (("casme2", "2014"), ("samm", "v2"), ("smic", "hs"))]
+    parts = [Counts.of(copy["protocols"]["cde"], "classes") for copy in copies]
     whole = expected_composite()
     assert sum(part.clips for part in parts) == whole.clips
     assert sum(part.people for part in parts) == whole.people
     for name, number in whole.classes.items():
         assert sum(part.classes[name] for part in parts) == number
     for corpus, sheet in (("casme2", "2014"), ("casme2", "2019"), ("samm", "v2"), ("smic", "hs"), ("casme3", "v2")):
-        expected = expected_corpus(corpus, sheet)
-        assert sum(expected.classes.values()) == expected.clips
+        expected = expected_copy(corpus, sheet)
+        assert sum(expected["emotions"].values()) == expected["clips"]
 
 
 def test_a_version_that_is_not_told_is_the_only_one():
-    assert expected_corpus("samm", "unknown") == expected_corpus("samm", "v2")
-    assert expected_corpus("casme2", "unknown") is None
-    assert expected_corpus("manifest", "mine.csv") is None
-    assert expected_protocol("cde", "casme2", "unknown") is None
+    assert expected_copy("samm", "unknown") == expected_copy("samm", "v2") != {}
+    assert expected_copy("casme2", "unknown") == expected_copy("manifest", "mine.csv") == {}
 
 
 def test_departures_are_said_in_words():

@@ -22,10 +22,6 @@ from epir.faces.finder import (
 from epir.faces.patch import small_face
 
 
-def test_the_plain_photograph(astronaut, assert_found):
-    assert_found(find_face(astronaut))
-
-
 @pytest.mark.parametrize("size", [230, 280, 350])  # a face 40, 49 or 62 px wide
 def test_a_small_face(astronaut, assert_found, size):
     scale = size / 512
@@ -53,7 +49,8 @@ def test_a_large_frame(frame_of, assert_found, scale):
     assert_found(find_face(frame), matrix)
 
 
-def test_a_grey_frame(astronaut, assert_found):
+def test_a_frame_in_colour_and_in_grey(astronaut, assert_found):
+    assert_found(find_face(astronaut))
     grey = cv2.cvtColor(cv2.cvtColor(astronaut, cv2.COLOR_RGB2GRAY), cv2.COLOR_GRAY2RGB)
     assert_found(find_face(grey))
 
@@ -73,9 +70,7 @@ def test_the_largest_or_the_most_central_face_is_chosen(frame_of):
 def test_no_face_is_an_error_that_says_so():
     with pytest.raises(FaceNotFound, match=r"no face was found in a frame of 300 x 200 px\n  fix: .*--detector none"):
         find_crop(np.full((200, 300, 3), 120, np.uint8))
-
-
-def test_without_a_detector_the_whole_frame_is_the_face():
+    # Without a detector the whole frame is the face.
     crop = find_crop(np.zeros((342, 280, 3), np.uint8), FaceSettings(detector="none"))
     assert (crop.side, crop.angle) == (280, 0)
     assert crop.stretch == pytest.approx(342 / 280, rel=1e-5)

@@ -145,12 +145,7 @@ def test_the_strain_of_a_linear_flow_by_hand(gradients, paper, tensor):
     flow = gradient_flow(*gradients)
     assert optical_strain(flow, "paper") == pytest.approx(paper, abs=1e-5)
     assert optical_strain(flow, "tensor") == pytest.approx(tensor, abs=1e-5)
-
-
-def test_magnitude_is_the_length_of_the_flow():
-    flow = np.zeros((4, 5, 2), np.float32)
-    flow[..., 0], flow[..., 1] = 3, 4
-    assert (optical_strain(flow, "magnitude") == 5).all()
+    assert optical_strain(flow, "magnitude") == pytest.approx(np.linalg.norm(flow, axis=-1), abs=1e-5)
 
 
 def test_derivatives_of_a_parabola_are_exact_also_at_the_border():

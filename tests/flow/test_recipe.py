@@ -70,8 +70,5 @@ def test_wrong_choices_in_python_are_refused_too():
         FlowRecipe(strain="papre")
     with pytest.raises(ConfigError, match=r"\[flow.method\] has no choice 'lucas'"):
         FlowSettings(method="lucas")
-
-
-def test_an_unknown_recipe_is_refused_with_the_nearest():
     with pytest.raises(ConfigError, match=r"there is no flow recipe 'ststnet'\n  fix: did you mean 'ststnet-like'"):
         flow_recipe("ststnet")

@@ -52,7 +52,7 @@ def test_forward_takes_the_backward_look_up_back(face):
     state = State(intensity=0.6, shift_x=0.5, roll=-0.04, size=0.98, yaw=0.08, pitch=-0.03, closure=0.6)
     grid = np.stack(np.meshgrid(np.arange(192.0), np.arange(192.0)), axis=-1)
     still = face._head_back(state, grid)
-    origin = face._lids_back(state, still - sample(face._field(state), still))
+    origin = face._lids(open_lids, state, still - sample(face._field(state), still))
     inside = (slice(20, 150), slice(45, 147))
     np.testing.assert_allclose(face.forward(state, origin)[inside], grid[inside], atol=0.02)
 

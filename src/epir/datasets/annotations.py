@@ -78,11 +78,9 @@ def without_overlap(name: str, intervals: Iterable[TierInterval], *, points: boo
     for each in sorted(intervals, key=lambda one: (one.start, one.end)):
         row = next((row for row in rows if row[-1].end <= each.start), None)
         if row is None:
-            rows.append([each])
-        else:
-            row.append(each)
-    names = [name if number == 1 else f"{name} {number}" for number in range(1, len(rows) + 1)]
-    return [Tier(title, tuple(row), points) for title, row in zip(names, rows, strict=True)]
+            rows.append(row := [])
+        row.append(each)
+    return [Tier(f"{name} {n}" if n > 1 else name, tuple(row), points) for n, row in enumerate(rows, start=1)]
 
 
 def write_eaf(path: Path, tiers: Sequence[Tier], media: Path | None = None) -> Path:

@@ -16,8 +16,11 @@ from typing import Any
 from epir.core.errors import DatasetError
 from epir.core.records import Clip, conflicting_people, fill_people
 from epir.core.words import missing_frames, ranges
+from epir.datasets.folders import Tree
 from epir.datasets.intervals import LongVideo
-from epir.datasets.spelling import plain, whole
+from epir.datasets.spelling import PICTURES, frame_number, is_archive, not_a_number, plain, whole
+
+FRAMES = ("onset", "apex", "offset")
 
 # Kinds of defects:
 NO_FRAMES = ("no folder", "no frames")  # this copy does not have the clip
@@ -159,7 +162,7 @@ def _corrections_of(corpus: str) -> tuple[Correction, ...]:
 
 def known_reason(key: str, problem: str, tree: str) -> str | None:
     """Why every copy of the release has this problem, or `None` if it should not be there."""
-    for row in _known():
+    for row in _rows("known.csv"):
         fits = fnmatchcase(key.casefold(), row["clip"].casefold()) and row["problem"] == problem
         if fits and row["tree"] in ("", tree):
             return row["reason"]
@@ -167,10 +170,6 @@ def known_reason(key: str, problem: str, tree: str) -> str | None:
 
 
 @cache
-def _known() -> tuple[dict[str, str], ...]:
-    return _rows("known.csv")
-
-
 def _rows(name: str) -> tuple[dict[str, str], ...]:
     text = files("epir.datasets").joinpath(name).read_text(encoding="utf-8")
     return tuple(csv.DictReader(text.splitlines()))
@@ -220,6 +219,35 @@ def order_problems(clip: Clip) -> Iterator[Problem]:
         yield "order", f"the apex {clip.apex} is after the offset {clip.offset}"
 
 
+def place_problems(clip: Clip, disk: Tree, *, written: str = "", absent: str = "no frames are given") -> list[Problem]:
+    """What is wrong with the folder or video of a clip; `written` is its path as the user wrote it."""
+    place = clip.frames
+    if place is None:
+        return [("no folder", absent)]
+    written = written or str(place)
+    if place.is_dir():
+        return list(frame_problems(clip, disk.listing(place).frames))
+    if not place.exists():
+        return [("no folder", f"there is no folder or video {written}")]
+    if place.suffix.casefold() in PICTURES:
+        return [("no folder", f"{written} is one picture; give the folder that holds it")]
+    if is_archive(place.name):
+        return [("no folder", f"{written} is an archive that was not unpacked")]
+    return []
+
+
+def read_numbers(cells: Mapping[str, str], *, zero: bool) -> tuple[dict[str, int | None], list[Problem]]:
+    """Onset, apex and offset of a row, `None` where they are missing; a cell that is no number is a problem."""
+    numbers: dict[str, int | None] = {}
+    problems: list[Problem] = []
+    for name in FRAMES:
+        try:
+            numbers[name] = frame_number(cells.get(name), zero=zero)
+        except ValueError:
+            problems.append(("no number", not_a_number(name, cells[name], "frame number")))
+    return numbers, problems
+
+
 def frame_problems(clip: Clip, frames: Sequence[int]) -> Iterator[Problem]:
     """Frames of the clip that its folder does not hold; `frames` are the numbers that it does hold."""
     if not frames:
@@ -231,7 +259,8 @@ def frame_problems(clip: Clip, frames: Sequence[int]) -> Iterator[Problem]:
         yield "doubled frames", f"more than one picture for frame {ranges(doubled)}"
     for name, number in (("onset", clip.onset), ("apex", clip.apex)):
         if number is not None and number not in there:
-            yield "missing key frame", f"the {name} frame {number} is missing (the folder has {_span(frames)})"
+            span = f"{frames[0]}-{frames[-1]}"
+            yield "missing key frame", f"the {name} frame {number} is missing (the folder has {span})"
     if clip.onset is None or clip.offset is None or clip.offset < clip.onset:
         return
     if clip.offset - clip.onset > LONGEST_CLIP:
@@ -240,7 +269,3 @@ def frame_problems(clip: Clip, frames: Sequence[int]) -> Iterator[Problem]:
     missing = missing_frames(there | {clip.onset, clip.apex}, clip.onset, clip.offset)
     if missing:
         yield "missing frames", missing
-
-
-def _span(frames: Sequence[int]) -> str:
-    return f"{frames[0]}-{frames[-1]}"

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from epir.core.errors import DatasetError
 from epir.core.records import Clip
+from epir.datasets.base import FRAMES
 from epir.datasets.folders import Layouts, Tree
-from epir.datasets.loading import FRAMES, Events, SheetFormat, kind_of, sheet_columns
+from epir.datasets.loading import Events, SheetFormat, kind_of, sheet_columns
 from epir.datasets.sheet import Row, Table, find_sheet, read_table
 from epir.datasets.spelling import subject_number, whole
 

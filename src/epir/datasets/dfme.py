@@ -15,6 +15,7 @@ from epir.core.words import counted
 from epir.datasets.folders import Layouts, Tree
 from epir.datasets.loading import Events, SheetFormat, sheet_columns
 from epir.datasets.sheet import Row, Table, find_sheet, read_table
+from epir.datasets.spelling import units_without
 
 SEVEN = ("anger", "contempt", "disgust", "fear", "happiness", "sadness", "surprise")  # EmotionId 0, 1, ...
 WORDS = frozenset(SEVEN)
@@ -25,7 +26,7 @@ SHEETS = (
 COLUMNS = sheet_columns("{}Frame", fps=("Fps",))
 FURTHER: dict[str, tuple[str, ...]] = {"emotion": ("Emotion",), "action_units": ("AU",)}
 
-_NO_UNIT = re.compile(r"\s*(AD|M)\s*\d", re.IGNORECASE)
+_NO_UNIT = re.compile(r"^(AD|M)\s*\d", re.IGNORECASE)  # action descriptors (AD31) and head movements (M57)
 _TEST = re.compile(r"test[\W_]*(?:data|set)?[\W_]*([ab])(?![a-z])|(?<![a-z])([ab])[\W_]*test", re.IGNORECASE)
 
 
@@ -46,16 +47,6 @@ def split_of(name: str) -> str:
     )
 
 
-def action_units(text: str) -> str:
-    """The action units of a cell, without action descriptors (AD31) and head movements (M57); 0 if that is all.
-
-    >>> action_units("4+AD38+L12+M57"), action_units("AD31"), action_units("")
-    ('4+L12', '0', '')
-    """
-    left = "+".join(unit.strip() for unit in text.split("+") if not _NO_UNIT.match(unit))
-    return left or ("0" if text else "")
-
-
 def events(disk: Tree, table: Table) -> Events:
     """The rows of all sheets that lie in the folder of the first, each with its part of the split."""
     path, others = find_sheet(disk, SHEETS, title="DFME") if table.path.is_relative_to(disk.root) else (table.path, ())
@@ -66,7 +57,7 @@ def events(disk: Tree, table: Table) -> Events:
     for part in ("train", "test-a", "test-b"):
         if part in parts:
             for row in parts[part].rows:
-                units = action_units(row.cells.get("action_units", ""))
+                units = units_without(row.cells.get("action_units", ""), _NO_UNIT)
                 rows.append(replace(row, cells={**row.cells, "split": part, "action_units": units}))
     return rows, [
         f"{part}: {counted(len(one.rows), 'clip')} in {disk.relative(one.path)}" for part, one in sorted(parts.items())

@@ -14,21 +14,12 @@ from itertools import combinations
 from epir.datasets.folders import Layouts, Tree
 from epir.datasets.loading import Events, SheetFormat, sheet_columns
 from epir.datasets.sheet import Row, Table
+from epir.datasets.spelling import units_without
 
 FIVE = ("positive", "negative", "surprise", "repression", "others")
 WORDS = frozenset("+".join(words) for size in range(1, 6) for words in combinations(FIVE, size))
 
-_STATIC = re.compile(r"\s*\(k\)", re.IGNORECASE)  # a unit that is there, but does not move
-
-
-def moving_units(text: str) -> str:
-    """The action units without those that are marked as static; 0, neutral, where nothing else is annotated.
-
-    >>> moving_units("4+7(k)+L12"), moving_units("7(k)"), moving_units("")
-    ('4+L12', '0', '')
-    """
-    left = "+".join(unit.strip() for unit in text.split("+") if unit.strip() and not _STATIC.search(unit))
-    return left or ("0" if text else "")
+_STATIC = re.compile(r"\(k\)", re.IGNORECASE)  # a unit that is there, but does not move
 
 
 def events(disk: Tree, table: Table) -> Events:
@@ -43,7 +34,7 @@ def events(disk: Tree, table: Table) -> Events:
 def _event(row: Row) -> Row:
     marked = [name for name in FIVE if row.cells.get(name, "") not in ("", "0")]
     words = "+".join(marked) or row.cells.get("emotion", "")
-    units = moving_units(row.cells.get("action_units", ""))
+    units = units_without(row.cells.get("action_units", ""), _STATIC)
     return replace(row, cells={**row.cells, "emotion": words, "action_units": units})
 
 

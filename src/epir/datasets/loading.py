@@ -7,13 +7,23 @@ from pathlib import Path
 
 from epir.core.errors import DatasetError
 from epir.core.records import Clip
-from epir.datasets.base import Corpus, Correction, Defect, Problem, correct, defects, frame_problems, order_problems
+from epir.datasets.base import (
+    FRAMES,
+    Corpus,
+    Correction,
+    Defect,
+    Problem,
+    correct,
+    defects,
+    order_problems,
+    place_problems,
+    read_numbers,
+)
 from epir.datasets.folders import VIDEO, Layouts, Matches, Place, Tree, frame_notes, match_folders
 from epir.datasets.intervals import KINDS, Interval, Kind, LongVideo, in_order, span
 from epir.datasets.sheet import Row, Table, find_sheet, read_table
-from epir.datasets.spelling import frame_number, is_video, not_a_number, plain, subject_number, synonyms, whole
+from epir.datasets.spelling import is_video, not_a_number, plain, subject_number, synonyms, whole
 
-FRAMES = ("onset", "apex", "offset")
 TRIMMED = "the folder of the clip is trimmed: its frames are counted anew from its first one"
 
 
@@ -118,7 +128,10 @@ def load_sheet(form: SheetFormat, root: Path, *, sheet: str | Path | None = None
         entry = _fitting(form, entry, frames)
         clip, problems = _clip(form, entry, folder)
         clip, moved = _rebased(clip, frames) if form.trimmed else (clip, ())
-        problems += [*order_problems(clip), *_folder_problems(disk, clip)]
+        problems += order_problems(clip)
+        problems += place_problems(clip, disk, absent="no folder with its frames was found")
+        if folder is not None and is_video(folder.name) and not folder.stat().st_size:
+            problems.append(("no frames", "its video is empty"))
         clips.append(clip)
         corrected += [*entry.corrected, *moved]
         wrong += defects(clip, problems, tree=matches.kind, corpus=form.released_as)
@@ -132,14 +145,11 @@ def load_sheet(form: SheetFormat, root: Path, *, sheet: str | Path | None = None
         defects=tuple(wrong),
         tree=matches.kind,
         notes=(*_notes(form, disk, path, others, matches), *remarks),
-        layout="" if matches.folders else layout_problem(disk, form.layouts),
+        layout=""
+        if matches.folders
+        else f"frames are expected as {form.layouts.example}; found instead: {disk.contents()}",
         videos=tuple(videos),
     )
-
-
-def layout_problem(disk: Tree, layouts: Layouts) -> str:
-    """Which layout is expected, and what is there instead."""
-    return f"frames are expected as {layouts.example}; found instead: {disk.contents()}"
 
 
 def _entries(form: SheetFormat, table: Table, rows: Sequence[Row]) -> tuple[list[Entry], list[Defect]]:
@@ -187,7 +197,7 @@ def _fitting(form: SheetFormat, entry: Entry, frames: Sequence[int]) -> Entry:
         return entry
 
     def held(cells: Mapping[str, str]) -> bool:
-        return {whole(cells.get(name, "")) for name in ("onset", "apex", "offset")} <= set(map(str, frames))
+        return {whole(cells.get(name, "")) for name in FRAMES} <= set(map(str, frames))
 
     if held(entry.before) and not held(entry.cells):
         return replace(entry, cells=entry.before, corrected=())
@@ -211,20 +221,14 @@ def _key(form: SheetFormat, entry: Entry) -> str:
 
 
 def _clip(form: SheetFormat, entry: Entry, folder: Path | None) -> tuple[Clip, list[Problem]]:
-    cells, problems = entry.cells, list[Problem]()
-    numbers: dict[str, int | None] = {}
-    for name in FRAMES:
-        try:
-            numbers[name] = frame_number(cells.get(name), zero=form.first_frame == 0)
-        except ValueError:
-            numbers[name] = None
-            problems.append(("no number", not_a_number(name, cells[name], "frame number")))
-        else:
-            if (number := numbers[name]) is not None and folder is not None and is_video(folder.name):
-                numbers[name] = number - form.first_frame  # frames of a video are counted from 0
-            if name in form.columns and numbers[name] is None:
-                what = "; the apex policy decides" if name == "apex" else ""
-                problems.append((f"no {name}", f"the sheet gives no {name}{what}"))
+    cells = entry.cells
+    numbers, problems = read_numbers(cells, zero=form.first_frame == 0)
+    for name, number in numbers.items():
+        if number is not None and folder is not None and is_video(folder.name):
+            numbers[name] = number - form.first_frame  # frames of a video are counted from 0
+        elif number is None and name in form.columns:
+            what = "; the apex policy decides" if name == "apex" else ""
+            problems.append((f"no {name}", f"the sheet gives no {name}{what}"))
     emotion = cells.get("emotion", "")
     if (emotion or "emotion" in form.columns) and not synonyms(emotion) & form.words:
         problems.append(("emotion", f"the emotion {emotion!r} is not one of: {', '.join(sorted(form.words))}"))
@@ -300,16 +304,6 @@ def _unannotated(form: SheetFormat, disk: Tree, matches: Matches) -> Iterator[tu
             for path in paths:
                 if path.name.casefold() not in form.layouts.ignored and (one := form.video(path)):
                     yield (form.subject(one[0]), one[1]), path
-
-
-def _folder_problems(disk: Tree, clip: Clip) -> Iterator[Problem]:
-    if clip.frames is None:
-        yield "no folder", "no folder with its frames was found"
-    elif is_video(clip.frames.name):
-        if not clip.frames.stat().st_size:
-            yield "no frames", "its video is empty"
-    else:
-        yield from frame_problems(clip, disk.listing(clip.frames).frames)
 
 
 def _notes(form: SheetFormat, disk: Tree, path: Path, others: Sequence[Path], matches: Matches) -> Iterator[str]:

@@ -13,11 +13,20 @@ from epir.core.facs import unknown_units
 from epir.core.files import joined
 from epir.core.records import Clip
 from epir.core.words import FASTEST_RATE
-from epir.datasets.base import Corpus, Defect, Problem, defects, frame_problems, order_problems, with_people
+from epir.datasets.base import (
+    Corpus,
+    Defect,
+    Problem,
+    defects,
+    order_problems,
+    place_problems,
+    read_numbers,
+    with_people,
+)
 from epir.datasets.folders import Tree, check_unpacked
 from epir.datasets.intervals import LongVideo, find_intervals, read_intervals
 from epir.datasets.sheet import Row, read_cells, read_table
-from epir.datasets.spelling import MISSING, PICTURES, column, frame_number, is_archive, not_a_number
+from epir.datasets.spelling import MISSING, column, not_a_number
 
 COLUMNS = ("clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps", "corpus")
 OPTIONAL = ("onset", "apex", "offset", "fps", "corpus")
@@ -137,7 +146,8 @@ def _manifest(path: Path, root: Path, corpus: str) -> Corpus:
             words = f"it is listed twice, in rows {rows[clip.key]} and {row.number}: give each clip its own name"
             wrong.append(Defect(clip.key, words, kind="listed twice"))
             continue
-        clip, more = _with_frames(clip, row.cells["frames"], disk)
+        clip = _with_bounds(clip, disk)
+        more = place_problems(clip, disk, written=row.cells["frames"], absent="the column frames is empty")
         clips[clip.key], rows[clip.key] = clip, row.number
         wrong += defects(clip, [*problems, *order_problems(clip), *more], tree="")
     if not clips and not wrong:
@@ -146,14 +156,8 @@ def _manifest(path: Path, root: Path, corpus: str) -> Corpus:
 
 
 def _clip(row: Row, folder: Path, corpus: str) -> tuple[Clip, list[Problem]]:
-    cells, problems = row.cells, list[Problem]()
-    numbers: dict[str, int | None] = {}
-    for name in ("onset", "apex", "offset"):
-        try:
-            numbers[name] = frame_number(cells.get(name), zero=True)
-        except ValueError:
-            numbers[name] = None
-            problems.append(("no number", not_a_number(name, cells[name], "frame number")))
+    cells = row.cells
+    numbers, problems = read_numbers(cells, zero=True)
     if not cells["emotion"]:
         problems.append(("emotion", "it has no emotion"))
     if unknown := unknown_units(row.further.get("action_units", "")):
@@ -184,25 +188,17 @@ def _fps(cells: Mapping[str, str], problems: list[Problem]) -> float | None:
     return fps
 
 
-def _with_frames(clip: Clip, written: str, disk: Tree) -> tuple[Clip, list[Problem]]:
+def _with_bounds(clip: Clip, disk: Tree) -> Clip:
     """The clip with empty places filled: no onset means the first frame, no offset the last one of a folder."""
-    place = clip.frames
-    if place is None:
-        return clip, [("no folder", "the column frames is empty")]
-    if place.is_dir():
-        frames = disk.listing(place).frames
-        if frames:
-            clip = _filled(clip, onset=frames[0], offset=frames[-1])
-        return clip, list(frame_problems(clip, frames))
-    if not place.exists():
-        return clip, [("no folder", f"there is no folder or video {written}")]
-    if place.suffix.casefold() in PICTURES:
-        return clip, [("no folder", f"{written} is one picture; give the folder that holds it")]
-    if is_archive(place.name):
-        return clip, [("no folder", f"{written} is an archive that was not unpacked")]
-    return _filled(clip, onset=0, offset=None), []
-
-
-def _filled(clip: Clip, *, onset: int, offset: int | None) -> Clip:
-    first = onset if clip.onset is None else clip.onset
-    return replace(clip, onset=first, offset=offset if clip.offset is None else clip.offset)
+    first: int | None = None
+    last: int | None = None
+    if clip.frames is not None and clip.frames.is_dir():
+        if frames := disk.listing(clip.frames).frames:
+            first, last = frames[0], frames[-1]
+    elif clip.frames is not None and clip.frames.is_file():
+        first = 0
+    return replace(
+        clip,
+        onset=first if clip.onset is None else clip.onset,
+        offset=last if clip.offset is None else clip.offset,
+    )

@@ -234,13 +234,9 @@ def read_protocol(path: Path) -> Protocol:
 def _known_name(name: str) -> str:
     wanted = name.strip().casefold()
     if wanted not in list_protocols():
-        near = get_close_matches(wanted, list_protocols(), n=1)
-        raise ProtocolError(
-            f"there is no protocol {name!r}",
-            fix=f"did you mean {near[0]!r}?"
-            if near
-            else f"use one of: {', '.join(list_protocols())}, or a file that ends in .toml",
-        )
+        fix = _nearest(wanted, list_protocols())
+        also = "" if fix.startswith("did") else ", or a file that ends in .toml"
+        raise ProtocolError(f"there is no protocol {name!r}", fix=fix + also)
     return wanted
 
 

@@ -1,7 +1,7 @@
 """Every corpus by name, and corpora that code of the user's reads; the file of a corpus is imported when asked for."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
@@ -12,16 +12,14 @@ from typing import Any, NamedTuple
 from epir.core.errors import DatasetError, EpirError, is_machine_fault
 from epir.core.plugins import Plugin, call_failed, is_plugin_name, list_plugins, load_object
 from epir.core.records import Clip
-from epir.datasets.base import Corpus, Correction, Defect, defects, frame_problems, order_problems, with_people
+from epir.datasets.base import FRAMES, Corpus, Defect, defects, order_problems, place_problems, with_people
 from epir.datasets.folders import Tree
 from epir.datasets.intervals import LongVideo
 from epir.datasets.loading import SheetFormat, load_sheet
-from epir.datasets.spelling import is_video
 
 GROUP = "epir.corpora"
 COUNTS = ("clips", "people", "emotions")
 TEXTS = ("corpus", "subject", "clip", "emotion")
-NUMBERS = ("onset", "apex", "offset")
 
 
 class _Home(NamedTuple):
@@ -32,43 +30,25 @@ class _Home(NamedTuple):
     videos: str = ""  # where its long videos are read, if it has any
 
 
+_ABOUT = {  # the corpora that their authors license
+    "casme2": ("casme:CASME2", "CASME II: 255 clips of 26 people at 200 frames a second"),
+    "samm": ("samm:SAMM", "SAMM: 159 clips of 29 people at 200 frames a second"),
+    "smic": ("smic:load", "SMIC: 164 clips of 16 people at 100 frames a second (HS), also VIS and NIR"),
+    "casme3": ("casme3:CASME3", "CAS(ME)^3 Part A: 30 frames a second"),
+    "casme": ("casme:CASME", "CASME: 189 clips at 60 frames a second"),
+    "mmew": ("mmew:MMEW", "MMEW: 300 clips at 90 frames a second"),
+    "dfme": ("dfme:DFME", "DFME: 2,629 clips of the challenge's fixed split, at 200 to 500 frames a second"),
+    "4dme": ("fourdme:FOURDME", "4DME: 267 clips, the grey videos"),
+    "casme-sq": ("casme_sq:CASME_SQ", "CAS(ME)^2: long videos at 30 frames a second, micro- and macro-expressions"),
+    "samm-lv": ("samm:SAMM_LV", "SAMM Long Videos: long videos at 200 frames a second, micro and macro"),
+    "casme3-lv": ("casme3:CASME3_LV", "CAS(ME)^3 Part A as long videos at 30 frames a second, micro and macro"),
+    "smic-e": ("smic:load_e", "SMIC-E: SMIC with frames before and after (HS, VIS, NIR), as long videos"),
+}
+_LONG = ("casme-sq", "samm-lv", "casme3-lv", "smic-e")
 _HOMES = {
-    "casme2": _Home(
-        "casme:CASME2", "CASME II: 255 clips of 26 people at 200 frames a second; licence from its authors"
-    ),
-    "samm": _Home("samm:SAMM", "SAMM: 159 clips of 29 people at 200 frames a second; licence from its authors"),
-    "smic": _Home(
-        "smic:load",
-        "SMIC: 164 clips of 16 people at 100 frames a second (HS), also VIS and NIR; licence from its authors",
-    ),
-    "casme3": _Home("casme3:CASME3", "CAS(ME)^3 Part A: 30 frames a second; licence from its authors"),
-    "casme": _Home("casme:CASME", "CASME: 189 clips at 60 frames a second; licence from its authors"),
-    "mmew": _Home("mmew:MMEW", "MMEW: 300 clips at 90 frames a second; licence from its authors"),
-    "dfme": _Home(
-        "dfme:DFME",
-        "DFME: 2,629 clips of the challenge's fixed split, at 200 to 500 frames a second; licence from its authors",
-    ),
-    "4dme": _Home("fourdme:FOURDME", "4DME: 267 clips, the grey videos; licence from its authors"),
-    "casme-sq": _Home(
-        "casme_sq:CASME_SQ",
-        "CAS(ME)^2: long videos at 30 frames a second, micro- and macro-expressions; licence from its authors",
-        "casme_sq:CASME_SQ",
-    ),
-    "samm-lv": _Home(
-        "samm:SAMM_LV",
-        "SAMM Long Videos: long videos at 200 frames a second, micro and macro; licence from its authors",
-        "samm:SAMM_LV",
-    ),
-    "casme3-lv": _Home(
-        "casme3:CASME3_LV",
-        "CAS(ME)^3 Part A as long videos at 30 frames a second, micro and macro; licence from its authors",
-        "casme3:CASME3_LV",
-    ),
-    "smic-e": _Home(
-        "smic:load_e",
-        "SMIC-E: SMIC with frames before and after (HS, VIS, NIR), as long videos; licence from its authors",
-        "smic:long_videos",
-    ),
+    name: _Home(home, f"{about}; licence from its authors", home if name in _LONG else "")
+    for name, (home, about) in _ABOUT.items()
+} | {
     "synthetic": _Home("manifest:load_synthetic", "what epir synth drew; no licence needed", "manifest:long_synthetic"),
     "manifest": _Home("manifest:load", "clips of your own: a CSV with one row per clip", "manifest:long_videos"),
 }
@@ -101,7 +81,7 @@ def load_corpus(name: str, root: str | Path, **options: Any) -> Corpus:
     """
     wanted = name.strip().casefold()
     if wanted not in _HOMES and (is_plugin_name(name) or name in list_plugins(GROUP)):
-        return load_user_corpus(name, _existing(root, name), options)
+        return _load_user_corpus(name, _existing(root, name), options)
     _check_corpus(name, (*_HOMES, *list_plugins(GROUP)))
     corpus: Corpus = _call(wanted, root, _HOMES[wanted].clips, options)
     return corpus
@@ -160,17 +140,16 @@ def _existing(root: str | Path, name: str) -> Path:
     return folder
 
 
-def load_user_corpus(name: str, root: Path, options: Mapping[str, Any], *, known: Sequence[str] = ()) -> Corpus:
+def _load_user_corpus(name: str, root: Path, options: Mapping[str, Any]) -> Corpus:
     """The corpus that a function of the user's, called `name`, reads under `root`: clips, or a whole `Corpus`.
 
         def load(root: Path) -> list[Clip]: ...
 
         load.expected = {"clips": 120, "people": 12, "emotions": {"joy": 80, "anger": 40}}
-        load.corrections = [{"clip": "lab/s1/c7", "field": "offset", "old": "19", "new": "91", "reason": "a slip"}]
 
-    Both attributes may be missing. Frame numbers are those of the pictures, or count from 0 in a video.
+    The attribute may be missing. Frame numbers are those of the pictures, or count from 0 in a video.
     """
-    load, plugin = load_object(name, group=GROUP, what="corpus", error=DatasetError, known=known)
+    load, plugin = load_object(name, group=GROUP, what="corpus", error=DatasetError)
     try:
         loaded = load(root, **options)
         result = loaded if isinstance(loaded, Corpus) else tuple(loaded)
@@ -182,18 +161,16 @@ def load_user_corpus(name: str, root: Path, options: Mapping[str, Any], *, known
         raise call_failed(plugin, fault, error=DatasetError) from None
     if isinstance(result, Corpus):
         return replace(result, code=plugin.to_dict(), expected=result.expected or _expected(load, plugin))
-    clips, corrected = _corrected(_checked(result, plugin), load, plugin)
     kept: dict[str, Clip] = {}
     wrong: list[Defect] = []
     disk = Tree(root if root.is_dir() else root.parent)
-    for clip in clips:
+    for clip in _checked(result, plugin):
         if clip.key in kept:
             words = "it is listed twice: give each clip of a subject its own name"
             wrong.append(Defect(clip.key, words, kind="listed twice"))
             continue
         kept[clip.key] = clip
-        problems = [*order_problems(clip), *_frame_problems(clip, disk)]
-        wrong += defects(clip, problems, tree="")
+        wrong += defects(clip, [*order_problems(clip), *place_problems(clip, disk)], tree="")
     names = {clip.corpus for clip in kept.values()}
     return with_people(
         Corpus(
@@ -201,7 +178,6 @@ def load_user_corpus(name: str, root: Path, options: Mapping[str, Any], *, known
             root=root,
             sheet=plugin.name,
             clips=tuple(kept.values()),
-            corrected=corrected,
             defects=tuple(wrong),
             tree="as listed",
             expected=_expected(load, plugin),
@@ -223,11 +199,11 @@ def _checked(returned: Sequence[Any], plugin: Plugin) -> list[Clip]:
             )
         for field in TEXTS:
             value = getattr(clip, field)
-            if not isinstance(value, str) or not is_text(value) or not (value.strip() or field == "emotion"):
+            if not isinstance(value, str) or not _is_text(value) or not (value.strip() or field == "emotion"):
                 raise DatasetError(
                     f"{plugin.name}, clip {place}: the {field} is {value!r}", fix=f"give the {field} as text"
                 )
-        for field in NUMBERS:
+        for field in FRAMES:
             number = getattr(clip, field)
             if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 0):
                 raise DatasetError(
@@ -237,50 +213,9 @@ def _checked(returned: Sequence[Any], plugin: Plugin) -> list[Clip]:
     return clips
 
 
-def is_text(value: str) -> bool:
+def _is_text(value: str) -> bool:
     """Whether a file in UTF-8 can hold this text: a lone surrogate is none."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _corrected(
-    clips: Sequence[Clip], load: Callable[..., Any], plugin: Plugin
-) -> tuple[list[Clip], tuple[Correction, ...]]:
-    """The clips with the loader's corrections applied where the old value stands."""
-    corrections = [_correction(values, plugin) for values in getattr(load, "corrections", ())]
-    keys = {clip.key for clip in clips}
-    for one in corrections:
-        if one.clip not in keys:
-            raise DatasetError(f"{plugin.name} corrects {one.clip}, which it does not list", fix="correct its name")
-    new, applied = [], []
-    for clip in clips:
-        for one in corrections:
-            if one.clip == clip.key and str(getattr(clip, one.field)) == one.old:
-                value = int(one.new) if one.field in NUMBERS else float(one.new) if one.field == "fps" else one.new
-                clip = replace(clip, **{one.field: value})  # type: ignore[arg-type]
-                applied.append(one)
-        new.append(clip)
-    return new, tuple(applied)
-
-
-def _correction(values: Any, plugin: Plugin) -> Correction:
-    names = [field.name for field in fields(Correction)]
-    fix = f"give {', '.join(names)} as text; fields are onset, apex, offset, fps and emotion"
-    if isinstance(values, Correction):
-        values = {name: getattr(values, name) for name in names}
-    if not isinstance(values, Mapping) or set(values) != set(names):
-        raise DatasetError(f"{plugin.name}: {values!r} is not a correction", fix=fix)
-    one = Correction(**{name: str(value) for name, value in values.items()})
-    try:
-        if one.field not in (*NUMBERS, "fps", "emotion"):
-            raise ValueError(one.field)
-        float(one.new) if one.field == "fps" else int(one.new) if one.field in NUMBERS else None
-    except ValueError:
-        raise DatasetError(f"{plugin.name}: {values!r} is not a correction", fix=fix) from None
-    return one
+    return value.encode(errors="ignore").decode() == value
 
 
 def _expected(load: Callable[..., Any], plugin: Plugin) -> Mapping[str, Any] | None:
@@ -293,13 +228,3 @@ def _expected(load: Callable[..., Any], plugin: Plugin) -> Mapping[str, Any] | N
             fix='give {"clips": 120, "people": 12, "emotions": {"joy": 80}}, or some of these',
         )
     return dict(counts)
-
-
-def _frame_problems(clip: Clip, disk: Tree) -> list[tuple[str, str]]:
-    if clip.frames is None:
-        return [("no folder", "the loader gives no frames")]
-    if clip.frames.is_dir():
-        return list(frame_problems(clip, disk.listing(clip.frames).frames))
-    if not clip.frames.exists():
-        return [("no folder", f"there is no folder or video {clip.frames}")]
-    return [] if is_video(clip.frames.name) else [("no folder", f"{clip.frames} is neither a folder nor a video")]

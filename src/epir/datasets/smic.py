@@ -16,7 +16,6 @@ from epir.core.errors import DatasetError
 from epir.core.records import Clip
 from epir.datasets.base import Corpus, Defect, Problem, defects, frame_problems
 from epir.datasets.folders import DEEPEST, Layouts, Tree, frame_notes
-from epir.datasets.intervals import LongVideo
 from epir.datasets.loading import Events, SheetFormat, load_sheet
 from epir.datasets.sheet import Row, Table
 
@@ -38,11 +37,6 @@ def clip_name(text: str) -> str:
     return f"s{int(match[1]):02d}_{match[2].lower()}_{int(match[3]):02d}" if match else text.casefold()
 
 
-def subject_name(number: str) -> str:
-    """A subject's name in full: `s01`."""
-    return f"s{int(number):02d}"
-
-
 def load(root: Path, *, part: str = "hs", tree: str | None = None, sheet: str | Path | None = None) -> Corpus:
     """One part of SMIC as found under `root`."""
     part = part.casefold()
@@ -58,13 +52,6 @@ def load(root: Path, *, part: str = "hs", tree: str | None = None, sheet: str | 
 def load_e(root: Path, *, part: str = "hs", sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
     """One part of SMIC-E as found under `root`: the clips of SMIC in longer recordings."""
     return load(root, part=f"{part.casefold().removesuffix('-e')}-e", sheet=sheet, tree=tree)
-
-
-def long_videos(
-    root: Path, *, part: str = "hs", sheet: str | Path | None = None, tree: str | None = None
-) -> list[LongVideo]:
-    """The recordings of SMIC-E with their micro-expressions; frames have the numbers of their files."""
-    return list(load_e(root, part=part, sheet=sheet, tree=tree).videos)
 
 
 def long_format(part: str) -> SheetFormat:
@@ -187,7 +174,7 @@ def _clips(disk: Tree, home: Path, part: str) -> Iterator[tuple[Clip, list[Probl
         if match := _SUBJECT.fullmatch(name):
             for below in disk.below(folder, depth=3):
                 if _CLIP.fullmatch(below.name):
-                    yield _clip(disk, below, part, subject_name(match[1]))
+                    yield _clip(disk, below, part, f"s{int(match[1]):02d}")
 
 
 def _clip(disk: Tree, folder: Path, part: str, subject: str) -> tuple[Clip, list[Problem]]:
@@ -195,7 +182,7 @@ def _clip(disk: Tree, folder: Path, part: str, subject: str) -> tuple[Clip, list
     above = folder.parent.name.casefold()
     match = _CLIP.fullmatch(folder.name)
     assert match is not None
-    word, named = TOKENS[match[2].casefold()], subject_name(match[1])
+    word, named = TOKENS[match[2].casefold()], f"s{int(match[1]):02d}"
     clip = Clip(
         corpus="smic",
         subject=subject,

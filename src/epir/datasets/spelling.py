@@ -98,3 +98,13 @@ def synonyms(word: str) -> frozenset[str]:
     """An emotion word in lower case, with its other spelling where the corpora use two."""
     lower = " ".join(word.split()).casefold()
     return next((both for both in _SYNONYMS if lower in both), frozenset({lower}))
+
+
+def units_without(text: str, pattern: re.Pattern[str]) -> str:
+    """The action units of a cell without those that match; 0, neutral, where nothing else is annotated.
+
+    >>> units_without("4+7(k)+L12", re.compile("k")), units_without("7(k)", re.compile("k")), units_without("", _WHOLE)
+    ('4+L12', '0', '')
+    """
+    units = [unit.strip() for unit in text.split("+")]
+    return "+".join(unit for unit in units if unit and not pattern.search(unit)) or ("0" if text else "")

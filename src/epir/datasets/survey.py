@@ -24,6 +24,11 @@ class Counts:
     people: int | None = None
     classes: Mapping[str, int] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, values: Mapping[str, Any], classes: str) -> "Counts":
+        """The counts of a table as in expected.toml."""
+        return cls(values.get("clips"), values.get("people"), values.get(classes, {}))
+
     def departures(self, expected: "Counts") -> Iterator[str]:
         """One sentence for each count that is not the expected one; what nothing is expected of is passed over."""
         for name, actual, wanted in (("clips", self.clips, expected.clips), ("people", self.people, expected.people)):
@@ -74,21 +79,9 @@ def protocols_for(corpus: Corpus) -> tuple[Protocol, ...]:
     return (composite, anything) if fits else (anything,)
 
 
-def expected_corpus(name: str, sheet: str) -> Counts | None:
-    """What a complete copy holds; `None` where nothing is known."""
-    values = _version(name, sheet)
-    return _counts(values, "emotions") if values else None
-
-
-def expected_protocol(protocol: str, name: str, sheet: str) -> Counts | None:
-    """What a protocol makes of a complete copy."""
-    values = _version(name, sheet).get("protocols", {}).get(protocol)
-    return _counts(values, "classes") if values else None
-
-
 def expected_composite(protocol: str = "cde") -> Counts:
     """What the composite holds when all its corpora are complete."""
-    return _counts(_expected()["composite"][protocol], "classes")
+    return Counts.of(_expected()["composite"][protocol], "classes")
 
 
 def further_counts(corpus: Corpus) -> dict[str, int]:
@@ -104,21 +97,12 @@ def further_counts(corpus: Corpus) -> dict[str, int]:
     return dict(Counter(clip.extra["split"] for clip in corpus.present if "split" in clip.extra))
 
 
-def expected_further(name: str, sheet: str) -> dict[str, int]:
-    """What `further_counts` gives for a complete copy; what is not published is not listed."""
-    return dict(_version(name, sheet).get("further", {}))
-
-
-def _version(name: str, sheet: str) -> dict[str, Any]:
-    """The table of one version; where the version of the sheet is unknown, the only one there is."""
+def expected_copy(name: str, sheet: str) -> dict[str, Any]:
+    """What a complete copy holds, as in expected.toml; where the sheet's version is unknown, the only one there is."""
     versions = _expected().get(name, {})
     only = next(iter(versions.values())) if len(versions) == 1 else {}
     version: dict[str, Any] = versions.get(sheet, only if sheet == "unknown" else {})
     return version
-
-
-def _counts(values: Mapping[str, Any], classes: str) -> Counts:
-    return Counts(values.get("clips"), values.get("people"), values.get(classes, {}))
 
 
 @cache
@@ -160,7 +144,9 @@ class Survey:
             "emotions": dict(self.counts.classes),
             "protocols": {name: asdict(actual) for name, (actual, _) in self.protocols.items()},
             "further": {name: actual for name, (actual, _) in self.further.items()},
-            "expected": _plain(self.expected),
+            "expected": None
+            if (wanted := self.expected) is None
+            else {"clips": wanted.clips, "people": wanted.people, "emotions": dict(wanted.classes)},
             "defects": shortfalls
             + [{"clip": one.clip, "problem": one.problem, "known": one.known} for one in corpus.defects],
             "corrected": [asdict(correction) for correction in corpus.corrected],
@@ -184,33 +170,27 @@ def survey(
     if opener is not None:
         damaged = tuple(_open_all(corpus, opener, progress or Silent()))
         corpus = replace(corpus, defects=corpus.defects + damaged)
-    present = corpus.present
+    present, complete = corpus.present, expected_copy(corpus.name, corpus.sheet)
     counts = count(present, [clip.emotion for clip in present])
-    expected = _counts(corpus.expected, "emotions") if corpus.expected else expected_corpus(corpus.name, corpus.sheet)
-    protocols = {
-        protocol.name: (
-            count_protocol(protocol, present),
-            expected_protocol(protocol.name, corpus.name, corpus.sheet),
-        )
-        for protocol in protocols_for(corpus)
-    }
-    departures: tuple[str, ...] = (corpus.layout,) if corpus.layout else ()
-    departures += tuple(counts.departures(expected)) if expected else ()
-    if expected is None and corpus.sheet == "unknown":
-        departures += ("the version of the sheet is unknown, so that its counts cannot be compared",)
-    departures += tuple(
-        f"{name}: {text}"
-        for name, (actual, wanted) in protocols.items()
-        if wanted
-        for text in actual.departures(wanted)
-    )
-    wanted = expected_further(corpus.name, corpus.sheet)
-    further = {name: (number, wanted.get(name)) for name, number in further_counts(corpus).items()}
-    further |= {name: (0, number) for name, number in wanted.items() if name not in further}
-    departures += tuple(
-        f"{actual} {name}, expected {n}" for name, (actual, n) in further.items() if n not in (None, actual)
-    )
-    return Survey(corpus, counts, expected, protocols, departures, further)
+    known = corpus.expected or complete
+    expected = Counts.of(known, "emotions") if known else None
+    protocols: dict[str, tuple[Counts, Counts | None]] = {}
+    for protocol in protocols_for(corpus):
+        values = complete.get("protocols", {}).get(protocol.name)
+        protocols[protocol.name] = count_protocol(protocol, present), Counts.of(values, "classes") if values else None
+    published = complete.get("further", {})  # what is not published is not listed
+    actual = further_counts(corpus)
+    further = {name: (actual.get(name, 0), published.get(name)) for name in {**actual, **published}}
+
+    departures = [corpus.layout] if corpus.layout else []
+    if expected is not None:
+        departures += counts.departures(expected)
+    elif corpus.sheet == "unknown":
+        departures.append("the version of the sheet is unknown, so that its counts cannot be compared")
+    for name, (here, wanted) in protocols.items():
+        departures += [f"{name}: {text}" for text in here.departures(wanted)] if wanted else []
+    departures += [f"{n} {name}, expected {wanted}" for name, (n, wanted) in further.items() if wanted not in (None, n)]
+    return Survey(corpus, counts, expected, protocols, tuple(departures), further)
 
 
 def same_people(clips: Sequence[Clip]) -> Iterator[Defect]:
@@ -240,9 +220,3 @@ def _open_all(corpus: Corpus, opener: Opener, progress: Progress) -> Iterator[De
             yield Defect(clip.key, problem)
         progress.advance(note=clip.key)
     progress.finish()
-
-
-def _plain(counts: Counts | None) -> dict[str, Any] | None:
-    if counts is None:
-        return None
-    return {"clips": counts.clips, "people": counts.people, "emotions": dict(counts.classes)}

@@ -53,11 +53,7 @@ def draw_arrows(face: np.ndarray, flow: np.ndarray, *, cells: int = 14, peak: fl
             u, v = means[row, column] / peak * 1.5 * cell
             if np.hypot(u, v) < 0.12 * cell:
                 continue
-            start = ((column + 0.5) * cell, (row + 0.5) * cell)
-            _arrow(picture, start, (start[0] + u, start[1] + v))
+            x, y = (column + 0.5) * cell, (row + 0.5) * cell
+            ends = (round(x), round(y)), (round(x + u), round(y + v))
+            cv2.arrowedLine(picture, *ends, (190, 20, 40), thickness=2, line_type=cv2.LINE_AA, tipLength=0.35)
     return cv2.resize(picture, (size, size), interpolation=cv2.INTER_AREA)
-
-
-def _arrow(picture: np.ndarray, start: tuple[float, float], end: tuple[float, float]) -> None:
-    first, last = ((round(x), round(y)) for x, y in (start, end))
-    cv2.arrowedLine(picture, first, last, (190, 20, 40), thickness=2, line_type=cv2.LINE_AA, tipLength=0.35)

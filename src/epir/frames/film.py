@@ -1,15 +1,19 @@
-"""Frames -> a small video file: webm (VP8) or mp4 (H.264), which browsers and players show; or H.264 and back."""
+"""Frames -> a small video file: webm (VP8) or mp4 (H.264), which browsers and players show; or H.264 and back.
 
+How strongly a video was compressed is told by the quantiser of H.264, from 0 to 51, with which its encoder wrote each
+picture; x264's rate factor (`crf`) is close to its mean. Decoders of other codecs do not tell it.
+"""
+
+import struct
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from epir.core.errors import FrameError, is_machine_fault, machine_fault
 from epir.core.files import atomic_write
-from epir.frames.quantiser import TOLD, quantiser_of
 
 if TYPE_CHECKING:
     import av
@@ -21,6 +25,10 @@ CODECS = {
 }
 # Where B-frames and macroblock trees are decided, x264 gives now and then other bytes for the same frames.
 EXACT = {"crf": "20", "x264-params": "mbtree=0:bframes=0"}
+TOLD = {"export_side_data": "venc_params"}  # options of a decoder that make it tell the quantiser
+HEAD = struct.Struct("@INNii")  # of FFmpeg's AVVideoEncParams: blocks, where they begin, the size of one, codec, base
+H264 = 1  # AV_VIDEO_ENC_PARAMS_H264
+OFFSET = 16  # bytes in a block before its difference from the base
 
 
 def write_film(path: Path, frames: Iterable[np.ndarray], fps: float, *, exact: bool = False) -> Path:
@@ -97,6 +105,19 @@ def _pictures(
     decoder: "av.VideoCodecContext", packet: "av.Packet | None", quantisers: list[float]
 ) -> Iterator[np.ndarray]:
     for picture in decoder.decode(packet):
-        quantiser = quantiser_of(picture)
-        quantisers += [] if quantiser is None else [quantiser]
+        if (quantiser := quantiser_of(picture)) is not None:
+            quantisers.append(quantiser)
         yield picture.to_ndarray(format="rgb24")
+
+
+def quantiser_of(picture: "av.VideoFrame") -> float | None:
+    """The mean quantiser over the blocks of a picture; None where the decoder does not tell."""
+    told: Any = picture.side_data.get("VIDEO_ENC_PARAMS")  # av knows more kinds than its types say
+    if told is None:
+        return None
+    content = bytes(told)
+    blocks, begin, size, codec, base = HEAD.unpack_from(content)
+    if codec != H264:
+        return None
+    differences = np.ndarray((blocks,), np.int32, content, begin + OFFSET, (size,))
+    return base + (float(differences.mean()) if blocks else 0.0)

@@ -1,23 +1,20 @@
 """A folder of pictures as frames, numbered by the last integer of each file name; whether two clips are the same."""
 
 import hashlib
-import math
 import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
 from epir.core.errors import FrameError
 from epir.frames.picture import PICTURES, picture_size, read_picture
-from epir.frames.reader import ASSUMED_RATE, Frame, missing_frame, unreadable
+from epir.frames.reader import ASSUMED_RATE, Frame, Frames, missing_frame, unreadable
 
 LAST_INTEGER = re.compile(r"(\d+)\D*$")
 END = 1 << 20  # bytes at each end of a video that are compared
 
 
-class FolderFrames:
+class FolderFrames(Frames):
     """The pictures of one folder; names such as `reg_img46.jpg` and `006_05562.jpg` are frames 46 and 5562."""
 
     def __init__(self, path: Path, fps: float | None = None) -> None:
@@ -35,18 +32,10 @@ class FolderFrames:
         """The numbers of the pictures, rising."""
         return tuple(sorted(self._files))
 
-    @property
-    def announced(self) -> int:
-        """How many pictures there are."""
-        return len(self._files)
-
-    def read(self, number: int) -> np.ndarray:
-        """The picture with this number, (H, W, 3) uint8 RGB."""
-        return read_picture(self._file(number))
-
     def frame(self, number: int) -> Frame:
-        """The same with its time, which begins with the first picture."""
-        return Frame(number, (number - self.numbers[0]) / (self.fps or ASSUMED_RATE), self.read(number))
+        """The picture with this number; time begins with the first picture."""
+        pixels = read_picture(self._file(number))
+        return Frame(number, (number - self.numbers[0]) / (self.fps or ASSUMED_RATE), pixels)
 
     def size(self, number: int) -> tuple[int, int]:
         """Width and height of a picture as it is shown; only the beginning of its file is read."""
@@ -72,29 +61,7 @@ class FolderFrames:
         if problem is not None:
             if not readable:
                 raise problem
-            self._note(f"{unreadable(damaged)}, and left out: {problem.problem}")
-
-    def during(self, start: float, end: float) -> Iterator[Frame]:
-        """The frames from `start` to `end` seconds (both included), one at a time."""
-        rate, first = self.fps or ASSUMED_RATE, self.numbers[0]
-        last = self.numbers[-1] if math.isinf(end) else first + math.floor(end * rate + 1e-6)
-        return self.between(first + math.ceil(start * rate - 1e-6), last)
-
-    def __iter__(self) -> Iterator[Frame]:
-        return self.between(self.numbers[0], self.numbers[-1])
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def __enter__(self) -> "FolderFrames":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Nothing stays open."""
-
-    def _note(self, words: str) -> None:
-        if words not in self.notes:
-            self.notes.append(words)
+            self.note(f"{unreadable(damaged)}, and left out: {problem.problem}")
 
     def _file(self, number: int) -> Path:
         files = self._files.get(number)

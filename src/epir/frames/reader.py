@@ -7,16 +7,21 @@ Frames of several sizes are refused: no motion between them means anything. Miss
 concealed and pictures that cannot be read are notes, unless a key frame is among them.
 """
 
+import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from epir.core.errors import FrameError
 from epir.core.words import missing_frames, ranges
 from epir.frames.picture import PICTURES
+
+if TYPE_CHECKING:
+    from epir.frames.folder import FolderFrames
 
 ASSUMED_RATE = 100.0  # frames a second, where neither the file nor the user says
 LONGEST = 1_000_000  # frames whose numbers are looked through for gaps
@@ -32,44 +37,57 @@ class Frame:
     pixels: np.ndarray  # (H, W, 3) uint8 RGB
 
 
-class Frames(Protocol):
-    """What a folder and a video have in common; `with` closes a video early."""
+class Frames(ABC):
+    """What a folder, a video and an array have in common; `with` closes a video early."""
 
     path: Path
-    notes: list[str]  # what was found out while reading, such as a file that ends early
+    fps: float | None  # as given by the user, or else as the file says
+    notes: list[str]  # what turned out while reading, such as a file that ends early
 
     @property
+    @abstractmethod
     def numbers(self) -> tuple[int, ...]:
         """The numbers of the frames that are there, rising; a video is decoded once to count them."""
 
     @property
     def announced(self) -> int | None:
         """About how many frames there are, where this is known without reading them."""
+        return len(self.numbers)
 
-    @property
-    def fps(self) -> float | None:
-        """Frames per second: as given by the user, or else as the file says."""
-
-    def read(self, number: int) -> np.ndarray:
-        """One frame, (H, W, 3) uint8 RGB; a damaged one is refused."""
-
+    @abstractmethod
     def frame(self, number: int) -> Frame:
-        """The same with its time."""
+        """One frame with its time; a damaged one is refused."""
 
+    @abstractmethod
     def between(self, first: int, last: int) -> Iterator[Frame]:
         """The frames from `first` to `last` (both included), one at a time."""
 
+    def read(self, number: int) -> np.ndarray:
+        """The pixels of one frame, (H, W, 3) uint8 RGB."""
+        return self.frame(number).pixels
+
     def during(self, start: float, end: float) -> Iterator[Frame]:
         """The frames from `start` to `end` seconds (both included), one at a time."""
+        rate, first = self.fps or ASSUMED_RATE, self.numbers[0]
+        last = self.numbers[-1] if math.isinf(end) else first + math.floor(end * rate + 1e-6)
+        return self.between(first + math.ceil(start * rate - 1e-6), last)
+
+    def note(self, words: str) -> None:
+        """Add to the notes, once."""
+        if words not in self.notes:
+            self.notes.append(words)
 
     def __iter__(self) -> Iterator[Frame]:
-        """Every frame, one at a time."""
+        return self.between(0, 1 << 62)
 
-    def __len__(self) -> int: ...
+    def __len__(self) -> int:
+        return len(self.numbers)
 
-    def __enter__(self) -> "Frames": ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(self, *error: object) -> None: ...
+    def __exit__(self, *error: object) -> None:  # noqa: B027
+        """Close what is open."""
 
 
 def open_frames(path: str | Path, fps: float | None = None) -> Frames:
@@ -98,18 +116,7 @@ def missing_frame(path: Path, number: int, numbers: tuple[int, ...]) -> FrameErr
     )
 
 
-class Pictures(Protocol):
-    """A folder of pictures: what is known of it without decoding them."""
-
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """The numbers of the pictures, rising."""
-
-    def size(self, number: int) -> tuple[int, int]:
-        """Width and height of one picture."""
-
-
-def inspect_pictures(pictures: Pictures, first: int, last: int) -> list[str]:
+def inspect_pictures(pictures: "FolderFrames", first: int, last: int) -> list[str]:
     """Notes about the pictures from `first` to `last`; pictures of several sizes, by their headers, are refused."""
     numbers = [number for number in pictures.numbers if first <= number <= last]
     start: tuple[int, tuple[int, int]] | None = None
@@ -157,12 +164,12 @@ def unreadable(numbers: Sequence[int]) -> str:
     return f"{len(numbers)} {noun} cannot be opened: frame {ranges(numbers)}"
 
 
-class TurnedFrames:
+class TurnedFrames(Frames):
     """Frames, each turned counter-clockwise by so many quarters."""
 
     def __init__(self, frames: Frames, turns: int) -> None:
         self.frames, self.turns = frames, turns
-        self.path: Path = frames.path
+        self.path, self.fps = frames.path, frames.fps
         self.notes = frames.notes  # the same list, which grows while frames are read
 
     @property
@@ -175,35 +182,17 @@ class TurnedFrames:
         """About how many frames there are."""
         return self.frames.announced
 
-    @property
-    def fps(self) -> float | None:
-        """Frames per second."""
-        return self.frames.fps
-
-    def read(self, number: int) -> np.ndarray:
-        """One frame, (H, W, 3) uint8 RGB, upright."""
-        return turned(self.frames.read(number), self.turns)
-
     def frame(self, number: int) -> Frame:
-        """The same with its time."""
+        """One frame, upright."""
         return self._turned(self.frames.frame(number))
 
     def between(self, first: int, last: int) -> Iterator[Frame]:
-        """The frames from `first` to `last` (both included), one at a time."""
+        """The frames from `first` to `last` (both included), upright."""
         return map(self._turned, self.frames.between(first, last))
 
     def during(self, start: float, end: float) -> Iterator[Frame]:
-        """The frames from `start` to `end` seconds (both included), one at a time."""
+        """The frames from `start` to `end` seconds (both included), upright."""
         return map(self._turned, self.frames.during(start, end))
-
-    def __iter__(self) -> Iterator[Frame]:
-        return map(self._turned, self.frames)
-
-    def __len__(self) -> int:
-        return len(self.frames)
-
-    def __enter__(self) -> "TurnedFrames":
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.frames.__exit__(*error)

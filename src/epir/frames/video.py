@@ -24,8 +24,8 @@ from av.video.reformatter import VideoReformatter
 from epir.core.errors import FrameError, is_machine_fault, machine_fault
 from epir.core.words import FASTEST_RATE
 from epir.frames.damage import check_frame_count, damaged_jpeg, decoder_errors, refuses, stricter_decoder
-from epir.frames.quantiser import CODEC, TOLD, quantiser_of
-from epir.frames.reader import ASSUMED_RATE, Frame, missing_frame
+from epir.frames.film import TOLD, quantiser_of
+from epir.frames.reader import ASSUMED_RATE, Frame, Frames, missing_frame
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -86,7 +86,7 @@ class DamagedStream:
 Check = Callable[[int, float, int, int], None]  # number, seconds, width and height of a frame; raises to end it
 
 
-class VideoFrames:
+class VideoFrames(Frames):
     """The frames of one video file, numbered from 0; a given `fps` replaces the time stamps.
 
     `check` sees every frame when it is decoded, before its pixels are made.
@@ -103,6 +103,9 @@ class VideoFrames:
         self.check = check
         self._reformatter = VideoReformatter()
         self._begin()
+        rate = self._stream.guessed_rate or self._stream.average_rate  # `epir.frames.pace` measures it
+        announced = float(rate) if rate and 0 < rate <= FASTEST_RATE else None
+        self.fps = announced if fps is None else fps
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
@@ -119,14 +122,6 @@ class VideoFrames:
         told = int(self._stream.frames) or (round(seconds * self.fps) if self.fps else 0)
         return told if 0 < told <= self.path.stat().st_size else None
 
-    @cached_property
-    def fps(self) -> float | None:
-        """Frames per second: as given, or else as the container says; `epir.frames.pace` measures it."""
-        if self.given_fps is not None:
-            return self.given_fps
-        rate = self._stream.guessed_rate or self._stream.average_rate
-        return float(rate) if rate and 0 < rate <= FASTEST_RATE else None
-
     @property
     def quantiser(self) -> float | None:
         """How coarsely H.264 wrote the pictures that were decoded so far; None where their decoder does not tell."""
@@ -142,12 +137,8 @@ class VideoFrames:
         """Width and height as stored, before a rotation."""
         return self._stream.codec_context.width, self._stream.codec_context.height
 
-    def read(self, number: int) -> np.ndarray:
-        """The frame with this index, (H, W, 3) uint8 RGB; one that was concealed is refused."""
-        return self.frame(number).pixels
-
     def frame(self, number: int) -> Frame:
-        """The same with its time."""
+        """The frame with this index; one that was concealed is refused."""
         frame = next(self.between(number, number), None) if number >= 0 else None
         if frame is None:
             raise missing_frame(self.path, number, self.numbers)
@@ -187,22 +178,13 @@ class VideoFrames:
             if self._latest >= start:
                 yield Frame(self._next - 1, self._latest, self._pixels(picture))
 
-    def __iter__(self) -> Iterator[Frame]:
-        return self.between(0, 1 << 62)
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def __enter__(self) -> "VideoFrames":
-        return self
-
     def __exit__(self, *error: object) -> None:
         self._picture = None
         self._container.close()
 
     def _begin(self) -> None:
         self._container, self._stream = open_video(self.path)
-        if self._stream.codec_context.name == CODEC:
+        if self._stream.codec_context.name == "h264":
             self._stream.codec_context.options = TOLD
         self._coarseness, self._told = 0.0, 0  # sum of the quantisers, and of how many pictures
         self._next = 0  # index of the frame that comes next
@@ -285,15 +267,11 @@ class VideoFrames:
         broken = broken or ends_before_its_index(self.path, self._container, self._stream)
         place = f"after frame {self._next - 1} ({self._latest:.2f} s)"
         if broken or lack > max(SHORTEST_LACK, 5 * step):
-            self._note(f"the file ends early, {place}: what it holds was used")
+            self.note(f"the file ends early, {place}: what it holds was used")
         if self._lost:
             several = f"{self._lost} parts could not be decoded and were"
             parts = "1 part could not be decoded and was" if self._lost == 1 else several
-            self._note(f"the file is damaged: {parts} passed over")
-
-    def _note(self, words: str) -> None:
-        if words not in self.notes:
-            self.notes.append(words)
+            self.note(f"the file is damaged: {parts} passed over")
 
     def _seconds_of(self, picture: "av.VideoFrame") -> float:
         """Time since the beginning; where a stamp is missing or goes back, one frame after the last."""
@@ -378,7 +356,4 @@ def ends_before_its_index(path: Path, container: "InputContainer", stream: "Vide
 def count_frames(path: Path) -> int:
     """How many frames a video really holds: it is decoded once, without turning frames into pictures."""
     with VideoFrames(path) as frames:
-        count = 0
-        while frames._advance() is not None:
-            count += 1
-        return count
+        return sum(1 for _ in iter(frames._advance, None))

@@ -20,7 +20,7 @@ from epir.frames.video import VideoFrames
 Times = tuple[float | None, float | None]  # start and end in seconds
 
 
-class ArrayFrames:
+class ArrayFrames(Frames):
     """Frames that are in memory already, numbered from 0."""
 
     def __init__(
@@ -29,45 +29,22 @@ class ArrayFrames:
         self.path, self.fps = Path(name), fps
         self.notes: list[str] = []
         self._frames = frames
-        self.numbers: tuple[int, ...] = tuple(range(len(frames)))
 
     @property
-    def announced(self) -> int:
-        """How many frames there are."""
-        return len(self.numbers)
-
-    def read(self, number: int) -> np.ndarray:
-        """One frame, (H, W, 3) uint8 RGB."""
-        if not 0 <= number < len(self.numbers):
-            raise missing_frame(self.path, number, self.numbers)
-        return colour(self._frames[number])
+    def numbers(self) -> tuple[int, ...]:
+        """The indices of the frames."""
+        return tuple(range(len(self._frames)))
 
     def frame(self, number: int) -> Frame:
-        """The same with its time."""
-        return Frame(number, number / (self.fps or ASSUMED_RATE), self.read(number))
+        """One frame with its time."""
+        if not 0 <= number < len(self._frames):
+            raise missing_frame(self.path, number, self.numbers)
+        return Frame(number, number / (self.fps or ASSUMED_RATE), colour(self._frames[number]))
 
     def between(self, first: int, last: int) -> Iterator[Frame]:
         """The frames from `first` to `last`, both included."""
         for number in self.numbers[max(first, 0) : last + 1]:
             yield self.frame(number)
-
-    def during(self, start: float, end: float) -> Iterator[Frame]:
-        """The frames from `start` to `end` seconds (both included), one at a time."""
-        rate, first = self.fps or ASSUMED_RATE, self.numbers[0]
-        last = self.numbers[-1] if math.isinf(end) else first + math.floor(end * rate + 1e-6)
-        return self.between(first + math.ceil(start * rate - 1e-6), last)
-
-    def __iter__(self) -> Iterator[Frame]:
-        return self.between(0, len(self.numbers) - 1)
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    def __enter__(self) -> "ArrayFrames":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Nothing stays open."""
 
 
 class PairFrames(ArrayFrames):

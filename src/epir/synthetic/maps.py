@@ -182,7 +182,7 @@ def make_chunk(people: Iterable[int], settings: MapSettings) -> list[tuple[np.nd
 
 
 def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarray, Clip]]:
-    subject = subject_name(settings.seed, person)
+    subject = f"s{settings.seed}-{person + 1:06d}"  # people of different seeds are different people
     name = settings.recipes[person % len(settings.recipes)]
     recipe = find_recipe(name)
     identity = draw_identity(settings.seed, subject)
@@ -220,11 +220,6 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
             )
             pixels = face_map(onset, apex, recipe, settings.size)
         yield pixels, _clip(subject, number, expression, intensity, name, random)
-
-
-def subject_name(seed: int, person: int) -> str:
-    """The name of a synthetic person, which carries the seed: people of different seeds are different people."""
-    return f"s{seed}-{person + 1:06d}"
 
 
 def _clip(

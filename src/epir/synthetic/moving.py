@@ -75,7 +75,7 @@ class MovingFace:
             eyes[..., :3] *= np.float32(1 - 0.85 * state.closure**2)
         _lay_over(picture[rows], eyes)
         skin_from = still - _look_up(turned + np.float32(state.intensity) * self._expression, still)  # r
-        skin_from[rows] = self._lids_back(state, skin_from[rows])  # X
+        skin_from[rows] = self._lids(open_lids, state, skin_from[rows])  # X
         _lay_over(picture, _look_up(self.portrait.head, skin_from, cv2.INTER_CUBIC))
         if self.portrait.glasses is not None:
             _lay_over(picture, _look_up(self.portrait.glasses, still - _look_up(turned, still)))
@@ -85,7 +85,7 @@ class MovingFace:
         """The flow from one state to another: the pixel at p goes to p + flow(p)."""  # (H, W, 2)
         still = self._head_back(start, self._grid.astype(np.float64))
         flow = np.zeros_like(still)
-        skin = self._lids_back(start, still - sample(self._field(start), still))
+        skin = self._lids(open_lids, start, still - sample(self._field(start), still))
         rigid = still - sample(self._field(start, expression=False), still)
         eyes = rigid - self._gaze(start)
         seen = self.visible(start)
@@ -98,7 +98,7 @@ class MovingFace:
         """Which layer is seen at each pixel (see `LAYERS`)."""  # (H, W) uint8
         still = self._head_back(state, self._grid)
         turned = _look_up(self._field(state, expression=False), still)
-        skin = self._lids_back(state, still - _look_up(self._field(state), still))
+        skin = self._lids(open_lids, state, still - _look_up(self._field(state), still))
         seen = np.zeros(self._grid.shape[:2], np.uint8)
         seen[_look_up(self.portrait.eyes, still - turned - self._gaze(state))[..., 3] > 0.5] = LAYERS["eyes"]
         seen[_look_up(self.portrait.head, skin)[..., 3] > 0.5] = LAYERS["head"]
@@ -109,8 +109,8 @@ class MovingFace:
     def forward(self, state: State, places: np.ndarray, layer: str = "head") -> np.ndarray:
         """Where points of the neutral picture, (..., 2) in pixels, are seen in this state."""
         field = self._field(state, expression=layer == "head")
-        if layer == "head" and state.closure:
-            places = self._lids_forth(state, places)
+        if layer == "head":
+            places = self._lids(close_lids, state, places)
         elif layer == "eyes":
             places = places + self._gaze(state)
         moved = places
@@ -157,12 +157,6 @@ class MovingFace:
         c, s = np.cos(state.roll) * state.size, np.sin(state.roll) * state.size
         pivot = self._pivot()
         return (points - pivot) @ np.array([[c, s], [-s, c]]) + pivot + shift
-
-    def _lids_back(self, state: State, points: np.ndarray) -> np.ndarray:
-        return self._lids(open_lids, state, points)
-
-    def _lids_forth(self, state: State, points: np.ndarray) -> np.ndarray:
-        return self._lids(close_lids, state, points)
 
     def _lids(self, move: Callable[..., np.ndarray], state: State, points: np.ndarray) -> np.ndarray:
         if not state.closure:
