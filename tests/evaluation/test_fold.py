@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from epir.evaluation import fold
 from epir.evaluation.experiment import Experiment
 from epir.evaluation.fold import ClipRecord, FoldInputs, FoldRecord, best_epoch, from_json, run_fold, to_json
 from epir.evaluation.run import fold_jobs
@@ -187,15 +188,13 @@ def test_the_best_epoch_is_chosen_per_person_in_a_grouped_fold(make_task):
 
 @pytest.mark.parametrize(("mirror", "shift"), [(True, 1), (False, 0)])
 def test_every_epoch_is_predicted_with_the_same_test_time_copies_as_the_last(make_task, monkeypatch, mirror, shift):
-    from epir.models import predict
-
-    task, calls, original = make_task(), [], predict.predict_maps
+    task, calls, original = make_task(), [], fold.predict_maps
 
     def recorded(network, maps, **options):
         calls.append((options["mirror"], options["shift"]))
         return original(network, maps, **options)
 
-    monkeypatch.setattr(predict, "predict_maps", recorded)
+    monkeypatch.setattr(fold, "predict_maps", recorded)
     recipe = replace(QUICK, mirror_at_prediction=mirror, shift_at_prediction=shift)
     record = run_fold(replace(task, experiment=replace(task.experiment, training=recipe)))
     assert calls == [(mirror, shift)] * (QUICK.epochs + 1)

@@ -49,21 +49,12 @@ class PublishedScores:
 def load_published() -> tuple[PublishedScores, ...]:
     """Every pair of scores in Tables 1 to 5, and the strongest ones that were published since."""
     text = (files("epir.evaluation") / "published.csv").read_text(encoding="utf-8")
-    return tuple(
-        PublishedScores(
-            table=int(row["table"]),
-            method=row["method"],
-            protocol=row["protocol"],
-            part=row["part"],
-            uf1_text=row["uf1"],
-            uar_text=row["uar"],
-            params=float(row["params"]) if row["params"] else None,
-            flops=float(row["flops"]) if row["flops"] else None,
-            selection=row["selection"],
-            note=row["note"],
-        )
-        for row in csv.DictReader(text.splitlines())
-    )
+    scores = []
+    for row in csv.DictReader(text.splitlines()):
+        sizes = {name: float(size) if (size := row.pop(name)) else None for name in ("params", "flops")}
+        texts = {f"{name}_text": row.pop(name) for name in ("uf1", "uar")}
+        scores.append(PublishedScores(table=int(row.pop("table")), **texts, **sizes, **row))
+    return tuple(scores)
 
 
 def comparisons(protocol: str) -> tuple[PublishedScores, ...]:
