@@ -69,7 +69,6 @@ def test_settings_are_changed_by_their_dotted_names(epir, noise, tmp_path):
         (("--folds", "9"), "9 folds need at least 9 people, but there are 4", "--folds 4 or fewer"),
         (("--model", "epri"), "there is no model 'epri'", "did you mean 'epir'?"),
         (("--set", "training.epoch=2"), "[training] has no setting 'epoch'", "did you mean 'epochs'?"),
-        (("--check-alignment",), "--check-alignment needs --zero-shot", "add --zero-shot, or leave it out"),
         (("--weights", "model"), "--weights needs --zero-shot", "--set training.start=MODEL"),
         (("--zero-shot",), "which are of 'epir' and not of 'ststnet'", "leave out --model"),
         (("--zero-shot", "--seeds", "2"), "--zero-shot does not train: --seeds has no effect", "leave out --seeds"),
@@ -104,18 +103,10 @@ def test_maps_that_cannot_be_evaluated_are_refused(epir, noise, tmp_path, choice
     assert code == 2 and problem in err and "\nfix: " in err
 
 
-def test_the_place_of_the_faces_is_checked_on_request(epir, noise, tmp_path, monkeypatch):
-    from epir.final import alignment
-
-    checked = []
-    monkeypatch.setattr(alignment, "alignment_note", lambda maps, weights: checked.append(maps) or "they lie lower")
-    maps = noise(size=28)
-    call = ("evaluate", maps, "--protocol", "cde", "--zero-shot", "--workers", "1", "--out", tmp_path / "run")
+def test_the_shipped_weights_predict_without_training(epir, noise, tmp_path):
+    call = ("evaluate", noise(size=28), "--protocol", "cde", "--zero-shot", "--workers", "1", "--out", tmp_path / "run")
     code, out, _ = epir(*call, "--json")
-    assert code == 0 and not checked and "alignment" not in json.loads(out)
-    code, out, _ = epir(*call, "--check-alignment", "--json")
-    assert code == 0 and checked == [maps] and json.loads(out)["alignment"] == ["they lie lower"]
-    assert "note: they lie lower" in epir(*call, "--check-alignment")[1].splitlines()
+    assert code == 0 and json.loads(out)["training"] == "none"
 
 
 def test_an_interruption_exits_130(epir, noise, tmp_path, monkeypatch):

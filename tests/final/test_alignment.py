@@ -6,7 +6,7 @@ from torch import nn
 from epir.core.errors import CheckpointError
 from epir.core.records import Clip
 from epir.final import alignment
-from epir.final.alignment import STEPS, align, alignment_note, certainties, choose, move, step_words
+from epir.final.alignment import STEPS, align, certainties, choose, move, step_words
 from epir.maps.mapset import load_maps, save_maps
 from epir.models.registry import create_model
 
@@ -93,14 +93,3 @@ def test_weights_for_other_maps_are_refused(tmp_path):
     model = create_model("ststnet", map_size=12).save_pretrained(tmp_path / "model", labels=CLASSES)
     with pytest.raises(CheckpointError, match=r"for 12 px maps, but the map set has 28 px\n  fix: prepare the maps"):
         align(tmp_path / "theirs", tmp_path / "aligned", weights=model)
-
-
-@pytest.mark.parametrize(("row", "words"), [(12, None), (16, "moved up by 2/14 of the side the mean best score is")])
-def test_a_set_whose_faces_lie_elsewhere_is_told(tmp_path, model, monkeypatch, row, words):
-    monkeypatch.setattr(alignment, "load_network", lambda _: Expecting())
-    clips = [Clip("theirs", f"{n % 4}", f"{n}", CLASSES[n % 3]) for n in range(8)]
-    maps = save_maps(tmp_path / "my maps", maps_with_motion_in([row] * 8).numpy(), clips, recipe={}).folder
-    note = alignment_note(maps, weights=model)
-    assert (note is None) if words is None else words in note
-    if note is not None:
-        assert note.endswith(f"try epir align '{maps}' --weights {model} --out ALIGNED")

@@ -44,13 +44,6 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    check_alignment: Annotated[
-        bool,
-        typer.Option(
-            "--check-alignment",
-            help="With --zero-shot: say whether the faces in the maps lie where the weights expect them.",
-        ),
-    ] = False,
     code: options.Code = None,
     allow_seen: options.AllowSeen = False,
     engine: options.EngineName = "local",
@@ -86,8 +79,6 @@ def evaluate(
         _check_zero_shot({**trains, "--seeds": seeds != 1, "--folds": folds != "loso"}, weights, model)
     elif weights is not None:
         raise ConfigError("--weights needs --zero-shot", fix="to train from weights use --set training.start=MODEL")
-    elif check_alignment:
-        raise ConfigError("--check-alignment needs --zero-shot", fix="add --zero-shot, or leave it out")
     where = Engine(engine, workers, address, gpus)
 
     from epir.evaluation.comparison import scores_with_training
@@ -100,7 +91,6 @@ def evaluate(
     common: Any = {"protocol": protocol, "out": out, "allow_seen": allow_seen, "engine": where, "force": force}
     training_options: Any = {"folds": folds, "seeds": seeds, "training": training, "changes": changes or ()}
     scored: Any = {"target": target}
-    notes: list[str] = []
     with showing_progress(quiet=as_json) as progress:
         common["progress"] = progress
         if len(names) > 1:
@@ -115,21 +105,14 @@ def evaluate(
             runs, table = (run,), score_table([run], comparisons(run.experiment.protocol))
             if target == "units":
                 table = units_table(run) or table
-        if check_alignment:
-            from epir.final.alignment import alignment_note
-
-            notes = [note for each in maps if (note := alignment_note(each, weights=weights)) is not None]
     if record is not None:
         from epir.reports.leaderboard import record_result
 
         for name, run in zip(names, runs, strict=True):
             record_result(run, record, command_line(context, **({"model": name} if len(runs) > 1 else {})))
     scores = {n: {"run": str(run.folder), **scores_with_training(run)} for n, run in zip(names, runs, strict=True)}
-    value = (
-        {"runs": scores} if len(runs) > 1 else {**scores[names[0]], **({"alignment": notes} if check_alignment else {})}
-    )
-    lines = [table.text(), *(f"run: {run.folder}" for run in runs), *(f"note: {note}" for note in notes)]
-    show(value, lines, as_json=as_json)
+    lines = [table.text(), *(f"run: {run.folder}" for run in runs)]
+    show({"runs": scores} if len(runs) > 1 else scores[names[0]], lines, as_json=as_json)
 
 
 def _check_zero_shot(trains: dict[str, Any], weights: Path | None, model: str | None) -> None:

@@ -74,9 +74,9 @@ def convention_rows(run: Run) -> list[ConventionRow]:
         rules[FOLD_MEAN] = lambda counts: _scores_of_few(counts.last).mean(1)
     rows = []
     for name, rule in rules.items():
-        scores = np.mean([rule(counts) for counts in seeds], axis=0)  # (3,)
+        first, second, third = (round(float(x), 6) for x in np.mean([rule(counts) for counts in seeds], axis=0))
         leaks = run.experiment.columns[0] != "strict" or name not in (LAST, FOLD_MEAN)
-        rows.append(ConventionRow(name, *(round(float(score), 6) for score in scores), leaks=leaks, who=WHO[name]))
+        rows.append(ConventionRow(name, first, second, third, leaks, WHO[name]))
     return rows
 
 

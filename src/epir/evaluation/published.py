@@ -8,6 +8,7 @@ import csv
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
 RUNGS = {  # preset: its row in Tables 4 and 5
     "vit": "Baseline",
@@ -51,9 +52,10 @@ def load_published() -> tuple[PublishedScores, ...]:
     text = (files("epir.evaluation") / "published.csv").read_text(encoding="utf-8")
     scores = []
     for row in csv.DictReader(text.splitlines()):
-        sizes = {name: float(size) if (size := row.pop(name)) else None for name in ("params", "flops")}
-        texts = {f"{name}_text": row.pop(name) for name in ("uf1", "uar")}
-        scores.append(PublishedScores(table=int(row.pop("table")), **texts, **sizes, **row))
+        values: dict[str, Any] = dict(row)
+        values |= {f"{name}_text": values.pop(name) for name in ("uf1", "uar")}
+        values |= {name: float(row[name]) if row[name] else None for name in ("params", "flops")}
+        scores.append(PublishedScores(**{**values, "table": int(row["table"])}))
     return tuple(scores)
 
 

@@ -77,10 +77,12 @@ def unit_f1(counts: np.ndarray) -> np.ndarray:
 def _unit_score(counts: np.ndarray, resampled: np.ndarray, clips: int) -> dict[str, Any]:
     """The score of one unit from counts (K, 3) and (R, K, 3)."""
     there = int(counts[0, 1])
-    score = {"there": there, "found": _rounded(counts[:, 2].mean()), "f1": None, "interval": None, "always": None}
+    predicted = _rounded(counts[:, 2].mean())
     if not there:
-        return score
-    return score | {
+        return {"there": 0, "found": predicted, "f1": None, "interval": None, "always": None}
+    return {
+        "there": there,
+        "found": predicted,
         "f1": _rounded(unit_f1(counts).mean()),
         "interval": _interval(np.nan_to_num(unit_f1(resampled)).mean(-1)),  # 0 where nobody drawn has it
         "always": _rounded(_always(there, clips)),

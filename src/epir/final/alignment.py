@@ -7,7 +7,6 @@ best score of the set's other people is highest: neither labels nor the person's
 Axes: n clips, S map size, K steps
 """
 
-import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +27,6 @@ from epir.training.augment import shifted
 SIDE = 14  # steps that make up the side of a map
 STEPS = (0, -1, 1, -2, 2, -3, 3)  # that are tried, down; as they are first
 MARGIN = 0.02  # by which the mean best score must rise before maps are moved
-LOOKED_AT = 400  # clips of a set, evenly spaced, that say whether it should be aligned
 
 
 @dataclass(frozen=True)
@@ -66,24 +64,6 @@ def align(
         written = save_maps(out, moved, mapset.clips, recipe=recipe, force=force)
     after = certainty[chosen, np.arange(len(chosen))]
     return Aligned(written, moves, float(certainty[0].mean()), float(after.mean()))
-
-
-def alignment_note(maps: str | Path, *, weights: str | Path | None = None) -> str | None:
-    """What to tell somebody who predicts a map set with the weights as it is: that its faces lie elsewhere, if so."""
-    mapset = load_maps(maps)
-    folder = find_folder(weights)
-    rows = np.unique(np.linspace(0, len(mapset.clips) - 1, LOOKED_AT).round().astype(int))
-    with one_thread():
-        means = certainties(load_network(folder), torch.from_numpy(np.array(mapset.maps[rows]))).mean(1)  # (K,)
-    best = int(means.argmax())
-    if means[best] <= means[0] + MARGIN:
-        return None
-    chosen = "" if weights is None else f" --weights {shlex.quote(str(weights))}"
-    return (
-        f"the faces of {maps} seem to lie elsewhere than the weights expect them: {step_words(STEPS[best])} the mean "
-        f"best score is {means[best]:.3f}, not {means[0]:.3f}; "
-        f"try epir align {shlex.quote(str(maps))}{chosen} --out ALIGNED"
-    )
 
 
 def certainties(network: Network, maps: Tensor, *, progress: Progress | None = None) -> np.ndarray:

@@ -113,7 +113,7 @@ def clean_command(command: str) -> str:
     """
     words, kept, skip = shlex.split(command), [], False
     for word in words:
-        if skip or word.split("=")[0] in HIDDEN or word in ("--force", "--json", "--check-alignment"):
+        if skip or word.split("=")[0] in HIDDEN or word in ("--force", "--json"):
             skip = not skip and word in HIDDEN
             continue
         name, equals, value = word.rpartition("=")
