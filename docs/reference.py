@@ -124,7 +124,7 @@ TOPICS = {
     "Corpora and maps": ("load_corpus", "prepare", "MapSet", "load_maps", "save_maps", "Clip"),
     "Synthetic faces": ("synth", "synthetic_maps"),
     "Evaluation": ("evaluate", "evaluate_zero_shot", "compare", "score_predictions", "Prediction", "report"),
-    "Models": ("create_model", "list_models", "find_method", "predict_maps", "EpirClassifier", "export"),
+    "Models": ("create_model", "list_models", "find_method", "predict_maps", "export"),
     "Training": ("fit", "train", "LabelledMaps", "TrainingSettings"),
     "Everything else": ("Engine", "EpirError"),
 }

@@ -103,6 +103,12 @@ def test_maps_that_cannot_be_evaluated_are_refused(epir, noise, tmp_path, choice
     assert code == 2 and problem in err and "\nfix: " in err
 
 
+def test_the_shipped_weights_predict_without_training(epir, noise, tmp_path):
+    call = ("evaluate", noise(size=28), "--protocol", "cde", "--zero-shot", "--workers", "1", "--out", tmp_path / "run")
+    code, out, _ = epir(*call, "--json")
+    assert code == 0 and json.loads(out)["training"] == "none"
+
+
 def test_an_interruption_exits_130(epir, noise, tmp_path, monkeypatch):
     from epir.core.engines import Engine
 

@@ -64,16 +64,12 @@ def test_it_is_marked_wherever_it_is_shown(rows, write, tmp_path):
     assert all(row.leaks for row in convention_rows(run))  # nothing here is strict
 
 
-def test_it_is_compared_with_a_run_of_epir(finished, rows, write, tmp_path):
-    run = imported(write(rows), tmp_path)
-    (comparison,) = compare_all([open_run(finished / "run"), run])
-    assert comparison.column == "not_checked" and comparison.difference == 0
-
-
-def test_it_is_reported_beside_a_run_of_epir(finished, rows, write, tmp_path):
+def test_it_is_compared_with_a_run_of_epir_and_reported_beside_it(finished, rows, write, tmp_path):
     from epir.reports.page import report
 
     run = imported(write(rows), tmp_path)
+    (comparison,) = compare_all([open_run(finished / "run"), run])
+    assert comparison.column == "not_checked" and comparison.difference == 0
     for runs in ([run], [open_run(finished / "run"), run]):
         page = report(runs, tmp_path / "page.html", force=True).read_text()
         assert "HTNet: trained elsewhere: not checked. How its epoch was chosen" in page

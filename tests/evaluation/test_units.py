@@ -11,12 +11,12 @@ from epir.core.engines import Engine
 from epir.core.errors import CheckpointError, ConfigError, ProtocolError
 from epir.core.facs import CD6ME_UNITS, UNITS, parse_units
 from epir.core.records import Clip
-from epir.evaluation.fold import ClipRecord, FoldRecord, from_json, to_json
+from epir.evaluation.fold import ClipRecord, FoldRecord, from_json, to_json, unit_records
 from epir.evaluation.run import evaluate, evaluate_zero_shot
 from epir.evaluation.samples import EvaluationSet, Sample, with_units
 from epir.evaluation.store import open_run
 from epir.evaluation.table import units_table
-from epir.evaluation.units import unit_records, unit_scores
+from epir.evaluation.units import unit_scores
 from epir.maps.mapset import load_maps, save_maps
 from epir.models.registry import create_model
 from epir.models.units import UnitCalibration, UnitHead

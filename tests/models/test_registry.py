@@ -4,7 +4,7 @@ import pytest
 import tomli_w
 import torch
 
-from epir.core.config import digest, override, to_dict
+from epir.core.config import digest, to_dict
 from epir.core.errors import CheckpointError, ConfigError, EpirWarning
 from epir.models import registry
 from epir.models.estimator import Estimator
@@ -44,11 +44,6 @@ def test_settings_know_their_name_and_survive_toml(name):
     values = tomllib.loads(tomli_w.dumps(to_dict(settings)))
     assert settings_from_dict(values) == settings
     assert digest(settings_from_dict(values)) == digest(settings)
-
-
-@pytest.mark.parametrize("name", list_models())
-def test_settings_change_by_dotted_names(name):
-    assert override(model_settings(name), ["classes=7"]).classes == 7
 
 
 @pytest.mark.parametrize("name", [name for name in list_models() if name != "htnet"])

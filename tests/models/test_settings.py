@@ -37,7 +37,7 @@ def test_only_the_last_block_stays_when_the_number_of_blocks_changes(blocks):
             {"patch": 8},
             r"a 28 px map cannot be cut into 8 px patches\n  fix: set model.patch to a divisor of 28: .*7, 14 or 28",
         ),
-        ({"classes": 0}, r"0 classes has nothing to decide\n  fix: set model.classes to 2 or more"),
+        ({"classes": 0}, r"model.classes must be at least 2, not 0\n  fix: set model.classes=3"),
         (
             {"integration": 0.95},
             r"wants 2 pairs in block 6, which has only 3 patch tokens\n  fix: set model.integration to 0.8\d? or less",

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from epir.core.facs import UNITS
-from epir.evaluation.fold import ClipRecord, FoldRecord
-from epir.evaluation.units import unit_records
+from epir.evaluation.fold import ClipRecord, FoldRecord, unit_records
 from epir.final.calibration import calibrate_units_by_folds
 from epir.final.export import export
 from epir.final.train import train

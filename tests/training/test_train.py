@@ -193,28 +193,3 @@ def test_a_start_that_knows_the_classes_is_one_of_the_teachers(clips, tmp_path, 
     assert len(target.teachers) == 1 and (target.start is not None) is asked
     if asked:
         torch.testing.assert_close(target.start(clips.maps), source.eval()(clips.maps))
-
-
-def test_a_second_call_resumes_from_the_checkpoint(make_tiny, two_classes, tmp_path):
-    whole = make_tiny()
-    fit(whole, two_classes, QUICK)
-
-    class Interrupted(Exception):
-        pass
-
-    def stop(epoch, network):
-        if epoch == 3:
-            raise Interrupted
-
-    broken = make_tiny()
-    with pytest.raises(Interrupted):
-        fit(broken, two_classes, QUICK, checkpoint=tmp_path / "state.safetensors", after_epoch=stop)
-    again, epochs = make_tiny(), []
-    fit(
-        again,
-        two_classes,
-        QUICK,
-        checkpoint=tmp_path / "state.safetensors",
-        after_epoch=lambda epoch, network: epochs.append(epoch),
-    )
-    assert epochs == [3, 4] and torch.equal(weights(again), weights(whole))

@@ -21,7 +21,8 @@ from epir.core.table import MISSING
 from epir.evaluation.experiment import Experiment
 from epir.evaluation.scores import Column, accuracy, counts_by_person, uar, uf1, uf1_interval
 from epir.evaluation.store import NOT_CHECKED, Run, open_run
-from epir.models.registry import BASELINES
+from epir.models.folder import WEIGHTS, shipped_folder, weights_digest
+from epir.models.registry import BASELINES, is_estimator
 from epir.models.seen import UNSEEN
 from epir.training.recipe import RECIPES, TrainingSettings
 
@@ -66,8 +67,6 @@ class Comparison:
 
 def training_of(experiment: Experiment) -> Training:
     """The recipe and the first weights of an experiment; an estimator has neither."""
-    from epir.models.registry import is_estimator
-
     unknown = f" ({UNSEEN})" if experiment.unknown_weights else ""
     if experiment.is_zero_shot:
         return Training("none", weights_name(experiment.weights) + unknown)
@@ -208,8 +207,6 @@ def _recipe(training: TrainingSettings) -> str:
 
 def weights_name(digest: str) -> str:
     """`shipped`, or the beginning of the digest of other weights."""
-    from epir.models.folder import WEIGHTS, shipped_folder, weights_digest
-
     folder = shipped_folder()
     is_shipped = (folder / WEIGHTS).exists() and weights_digest(folder) == digest
     return "shipped" if is_shipped else f"sha256 {digest[:8]}"

@@ -62,17 +62,16 @@ class EpochCounts:
     last: np.ndarray  # (P, C, C) per fold after the last epoch
 
 
-Scores = tuple[float, float, float]  # UF1, UAR, accuracy
-
-
 def convention_rows(run: Run) -> list[ConventionRow]:
     """The scores of a run by every convention that it allows: a run without epochs has none to choose."""
     seeds = _counts(run)
-    rules: dict[str, Callable[[EpochCounts], Scores]] = {LAST: lambda counts: _scores(counts.last.sum(0))}
+    rules: dict[str, Callable[[EpochCounts], np.ndarray]] = {LAST: lambda counts: _scores(counts.last.sum(0))}
     if all(len(counts.by_epoch) for counts in seeds):
-        rules |= {PERSON_POOLED: _person_pooled, PERSON_MEAN: _person_mean, ONE_EPOCH: _one_epoch}
+        rules[PERSON_POOLED] = _person_pooled
+        rules[PERSON_MEAN] = lambda counts: _scores_of_few(counts.by_epoch).max(1).mean(1)
+        rules[ONE_EPOCH] = _one_epoch
     if not run.experiment.is_zero_shot and len(seeds[0].last) > 1:
-        rules[FOLD_MEAN] = _fold_mean
+        rules[FOLD_MEAN] = lambda counts: _scores_of_few(counts.last).mean(1)
     rows = []
     for name, rule in rules.items():
         first, second, third = (round(float(x), 6) for x in np.mean([rule(counts) for counts in seeds], axis=0))
@@ -120,26 +119,15 @@ def best_epochs(counts: np.ndarray) -> np.ndarray:
     return np.asarray(len(hits) - 1 - hits[::-1].argmax(0))  # (P,)
 
 
-def _person_pooled(counts: EpochCounts) -> Scores:
+def _person_pooled(counts: EpochCounts) -> np.ndarray:
     best = best_epochs(counts.by_epoch)
     return _scores(counts.by_epoch[best, np.arange(len(best))].sum(0))
 
 
-def _person_mean(counts: EpochCounts) -> Scores:
-    each = _scores_of_few(counts.by_epoch)  # (3, E, P)
-    first, second, third = each.max(1).mean(1)
-    return float(first), float(second), float(third)
-
-
-def _one_epoch(counts: EpochCounts) -> Scores:
+def _one_epoch(counts: EpochCounts) -> np.ndarray:
     pooled = counts.by_epoch.sum(1)  # (E, C, C)
     by_epoch = uf1(pooled)
     return _scores(pooled[len(by_epoch) - 1 - int(by_epoch[::-1].argmax())])
-
-
-def _fold_mean(counts: EpochCounts) -> Scores:
-    first, second, third = _scores_of_few(counts.last).mean(1)
-    return float(first), float(second), float(third)
 
 
 def _best_so_far(by_epoch: np.ndarray) -> np.ndarray:
@@ -149,14 +137,15 @@ def _best_so_far(by_epoch: np.ndarray) -> np.ndarray:
     return np.array([float(uf1(counts)) for counts in so_far])
 
 
-def _scores(confusion: np.ndarray) -> Scores:
-    return float(uf1(confusion)), float(uar(confusion)), float(accuracy(confusion))
+def _scores(confusion: np.ndarray) -> np.ndarray:
+    """UF1, UAR and accuracy (3, ...) of confusion matrices (..., C, C)."""
+    return np.stack([uf1(confusion), uar(confusion), accuracy(confusion)])
 
 
 def _scores_of_few(confusion: np.ndarray) -> np.ndarray:
     """UF1, UAR and accuracy (3, ...) of few clips (..., C, C): means over the classes that these clips have."""
     share = (confusion.sum(-1) > 0).mean(-1)  # of the classes; one without clips has an F1 and a recall of 0
-    return np.stack([uf1(confusion) / share, uar(confusion) / share, accuracy(confusion)])
+    return _scores(confusion) / np.stack([share, share, np.ones_like(share)])
 
 
 def _counts(run: Run) -> list[EpochCounts]:

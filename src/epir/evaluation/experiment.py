@@ -150,7 +150,7 @@ def resolve_settings(
     Where the user named no recipe and the model's default cannot be used, another is, with a warning.
     """
     method = find_method(model)
-    sections = _sections(changes, method)
+    sections = read_changes(changes, method)
     if method.kind == "estimator":
         _check_trains_itself(method, training, sections["training"])
     settings = method.with_settings(**{**sections["model"], "classes": classes, "map_size": map_size})
@@ -225,13 +225,8 @@ def _normalisation(folder: Path, model: Any) -> Any:
     return read_config(folder).settings.get("normalise", model.normalise)
 
 
-def check_changes(changes: Iterable[str], method: Method) -> None:
-    """Refuse `--set` changes that the method or its training cannot take, with the nearest known name."""
-    _sections(changes, method)
-
-
-def _sections(changes: Iterable[str], method: Method) -> Mapping[str, dict[str, Any]]:
-    """The `--set` changes as settings of the method and of its training."""
+def read_changes(changes: Iterable[str], method: Method) -> Mapping[str, dict[str, Any]]:
+    """The `--set` changes as settings of the method and of its training; others are refused with the nearest name."""
     kinds = {"model": method.settings, "training": TrainingSettings}
     sections: dict[str, dict[str, Any]] = {"model": {}, "training": {}}
     for change in changes:

@@ -2,7 +2,7 @@
 
 The held-out clips are also predicted after every epoch, for the column `best_epoch` alone: training never sees it.
 
-Axes: n held-out clips, E epochs, C classes
+Axes: n held-out clips, E epochs, C classes, U action units
 """
 
 import hashlib
@@ -12,21 +12,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from epir.core.engines import JobProgress, one_thread
 from epir.core.errors import CheckpointError, TrainingError
+from epir.core.facs import UNITS
 from epir.core.records import Prediction
 from epir.core.seeds import stream_seed
-from epir.evaluation.experiment import Experiment
+from epir.evaluation.experiment import Experiment, inner_scores, with_choice
 from epir.evaluation.samples import Sample, annotations, read_maps
+from epir.models.estimator import Estimator
+from epir.models.folder import find_folder, load_network, read_config, weights_digest
+from epir.models.network import Network
 from epir.models.packed import PackedMethod, PackedModel
-from epir.models.registry import Method
-
-if TYPE_CHECKING:
-    from epir.training.data import LabelledMaps
+from epir.models.predict import predict_maps
+from epir.models.registry import Method, build, is_estimator
+from epir.models.tokens import token_records
+from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
+from epir.training.data import LabelledMaps
+from epir.training.train import fit, new_network
 
 FORMAT = "epir-fold/1"
 STRICT, NOT_STRICT = "strict", ("seen_in_training", "not_checked")  # the key of a prediction, as the scores name it
@@ -169,8 +175,6 @@ class _Outcome:
 
 def run_fold(task: FoldTask) -> FoldRecord:
     """Train and predict one fold; the same record (but for the seconds) wherever and whenever it runs."""
-    from epir.models.registry import is_estimator
-
     began = time.perf_counter()
     _check_weights(task)
     with one_thread(), _named(task):
@@ -187,8 +191,6 @@ def run_fold(task: FoldTask) -> FoldRecord:
 
 def _check_weights(task: FoldTask) -> None:
     """Refuse weights that are others by now than when the run began."""
-    from epir.models.folder import weights_digest
-
     expected = task.experiment.weights
     if task.weights is not None and expected and weights_digest(task.weights) != expected:
         raise CheckpointError(
@@ -199,7 +201,6 @@ def _check_weights(task: FoldTask) -> None:
 
 def _nested(task: FoldTask, began: float) -> FoldRecord:
     """Choose settings on the training people, then run the fold with them."""
-    from epir.evaluation.experiment import inner_scores, with_choice
 
     def predict(experiment: Experiment, name: str, train: tuple[Sample, ...], test: tuple[Sample, ...]) -> np.ndarray:
         inner = replace(task, experiment=experiment, fold=f"{task.fold}, {name}", train=train, test=test)
@@ -219,21 +220,15 @@ def best_epoch(by_epoch: np.ndarray, truth: np.ndarray) -> int:
 
 
 def _network(task: FoldTask) -> _Outcome:
-    from epir.models.network import Network
-    from epir.models.predict import predict_maps
-    from epir.models.tokens import token_records
-    from epir.training.train import fit, new_network
-
     recipe = task.experiment.training
     held_out = task.read(task.test)
-    views: dict[str, Any] = {"mirror": recipe.mirror_at_prediction, "shift": recipe.shift_at_prediction}
     by_epoch: list[np.ndarray] = []
     predicting = 0.0
 
     def predict_held_out(epoch: int, network: Network) -> None:
         nonlocal predicting
         began = time.perf_counter()
-        by_epoch.append(predict_maps(network, held_out, units=False, **views).scores.argmax(1))
+        by_epoch.append(predict_maps(network, held_out, units=False, **recipe.views).scores.argmax(1))
         predicting += time.perf_counter() - began
 
     clips = labelled_maps(task.train, task.experiment.classes, task.read)
@@ -243,65 +238,66 @@ def _network(task: FoldTask) -> _Outcome:
     network = new_network(task.experiment.model, task.method, seed=seed)
     trained = fit(network, clips, recipe, start=task.weights, seed=seed, after_epoch=predict_held_out, progress=told)
     seconds = time.perf_counter() - began - predicting
-    predicted = predict_maps(trained.model, held_out, **views)
-    units = _unit_records(task.test, predicted.units, task.weights)
-    tokens = token_records(trained.model, held_out)
-    return _Outcome(predicted.scores, np.stack(by_epoch), trained.losses, seconds, tokens, units)
+    outcome = _predict(task, trained.model, held_out)
+    return replace(outcome, by_epoch=np.stack(by_epoch), loss=trained.losses, training_seconds=seconds)
 
 
-def labelled_maps(samples: Sequence[Sample], classes: Sequence[str], read: Reader = read_maps) -> "LabelledMaps":
+def _zero_shot(task: FoldTask) -> _Outcome:
+    assert task.weights is not None
+    return _predict(task, load_network(task.weights), task.read(task.test))
+
+
+def _predict(task: FoldTask, network: Network, held_out: np.ndarray) -> _Outcome:
+    """What a finished network says about the held-out clips.
+
+    Action units are calibrated as in the weights that training started from, or not at all: that calibration was fixed
+    together with those weights, so the held-out people have no part in it.
+    """
+    predicted = predict_maps(network, held_out, **task.experiment.training.views)
+    units: list[dict[str, Any]] = []
+    if predicted.units is not None:
+        notes = {} if task.weights is None else read_config(find_folder(task.weights)).notes
+        units = unit_records(predicted.units, UnitCalibration.of_notes(notes), annotations(task.test))
+    by_epoch = predicted.scores.argmax(1)[None]
+    return _Outcome(predicted.scores, by_epoch, tokens=token_records(network, held_out), units=units)
+
+
+def unit_records(logits: np.ndarray, calibration: UnitCalibration, annotations: Sequence[str]) -> list[dict[str, Any]]:
+    """What a record keeps of the action units of each clip: annotation, calibrated probabilities and the units found.
+
+    The logits are (n, 3, U).
+    """
+    probabilities = calibration.probabilities(logits)  # (n, 3, U)
+    thresholds = np.array([calibration.threshold(unit) for unit in UNITS])
+    return [
+        {
+            "annotation": annotation,
+            "found": [unit for unit, there in zip(UNITS, row[PRESENT] >= thresholds, strict=True) if there],
+            **{
+                name: {str(unit): round(float(value), 4) for unit, value in zip(UNITS, row[part], strict=True)}
+                for name, part in (("present", PRESENT), ("left", LEFT), ("right", RIGHT))
+            },
+        }
+        for annotation, row in zip(annotations, probabilities, strict=True)
+    ]
+
+
+def labelled_maps(samples: Sequence[Sample], classes: Sequence[str], read: Reader = read_maps) -> LabelledMaps:
     """The maps of samples with their classes and annotated action units, to train on."""
-    from epir.training.data import LabelledMaps
-
     return LabelledMaps.of(read(samples), [sample.label for sample in samples], classes, annotations(samples))
 
 
 def _estimator(task: FoldTask) -> _Outcome:
     """An estimator has no epochs, so both columns are the same."""
-    from epir.models.estimator import Estimator
-    from epir.models.registry import build
-
-    classes = task.experiment.classes
     model = build(task.experiment.model, task.method)
     assert isinstance(model, Estimator)
-    labels = np.array([classes.index(sample.label) for sample in task.train])
+    labels = np.array([task.experiment.classes.index(sample.label) for sample in task.train])
     began = time.perf_counter()
     clips = [sample.clip for sample in task.train]
     model.fit(task.read(task.train), labels, seed=stream_seed(task.seed, task.fold), clips=clips)
     seconds = time.perf_counter() - began
     guess, scores = model.predict(task.read(task.test), clips=[sample.clip for sample in task.test])
     return _Outcome(scores, guess[None], training_seconds=seconds)
-
-
-def _zero_shot(task: FoldTask) -> _Outcome:
-    from epir.models.folder import load_network
-    from epir.models.predict import predict_maps
-    from epir.models.tokens import token_records
-
-    assert task.weights is not None
-    model = load_network(task.weights)
-    held_out = task.read(task.test)
-    recipe = task.experiment.training
-    predicted = predict_maps(model, held_out, mirror=recipe.mirror_at_prediction, shift=recipe.shift_at_prediction)
-    units = _unit_records(task.test, predicted.units, task.weights)
-    return _Outcome(
-        predicted.scores, predicted.scores.argmax(1)[None], tokens=token_records(model, held_out), units=units
-    )
-
-
-def _unit_records(samples: Sequence[Sample], logits: np.ndarray | None, folder: Path | None) -> list[dict[str, Any]]:
-    """Action units of the held-out clips under the calibration of the weights that training started from, or of none.
-
-    It was fixed together with those weights, so the held-out people have no part in it.
-    """
-    from epir.evaluation.units import unit_records
-    from epir.models.folder import find_folder, read_config
-    from epir.models.units import UnitCalibration
-
-    if logits is None:
-        return []
-    notes = read_config(find_folder(folder)).notes if folder is not None else {}
-    return unit_records(logits, UnitCalibration.of_notes(notes), annotations(samples))
 
 
 def _record(task: FoldTask, outcome: _Outcome, seconds: float) -> FoldRecord:

@@ -43,12 +43,12 @@ class Printed:
     @property
     def clips(self) -> tuple[int, int, int]:
         """The clips of each class."""
-        if self.part == FULL:
-            first, second, third = map(sum, zip(*CLIPS.values(), strict=True))
-            return first, second, third
         if self.part in CLIPS:
             return CLIPS[self.part]
-        first, second, third = map(int, self.part.split(","))
+        if self.part == FULL:
+            first, second, third = map(sum, zip(*CLIPS.values(), strict=True))
+        else:
+            first, second, third = map(int, self.part.split(","))
         return first, second, third
 
 

@@ -8,6 +8,7 @@ import csv
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from typing import Any
 
 RUNGS = {  # preset: its row in Tables 4 and 5
     "vit": "Baseline",
@@ -49,21 +50,13 @@ class PublishedScores:
 def load_published() -> tuple[PublishedScores, ...]:
     """Every pair of scores in Tables 1 to 5, and the strongest ones that were published since."""
     text = (files("epir.evaluation") / "published.csv").read_text(encoding="utf-8")
-    return tuple(
-        PublishedScores(
-            table=int(row["table"]),
-            method=row["method"],
-            protocol=row["protocol"],
-            part=row["part"],
-            uf1_text=row["uf1"],
-            uar_text=row["uar"],
-            params=float(row["params"]) if row["params"] else None,
-            flops=float(row["flops"]) if row["flops"] else None,
-            selection=row["selection"],
-            note=row["note"],
-        )
-        for row in csv.DictReader(text.splitlines())
-    )
+    scores = []
+    for row in csv.DictReader(text.splitlines()):
+        values: dict[str, Any] = dict(row)
+        values |= {f"{name}_text": values.pop(name) for name in ("uf1", "uar")}
+        values |= {name: float(row[name]) if row[name] else None for name in ("params", "flops")}
+        scores.append(PublishedScores(**{**values, "table": int(row["table"])}))
+    return tuple(scores)
 
 
 def comparisons(protocol: str) -> tuple[PublishedScores, ...]:

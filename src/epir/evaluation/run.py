@@ -4,7 +4,7 @@ import os
 import platform
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -47,7 +47,7 @@ UNITS_WEIGHT = 1.0  # of the action units in training, where neither the recipe 
 
 ALL = "all clips"  # the one fold of a zero-shot run of few clips
 SHOWN = 3  # running folds whose epochs are shown
-PACKAGES = ("torch", "numpy", "scikit-learn", "joblib", "ray")
+PACKAGES = ("torch", "numpy", "scikit-learn", "joblib", "ray")  # an extra may not be installed
 
 
 class RunOptions(TypedDict, total=False):
@@ -104,13 +104,15 @@ def evaluate(
         method = find_method("epir" if model is None else model)
         if target == "units":
             clips = with_units(clips)
-            _check_can_learn_units(method)
+            if method.kind == "estimator":
+                raise _no_features(method, fix="evaluate a network, such as epir")
             changes = _with_unit_weight(training, changes)
         settings = resolve_settings(
             method, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
         )
-        if target == "units":
-            _check_can_learn_units(method, settings.model)
+        if target == "units" and not has_features(method, settings.model):
+            fix = "give it forward_features(maps) and forward_head(features), or evaluate another network, such as epir"
+            raise _no_features(method, fix=fix)
         clips = replace(clips, learns_units=target == "units" or settings.training.action_units > 0)
         experiment = Experiment(
             protocol=clips.protocol,
@@ -127,8 +129,7 @@ def evaluate(
         if nested:
             experiment = _nested(experiment, method, tuple(nested), inner_folds)
         plan = _Plan(sets, clips, experiment, settings.start, settings.method, settings.notes)
-        name = f"{settings.method.name}{'-units' if target == 'units' else ''}"
-        place = default_out(clips.protocol, name) if out is None else Path(out)
+        place = _place(out, clips.protocol, settings.method.name, target)
         return _run(plan, place, allow_seen=allow_seen, engine=engine, force=force, progress=progress)
 
 
@@ -164,12 +165,11 @@ def evaluate_zero_shot(
         folder = resolved(find_folder(weights))
         check_fits(folder, classes=clips.classes, map_size=clips.size)
         config = read_config(folder)
-        mirror, shift = config.views["mirror"], config.views["shift"]
         experiment = Experiment(
             protocol=clips.protocol,
             classes=clips.classes,
             model=read_settings(folder),
-            training=TrainingSettings(mirror_at_prediction=mirror, shift_at_prediction=shift),
+            training=TrainingSettings(**{f"{name}_at_prediction": value for name, value in config.views.items()}),
             folds=ZERO_SHOT,
             maps=clips.maps,
             clips=clips.digest,
@@ -182,9 +182,8 @@ def evaluate_zero_shot(
                 fix="train them with annotated clips and --set training.action_units=1, or take others",
             )
         method = None if config.source is None else method_for(config.source, folder)
-        name = f"zero-shot{'-units' if target == 'units' else ''}"
-        place = default_out(clips.protocol, name) if out is None else Path(out)
         plan = _Plan(sets, clips, experiment, folder, method)
+        place = _place(out, clips.protocol, ZERO_SHOT, target)
         return _run(plan, place, allow_seen=allow_seen, engine=engine, force=force, progress=progress)
 
 
@@ -258,15 +257,8 @@ def _with_unit_weight(training: str | None, changes: tuple[str, ...]) -> tuple[s
     return (*changes, f"training.action_units={UNITS_WEIGHT:g}")
 
 
-def _check_can_learn_units(method: Method, settings: Any = None) -> None:
-    """Refuse a method without features on which a head for action units could be trained."""
-    if method.kind == "estimator":
-        fix = "evaluate a network, such as epir"
-    elif settings is None or has_features(method, settings):
-        return
-    else:
-        fix = "give it forward_features(maps) and forward_head(features), or evaluate another network, such as epir"
-    raise ConfigError(f"{method.name!r} has no features on which action units could be learned", fix=fix)
+def _no_features(method: Method, *, fix: str) -> ConfigError:
+    return ConfigError(f"{method.name!r} has no features on which action units could be learned", fix=fix)
 
 
 def _check_leaks(
@@ -274,22 +266,26 @@ def _check_leaks(
 ) -> tuple[str, ...]:
     """Everything that would make the scores not strict; an error, or what was found if `allow_seen`."""
     leaks: dict[str, list[str]] = {}
-    if folder is not None:
-        how = "these weights have seen" if experiment.is_zero_shot else "training.start has seen"
-        leaks[how] = find_seen(folder, clips)
-    if experiment.is_zero_shot and folder is not None:
-        leaks["these weights were calibrated on"] = find_calibrated(folder, clips)
     if experiment.is_zero_shot:
+        assert folder is not None
+        leaks["these weights have seen"] = find_seen(folder, clips)
+        leaks["these weights were calibrated on"] = find_calibrated(folder, clips)
         fix = "evaluate on other people, or use weights that have not seen them"
-    else:
-        folds = make_folds(clips.clips, clips.labels, experiment.folds)
-        leaks["in two folds"] = find_across_folds(clips, folds)
-        fix = (
-            "use --training scratch, or start from weights that have not seen them"
-            if not leaks["in two folds"]
-            else "keep one of the copies, and give each person one name"
-        )
+        return check_leaks(leaks, allow_seen=allow_seen, fix=fix)
+    if folder is not None:
+        leaks["training.start has seen"] = find_seen(folder, clips)
+    folds = make_folds(clips.clips, clips.labels, experiment.folds)
+    leaks["in two folds"] = find_across_folds(clips, folds)
+    fix = "use --training scratch, or start from weights that have not seen them"
+    if leaks["in two folds"]:
+        fix = "keep one of the copies, and give each person one name"
     return check_leaks(leaks, allow_seen=allow_seen, fix=fix)
+
+
+def _place(out: str | Path | None, protocol: str, name: str, target: Target) -> Path:
+    if out is not None:
+        return Path(out)
+    return default_out(protocol, f"{name}-units" if target == "units" else name)
 
 
 def default_out(protocol: str, name: str) -> Path:
@@ -359,10 +355,8 @@ def provenance(sets: Sequence[MapSet], run: Path, *, engine: str, workers: int, 
 def _installed() -> dict[str, str]:
     versions = {}
     for name in PACKAGES:
-        try:
+        with suppress(PackageNotFoundError):
             versions[name] = version(name)
-        except PackageNotFoundError:
-            continue  # an extra that is not installed
     return versions
 
 
@@ -377,15 +371,10 @@ def fold_jobs(clips: EvaluationSet, experiment: Experiment) -> list[FoldJob]:
         return np.array([row_of[clip.key] for clip in some], dtype=np.int32)
 
     if experiment.is_zero_shot:
-        count, everything = len(clips.samples), np.arange(len(clips.samples), dtype=np.int32)
-        parts = -(-count // PREDICTION_BATCH)
-        if parts == 1:
-            return [FoldJob(ALL, 0, everything[:0], everything)]
-        size = PREDICTION_BATCH
-        return [
-            FoldJob(f"part {n + 1} of {parts}", 0, everything[:0], everything[n * size : (n + 1) * size])
-            for n in range(parts)
-        ]
+        everything, size = rows(clips.clips), PREDICTION_BATCH
+        parts = [everything[start : start + size] for start in range(0, len(everything), size)]
+        names = [ALL] if len(parts) == 1 else [f"part {n} of {len(parts)}" for n in range(1, len(parts) + 1)]
+        return [FoldJob(name, 0, everything[:0], part) for name, part in zip(names, parts, strict=True)]
     folds = [
         (fold.name, rows(fold.train), rows(fold.test))
         for fold in make_folds(clips.clips, clips.labels, experiment.folds)

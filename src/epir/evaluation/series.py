@@ -25,7 +25,7 @@ from epir.core.files import write_text
 from epir.core.output import check_place, kind_of, locked, resolved
 from epir.core.table import Table
 from epir.evaluation.comparison import Comparison, compare, scores_with_training
-from epir.evaluation.experiment import Resolved, check_changes, first_weights, resolve_settings
+from epir.evaluation.experiment import Resolved, first_weights, read_changes, resolve_settings
 from epir.evaluation.published import RUNGS, PublishedScores, comparisons, ladder
 from epir.evaluation.run import Maps, RunOptions, default_out, evaluate, opened
 from epir.evaluation.samples import gather
@@ -146,7 +146,7 @@ def _variants(models: Sequence[AnyModel], changes: tuple[str, ...], training: st
         trains = method.kind == "network"
         variants.append(Variant(name, model, applies, training if trains else None))
     if unused := [change for change in changes if change not in taken]:
-        check_changes(unused, methods[0])  # names the nearest setting
+        read_changes(unused, methods[0])  # names the nearest setting
         raise ConfigError(
             f"--set {unused[0]} has no effect on any of {', '.join(names)}",
             fix="leave it out; epir list settings --model NAME shows what a method has",

@@ -4,8 +4,6 @@
 `scores.json` are written when nothing is missing, and can be made again from the folds.
 """
 
-import csv
-import io
 import json
 import math
 import re
@@ -22,7 +20,7 @@ from typing import Any
 
 from epir.core import config
 from epir.core.errors import EpirWarning, RunError, machine_fault
-from epir.core.files import file_digest, read_json, read_text, remove_partial_files, write_text
+from epir.core.files import csv_text, file_digest, read_json, read_text, remove_partial_files, write_text
 from epir.core.output import RUN as RUN_FOLDER
 from epir.core.output import SPOTTED, check_folder, check_place, kind_of, locked, mark, resolved
 from epir.core.store import entry_name
@@ -40,6 +38,7 @@ TABLE_DIGEST = "predictions_csv"  # of predictions.csv, in scores.json
 GIVEN_UP = ".given-up-"  # what --force moved aside
 
 RESUME = "run the command that began this run again to resume"
+AGAIN = f"delete that file, then {RESUME}"
 NOT_CHECKED = "trained elsewhere: not checked"
 SEEN = "seen in training (leaks)"  # what stands in place of strict where people or clips were on both sides
 
@@ -167,9 +166,9 @@ class Store:
         for record in records:
             path = self._path(record.fold, record.seed)
             if record.fold not in folds:
-                raise RunError(f"{path} is of no fold of this run", fix=f"delete that file, then {RESUME}")
+                raise RunError(f"{path} is of no fold of this run", fix=AGAIN)
             if Counter(clip.key for clip in record.clips) != Counter(folds[record.fold]):
-                raise RunError(f"{path} has other clips than its fold", fix=f"delete that file, then {RESUME}")
+                raise RunError(f"{path} has other clips than its fold", fix=AGAIN)
         return records
 
     def finish(self, folds: Mapping[str, Collection[str]]) -> Run:
@@ -187,7 +186,7 @@ class Store:
         return open_run(self.folder)
 
     def _path(self, fold: str, seed: int) -> Path:
-        return self.folder / FOLDS / f"{entry_name(fold)}__seed{seed}.json"
+        return self.folder / FOLDS / _file_name(fold, seed)
 
 
 def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: Sequence[ClipRecord]) -> dict[str, Any]:
@@ -200,9 +199,7 @@ def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: 
         "people": len({each.person for each in predictions}),
         "folds": len({record.fold for record in records}),
         "seeds": experiment.seeds,
-        **({"evaluation": UNKNOWN} if experiment.unknown_weights else {}),
-        **({"evaluation": SEEN} if experiment.seen_in_training else {}),
-        **({"evaluation": NOT_CHECKED} if experiment.is_imported else {}),
+        **_evaluation(experiment),
         **all_scores(predictions, experiment.classes, experiment.columns),
         **({"units": units} if units else {}),
         "predictions": _predictions_digest(predictions),
@@ -210,22 +207,29 @@ def _scores(experiment: Experiment, records: Sequence[FoldRecord], predictions: 
     }
 
 
+def _evaluation(experiment: Experiment) -> dict[str, str]:
+    """Why the scores are not strict, where they are not."""
+    if experiment.is_imported:
+        return {"evaluation": NOT_CHECKED}
+    if experiment.seen_in_training:
+        return {"evaluation": SEEN}
+    return {"evaluation": UNKNOWN} if experiment.unknown_weights else {}
+
+
 def _predictions_csv(predictions: Sequence[ClipRecord], experiment: Experiment) -> str:
     """One row per clip and seed; with annotated action units also these, and those that were found."""
     has_units = any(each.units for each in predictions)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     titles = ["corpus", "subject", "clip", "truth", experiment.columns[0], "best_epoch", "seed", *experiment.classes]
-    writer.writerow([*titles, *(["action_units", "found_units"] if has_units else [])])
+    rows = []
     for each in predictions:
         scores = [f"{value:.6f}" for value in each.scores]
         best = each.best_epoch if "best_epoch" in experiment.columns else ""
         cells = [""] * 2 * has_units
         if each.units:
             cells = [each.units["annotation"], "+".join(map(str, each.units["found"]))]
-        row = [each.corpus, each.subject, each.clip, each.truth, each.strict, best, each.seed, *scores, *cells]
-        writer.writerow(row)
-    return out.getvalue()
+        names = [each.corpus, each.subject, each.clip, each.truth, each.strict]
+        rows.append([*names, best, each.seed, *scores, *cells])
+    return csv_text([*titles, *(["action_units", "found_units"] if has_units else [])], rows)
 
 
 def _sorted_clips(records: Sequence[FoldRecord]) -> tuple[ClipRecord, ...]:
@@ -241,28 +245,28 @@ def _read_folds(folder: Path) -> tuple[FoldRecord, ...]:
     """
     records = []
     experiment, expected = read_experiment(folder / CONFIG), _digest(folder)
-    again = f"delete that file, then {RESUME}"
     for path in sorted((folder / FOLDS).glob("[!.]*.json")):
-        if not _FOLD_FILE.fullmatch(path.name):
-            _tell_of_stray(path)
-            continue
-        try:
-            record = from_json(read_text(path, error=RunError, fix=again))
-            _check_record(record, experiment)
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise RunError(f"{path} is damaged: {error}", fix=again) from None
-        if path.name != f"{entry_name(record.fold)}__seed{record.seed}.json":
-            _tell_of_stray(path)
-            continue
-        if record.experiment != expected:
-            raise RunError(f"{path} belongs to another experiment", fix=again)
-        if record.seed < experiment.seeds:
+        record = _read_fold(path, experiment) if _FOLD_FILE.fullmatch(path.name) else None
+        if record is None or path.name != _file_name(record.fold, record.seed):
+            warnings.warn(f"{path} is not a fold of this run and is not counted; delete it", EpirWarning, stacklevel=3)
+        elif record.experiment != expected:
+            raise RunError(f"{path} belongs to another experiment", fix=AGAIN)
+        elif record.seed < experiment.seeds:
             records.append(record)
     return tuple(records)
 
 
-def _tell_of_stray(path: Path) -> None:
-    warnings.warn(f"{path} is not a fold of this run and is not counted; delete it", EpirWarning, stacklevel=3)
+def _read_fold(path: Path, experiment: Experiment) -> FoldRecord:
+    try:
+        record = from_json(read_text(path, error=RunError, fix=AGAIN))
+        _check_record(record, experiment)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise RunError(f"{path} is damaged: {error}", fix=AGAIN) from None
+    return record
+
+
+def _file_name(fold: str, seed: int) -> str:
+    return f"{entry_name(fold)}__seed{seed}.json"
 
 
 def _check_record(record: FoldRecord, experiment: Experiment) -> None:
@@ -284,9 +288,9 @@ def _check_complete(
 ) -> None:
     """Refuse a run whose scores were made from other folds or clips than are in it now."""
     predictions = _sorted_clips(records)
-    twice = next((each for each, times in Counter((one.seed, one.key) for one in predictions).items() if times > 1), ())
-    if twice:
-        raise RunError(f"the run {folder} has the clip {twice[1]} twice", fix=f"delete one fold, then {RESUME}")
+    for (_, key), times in Counter((each.seed, each.key) for each in predictions).items():
+        if times > 1:
+            raise RunError(f"the run {folder} has the clip {key} twice", fix=f"delete one fold, then {RESUME}")
     wanted = scores.get("folds")
     for seed in range(experiment.seeds):
         done = sum(record.seed == seed for record in records)
@@ -298,7 +302,7 @@ def _check_complete(
     if scores.get("clips") != clips or scores.get("predictions") != _predictions_digest(predictions):
         raise RunError(f"{folder / SCORES} does not belong to the folds beside it", fix=RESUME)
     if not all(isinstance(scores.get(name), dict) for name in experiment.columns):
-        raise RunError(f"{folder / SCORES} is damaged: it has no scores", fix=f"delete that file, then {RESUME}")
+        raise RunError(f"{folder / SCORES} is damaged: it has no scores", fix=AGAIN)
 
 
 def _predictions_digest(predictions: Sequence[ClipRecord]) -> str:
@@ -381,11 +385,7 @@ def _clear(folder: Path) -> None:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    again = f"delete that file, then {RESUME}"
-    try:
-        return read_json(path, error=RunError, fix=again)
-    except FileNotFoundError as error:
-        raise RunError(f"{path} cannot be read: {error}", fix=again) from None
+    return read_json(path, error=RunError, fix=AGAIN)
 
 
 def _write(path: Path, text: str) -> None:

@@ -15,26 +15,8 @@ import numpy as np
 from epir.core.facs import CD6ME_UNITS, UNITS, is_annotated, parse_units
 from epir.core.seeds import interval, resample_people
 from epir.evaluation.fold import ClipRecord, FoldRecord
-from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
 
 MEANS = {"all": UNITS, "cd6me": CD6ME_UNITS}
-
-
-def unit_records(logits: np.ndarray, calibration: UnitCalibration, annotations: Sequence[str]) -> list[dict[str, Any]]:
-    """What the record of a fold keeps of each clip: annotation, calibrated probabilities and the units found."""
-    probabilities = calibration.probabilities(logits)  # (n, 3, U)
-    thresholds = np.array([calibration.threshold(unit) for unit in UNITS])
-    return [
-        {
-            "annotation": annotation,
-            "found": [unit for unit, there in zip(UNITS, row[PRESENT] >= thresholds, strict=True) if there],
-            **{
-                name: {str(unit): round(float(value), 4) for unit, value in zip(UNITS, row[part], strict=True)}
-                for name, part in (("present", PRESENT), ("left", LEFT), ("right", RIGHT))
-            },
-        }
-        for annotation, row in zip(annotations, probabilities, strict=True)
-    ]
 
 
 def unit_scores(records: Sequence[FoldRecord]) -> dict[str, Any] | None:
@@ -68,12 +50,7 @@ def _score(clips: Sequence[ClipRecord]) -> dict[str, Any]:
             for column, unit in enumerate(UNITS)
         },
         "mean": {name: _mean_score(counts.sum(1), resampled, _columns(units)) for name, units in MEANS.items()},
-        "always_positive": {
-            name: _rounded(np.mean([_always(there[column], number) for column in _columns(units) if there[column]]))
-            if there[_columns(units)].any()
-            else None
-            for name, units in MEANS.items()
-        },
+        "always_positive": {name: _mean_always(there[_columns(units)], number) for name, units in MEANS.items()},
     }
 
 
@@ -100,11 +77,12 @@ def unit_f1(counts: np.ndarray) -> np.ndarray:
 def _unit_score(counts: np.ndarray, resampled: np.ndarray, clips: int) -> dict[str, Any]:
     """The score of one unit from counts (K, 3) and (R, K, 3)."""
     there = int(counts[0, 1])
+    predicted = _rounded(counts[:, 2].mean())
     if not there:
-        return {"there": 0, "found": _rounded(counts[:, 2].mean()), "f1": None, "interval": None, "always": None}
+        return {"there": 0, "found": predicted, "f1": None, "interval": None, "always": None}
     return {
         "there": there,
-        "found": _rounded(counts[:, 2].mean()),
+        "found": predicted,
         "f1": _rounded(unit_f1(counts).mean()),
         "interval": _interval(np.nan_to_num(unit_f1(resampled)).mean(-1)),  # 0 where nobody drawn has it
         "always": _rounded(_always(there, clips)),
@@ -131,6 +109,11 @@ def _columns(units: Sequence[int]) -> list[int]:
 def _always(there: int, clips: int) -> float:
     """F1 of finding a unit in every clip."""
     return 2 * there / (there + clips)
+
+
+def _mean_always(there: np.ndarray, clips: int) -> float | None:
+    """The mean of it over the units that occur."""
+    return _rounded(np.mean([_always(count, clips) for count in there if count])) if there.any() else None
 
 
 def _interval(values: np.ndarray) -> list[float]:

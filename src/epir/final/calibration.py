@@ -35,7 +35,7 @@ from epir.evaluation.samples import EvaluationSet, annotations, read_maps
 from epir.evaluation.scores import score_predictions, uf1
 from epir.evaluation.store import Run
 from epir.models.folder import find_folder, read_config
-from epir.models.predict import SMALLEST, with_temperature
+from epir.models.predict import SMALLEST, predict_maps, with_temperature
 from epir.models.units import LEFT, PRESENT, RIGHT, UnitCalibration
 from epir.training.data import read_units
 
@@ -213,8 +213,6 @@ def calibrate_by_folds(run: Run, start: str | Path | None = None) -> HeldOut:
 
 def calibrate_on_others(network: Any, others: EvaluationSet, *, mirror: bool, shift: int) -> HeldOut:
     """Scores and calibration on other people; each half of them is scored under the temperature of the other half."""
-    from epir.models.predict import predict_maps
-
     predicted = predict_maps(network, read_maps(others.samples), mirror=mirror, shift=shift)
     fitted = None
     everybody = [clip.person for clip in others.clips]
@@ -310,17 +308,15 @@ def calibrate_units_by_folds(records: Sequence[FoldRecord], before: UnitCalibrat
 
     Sides are too few in a corpus to fit anew: they keep the pair that they have.
     """
-    clips = [clip for record in records for clip in record.clips if clip.units is not None]
+    clips = [(clip.person, clip.units) for record in records for clip in record.clips if clip.units is not None]
     if not clips:
         return None
-    recorded = np.array(
-        [[clip.units["present"][str(unit)] for unit in UNITS] for clip in clips if clip.units]
-    )  # (n, U)
+    recorded = np.array([[units["present"][str(unit)] for unit in UNITS] for _, units in clips])  # (n, U)
     factor, addend = before.present
     present = (logit(np.clip(recorded, SMALLEST_RECORDED, 1 - SMALLEST_RECORDED)) - addend) / factor
     nothing = np.zeros_like(present)
-    named = [str(clip.units["annotation"]) for clip in clips if clip.units]
-    fitted = calibrate_units(np.stack([present, nothing, nothing], axis=1), named, [clip.person for clip in clips])
+    named, people = [str(units["annotation"]) for _, units in clips], [person for person, _ in clips]
+    fitted = calibrate_units(np.stack([present, nothing, nothing], axis=1), named, people)
     if fitted is None:
         return None
     merged = replace(fitted.calibration, side=before.side, side_margin=before.side_margin)

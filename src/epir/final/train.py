@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from epir.core.config import digest, to_dict
 from epir.core.engines import Engine, Progress, Silent, one_thread
@@ -19,7 +19,7 @@ from epir.evaluation.experiment import Resolved, resolve_settings
 from epir.evaluation.fold import labelled_maps
 from epir.evaluation.run import evaluate, listed, opened
 from epir.evaluation.samples import EvaluationSet, gather, read_maps
-from epir.evaluation.store import SEEN, Run
+from epir.evaluation.store import SEEN
 from epir.final.calibration import (
     Calibration,
     HeldOut,
@@ -35,6 +35,8 @@ from epir.models.network import Network
 from epir.models.registry import AnyModel, find_method
 from epir.models.seen import SYNTHETIC, Seen, read_seen
 from epir.models.settings import SHIPPED
+from epir.training.recipe import TrainingSettings
+from epir.training.train import fit, new_network
 
 FOLDS = 5
 STATE = ".{}-training-"  # a hidden folder beside the model to be
@@ -135,49 +137,27 @@ def train(
                 folds=_fold_count(clips, folds), training=training, changes=changes, allow_seen=allow_seen,
                 engine=Engine(workers=workers), progress=progress,
             )  # fmt: skip
-            done = _train_beside_folds(plan, finished, state, progress)
+            leaks = tuple(finished.environment.get("seen_in_training", ()))
+            held_out = calibrate_by_folds(finished, recipe.start)
+            network, seconds = plan.train(state / CHECKPOINT, progress)
         else:
-            done = _train_and_calibrate(plan, others, state, progress, allow_seen=allow_seen)
-        notes = {**plan.notes(sets, done.held_out, done.leaks), REQUEST: request}
+            leaks = check_disjoint_people(clips, others, recipe.start, allow_seen=allow_seen)
+            network, seconds = plan.train(state / CHECKPOINT, progress)
+            held_out = calibrate_on_others(network, others, **recipe.views)
+        notes = {**plan.notes(sets, held_out, leaks), REQUEST: request}
         card = model_card(chosen.model, clips.classes, notes, note=note)
         seen, labels = plan.seen(), clips.classes
-        done.network.save_pretrained(out, labels=labels, notes=notes, card=card, half=half, seen=seen, force=force)
+        network.save_pretrained(out, labels=labels, notes=notes, card=card, half=half, seen=seen, force=force)
         _remove_states(out)
     return FinalModel(
         folder=out,
         clips=len(clips.samples),
         people=len({clip.person for clip in clips.clips}),
-        strict=done.held_out.strict,
-        calibration=done.held_out.calibration,
-        seconds=done.seconds,
-        evaluation=SEEN if done.leaks else "strict",
+        strict=held_out.strict,
+        calibration=held_out.calibration,
+        seconds=seconds,
+        evaluation=SEEN if leaks else "strict",
     )
-
-
-class _Done(NamedTuple):
-    """The network trained on all clips, and what people that it has not seen say about it."""
-
-    network: Network
-    seconds: float
-    held_out: HeldOut
-    leaks: tuple[str, ...]
-
-
-def _train_beside_folds(plan: "_Plan", finished: Run, state: Path, progress: Progress) -> _Done:
-    """Calibrate by a finished run of grouped folds, then train on all clips."""
-    held_out = calibrate_by_folds(finished, plan.recipe.start)
-    network, seconds = plan.train(state / CHECKPOINT, progress)
-    return _Done(network, seconds, held_out, tuple(finished.environment.get("seen_in_training", ())))
-
-
-def _train_and_calibrate(
-    plan: "_Plan", others: EvaluationSet, state: Path, progress: Progress, *, allow_seen: bool
-) -> _Done:
-    """Train on all clips, then calibrate on other people; people in both are refused before any training."""
-    leaks = check_disjoint_people(plan.clips, others, plan.recipe.start, allow_seen=allow_seen)
-    network, seconds = plan.train(state / CHECKPOINT, progress)
-    mirror, shift = plan.recipe.mirror_at_prediction, plan.recipe.shift_at_prediction
-    return _Done(network, seconds, calibrate_on_others(network, others, mirror=mirror, shift=shift), leaks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +167,7 @@ class _Plan:
     clips: EvaluationSet
     others: EvaluationSet | None  # who calibrate; None: grouped folds
     chosen: Resolved
-    recipe: Any  # of training, with the folder that it starts from
+    recipe: TrainingSettings  # with the folder that it starts from
     folds: int
     seed: int
 
@@ -207,8 +187,6 @@ class _Plan:
 
     def train(self, checkpoint: Path, progress: Progress) -> tuple[Network, float]:
         """The network trained on all clips, and the seconds it took."""
-        from epir.training.train import fit, new_network
-
         began = time.perf_counter()
         clips = labelled_maps(self.clips.samples, self.clips.classes)
         seed = stream_seed(self.seed, "final model")
@@ -251,8 +229,7 @@ class _Plan:
             "temperature": calibration.temperature,
             "highest": calibration.highest,
             "threshold": calibration.threshold,
-            "mirror": self.recipe.mirror_at_prediction,
-            "shift": self.recipe.shift_at_prediction,
+            **self.recipe.views,
             "calibration": {**asdict(calibration), **held_out.to_notes()},
             **({"units": held_out.units} if held_out.units else {}),
             "protocol": clips.protocol,

@@ -6,9 +6,7 @@ of it is right.
 Axes: n maps, S map size
 """
 
-import csv
 import hashlib
-import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,7 +19,7 @@ import numpy as np
 
 from epir.core.config import check_known
 from epir.core.errors import ConfigError, EpirError, MapSetError
-from epir.core.files import open_array, read_bytes, read_rows, read_text
+from epir.core.files import open_array, read_bytes, read_rows
 from epir.core.records import Clip
 from epir.datasets.spelling import PICTURES, subject_number
 from epir.maps.mapset import CHANNELS, LARGEST, MapSet, save_maps
@@ -47,7 +45,6 @@ class Layout:
     size: int
     clips: Mapping[str, int] = field(default_factory=dict)  # by class
     people: Mapping[str, int] = field(default_factory=dict)  # by corpus
-    digest: str = ""  # of all files, where it is known
     licence: str = ""
 
 
@@ -114,8 +111,6 @@ def import_maps(
     if known:
         _check_counts(clips, known, table)
     digest = _digest(table, files)
-    if known and known.digest and digest != known.digest:
-        raise MapSetError(f"the files in {folder} are not those of {layout}: digest {digest}", fix="copy them again")
     recipe = {
         "name": "external",
         "layout": layout or "",
@@ -142,18 +137,15 @@ def _rows(table: Path, layout: Layout | None) -> list[dict[str, str]]:
     columns = dict(layout.columns) if layout else {name: name for name in ("subject", "clip", "emotion")}
     fix = f"give a CSV with the columns {', '.join(columns.values())}"
     try:
-        text = read_text(table, error=MapSetError, fix=fix)
+        rows = read_rows(table, list(columns.values()), error=MapSetError, fix=fix)
     except FileNotFoundError:
         raise MapSetError(f"there is no table {table}", fix="give it with --labels") from None
-    rows = read_rows(table, list(columns.values()), error=MapSetError, fix=fix)
     if not rows:
         raise MapSetError(f"{table} has no rows below its header", fix=fix)
     names = {column: name for name, column in columns.items()}
-    header = next(csv.reader(io.StringIO(text, newline="")))
-    further = [name for name in header if name and name not in names]
+    further = [name for name in rows[0] if name and name not in names] if layout is None else []
     return [
-        {names[name]: row[name].strip() for name in names}
-        | {name: (row[name] or "").strip() for name in further if layout is None and name in row}
+        {names[name]: row[name].strip() for name in names} | {name: (row[name] or "").strip() for name in further}
         for row in rows
     ]
 

@@ -5,8 +5,6 @@ A folder holds `maps.npy` (float32), `clips.csv` (one row per clip, same order) 
 Axes: n clips, S map size; channels are always u, v, strain
 """
 
-import csv
-import io
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +16,7 @@ import numpy as np
 
 from epir.core.config import digest
 from epir.core.errors import MapSetError
-from epir.core.files import allocate, file_digest, open_array, read_json, read_text
+from epir.core.files import allocate, csv_text, file_digest, open_array, read_json, read_rows
 from epir.core.output import MAP_SET, new_folder
 from epir.core.records import Clip, fill_people
 from epir.core.words import counted
@@ -43,8 +41,8 @@ class MapSet:
     >>> maps = MapSet(np.zeros((2, 3, 28, 28), np.float32), clips, meta={})
     >>> maps
     MapSet(2 maps of 28 px, 2 people, casme2)
-    >>> maps[0][1].emotion, len(maps[1:]), len(maps.filter(person="casme2/02"))
-    ('happiness', 1, 1)
+    >>> maps[0][1].emotion, len(maps[1:])
+    ('happiness', 1)
     >>> maps.to_frame()["emotion"].tolist()
     ['happiness', 'fear']
     >>> one, label = maps.to_torch()[0]  # for torch.utils.data.DataLoader
@@ -72,25 +70,13 @@ class MapSet:
     def __getitem__(self, which: Any) -> Any:
         """The map of a clip, and the clip, by number; a smaller map set by a slice, numbers or a mask.
 
-        `maps[0]`, `maps[:10]`, `maps[[3, 5]]` and `maps[[clip.emotion == "surprise" for clip in maps.clips]]` work.
+        `maps[0]`, `maps[:10]`, `maps[[3, 5]]` and `maps[[clip.person == "casme2/01" for clip in maps.clips]]` work.
         """
         if isinstance(which, int | np.integer):
             return self.maps[which], self.clips[which]
         if not isinstance(which, slice) and len(which) == 0:
             return self._take(np.zeros(0, np.int64))
         return self._take(np.arange(len(self))[which if isinstance(which, slice) else np.asarray(which)])
-
-    def filter(self, *, corpus: str | None = None, person: str | None = None) -> "MapSet":
-        """The clips of one corpus, or of one person: `maps.filter(person="casme2/01")`."""
-        for wanted, there, what in (
-            (corpus, {clip.corpus for clip in self.clips}, "corpus"),
-            (person, {clip.person for clip in self.clips}, "person"),
-        ):
-            if wanted is not None and wanted not in there:
-                raise MapSetError(
-                    f"this map set has no {what} {wanted!r}", fix=f"it has: {', '.join(sorted(there)) or 'no clips'}"
-                )
-        return self[[corpus in (None, clip.corpus) and person in (None, clip.person) for clip in self.clips]]
 
     def to_frame(self) -> "pd.DataFrame":
         """The clips as a DataFrame, one row each in the order of the maps, with every further column of `clips.csv`."""
@@ -276,7 +262,7 @@ def _read_meta(folder: Path) -> dict[str, Any]:
         )
     for name in ("digest", "recipe", "size"):
         if name not in meta:
-            raise MapSetError(f"{folder / 'meta.json'} lacks {name!r}", fix="prepare the map set again")
+            raise MapSetError(f"{folder / 'meta.json'} lacks {name!r}", fix=AGAIN)
     for name in ("digest", "clips_digest"):
         if not isinstance(meta.get(name, ""), str) or meta.get(name) == "":
             raise MapSetError(f"{folder / 'meta.json'}: {name} is {meta[name]!r}, not a digest", fix=AGAIN)
@@ -299,15 +285,13 @@ def _open_maps(path: Path) -> np.ndarray:
     try:
         return open_array(path, error=MapSetError, fix=AGAIN)
     except FileNotFoundError:
-        raise MapSetError(f"{path.parent} has no {path.name}", fix="prepare the map set again") from None
+        raise MapSetError(f"{path.parent} has no {path.name}", fix=AGAIN) from None
 
 
 def _verify(folder: Path, meta: Mapping[str, Any]) -> None:
-    for name, expected in (
-        ("maps.npy", meta["digest"]),
-        ("clips.csv", meta.get("clips_digest")),
-    ):  # other tools may give none
-        if expected is not None and file_digest(folder / name) != expected:
+    expected = {"maps.npy": meta["digest"], "clips.csv": meta.get("clips_digest")}  # other tools may give none
+    for name, known in expected.items():
+        if known is not None and file_digest(folder / name) != known:
             raise MapSetError(
                 f"{folder / name} is not what meta.json says: it was changed or only half written",
                 fix="prepare the map set again, or restore it from a copy",
@@ -315,25 +299,20 @@ def _verify(folder: Path, meta: Mapping[str, Any]) -> None:
 
 
 def _read_clips(path: Path) -> tuple[Clip, ...]:
+    fix = f"save it as CSV with commas, in UTF-8, with the columns {','.join(COLUMNS)}"
     try:
-        text = read_text(path, error=MapSetError, fix="save it as CSV with commas, in UTF-8")
+        rows = read_rows(path, COLUMNS[:4], error=MapSetError, fix=fix)
     except FileNotFoundError:
-        raise MapSetError(f"{path.parent} has no clips.csv", fix="prepare the map set again") from None
-    rows = csv.DictReader(io.StringIO(text))
-    try:
-        missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
-        if missing:
-            raise MapSetError(
-                f"{path} lacks the column {missing[0]!r}", fix=f"its columns must begin {','.join(COLUMNS)}"
-            )
-        return tuple(_clip(row, path, line) for line, row in enumerate(rows, start=2))
-    except csv.Error as error:
-        raise MapSetError(f"{path} is not a table: {error}", fix="save it as CSV with commas, in UTF-8") from None
+        raise MapSetError(f"{path.parent} has no clips.csv", fix=AGAIN) from None
+    missing = next((name for name in COLUMNS if rows and name not in rows[0]), None)
+    if missing is not None:
+        raise MapSetError(f"{path} lacks the column {missing!r}", fix=fix)
+    return tuple(_clip(row, path, line) for line, row in enumerate(rows, start=2))
 
 
 def _clip(row: Mapping[str, str], path: Path, line: int) -> Clip:
     def number(name: str, kind: type) -> Any:
-        text = (row[name] or "").strip()
+        text = (row[name] or "").strip()  # a short row ends before its numbers
         try:
             value = kind(text) if text else None
             if value is not None and not abs(value) <= LARGEST:  # true for nan as well
@@ -344,8 +323,6 @@ def _clip(row: Mapping[str, str], path: Path, line: int) -> Clip:
                 f"{path}, line {line}: {name} is {text[:40]!r}", fix="write a number, or leave it empty"
             ) from None
 
-    if any(row[name] is None for name in COLUMNS[:4]):
-        raise MapSetError(f"{path}, line {line} has too few cells", fix=f"its columns are {','.join(COLUMNS)}")
     return Clip(
         corpus=row["corpus"],
         subject=row["subject"],
@@ -361,12 +338,10 @@ def _clip(row: Mapping[str, str], path: Path, line: int) -> Clip:
 
 def _clips_csv(clips: Sequence[Clip]) -> str:
     further = sorted({name for clip in clips for name in clip.extra})
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*COLUMNS, *further])
+    rows = []
     for clip in clips:
         fps = "" if clip.fps is None else f"{clip.fps:g}"
         places = ["" if value is None else value for value in (clip.onset, clip.apex, clip.offset)]
         extra = [clip.extra.get(name, "") for name in further]
-        writer.writerow([clip.corpus, clip.subject, clip.clip, clip.emotion, *places, fps, *extra])
-    return out.getvalue()
+        rows.append([clip.corpus, clip.subject, clip.clip, clip.emotion, *places, fps, *extra])
+    return csv_text([*COLUMNS, *further], rows)

@@ -4,8 +4,6 @@ Finished clips are the entries of a store (`epir.core.store`) in a hidden folder
 preparation that was killed resumes where it stopped. A clip whose frames or annotation have changed is prepared again.
 """
 
-import csv
-import io
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
@@ -15,7 +13,7 @@ import numpy as np
 
 from epir.core.config import differences, digest, from_dict
 from epir.core.errors import ConfigError, EpirError, MapSetError
-from epir.core.files import read_rows, remove_partial_files, write_text
+from epir.core.files import csv_text, read_rows, remove_partial_files, write_text
 from epir.core.records import Clip
 from epir.core.store import Store, file_identity
 from epir.flow.recipe import FlowRecipe
@@ -103,11 +101,7 @@ class LeftOut:
 
 def write_left_out(folder: Path, clips: Sequence[LeftOut]) -> None:
     """Write the list into a map set's folder; a set that lacks nothing has an empty list."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(COLUMNS)
-    rows.writerows([getattr(clip, name) for name in COLUMNS] for clip in clips)
-    write_text(folder / LEFT_OUT, text.getvalue())
+    write_text(folder / LEFT_OUT, csv_text(COLUMNS, ([getattr(clip, name) for name in COLUMNS] for clip in clips)))
 
 
 def read_left_out(folder: Path | None) -> tuple[LeftOut, ...]:
@@ -123,9 +117,7 @@ def existing_set(out: Path, recipe: FlowRecipe, size: int, request: str, *, forc
 
     Anything else there is refused, with what differs.
     """
-    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return None
-    if force:
+    if force or not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return None
     try:
         mapset = load_maps(out)

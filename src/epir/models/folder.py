@@ -121,9 +121,10 @@ def save_model(
     seen: Seen | None = None,
     force: bool = False,
 ) -> Path:
-    """Write a model folder in one step; `half` stores the weights in half precision.
+    """Write a model folder in one step: settings, weights, a model card, and whom the weights have seen.
 
-    `seen` is whom the weights were trained on; a network that was loaded and not trained since keeps its record.
+    `half` stores the weights in half precision. `seen` is whom the weights were trained on; a network that was loaded
+    and not trained since keeps its record.
     """
     config: dict[str, Any] = {
         "format": FORMAT,
@@ -356,9 +357,9 @@ def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> b
     head for action units comes along where there is one.
     """
     folder = find_folder(start)
-    path = folder / WEIGHTS
+    path, config = folder / WEIGHTS, read_config(folder)
     weights = _read_weights(folder)
-    model.unit_head = _empty_unit_head(weights, read_config(folder).units)
+    model.unit_head = _empty_unit_head(weights, config.units)
     state = model.state_dict()
     mismatched_keys = sorted(state.keys() ^ weights.keys())
     if mismatched_keys:
@@ -367,12 +368,11 @@ def start_from(model: "Network", start: str | Path, classes: Sequence[str]) -> b
             f"for example {mismatched_keys[0]!r}",
             fix=f"start from a model folder of {model.settings.name!r} with the same settings",
         )
-    with_head = _same_classes(read_config(folder), classes)
-    classes_there = len(read_config(folder).classes)
+    with_head = _same_classes(config, classes)
     copied = {
         name: tensor
         for name, tensor in weights.items()
-        if with_head or not _is_head(name, tensor, state[name], classes_there, len(classes))
+        if with_head or not _is_head(name, tensor, state[name], len(config.classes), len(classes))
     }
     for name, tensor in copied.items():
         if tensor.shape != state[name].shape:

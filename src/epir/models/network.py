@@ -5,7 +5,7 @@ Axes: B clips, S map size, F features, C classes
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
@@ -113,21 +113,7 @@ class Network(nn.Module):
         if not torch.compiler.is_compiling() and not math.isfinite(maps.sum().item()):
             raise ShapeError("a map holds NaN or infinity", fix="look at the frames of that clip, and prepare it again")
 
-    def save_pretrained(
-        self,
-        folder: str | Path,
-        *,
-        labels: Sequence[str] = (),
-        notes: Mapping[str, Any] | None = None,
-        card: str = "",
-        half: bool = False,
-        seen: Seen | None = None,
-        force: bool = False,
-    ) -> Path:
-        """Write a model folder: settings, weights, a model card, and whom the weights have seen."""
-        return model_folder.save_model(
-            self, folder, labels=labels, notes=notes, card=card, half=half, seen=seen, force=force
-        )
+    save_pretrained = model_folder.save_model
 
     @classmethod
     def from_pretrained(cls, folder: str | Path | None = None) -> Self:

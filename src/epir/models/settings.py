@@ -75,9 +75,7 @@ class ModelSettings:
         if self.blocks < 3:
             raise ConfigError(f"model.blocks is {self.blocks}", fix="use 3 or more: integration, extractor, last")
         if self.classes < 2:
-            raise ConfigError(
-                f"a model of {self.classes} classes has nothing to decide", fix="set model.classes to 2 or more"
-            )
+            raise ConfigError(f"model.classes must be at least 2, not {self.classes}", fix="set model.classes=3")
         if self.patches > MOST_PATCHES:
             raise ConfigError(
                 f"{self.patch} px patches cut a {self.map_size} px map into {self.patches} of them",

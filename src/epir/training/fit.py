@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ def run_epochs(
     progress = progress or Silent()
     device = find_device(settings.device)
     model.to(device)
-    maps, labels = clips.maps.to(device), clips.labels.to(device)
+    here = replace(clips, maps=clips.maps.to(device), labels=clips.labels.to(device))
     weights = clips.class_weights().to(device) if settings.class_weights else None
     new_head = _prepare_unit_head(model, clips, settings, seed)
     learning = {name: parameter.requires_grad for name, parameter in model.named_parameters()}
@@ -90,15 +90,7 @@ def run_epochs(
             model.train()
             total = 0.0
             for number, rows in enumerate(shuffled(len(clips), settings.batch, generator)):
-                truth = labels[rows]  # (B,)
-                units = None if clips.units is None else clips.units[rows.cpu()].to(device)
-                mirrored = draw_mirrored(len(rows), settings, generator)
-                seen = augment(maps[rows], settings, generator, in_mirror=mirrored)  # (B, 3, S, S)
-                if teacher is not None:
-                    seen = torch.cat([seen, _mixed(maps, len(seen), settings, generator)])  # (2B, 3, S, S)
-                    truth = teacher(seen)  # (2B, C)
-                auxiliary = _unit_loss(model.unit_head, units, mirrored, settings.action_units)
-                loss = model.loss(seen, truth, smoothing=settings.smoothing, weights=weights, auxiliary=auxiliary)
+                loss = _batch_loss(model, here, rows, settings, generator, teacher, weights)
                 value = float(loss.detach())
                 if not math.isfinite(value):
                     model.load_state_dict(good)
@@ -131,11 +123,27 @@ def run_epochs(
     return Trained(model, tuple(losses))
 
 
-def _mixed(maps: Tensor, count: int, settings: TrainingSettings, generator: torch.Generator) -> Tensor:
-    """So many mixtures of two clips each, drawn at random and augmented."""
-    pairs = torch.randint(len(maps), (2, count), generator=generator, device=generator.device)
-    first, second = (augment(maps[rows], settings, generator) for rows in pairs)
-    return mixtures(first, second, generator)
+def _batch_loss(
+    model: Network,
+    clips: LabelledMaps,
+    rows: Tensor,
+    settings: TrainingSettings,
+    generator: torch.Generator,
+    teacher: Teacher | None,
+    weights: Tensor | None,
+) -> Tensor:
+    """The loss of these rows (B,) of the clips, augmented; with a teacher, of as many mixtures of two clips besides."""
+    truth = clips.labels[rows]  # (B,)
+    mirrored = draw_mirrored(len(rows), settings, generator)
+    seen = augment(clips.maps[rows], settings, generator, in_mirror=mirrored)  # (B, 3, S, S)
+    if teacher is not None:
+        pairs = torch.randint(len(clips), (2, len(rows)), generator=generator, device=generator.device)
+        first, second = (augment(clips.maps[each], settings, generator) for each in pairs)
+        seen = torch.cat([seen, mixtures(first, second, generator)])  # (2B, 3, S, S)
+        truth = teacher(seen)  # (2B, C)
+    units = None if clips.units is None else clips.units[rows.cpu()].to(rows.device)
+    auxiliary = _unit_loss(model.unit_head, units, mirrored, settings.action_units)
+    return model.loss(seen, truth, smoothing=settings.smoothing, weights=weights, auxiliary=auxiliary)
 
 
 @torch.no_grad()
@@ -163,7 +171,7 @@ def _unit_loss(head: UnitHead | None, units: Tensor | None, mirrored: Tensor, we
     """The loss of the action units (B, U, 3) of the clips that come first in a batch, some (B,) seen in the mirror."""
     if head is None or units is None:
         return None
-    truth = in_mirror(units, mirrored[: len(units)])
+    truth = in_mirror(units, mirrored)
     return lambda features: weight * head.loss(features[: len(truth)], truth)
 
 

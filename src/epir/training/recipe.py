@@ -9,7 +9,7 @@ weights, with what a network needs when it has a few hundred clips and nobody ma
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from epir.core.config import check_known, check_ranges, from_dict, setting, toml_values
 from epir.core.errors import ConfigError
@@ -115,6 +115,11 @@ class TrainingSettings:
             raise ConfigError(
                 "training.interpolate needs weights to interpolate with", fix="set training.start, or interpolate=0"
             )
+
+    @property
+    def views(self) -> dict[str, Any]:
+        """The test-time copies of a map, as arguments of `predict_maps`."""
+        return {"mirror": self.mirror_at_prediction, "shift": self.shift_at_prediction}
 
 
 RECIPES = {

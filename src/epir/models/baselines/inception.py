@@ -52,10 +52,7 @@ class DualInception(WithFeatures):
     ) -> None:
         super().__init__()
         self.streams = flow_streams()
-        places = map_size // 4
-        self.joined = nn.Sequential(
-            nn.Linear(2 * PATHS * KERNELS[1] * places**2, width), nn.ReLU(), nn.Dropout(dropout)
-        )
+        self.joined = joining_layer(map_size, width, dropout)
         self.head = nn.Linear(width, classes)
 
     def forward_features(self, maps: Tensor) -> Tensor:
@@ -69,6 +66,12 @@ def flow_streams() -> nn.ModuleList:
     return nn.ModuleList(
         [nn.Sequential(InceptionBlock(1, first), InceptionBlock(PATHS * first, second)) for _ in ("u", "v")]
     )
+
+
+def joining_layer(map_size: int, width: int, dropout: float) -> nn.Sequential:
+    """One layer on the flattened features of both streams."""
+    places = map_size // 4
+    return nn.Sequential(nn.Linear(2 * PATHS * KERNELS[1] * places**2, width), nn.ReLU(), nn.Dropout(dropout))
 
 
 def stream_features(streams: nn.ModuleList, maps: Tensor) -> Tensor:
@@ -132,9 +135,7 @@ class FeatRef(WithFeatures):
         super().__init__()
         self.proposal = proposal
         self.streams = flow_streams()
-        self.shared = nn.Sequential(
-            nn.Linear(2 * PATHS * KERNELS[1] * (map_size // 4) ** 2, width), nn.ReLU(), nn.Dropout(dropout)
-        )
+        self.shared = joining_layer(map_size, width, dropout)
         self.head = ExpressionHead(width, own_width, classes, dropout)
 
     def forward_features(self, maps: Tensor) -> Tensor:
