@@ -124,7 +124,7 @@ TOPICS = {
     "Corpora and maps": ("load_corpus", "prepare", "MapSet", "load_maps", "save_maps", "Clip"),
     "Synthetic faces": ("synth", "synthetic_maps"),
     "Evaluation": ("evaluate", "evaluate_zero_shot", "compare", "score_predictions", "Prediction", "report"),
-    "Models": ("create_model", "list_models", "find_method", "predict_maps", "export"),
+    "Models": ("create_model", "list_models", "find_method", "predict_maps", "EpirClassifier", "export"),
     "Training": ("fit", "train", "LabelledMaps", "TrainingSettings"),
     "Everything else": ("Engine", "EpirError"),
 }
@@ -190,7 +190,7 @@ def files() -> str:
         (
             "Synthetic corpus",
             "`annotations.csv` (below), `corpus.toml` (every setting: the same file gives the same corpus), "
-            "frames in `001/001_01/`, and with `--truth` `truth/*.npz`: `flow` (H, W, 2), "
+            "`people.png`, `motion.png`, frames in `001/001_01/`, and with `--truth` `truth/*.npz`: `flow` (H, W, 2), "
             "from onset to apex, and `layer` (H, W): 0 body, 1 eyes, 2 head, 3 glasses.",
             corpus.COLUMNS,
         ),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from epir.core.records import Clip as Clip
     from epir.core.records import Prediction as Prediction
     from epir.datasets.registry import load_corpus as load_corpus
+    from epir.evaluation.classifier import EpirClassifier as EpirClassifier
     from epir.evaluation.comparison import compare as compare
     from epir.evaluation.run import evaluate as evaluate
     from epir.evaluation.run import evaluate_zero_shot as evaluate_zero_shot
@@ -43,6 +44,7 @@ _HOME = {
     "Answer": "epir.recognition.answer",
     "Clip": "epir.core.records",
     "Engine": "epir.core.engines",
+    "EpirClassifier": "epir.evaluation.classifier",
     "EpirError": "epir.core.errors",
     "LabelledMaps": "epir.training.data",
     "MapSet": "epir.maps.mapset",

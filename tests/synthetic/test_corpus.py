@@ -1,6 +1,7 @@
 import csv
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 
@@ -64,7 +65,6 @@ def test_what_is_written_is_a_corpus_without_a_defect(corpus):
     result = survey(corpus)
     assert result.is_clean and written.clips == len(corpus.clips) == 8 and written.people == 2
     assert dict(corpus.emotions) == {"negative": 2, "positive": 2, "surprise": 2, "none": 2}
-    assert read_toml(CorpusSettings, folder / "corpus.toml") == SMALL
     assert set(result.protocols) == {"cde", "sde"} and all(counts.clips == 6 for counts, _ in result.protocols.values())
 
 
@@ -83,6 +83,11 @@ def test_the_sheet_tells_what_was_planned(corpus):
             assert float(clip.extra["intensity"]) == pytest.approx(plan.intensity, abs=6e-4)
         else:
             assert clip.apex is None and "action_units" not in clip.extra
+
+
+def test_the_settings_are_kept_beside_it(corpus):
+    assert read_toml(CorpusSettings, corpus[0] / "corpus.toml") == SMALL
+    assert cv2.imread(str(corpus[0] / "people.png")).shape[0] >= 90
 
 
 def test_the_true_flow_is_kept_for_every_expression(corpus):
@@ -130,8 +135,6 @@ def test_nothing_is_replaced_unasked(corpus, tmp_path):
     with pytest.raises(EpirError, match=r"that epir made\n  fix: choose another name"):
         write_corpus(tmp_path / "mine", SMALL, force=True)
     assert (tmp_path / "mine" / "thesis.tex").exists()
-    with pytest.raises(ConfigError, match=r"--workers must be at least 1, not 0\n  fix: leave it out for one per core"):
-        write_corpus(tmp_path / "c", SMALL, workers=0)
 
 
 def test_force_replaces_a_corpus_and_png_keeps_every_bit(tmp_path):
@@ -151,6 +154,11 @@ def test_a_break_leaves_nothing_behind(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         write_corpus(tmp_path / "c", CorpusSettings(people=1, clips=1, idle=0, size=96, fps=10.0))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_no_workers_cannot_work(tmp_path):
+    with pytest.raises(ConfigError, match=r"--workers must be at least 1, not 0\n  fix: leave it out for one per core"):
+        write_corpus(tmp_path / "c", SMALL, workers=0)
 
 
 def test_a_corpus_without_its_sheet_says_how_to_make_one(tmp_path):
@@ -177,10 +185,12 @@ def test_a_data_card_counts_what_is_there():
     settings = CorpusSettings(people=2, clips=3, idle=1, size=96, fps=50)
     plans = plan_corpus(settings)
     card = data_card(settings, plans)
-    assert card.startswith("---\nlicense: apache-2.0\n")
+    head = card.split("---")[1].splitlines()
+    assert "license: apache-2.0" in head and "- n<1K" in head and "- video-classification" in head
     counted = [int(line.split("|")[2]) for line in card.splitlines() if line.startswith("| ") and "clips" not in line]
     assert sum(counted) == len(plans) == 8
     assert f"{len(plans)} clips of 2 synthetic people" in card and "96 x 96 px, 50 frames a second" in card
+    assert "- 1K<n<10K" in data_card(settings, plans * 500)
 
 
 def test_synth_writes_a_corpus_from_python(tmp_path):

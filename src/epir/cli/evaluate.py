@@ -19,6 +19,7 @@ def evaluate(
             help="A model, or several separated by commas: a name (epir list models), FILE.py:Name or "
             "package.module:Name.",
             show_default="epir",
+            autocompletion=options.complete_models,
         ),
     ] = None,
     out: options.Out = None,

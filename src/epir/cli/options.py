@@ -1,6 +1,6 @@
-"""The options that several verbs share; nothing heavy is imported."""
+"""The options that several verbs share, and the values that the shell completes; nothing heavy is imported."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +15,45 @@ def only_set(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+# ------------------------------------------------------------------------------------- what the shell completes
+
+
+def _completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """What the shell is told: those names that begin with what was typed."""
+
+    def complete(typed: str) -> list[str]:
+        return [name for name in names() if name.startswith(typed)]
+
+    return complete
+
+
+def _corpora() -> tuple[str, ...]:
+    from epir.datasets.registry import list_corpora
+
+    return list_corpora()
+
+
+def _settings() -> list[str]:
+    """The settings of --set, ready for a value."""
+    from epir.core.config import setting_names
+    from epir.models.settings import ModelSettings
+    from epir.training.recipe import TrainingSettings
+
+    kinds = {"model": ModelSettings, "training": TrainingSettings}
+    return [f"{part}.{name}=" for part, kind in kinds.items() for name in setting_names(kind)]
+
+
+def complete_models(typed: str) -> list[str]:
+    """The models whose names begin so; of a list with commas the last one is completed."""
+    from epir.models.registry import list_models
+
+    before, comma, last = typed.rpartition(",")
+    return [f"{before}{comma}{name}" for name in _completing(list_models)(last)]
+
+
+# -------------------------------------------------------------------------------------------------- the options
+
+
 def _name_code(code: list[str] | None) -> list[str] | None:
     if code:
         from epir.models.registry import name_code
@@ -25,7 +64,8 @@ def _name_code(code: list[str] | None) -> list[str] | None:
 
 Address = Annotated[str, Option(help="Address of a running Ray cluster.", show_default="a cluster is started")]
 AllowSeen = Annotated[
-    bool, Option("--allow-seen", help="Continue with people or clips seen in training; the scores are marked (leaks).")
+    bool,
+    Option("--allow-seen", help="Continue with people or clips seen in training; the scores are marked (leaks)."),
 ]
 AsJson = Annotated[bool, Option("--json", help="Print one JSON object.")]
 Changes = Annotated[
@@ -34,6 +74,7 @@ Changes = Annotated[
         "--set",
         help="Change a setting: training.epochs=30. May be repeated; epir list settings names all.",
         show_default=False,
+        autocompletion=_completing(_settings),
     ),
 ]
 Code = Annotated[  # naming it is all: a verb need not look at it
@@ -48,7 +89,8 @@ CorpusName = Annotated[
     str,
     Argument(
         help="casme, casme2, casme3, samm, smic, mmew, dfme, 4dme, synthetic, manifest; long videos: casme-sq, "
-        "samm-lv, casme3-lv, smic-e; or code of your own: my_corpus.py:load."
+        "samm-lv, casme3-lv, smic-e; or code of your own: my_corpus.py:load.",
+        autocompletion=_completing(_corpora),
     ),
 ]
 CorpusRoot = Annotated[
@@ -58,7 +100,10 @@ Detector = Annotated[
     str | None,
     Option(help="mtcnn, or none where the pictures are cropped to the face.", show_default="the model's own"),
 ]
-EngineName = Annotated[str, Option("--engine", help="Where the work runs: local or ray.")]
+EngineName = Annotated[
+    str,
+    Option("--engine", help="Where the work runs: local or ray.", autocompletion=_completing(lambda: ("local", "ray"))),
+]
 Folds = Annotated[
     str,
     Option(
@@ -74,12 +119,18 @@ ModelFolder = Annotated[
     Path | None, Argument(help="A model folder, as epir train writes it.", show_default="the shipped weights")
 ]
 ModelOption = Annotated[
-    Path | None, Option("--model", help="A model folder, or an ONNX file.", show_default="the shipped weights")
+    Path | None,
+    Option("--model", help="A model folder, or an ONNX file.", show_default="the shipped weights"),
 ]
 Out = Annotated[Path | None, Option(help="The run folder.", show_default="runs/PROTOCOL-MODEL")]
 Part = Annotated[str | None, Option(help="smic, smic-e: hs (default), vis, nir.")]
 Protocol = Annotated[
-    str, Option(help=f"A file such as mine.toml, or one of: {', '.join(list_protocols())}.", show_default=False)
+    str,
+    Option(
+        help=f"A file such as mine.toml, or one of: {', '.join(list_protocols())}.",
+        show_default=False,
+        autocompletion=_completing(list_protocols),
+    ),
 ]
 Seeds = Annotated[int, Option(help="Number of seeds; scores are means over them.")]
 Sensitivity = Annotated[str, Option(help="low, normal or high: high finds more movements, and more that are none.")]
@@ -87,7 +138,11 @@ Sheet = Annotated[Path | None, Option(help="The annotation sheet, if there are s
 StartOver = Annotated[bool, Option("--force", help="Start over and discard finished work.")]
 Training = Annotated[
     str | None,
-    Option(help=f"Training recipe: {', '.join(RECIPES)}, or a TOML file.", show_default="by model and settings"),
+    Option(
+        help=f"Training recipe: {', '.join(RECIPES)}, or a TOML file.",
+        show_default="by model and settings",
+        autocompletion=_completing(lambda: RECIPES),
+    ),
 ]
 Tree = Annotated[str | None, Option(help="Which frames, where there are several: cropped, raw, ...")]
 Workers = Annotated[int | None, Option(help="Folds run in parallel.", show_default="one per core")]

@@ -17,6 +17,7 @@ def benchmark(
         Option(
             help="Methods separated by commas: names, FILE.py:Name or package.module:Name.",
             show_default="every built-in one that is quick and needs maps only",
+            autocompletion=options.complete_models,
         ),
     ] = None,
     everything: Annotated[bool, Option("--all", help="The heavy methods too.")] = False,

@@ -3,6 +3,8 @@
     OUT/annotations.csv        one row per clip, as `epir check synthetic` reads it
     OUT/corpus.toml            every setting, so that the same corpus can be made again
     OUT/README.md              a data card in the form of the Hugging Face hub
+    OUT/people.png             everybody's neutral face
+    OUT/motion.png             one expression of each emotion: onset, apex, exaggerated, true flow
     OUT/001/001_01/img0001.jpg the frames of the first clip of the first person
     OUT/truth/001/001_01.npz   its true flow from onset to apex, (H, W, 2) float32 in pixels, and what is seen where
 
@@ -33,6 +35,7 @@ from epir.synthetic.expressions import emotions
 from epir.synthetic.identity import draw_identity
 from epir.synthetic.moving import MovingFace
 from epir.synthetic.nuisance import IDLE, Kind, Nuisances
+from epir.synthetic.sheet import motion_sheet, people_sheet
 
 SMALLEST, LARGEST = 96, 2048  # px
 MOST_CLIPS = 1_000_000
@@ -41,6 +44,7 @@ COLUMNS = (
     "clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps",
     "kind", "action_units", "amplitudes", "intensity", "blinks", "person",
 )  # fmt: skip
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))  # as the hub names them
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,9 @@ def write_corpus(
         write_sheet(folder / SHEET, plans, settings.seed)
         write_toml(settings, folder / "corpus.toml")
         (folder / "README.md").write_text(data_card(settings, plans), encoding="utf-8")
+        with one_thread():
+            write_picture(folder / "people.png", people_sheet(settings.seed, subjects(settings)))
+            write_picture(folder / "motion.png", motion_sheet(settings.seed, plans))
     return Written(out, settings.people, len(plans), sum(plan.frames for plan in plans))
 
 
@@ -249,12 +256,22 @@ def write_picture(path: Path, picture: np.ndarray, quality: int = 92) -> None:
 
 def data_card(settings: CorpusSettings, plans: Sequence[ClipPlan]) -> str:
     """What is in the corpus, how it was made, and what it is not good for."""
+    size = next((name for limit, name in SIZES if len(plans) < limit), "100K<n<1M")
     counts = Counter(plan.emotion for plan in plans)
     rows = "\n".join(f"| {name} | {count} |" for name, count in sorted(counts.items()))
     return f"""---
 license: apache-2.0
+task_categories:
+- video-classification
+tags:
+- micro-expression
+- facial-expression
+- facial-action-units
+- optical-flow
+- synthetic
 pretty_name: Synthetic micro-expressions of epir
-tags: [micro-expression, facial-action-units, optical-flow, synthetic]
+size_categories:
+- {size}
 ---
 
 # Synthetic micro-expressions
