@@ -15,7 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from epir.core.engines import Silent
 from epir.frames.film import write_film
-from epir.web.app import address_of, listen, make_server
+from epir.web.app import address_of, create_app, listen, server_of
 from epir.web.examples import BY_NAME, FPS, render_frames
 from epir.web.service import Service
 from epir.web.settings import ServeSettings
@@ -30,7 +30,7 @@ def serving() -> Iterator[str]:
     """The address of a server while it runs."""
     service = Service(ServeSettings())
     listening = listen("127.0.0.1", 0)
-    server = make_server(service)
+    server = server_of(create_app(service))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     try:
         service.start()

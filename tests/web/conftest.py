@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason='the web page needs pip install "epir[web]"')
 
-from epir.web.app import address_of, listen, make_server
+from epir.web.app import address_of, create_app, listen, server_of
 from epir.web.service import Service
 from epir.web.settings import ServeSettings
 
@@ -92,7 +92,7 @@ def running():
     """The server that all tests share, within this process, so that a test can look inside: (service, address)."""
     service = Service(ServeSettings(**LIMITS))
     listening = listen("127.0.0.1", 0)
-    server = make_server(service)
+    server = server_of(create_app(service))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     try:
         service.start()

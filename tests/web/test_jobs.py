@@ -217,14 +217,6 @@ def test_a_job_that_has_not_ended_never_expires():
     assert known(results, jobs) == [True] * 9
 
 
-def test_an_unknown_result_is_refused():
-    with pytest.raises(
-        RequestError, match=r"there is no such result.*\n  fix: send the video again; .* 30 minutes"
-    ) as error:
-        ResultStore(max_results=1, max_bytes=1, seconds=1800).get("x")
-    assert error.value.status == 404
-
-
 def test_the_status_of_a_job():
     results, queue = ResultStore(max_results=3, max_bytes=1000, seconds=60), JobQueue(3, 1)
     job = queue.submit(Job({"name": "me.mp4"}, 1.0, id="abc"))

@@ -174,6 +174,12 @@ def test_numbers_of_the_form(upload, field, text, value):
     assert predict_task(upload("a.mp4", **{field: text}), [])[field] == value
 
 
+@pytest.mark.parametrize(("field", "fix"), [("sensitivity", "low, normal, high"), ("faces", "largest, all")])
+def test_unknown_choices_are_refused(upload, field, fix):
+    with pytest.raises(RequestError, match=rf"{field} cannot be 'some'\n  fix: use one of: {fix}"):
+        predict_task(upload("a.mp4", **{field: "some"}), [])
+
+
 @pytest.mark.parametrize(
     ("field", "text"),
     [("onset", "-1"), ("apex", "1e3"), ("apex", "+5"), ("onset", "1_0"), ("onset", "٣"), ("onset", "9" * 10)]

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,17 +25,15 @@ from epir.core.errors import EpirError
 from epir.web.problems import CLIENT_ERROR, Problem, RequestError
 from epir.web.schema import (
     FRAMES_FORM,
-    FRAMES_PROBLEMS,
     PREDICT_FORM,
-    UPLOAD_PROBLEMS,
     ExampleClip,
     Health,
     LiveCounts,
     LiveTicket,
     PredictAnswer,
+    ProblemBody,
     Status,
     Ticket,
-    problems,
 )
 from epir.web.security import Asgi, Guard, PunctualProtocol, limited_address
 from epir.web.service import Service
@@ -48,14 +46,16 @@ FILE = re.compile(
     r"|(why|flow|tokens|rollout)-\d{1,4}\.png|replay-\d{1,4}\.json"
 )
 MEDIA_TYPES = {"jpg": "image/jpeg", "png": "image/png", "json": "application/json", "csv": "text/csv; charset=utf-8"}
-BINARY = {"type": "string", "format": "binary"}
+BINARY = {"schema": {"type": "string", "format": "binary"}}
+FILES = {"image/png": BINARY, "image/jpeg": BINARY, "application/json": {"schema": {}}, "text/csv": BINARY}
+ERRORS: dict[int | str, dict[str, Any]] = {"default": {"model": ProblemBody, "description": "every error"}}
 EVENTS = """Server-sent events: `status` (coverage, frame rate, whether there is a face), `motion` (the timeline in
 parts), `movement` (each as `epir predict --json` gives it; times are those of the frames) and `end`. A client that
 comes back sends Last-Event-ID, as browsers do, and misses nothing."""
 SIGTERM_EXIT = 143  # as shells report it
 HTTP_PROBLEMS = {
-    404: ("there is no such page", "GET / is the page, GET /docs lists the REST calls"),
-    405: ("this method is not allowed here", "GET /docs lists the methods"),
+    404: ("there is no such page", "GET / is the page, GET /openapi.json describes the REST calls"),
+    405: ("this method is not allowed here", "GET /openapi.json lists the methods"),
 }
 
 
@@ -69,25 +69,15 @@ def serve(
     settings = settings or ServeSettings()
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(SIGTERM_EXIT))  # files are removed, even while loading
-    listening = listen(settings.host, settings.port)
-    try:
-        service = Service(settings, model)
-        try:
-            service.start()
-            server = make_server(service)
-            ready(addresses_of(listening))
-            server.run(sockets=[listening])
-        finally:
-            service.close()
-    except KeyboardInterrupt:
-        return  # the usual way to end it
-    finally:
-        listening.close()
-
-
-def make_server(service: Service) -> uvicorn.Server:
-    """The web server around a service."""
-    return server_of(create_app(service), service.settings.header_s)
+    with (
+        suppress(KeyboardInterrupt),  # the usual way to end it
+        listen(settings.host, settings.port) as listening,
+        closing(Service(settings, model)) as service,
+    ):
+        service.start()
+        server = server_of(create_app(service), settings.header_s)
+        ready(addresses_of(listening))
+        server.run(sockets=[listening])
 
 
 def server_of(app: Asgi, header_s: float = 15.0) -> uvicorn.Server:
@@ -129,9 +119,7 @@ def address_of(listening: socket.socket) -> str:
 def addresses_of(listening: socket.socket) -> list[str]:
     """The addresses to open in a browser: that of this machine, and those under which other machines reach it."""
     local, (host, port) = address_of(listening), listening.getsockname()[:2]
-    if host not in ("0.0.0.0", "::"):
-        return [local]
-    return [local, *(f"http://{each}:{port}/" for each in network_addresses())]
+    return [local, *(f"http://{each}:{port}/" for each in network_addresses() if host in ("0.0.0.0", "::"))]
 
 
 def network_addresses() -> list[str]:
@@ -154,7 +142,13 @@ def create_app(service: Service) -> Asgi:
         await asyncio.to_thread(service.close)
 
     app = FastAPI(
-        title="EPIR", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan, redirect_slashes=False
+        title="EPIR",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        redirect_slashes=False,
+        responses=ERRORS,
     )
     add_error_handlers(app)
     add_page(app)
@@ -184,7 +178,7 @@ def add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(_: Request, error: HTTPException) -> JSONResponse:
-        problem, fix = HTTP_PROBLEMS.get(error.status_code, (str(error.detail), "see GET /docs"))
+        problem, fix = HTTP_PROBLEMS.get(error.status_code, (str(error.detail), "see GET /openapi.json"))
         return reply(problem, fix, error.status_code, dict(error.headers or {}))
 
     @app.exception_handler(Exception)
@@ -200,10 +194,6 @@ def add_page(app: FastAPI) -> None:
     async def page() -> FileResponse:
         return FileResponse(PAGE / "index.html", media_type="text/html")
 
-    @app.get("/docs", include_in_schema=False)
-    async def docs() -> FileResponse:
-        return FileResponse(PAGE / "docs.html", media_type="text/html")
-
     app.mount("/static", StaticFiles(directory=PAGE, check_dir=False), name="static")
 
 
@@ -217,7 +207,6 @@ def add_uploads(app: FastAPI, service: Service) -> None:
         responses={
             200: {"model": PredictAnswer, "description": "the answer"},
             202: {"model": Ticket, "description": "with wait=false: queued"},
-            **UPLOAD_PROBLEMS,
         },
         response_model=None,
     )
@@ -239,7 +228,7 @@ def add_uploads(app: FastAPI, service: Service) -> None:
 def add_results(app: FastAPI, service: Service) -> None:
     """The routes for status, results, pictures and examples."""
 
-    @app.get("/api/health", summary="Version, model, queue and limits", responses=problems(), response_model=Health)
+    @app.get("/api/health", summary="Version, model, queue and limits", response_model=Health)
     async def health() -> dict[str, Any]:
         return {
             "status": "ok",
@@ -250,12 +239,7 @@ def add_results(app: FastAPI, service: Service) -> None:
             "limits": service.settings.limits(),
         }
 
-    @app.get(
-        "/api/examples",
-        summary="The synthetic clips that the page offers",
-        responses=problems(),
-        response_model=list[ExampleClip],
-    )
+    @app.get("/api/examples", summary="The synthetic clips that the page offers", response_model=list[ExampleClip])
     async def examples() -> list[dict[str, Any]]:
         return service.examples
 
@@ -264,10 +248,9 @@ def add_results(app: FastAPI, service: Service) -> None:
         summary="The video of an example",
         response_class=FileResponse,
         responses={
-            200: {"content": {"video/webm": {"schema": BINARY}}, "description": "the video"},
-            206: {"content": {"video/webm": {"schema": BINARY}}, "description": "a range of it"},
+            200: {"content": {"video/webm": BINARY}, "description": "the video"},
+            206: {"content": {"video/webm": BINARY}, "description": "a range of it"},
             416: {"description": "not a range of it"},
-            **problems(404, 422, 500, 503),
         },
     )
     async def example_video(name: str) -> FileResponse:
@@ -280,7 +263,7 @@ def add_results(app: FastAPI, service: Service) -> None:
     @app.get(
         "/api/results/{id}",
         summary="The state of a job",
-        responses={200: {"model": Status, "description": "its state"}, **problems(404, 422)},
+        responses={200: {"model": Status, "description": "its state"}},
         response_model=None,
     )
     async def result(id: str) -> JSONResponse:
@@ -290,16 +273,7 @@ def add_results(app: FastAPI, service: Service) -> None:
         "/api/results/{id}/{file}",
         summary="One picture, film or table of a result",
         response_class=Response,
-        responses={
-            200: {
-                "content": {
-                    kind: {"schema": {} if kind == "application/json" else BINARY}
-                    for kind in ("image/png", "image/jpeg", "application/json", "text/csv")
-                },
-                "description": "the file",
-            },
-            **problems(404, 422),
-        },
+        responses={200: {"content": FILES, "description": "the file"}},
     )
     async def file(id: str, file: str) -> Response:
         job = service.results.get(id)
@@ -311,12 +285,7 @@ def add_results(app: FastAPI, service: Service) -> None:
             )
         return Response(job.pictures[file], media_type=MEDIA_TYPES[file.rsplit(".", 1)[-1]])
 
-    @app.delete(
-        "/api/results/{id}",
-        summary="Delete a result, or cancel its job",
-        status_code=204,
-        responses=problems(403, 404, 422),
-    )
+    @app.delete("/api/results/{id}", summary="Delete a result, or cancel its job", status_code=204)
     async def delete(id: str) -> Response:
         service.cancel(service.results.pop(id))
         return Response(status_code=204)
@@ -330,7 +299,7 @@ def add_live(app: FastAPI, service: Service) -> None:
         "/api/live",
         summary="Begin a camera session",
         status_code=201,
-        responses={201: {"model": LiveTicket, "description": "it has begun"}, **problems(403, 422, 429, 500, 503)},
+        responses={201: {"model": LiveTicket, "description": "it has begun"}},
         response_model=None,
     )
     async def begin(
@@ -352,7 +321,7 @@ def add_live(app: FastAPI, service: Service) -> None:
         "/api/live/{id}/frames",
         summary="Send the next frames of a camera",
         openapi_extra=FRAMES_FORM,
-        responses={200: {"model": LiveCounts, "description": "they wait to be looked at"}, **FRAMES_PROBLEMS},
+        responses={200: {"model": LiveCounts, "description": "they wait to be looked at"}},
         response_model=None,
     )
     async def frames(id: str, request: Request) -> JSONResponse:
@@ -365,10 +334,7 @@ def add_live(app: FastAPI, service: Service) -> None:
         summary="The movements in the frames of a camera, as they are found",
         description=EVENTS,
         response_class=StreamingResponse,
-        responses={
-            200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "until the end"},
-            **problems(404, 422),
-        },
+        responses={200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "a stream"}},
     )
     async def events(id: str, request: Request) -> StreamingResponse:
         latest = request.headers.get("last-event-id", "")
@@ -378,10 +344,7 @@ def add_live(app: FastAPI, service: Service) -> None:
         return StreamingResponse(messages, media_type="text/event-stream", headers=headers)
 
     @app.delete(
-        "/api/live/{id}",
-        summary="End a camera session; its last movements still come as events",
-        status_code=204,
-        responses=problems(403, 404, 422),
+        "/api/live/{id}", summary="End a camera session; its last movements still come as events", status_code=204
     )
     async def end(id: str) -> Response:
         service.live.get(id).end()

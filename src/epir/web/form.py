@@ -86,7 +86,12 @@ class FormReader:
         """Parse the next bytes of the body."""
         self._bytes += len(piece)
         if self._bytes > self._max_bytes:
-            raise _too_large(self._max_bytes)
+            more = f"`epir predict`, or start `epir serve --set max_bytes={2 * self._max_bytes}`"
+            raise RequestError(
+                f"the request is larger than {self._max_bytes / (1 << 20):g} MiB",
+                fix=f"cut the video, analyse it with {more}",
+                status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+            )
         try:
             self._parser.write(piece)
         except MultipartParseError:
@@ -219,14 +224,6 @@ async def _drain(body: AsyncIterator[bytes]) -> None:
                 left -= len(piece)
                 if left < 0:
                     return
-
-
-def _too_large(max_bytes: int) -> RequestError:
-    return RequestError(
-        f"the request is larger than {max_bytes / (1 << 20):g} MiB",
-        fix=f"cut the video, analyse it with `epir predict`, or start `epir serve --set max_bytes={2 * max_bytes}`",
-        status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    )
 
 
 def _malformed() -> RequestError:

@@ -22,16 +22,14 @@ from epir.frames.video import VideoFrames
 from epir.recognition.answer import Answer
 from epir.recognition.live import LiveAnswer, LiveStream
 from epir.recognition.recognizer import Recognizer
-from epir.spotting.settings import LONGEST
 from epir.spotting.timeline import Timeline
 from epir.web.examples import example_video
 from epir.web.outputs import Album, Output, add_films, answer_output, curve_points
 from epir.web.problems import RequestError
-from epir.web.settings import ESTIMATE_AFTER_S, LIVE_STATUS_S
+from epir.web.settings import LIVE_STATUS_S
 
 LEAST_BYTES = 16  # of a frame, in any codec
 SLACK = 1.1  # containers announce the number of frames this exactly
-READING = "reading"  # the stage before a video is spotted
 PICTURE_COST = 16  # decoding a picture takes as long as this many frames of a video, pixel by pixel
 SHORTER, SMALLER = "cut it around the movement", "scale it down, such as to 1280 x 720"
 CANDIDATES = 20.0  # a minute that are listed
@@ -50,7 +48,6 @@ def infer_clip(
 ) -> Output:
     """Answer for one video, two pictures or an example."""
     began = time.monotonic()
-    limited = CostLimit(progress, config["timeout_s"])
     clip: Any
     if task.get("example"):
         clip = example_video(task["example"], Path(config["private"]) / "examples", progress)
@@ -58,33 +55,24 @@ def infer_clip(
         check_pictures(task["files"], config)
         clip = tuple(task["files"])
     else:
-        clip = open_clip(Path(task["files"][0]), task.get("fps"), config, limited.decoded)
-        if isinstance(clip, VideoFrames):
-            limited.start(READING, frames_needed(clip, task.get("onset"), task.get("apex")))
-    options: dict[str, Any] = {name: task.get(name) for name in ("onset", "apex", "fps")}
+        clip = open_clip(Path(task["files"][0]), task.get("fps"), config)
     recognizer = recognizer.with_options(threshold=task.get("threshold"), sensitivity=task.get("sensitivity", "normal"))
     album = Album()
+    options: dict[str, Any] = {name: task.get(name) for name in ("onset", "apex", "fps")}
     options |= {"faces": task.get("faces", "largest"), "name": task["name"], "candidates": CANDIDATES}
-    answer = recognizer.predict(clip, **options, progress=limited, watch=album.add)
+    answer = recognizer.predict(clip, **options, progress=progress, watch=album.add)
     _check_face(answer)
-    limited.start("drawing", 1)
-    url = f"/api/results/{id}/"
+    progress.start("drawing", 1)
+    url, model = f"/api/results/{id}/", recognizer.backend.config
     result, pictures = answer_output(answer, url, movements=config["movements"], labels=recognizer.labels)
-    rejected = {"rejected": config["rejected"], "progress": limited}
-    files = add_films(result, album, answer, recognizer.recipe, url, **rejected)
-    result["model"] = str(recognizer.backend.config.settings.get("name", "epir"))
-    result["calibrated_on"] = calibrated_on(recognizer.backend.config.notes)
-    result["reliability"] = quotable(recognizer.backend.config.notes)
-    result["elapsed_s"] = round(time.monotonic() - began, 3)
-    return result, pictures | files
-
-
-def frames_needed(video: VideoFrames, onset: int | None, apex: int | None) -> int:
-    """How many frames of a video will be decoded, about; 0 if that is not known."""
-    if onset is None:
-        return video.announced or 0
-    last = onset + round(LONGEST * (video.fps or ASSUMED_RATE)) if apex is None else 2 * apex - onset
-    return min(last + 1, video.announced or last + 1)
+    films = add_films(result, album, answer, recognizer.recipe, url, rejected=config["rejected"], progress=progress)
+    result |= {
+        "model": str(model.settings.get("name", "epir")),
+        "calibrated_on": calibrated_on(model.notes),
+        "reliability": quotable(model.notes),
+        "elapsed_s": round(time.monotonic() - began, 3),
+    }
+    return result, pictures | films
 
 
 def render_example(
@@ -132,24 +120,11 @@ def _check_face(answer: Answer) -> None:
         )
 
 
-def open_clip(
-    path: Path, fps: float | None, config: Mapping[str, Any], on_frame: Callable[[], None]
-) -> VideoFrames | Path:
-    """A checked video, or a folder whose pictures are within the limits."""
-    if not path.is_dir():
-        return open_checked(path, fps, config, on_frame)
-    check_pictures([str(each) for each in sorted(path.iterdir())], config)
-    return path
-
-
-def open_checked(
-    path: Path, fps: float | None, config: Mapping[str, Any], on_frame: Callable[[], None] = lambda: None
-) -> VideoFrames:
-    """A video that ends with 413 at the first frame beyond a limit; `on_frame` is called for every one decoded."""
-
-    def check_frame(number: int, seconds: float, width: int, height: int) -> None:
-        check(number, seconds, width, height)
-        on_frame()
+def open_clip(path: Path, fps: float | None, config: Mapping[str, Any]) -> VideoFrames | Path:
+    """A video that ends with 413 at the first frame beyond a limit, or a folder of pictures within the limits."""
+    if path.is_dir():
+        check_pictures([str(each) for each in sorted(path.iterdir())], config)
+        return path
 
     def check(number: int, seconds: float, width: int, height: int) -> None:
         if width * height > config["max_pixels"]:
@@ -163,11 +138,11 @@ def open_checked(
             problem = f"the video has {width} x {height} px and more than {number} frames: that is too much work"
             raise too_large(problem, SMALLER, "max_megapixels", config)
 
-    video = VideoFrames(path, fps, check_frame)
-    announced, (width, height) = video.announced or 0, video.size
+    video = VideoFrames(path, fps, check)
+    announced = video.announced or 0
     if announced * LEAST_BYTES < path.stat().st_size:  # or else the container lies, and the frames will tell
         last = int(announced / SLACK) - 1
-        check(last, last / (video.fps or ASSUMED_RATE), width, height)
+        check(last, last / (video.fps or ASSUMED_RATE), *video.size)
     return video
 
 
@@ -181,47 +156,6 @@ def check_pictures(paths: Sequence[str], config: Mapping[str, Any]) -> None:
     if PICTURE_COST * sum(width * height for width, height in sizes) > 1e6 * config["max_megapixels"]:
         problem = f"{len(paths)} pictures of up to {max(sizes)[0]} x {max(sizes)[1]} px are too much work"
         raise too_large(problem, "send fewer or smaller ones", "max_megapixels", config)
-
-
-class CostLimit:
-    """Progress that ends a job early when it is clear that its time will not do; all of its stages count."""
-
-    def __init__(self, progress: Progress, seconds: float) -> None:
-        self._progress, self._seconds = progress, seconds
-        self._first = self._began = time.monotonic()  # of the job, and of its stage
-        self._done = self._total = 0
-        self._stage, self._latest, self._longest = "", self._first, 0.0
-
-    def decoded(self) -> None:
-        """Count a frame of a video, unless the stage counts: at the beginning, and up to the key frames of the user."""
-        if self._stage == READING:
-            self.advance()
-
-    def start(self, task: str, total: int) -> None:
-        """Begin a stage of `total` steps; 0 if unknown."""
-        self._stage, self._done, self._total = task, 0, total
-        self._began = self._latest = time.monotonic()
-        self._longest = 0.0
-        self._progress.start(task, total)
-
-    def advance(self, steps: int = 1, note: str = "") -> None:
-        """Count steps; `RequestError` (413) if the rest would take too long."""
-        now = time.monotonic()
-        self._longest, self._latest = max(self._longest, now - self._latest), now
-        self._done += steps
-        passed = now - self._began
-        usual = (passed - self._longest) / max(self._done, 1)  # one step may last: the search for a turned face
-        expected = self._began - self._first + self._longest + usual * self._total
-        if passed > ESTIMATE_AFTER_S and expected > self._seconds:
-            share = 0.8 * self._seconds / expected
-            problem = f"this would take about {expected:.0f} seconds here; the limit is {self._seconds:g}"
-            fix = f"cut it to {100 * share:.0f} % of its length or less, or {SMALLER}"
-            raise too_large(problem, fix, "timeout_s", {"timeout_s": self._seconds})
-        self._progress.advance(steps, note)
-
-    def finish(self) -> None:
-        """End the stage."""
-        self._progress.finish()
 
 
 def too_large(problem: str, fix: str, setting: str, config: Mapping[str, Any]) -> RequestError:

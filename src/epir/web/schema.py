@@ -4,8 +4,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Side = Literal["both", "left", "right"]
-
 
 class Strict(BaseModel):
     """A JSON object that has these fields, and no others."""
@@ -37,7 +35,7 @@ class ActionUnit(Strict):
     """One action unit of FACS."""
 
     number: int = Field(description="FACS number, e.g. 12")
-    side: Side = Field(description="of the person, not of the picture")
+    side: Literal["both", "left", "right"] = Field(description="of the person, not of the picture")
     probability: float = Field(ge=0, le=1, description="calibrated")
     visible: bool | None = Field(description="whether motion stands out where the unit shows")
 
@@ -53,23 +51,11 @@ class Movement(Open):
     onset: int | None
     apex: int | None
     offset: int | None
-    onset_s: float | None = Field(description="seconds since the beginning")
-    apex_s: float | None
-    offset_s: float | None
     fps: float | None = Field(description="frames per second")
-    frames: int | None = Field(description="frames that were read")
     track: int | None = Field(description="the person, if faces were followed")
     probability: float | None = Field(description="of being a micro-expression at all, if it was spotted")
-    strength: float | None = Field(description="displacement at the apex, in % of the width of the face")
-    region: str = Field(description="where a spotted movement stands out most")
-    side: str = Field(description="of the person, not of the picture")
-    head: float | None = Field(description="how far the head comes and goes with it, in % of the width of the face")
-    moved: list[dict[str, Any]] = Field(description="regions of the face and their direction, the strongest first")
     units: list[ActionUnit] = Field(description="the most probable first")
     warnings: list[str]
-    gaps: list[dict[str, Any]] = Field(description="frames without a face that could be used, and why")
-    tokens: dict[str, Any] | None = Field(description="what became of the tokens of the map")
-    attribution: dict[str, Any] | None = Field(description="how far the score falls without each part of the map")
 
 
 class Film(Strict):
@@ -95,15 +81,9 @@ class Rejected(Open):
     """A movement that is no micro-expression."""
 
     reason: str
-    region: str
-    side: str
-    strength: float
     onset: int
     apex: int
     offset: int
-    onset_s: float
-    apex_s: float
-    offset_s: float
     track: int
     probability: float | None = Field(description="of being a micro-expression, also if a rule rejected it")
     replay: Film | None
@@ -145,9 +125,6 @@ class Answer(Movement):
     """The JSON of `epir predict --json`, with pictures, the timeline and what the scores are worth."""
 
     movements: list[DrawnMovement] = Field(description="all of them, in the order of time")
-    visible: dict[str, Any] | None = Field(description="how much could be judged, and which size would be seen")
-    people: list[dict[str, Any]] = Field(description="who was followed for how many seconds, and what could be seen")
-    candidates: list[dict[str, Any]] = Field([], description="the most probable of what was rejected, as movements")
     rejected: list[Rejected]
     pictures: dict[str, str] = Field(description="why, timeline: addresses")
     table: str = Field(description="address of events.csv")
@@ -159,8 +136,11 @@ class Answer(Movement):
     elapsed_s: float
 
 
-class PredictAnswer(Answer, Ticket):
+class PredictAnswer(Answer):
     """An answer with the address where it is kept."""
+
+    id: str
+    url: str
 
 
 class Status(Strict):
@@ -265,36 +245,3 @@ FRAMES_FORM = _form(
     },
     ["frames", "times"],
 )
-
-MEANINGS = {
-    400: "the form is malformed, or the host name unknown",
-    401: "the token is missing or wrong",
-    403: "a cross-site request",
-    404: "it has expired, or never existed",
-    405: "not with this method",
-    408: "the request took too long to arrive",
-    410: "the job was cancelled",
-    413: "too large, too long, or too much work",
-    415: "not a form, or not a video or picture",
-    422: "a field or the content cannot be used, such as a clip without a face",
-    429: "too many uploads of one address; see Retry-After",
-    500: "the worker process died, or an internal error",
-    503: "busy; see Retry-After",
-    504: "the time limit was reached",
-}
-Responses = dict[int | str, dict[str, Any]]
-
-
-def problems(*statuses: int) -> Responses:
-    """The error responses of a call; every call may also be refused for its host name, token or origin."""
-    every = sorted({400, 401, *statuses})
-    responses: Responses = {}
-    for status in every:
-        headers = {"Retry-After": {"schema": {"type": "integer"}, "description": "seconds"}}
-        more = {"headers": headers} if status in (429, 503) else {}
-        responses[status] = {"model": ProblemBody, "description": MEANINGS[status], **more}
-    return responses
-
-
-FRAMES_PROBLEMS = problems(403, 404, 408, 413, 415, 422)
-UPLOAD_PROBLEMS = problems(403, 408, 410, 413, 415, 422, 429, 500, 503, 504)

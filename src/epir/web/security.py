@@ -140,32 +140,21 @@ def _is_loopback(address: str) -> bool:
 def is_known_host(host: str, names: frozenset[str]) -> bool:
     """Whether a Host header is an IP address or a known name, which DNS rebinding cannot forge."""
     try:
-        name = urlsplit(f"//{host}").hostname or ""
-        _ = urlsplit(f"//{host}").port
+        address = urlsplit(f"//{host}")
+        _ = address.port  # which must be a number
+        return address.hostname in names or bool(ipaddress.ip_address(address.hostname or ""))
     except ValueError:
         return False
-    if name in names:
-        return True
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 def is_same_site(origin: str | None, fetch_site: str | None, host: str) -> bool:
     """Whether a request comes from this server's own page, or from no page at all."""
     if fetch_site is not None and fetch_site not in ("same-origin", "none"):
         return False
-    return origin is None or origin_host(origin) == host.lower()
-
-
-def origin_host(origin: str) -> str:
-    """The host and port of an origin, empty if it is `null` or malformed."""
     try:
-        return urlsplit(origin).netloc.lower()
+        return origin is None or urlsplit(origin).netloc.lower() == host.lower()
     except ValueError:
-        return ""
+        return False
 
 
 class PunctualProtocol(H11Protocol):

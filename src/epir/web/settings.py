@@ -24,7 +24,6 @@ CANCEL_S = 3.0  # to react to a cancelled job
 PROGRESS_S = 0.1  # between two progress messages
 MAX_MESSAGE = 256 * MIB  # one message or blob of a worker
 MAX_BLOBS = 1000  # of one message
-ESTIMATE_AFTER_S = 8.0  # of work, after which the remaining time can be estimated
 FIRST_JOB_S = 5.0  # estimate for a job before any has run
 
 # Cameras

@@ -156,56 +156,40 @@ def film(frames, tmp_path_factory):
 @pytest.fixture(scope="session")
 def several():
     """The result of a video with three movements; the second is the strongest."""
-    scores = [(0.11, 0.81, 0.08), (0.08, 0.05, 0.87), (0.40, 0.35, 0.25)]
     time = np.arange(600) / 100
     energy = 0.15 + sum(1.3 * np.exp(-(((time - apex) / 0.09) ** 2)) for apex in (1.12, 2.70, 4.78))
     movements, events = [], []
-    for label, onset, row in zip(("positive", "surprise", "uncertain"), (100, 258, 466), scores, strict=True):
+    for label, onset, row in (
+        ("positive", 100, (0.11, 0.81, 0.08)),
+        ("surprise", 258, (0.08, 0.05, 0.87)),
+        ("uncertain", 466, (0.40, 0.35, 0.25)),
+    ):
         span = {"onset": onset, "apex": onset + 12, "offset": onset + 25}
-        movements.append(
-            {
-                **{
-                    "input": "a film with a long name that says what is in it.mp4",
-                    "label": label,
-                    "text": "Both brows up; 1.1 % of the face; 0.12 s to the apex.",
-                    "fps": 100.0,
-                    **span,
-                    **{f"{name}_s": at / 100 for name, at in span.items()},
-                    "track": 0,
-                    "probability": 0.93,
-                    "strength": 0.4,
-                    "units": [{"number": 2, "side": "left", "probability": 0.81}],
-                    "replay": {
-                        **FILM,
-                        "frames": list(span.values()),
-                        "seconds": [each / 100 for each in span.values()],
-                    },
-                },
-                "scores": dict(zip(("negative", "positive", "surprise"), row, strict=True)),
-                "warnings": ["the head moves strongly: by 9 % of the face between onset and apex"],
-                "pictures": {
-                    name: "/static/icon.svg" for name in ("onset", "apex", "why", "flow", "tokens", "rollout")
-                },
-                "attribution": {"label": label, "regions": {"brows": 0.031, "eyes": 0.012, "cheeks": -0.01}},
-            }
-        )
-        frames = list(span.values())
-        events.append({**{name: at / 100 for name, at in span.items()}, "frames": frames, "label": label})
+        frames, seconds = list(span.values()), {name: at / 100 for name, at in span.items()}
+        events.append({**seconds, "frames": frames, "label": label})
+        movements.append({
+            "input": "a film with a long name that says what is in it.mp4", "label": label, "fps": 100.0, "track": 0,
+            "text": "Both brows up; 1.1 % of the face; 0.12 s to the apex.", "probability": 0.93, "strength": 0.4,
+            **span, **{f"{name}_s": at for name, at in seconds.items()},
+            "scores": dict(zip(("negative", "positive", "surprise"), row, strict=True)),
+            "units": [{"number": 2, "side": "left", "probability": 0.81}],
+            "replay": {**FILM, "frames": frames, "seconds": list(seconds.values())},
+            "warnings": ["the head moves strongly: by 9 % of the face between onset and apex"],
+            "pictures": dict.fromkeys(("onset", "apex", "why", "flow", "tokens", "rollout"), "/static/icon.svg"),
+            "attribution": {"label": label, "regions": {"brows": 0.031, "eyes": 0.012, "cheeks": -0.01}},
+        })  # fmt: skip
     blink = {"onset": 3.5, "apex": 3.6, "offset": 3.8, "frames": [350, 360, 380], "label": "blink"}
     curve = {"track": 0, "time": time.tolist(), "frames": list(range(600)), "energy": energy.tolist(), "level": 0.36}
     curve |= {"events": events, "others": [blink], "film": None}
     rejected = {
-        "reason": "blink",
-        "region": "eyes",
-        "side": "both",
-        "strength": 2.0,
-        "probability": 0.0,
-        "track": 0,
-        "rule": "the lids shut",
-    }
-    rejected |= {"onset": 350, "apex": 360, "offset": 380, "onset_s": 3.5, "apex_s": 3.6, "offset_s": 3.8}
-    result = {**movements[1], "movements": movements, "frames": 600, "seconds": 6.0, "curves": [curve], "model": "epir"}
-    result |= {"rejected": [{**rejected, "replay": None}], "table": "/static/icon.svg"}
-    result |= {"reliability": [{"low": 0.8, "high": 0.9, "clips": 95, "right": 0.8632}], "calibrated_on": "people"}
+        "reason": "blink", "region": "eyes", "side": "both", "strength": 2.0, "probability": 0.0, "track": 0,
+        "rule": "the lids shut", "onset": 350, "apex": 360, "offset": 380, "onset_s": 3.5, "apex_s": 3.6,
+        "offset_s": 3.8, "replay": None,
+    }  # fmt: skip
+    result = {
+        **movements[1], "movements": movements, "frames": 600, "seconds": 6.0, "curves": [curve], "model": "epir",
+        "rejected": [rejected], "table": "/static/icon.svg", "calibrated_on": "people",
+        "reliability": [{"low": 0.8, "high": 0.9, "clips": 95, "right": 0.8632}],
+    }  # fmt: skip
     expires = "2026-11-17T12:00:00+00:00"
     return {"id": "several", "name": "film", "state": "done", "result": result, "error": None, "expires": expires}

@@ -180,15 +180,6 @@ def test_a_refused_camera_permission_is_explained(open_page, browser):
     assert page.get_by_role("button", name="Start the camera").is_visible()
 
 
-def test_the_list_of_calls_needs_no_network(open_page):
-    page = open_page("/docs")
-    page.get_by_text("/api/predict", exact=True).click()
-    page.wait_for_selector("details[open] table")
-    assert "408" in page.locator("details[open]").inner_text()
-    page.locator("details[open] a", has_text="PredictAnswer").first.click()
-    page.wait_for_selector("#type-PredictAnswer[open] table")
-
-
 MOTION = """async ([parts, seen]) => {
   const { EventSource: Real, fetch: realFetch } = window;
   window.fetch = async (address, options) => {
