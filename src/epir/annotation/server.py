@@ -104,14 +104,14 @@ class Desk:
         """All about one movement that this coder may know now; the model's proposal not before a blind decision."""
         held = {each.coder: each for each in self.study.decisions(recording=movement.recording, drafts=True)
                 if each.movement == movement.id}  # fmt: skip
-        own = held.get(self.coder)
-        is_hidden = self.blind and not self.is_agreed and (own is None or own.state not in STATES)
+        mine = held.get(self.coder)
+        is_hidden = self.blind and not self.is_agreed and (mine is None or mine.state not in STATES)
         return {
             **{name: value for name, value in asdict(movement).items() if name not in ("measures", "proposal")},
-            "decision": decision_dict(own),
+            "decision": decision_dict(mine),
             "proposal": None if is_hidden else dict(movement.proposal),
             "hidden": is_hidden and bool(movement.proposal),
-            "others": [decision_dict(each) for each in held.values() if each is not own] if self.is_agreed else [],
+            "others": [decision_dict(each) for each in held.values() if each is not mine] if self.is_agreed else [],
             "person": self.study.person(movement),
         }
 
@@ -250,8 +250,7 @@ def add_study(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/api/movements/{id}/history")
     def history(id: int) -> list[dict[str, Any]]:
-        found = study.history(None if desk.is_agreed else desk.coder, id)
-        return [{**asdict(each), "decision": decision_dict(each.decision)} for each in found]
+        return [asdict(each) for each in study.history(None if desk.is_agreed else desk.coder, id)]
 
     @app.get("/api/disagreements")
     def differing() -> list[dict[str, Any]]:

@@ -125,8 +125,8 @@ class Study:
             "ORDER BY m.recording, m.apex, m.id, s.coder"
         )
         values = [each for each in (coder, recording) if each is not None]
-        found = [_decision(row) for row in self._rows(query, *values)]
-        return [each for each in found if drafts or each.state in STATES]
+        standing = [_decision(row) for row in self._rows(query, *values)]
+        return [each for each in standing if drafts or each.state in STATES]
 
     def coders(self) -> list[str]:
         """Everybody who has decided something, by name."""
@@ -393,10 +393,10 @@ def _fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     known = ("state", "onset", "apex", "offset", "kind", "emotion", "units", "note")
     for name in fields:
         check_known(name, known, what="part of a decision")
-    found = dict(fields)
-    if "units" in found:
-        found["units"] = tuple(each if isinstance(each, UnitCode) else UnitCode(**each) for each in found["units"])
-    return found
+    if "units" not in fields:
+        return dict(fields)
+    units = tuple(each if isinstance(each, UnitCode) else UnitCode(**each) for each in fields["units"])
+    return {**fields, "units": units}
 
 
 def _decision(row: Any) -> Decision:
