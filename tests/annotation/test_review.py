@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from epir.annotation.records import Action, Decision, Movement, Recording
-from epir.annotation.review import curve_points, frame_seconds, movement_row, pace_of
+from epir.annotation.server import curve_points, frame_seconds, movement_row, pace_of
 from epir.frames.seeking import SeekableVideo
 from epir.spotting.regions import GROUPS
 
@@ -56,7 +56,7 @@ def test_the_pace_leaves_out_pauses_and_second_thoughts():
 @pytest.mark.parametrize("times", [None, list(np.cumsum([10, 20, 90, 20, 10] * 12))])
 def test_times_of_an_even_rate_are_its_rate_alone(numbered, tmp_path, times):
     path = numbered.write(tmp_path / "video.mp4", count=60, times=times)
-    times_shown = frame_seconds(SeekableVideo(path), Recording(1, "x", "", 60, 30.0, 2.0, "x"))
+    times_shown = frame_seconds(SeekableVideo(path), Recording(1, "x", "", 0, 0, 60, 30.0, 2.0, "x"))
     if times is None:
         assert times_shown == {"fps": pytest.approx(30), "seconds": None}
     else:

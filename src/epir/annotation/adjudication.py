@@ -63,10 +63,13 @@ def common(case: Case) -> dict[str, Any]:
     """What the coders who accept a movement have in common: median key frames, and kind, emotion and units if alike."""
     held = [each for each in case.decisions.values() if each is not None]
     held = [each for each in held if each.state == ACCEPT] or held
-    shared: dict[str, Any] = {key: getattr(case, key) for key in KEYS}
-    shared |= {"kind": held[0].kind} if "kind" not in case.differs else {}
-    shared |= {"emotion": _first_word(held)} if "emotion" not in case.differs else {}
-    return shared | ({"units": _units(held)} if "units" not in case.differs else {})
+    words = {
+        "kind": held[0].kind,
+        "emotion": next((each.emotion for each in held if each.emotion), ""),
+        "units": _units(held),
+    }
+    frames = {key: getattr(case, key) for key in KEYS}
+    return frames | {name: value for name, value in words.items() if name not in case.differs}
 
 
 def first_fields(study: Study, movement: int) -> dict[str, Any]:
@@ -87,13 +90,12 @@ def cases(study: Study, least: float = OVERLAP) -> list[Case]:
     }
     settled = {each.movement: each for each in study.decisions(AGREED)}
     by_coder = {name: accepted(each for each in coded if each.decision.coder == name) for name in names}
-    gathered = [list(group.values()) for group in groups(by_coder, least)]
     others: dict[int, list[Coding]] = {}
     for each in coded:
         if each.decision.state != ACCEPT:
             others.setdefault(each.decision.movement, []).append(each)
     result = []
-    for group in gathered:
+    for group in (list(each.values()) for each in groups(by_coder, least)):
         rejecting = [one for each in group for one in others.pop(each.decision.movement, [])]
         result.append(_case(active[group[0].recording], group, rejecting, settled))
     result += [_case(active[group[0].recording], [], group, settled) for group in others.values()]
@@ -107,7 +109,8 @@ def _case(
     decisions |= {each.decision.coder: each.decision for each in (*others, *accepting)}
     everyone = (*accepting, *others)
     typical = middle(accepting or others)
-    movements = tuple(dict.fromkeys(each.decision.movement for each in sorted(everyone, key=_candidates_first)))
+    ids = sorted({(not each.is_candidate, each.decision.movement) for each in everyone})  # candidates first
+    movements = tuple(movement for _, movement in ids)
     decided = next((each for each in movements if each in settled), movements[0])
     is_alone = sum(each is not None for each in decisions.values()) < 2 and all(each.is_candidate for each in accepting)
     return Case(
@@ -142,27 +145,12 @@ def differences(accepting: Sequence[Coding], decisions: dict[str, Decision | Non
     return tuple(differs)
 
 
-def _candidates_first(coding: Coding) -> tuple[bool, int]:
-    return not coding.is_candidate, coding.decision.movement
-
-
-def _first_word(held: Sequence[Decision]) -> str:
-    return next((each.emotion for each in held if each.emotion), "")
-
-
 def _units(held: Sequence[Decision]) -> tuple[UnitCode, ...]:
     """The units, with the letter that most coders give, of two the weaker one."""
-    coded = [each.units for each in held if each.units]
-    letters = {
-        (unit.number, unit.side): [one.intensity for units in coded for one in units if _same(one, unit)]
-        for units in coded
-        for unit in units
-    }
+    letters: dict[tuple[int, str], list[str]] = {}
+    for unit in (unit for each in held for unit in each.units):
+        letters.setdefault((unit.number, unit.side), []).append(unit.intensity)
     return tuple(
         UnitCode(number, side, max(sorted(filter(None, each)), key=each.count, default=""))
         for (number, side), each in sorted(letters.items())
     )
-
-
-def _same(one: UnitCode, other: UnitCode) -> bool:
-    return (one.number, one.side) == (other.number, other.side)

@@ -23,7 +23,7 @@ def coders_table(result: Agreement) -> Table:
     """How often each coder decided in which way."""
     states = list(next(iter(result.decisions.values())))
     rows = [Row((name, *(str(counts[state]) for state in states))) for name, counts in result.decisions.items()]
-    columns = (Column("coder"), *(Column(state, numeric=True) for state in states))
+    columns = (Column("coder"), *_numeric(*states))
     return Table("coders", f"Coders of {result.study}", columns, tuple(rows))
 
 
@@ -31,11 +31,11 @@ def pairs_table(result: Agreement) -> Table:
     """One row per pair of coders."""
     columns = (
         Column("coders"),
-        *(Column(name, numeric=True) for name in ("recordings", "people")),
-        *(Column(name, "movements", numeric=True) for name in ("matched", "of each", "F1", "IoU")),
-        Column("apex, ms", "apart", numeric=True),
-        *(Column(name, "emotion", numeric=True) for name in ("same", "kappa", "95 %")),
-        Column("reliability", "units", numeric=True),
+        *_numeric("recordings", "people"),
+        *_numeric("matched", "of each", "F1", "IoU", group="movements"),
+        *_numeric("apex, ms", group="apart"),
+        *_numeric("same", "kappa", "95 %", group="emotion"),
+        *_numeric("reliability", group="units"),
     )
     rows = []
     for pair in result.pairs:
@@ -75,7 +75,7 @@ def _unseen(pair: PairAgreement) -> list[str]:
 def alpha_table(result: Agreement) -> Table:
     """Krippendorff's alpha over all coders."""
     rows = [Row((QUESTIONS[name], str(alpha.compared), _number(alpha.alpha))) for name, alpha in result.alpha.items()]
-    columns = (Column("question"), Column("movements", numeric=True), Column("alpha", numeric=True))
+    columns = (Column("question"), *_numeric("movements", "alpha"))
     title = f"Krippendorff's alpha of {counted(len(result.coders), 'coder')}, nominal"
     return Table("alpha", title, columns, tuple(rows))
 
@@ -86,11 +86,7 @@ def confusion_table(pair: PairAgreement, kappa: Kappa, what: str) -> Table:
         Row((word, *(str(each) if each else MISSING for each in counts), str(sum(counts))))
         for word, counts in zip(kappa.words, kappa.confusion, strict=True)
     ]
-    columns = (
-        Column(pair.first),
-        *(Column(word, pair.second, numeric=True) for word in kappa.words),
-        Column("all", numeric=True),
-    )
+    columns = (Column(pair.first), *_numeric(*kappa.words, group=pair.second), *_numeric("all"))
     between = f" ({interval_text(kappa.interval)})" if kappa.interval else ""
     note = f"The same {kappa.same} times of {kappa.compared}; kappa {_number(kappa.kappa)}{between}."
     return Table(
@@ -102,9 +98,9 @@ def units_table(pair: PairAgreement) -> Table:
     """Every action unit that one of two coders saw."""
     columns = (
         Column("AU"),
-        *(Column(name, "movements with it", numeric=True) for name in (pair.first, pair.second, "both")),
-        *(Column(name, numeric=True) for name in ("reliability", "kappa", "same side")),
-        *(Column(name, "intensity", numeric=True) for name in ("same", "within one")),
+        *_numeric(pair.first, pair.second, "both", group="movements with it"),
+        *_numeric("reliability", "kappa", "same side"),
+        *_numeric("same", "within one", group="intensity"),
     )
     rows = [
         Row((
@@ -121,7 +117,7 @@ def units_table(pair: PairAgreement) -> Table:
 def times_table(pair: PairAgreement) -> Table:
     """How far key frames are apart."""
     rows = [Row((key, _number(pair.apart_frames[key], 1), _number(pair.apart_ms[key], 0))) for key in KEYS]
-    columns = (Column("key frame"), Column("frames", numeric=True), Column("ms", numeric=True))
+    columns = (Column("key frame"), *_numeric("frames", "ms"))
     title = f"Median distance, {counted(pair.matched, 'matched movement')}"
     return Table(f"times-{pair.first}-{pair.second}", title, columns, tuple(rows))
 
@@ -129,21 +125,15 @@ def times_table(pair: PairAgreement) -> Table:
 def disagreements_table(study: Study, cases: Sequence[Case], coders: Sequence[str]) -> Table:
     """Where coders differ, in what, and what is settled; a decision is a word and its key frames."""
     recordings = {each.id: each for each in study.recordings()}
-    columns = (
-        Column("recording"),
-        Column("apex", numeric=True),
-        Column("s", numeric=True),
-        Column("differs in"),
-        *(Column(name) for name in coders),
-        Column("settled"),
-    )
+    words = map(Column, ("differs in", *coders, "settled"))
+    columns = (Column("recording"), *_numeric("apex", "s"), *words)
     rows = []
     for case in cases:
         recording = recordings[case.recording]
-        words = tuple(decision_text(case.decisions.get(name)) for name in coders)
+        texts = (decision_text(case.decisions.get(name)) for name in coders)
         settled = decision_text(case.settled) if case.settled else ""
         start = (recording.path, str(case.apex), f"{case.apex / recording.fps:.2f}", ", ".join(case.differs))
-        rows.append(Row((*start, *words, settled)))
+        rows.append(Row((*start, *texts, settled)))
     return Table("disagreements", counted(len(rows), "disagreement"), columns, tuple(rows))
 
 
@@ -190,6 +180,10 @@ def agreement_page(study: Study, result: Agreement) -> str:
     )
     links = element("nav", *(element("a", title, href=f"#{ident}") for ident, title, _ in parts), aria_label="Contents")
     return whole_page(f"Agreement on {result.study}", join(header, links, *(section(*part) for part in parts)))
+
+
+def _numeric(*names: str, group: str = "") -> tuple[Column, ...]:
+    return tuple(Column(name, group, numeric=True) for name in names)
 
 
 def _number(value: float, places: int = 2) -> str:

@@ -76,14 +76,12 @@ class Learnt:
 def ranking(study: Study) -> dict[int, float]:
     """The probability of each candidate by its id: as learnt from this study, or else as the spotter gives it."""
     candidates = [each for each in study.movements() if each.source == "spotter"]
-    learnt = study.setting(SETTING)
-    if not learnt:
-        return {each.id: each.probability for each in candidates}
-    weights: Mapping[str, float] = learnt["weights"]
-    names = [name for name in weights if name != "constant"]
-    measured = [each for each in candidates if _has(each, names)]
     ranked = {each.id: each.probability for each in candidates}
-    if measured:
+    learnt = study.setting(SETTING)
+    weights: Mapping[str, float] = learnt["weights"] if learnt else {}
+    names = [name for name in weights if name != "constant"]
+    measured = [each for each in candidates if set(names) <= {RULE, *each.measures}]
+    if learnt and measured:
         values = chances(_table(measured, names), np.array([*(weights[name] for name in names), weights["constant"]]))
         ranked |= {each.id: round(float(value), 4) for each, value in zip(measured, values, strict=True)}
     return ranked
@@ -183,10 +181,6 @@ def seen_for(truth: np.ndarray, scores: np.ndarray, recall: float) -> int:
     """
     hits = np.cumsum(truth[np.argsort(-scores, kind="stable")])
     return int(np.searchsorted(hits, np.ceil(recall * truth.sum() - 1e-9))) + 1
-
-
-def _has(movement: Movement, names: Sequence[str]) -> bool:
-    return all(name in movement.measures for name in names if name != RULE)
 
 
 def _table(candidates: Sequence[Movement], names: Sequence[str]) -> np.ndarray:

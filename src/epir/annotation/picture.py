@@ -141,8 +141,8 @@ class Pictures:
             if abs(int(numbers[near]) - number) <= BEYOND:
                 return Crop(**dict(zip(CROP, squares[near].tolist(), strict=True)))
         pixels = self.video(recording).read(number)
-        found = find_face(pixels)
-        return whole_square(pixels) if found is None else face_crop(found)
+        face_now = find_face(pixels)
+        return whole_square(pixels) if face_now is None else face_crop(face_now)
 
     def _followed(self, recording: Recording, face: int) -> tuple[np.ndarray, np.ndarray]:
         curves = self._study.curves(recording.id, face)

@@ -105,15 +105,15 @@ class _Proposals:
         if not self._waiting:
             return
         answers = self._recognizer.classifier.answers(self._waiting, self._recording.path, self._recording.fps)
-        found = []
+        spotted = []
         for each, answer in zip(self._waiting, answers, strict=True):
             assert each.spotted is not None, "movements are spotted"
             self._proposals[_identity(each.spotted)] = proposal_of(answer)
-            found.append(each.spotted)
+            spotted.append(each.spotted)
         self._waiting = []
-        self._store(found)
+        self._store(spotted)
 
-    def _store(self, found: list[FaceMovement]) -> None:
+    def _store(self, spotted: list[FaceMovement]) -> None:
         rows = [
             Movement(
                 id=0,
@@ -130,9 +130,9 @@ class _Proposals:
                 measures={name: round(value, 5) for name, value in each.measures.items()},
                 proposal=self._proposals.get(_identity(each), {}),
             )
-            for each in found
+            for each in spotted
         ]
-        self._ids |= dict(zip(map(_identity, found), self._study.add_movements(rows), strict=True))
+        self._ids |= dict(zip(map(_identity, spotted), self._study.add_movements(rows), strict=True))
 
     def _finish(self, one_pass: OnePass, frames: VideoFrames) -> None:
         """The last movements, how the whole changes the reasons of some, and which were another's in the end."""

@@ -1,13 +1,11 @@
 """Which videos a study is about, and where they lie now: they are never copied, and known by their digest.
 
-A video that was moved is looked for beside the others and by its bytes; one that was changed is refused, because its
-frames may no longer be those that were coded.
+One that was changed is refused, because its frames may no longer be those that were coded.
 """
 
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 
 from epir.annotation.records import Recording
@@ -19,8 +17,6 @@ from epir.core.files import check_regular, file_digest
 from epir.core.output import STUDY, kind_of, resolved
 from epir.frames.reader import ASSUMED_RATE
 from epir.frames.video import VIDEOS, VideoFrames
-
-MOST_LOOKED_AT = 20_000  # files among which one that was moved is looked for
 
 
 def find_recordings(places: Sequence[str | Path]) -> list[Path]:
@@ -71,62 +67,39 @@ def add_recordings(study: Study, videos: Iterable[Path], *, progress: Progress |
     progress.start("reading recordings", len(videos))
     added = []
     for path in videos:
-        recording = known.get(path)
-        if recording is None or not study.is_unchanged(recording.id, *_stamp(path)):
-            recording = _add(study, path, recording)
-        added.append(recording)
+        if path in known:
+            check_recording(study, known[path])
+            added.append(study.recording(known[path].id))
+        else:
+            with VideoFrames(path) as frames:
+                announced, rate = frames.announced or len(frames.numbers), frames.fps or ASSUMED_RATE
+            added.append(_place(study, file_digest(path), path, announced, rate))
         progress.advance(note=path.name)
     progress.finish()
     return added
 
 
 def check_recording(study: Study, recording: Recording) -> Path:
-    """Where a video lies; it is looked for if it was moved, and refused if it was changed."""
+    """Where a video lies; one that was moved or changed is refused."""
     path = study.path(recording)
     if not path.is_file():
-        path = _look_for(study, recording)
-    if study.is_unchanged(recording.id, *_stamp(path)):
-        return path
-    if file_digest(path) != recording.digest:
         raise StudyError(
-            f"{recording.path} has changed since it was added to the study: its frames may be others",
-            fix="put the old file back, or begin a study of the new one; what was coded is kept",
+            f"{recording.path} is not where it was", fix="put it back, or run: epir annotate NEW_FOLDER --out STUDY"
         )
-    _place(study, recording.digest, path, recording.frames, recording.fps)
+    if _stamp(path) != (recording.bytes, recording.modified):
+        if file_digest(path) != recording.digest:
+            raise StudyError(
+                f"{recording.path} has changed since it was added to the study: its frames may be others",
+                fix="put the old file back, or give the new one another name; what was coded is kept",
+            )
+        _place(study, recording.digest, path, recording.frames, recording.fps)
     return path
-
-
-def _add(study: Study, path: Path, known: Recording | None) -> Recording:
-    digest = file_digest(path)
-    if known is not None and known.digest != digest:
-        raise StudyError(
-            f"{known.path} has changed since it was added to the study: its frames may be others",
-            fix="put the old file back, or give the new one another name; what was coded is kept",
-        )
-    with VideoFrames(path) as frames:
-        rate = frames.fps or ASSUMED_RATE
-        announced = frames.announced or len(frames.numbers)
-    return _place(study, digest, path, announced, rate)
 
 
 def _place(study: Study, digest: str, path: Path, frames: int, fps: float) -> Recording:
     size, modified = _stamp(path)
     relative = Path(os.path.relpath(path, study.folder)).as_posix()
     return study.add_recording(relative, digest, frames=frames, fps=fps, size=size, modified=modified)
-
-
-def _look_for(study: Study, recording: Recording) -> Path:
-    """A video that is not where it was: one of its size and bytes, beside the study or the other recordings."""
-    size = study.size(recording.id)
-    places = {study.folder.parent, *(study.path(each).parent for each in study.recordings())}
-    near = (path for place in sorted(places) if place.is_dir() for path in _files(place))
-    for path in islice(near, MOST_LOOKED_AT):
-        if path.stat().st_size == size and file_digest(path) == recording.digest:
-            _place(study, recording.digest, resolved(path), recording.frames, recording.fps)
-            return resolved(path)
-    raise StudyError(
-        f"{recording.path} is not where it was", fix="put it back, or run: epir annotate NEW_FOLDER --out STUDY"
-    )
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -10,7 +10,6 @@ KINDS = ("micro", "macro")
 SIDES = ("", "left", "right")
 INTENSITIES = ("", "A", "B", "C", "D", "E")
 LONGEST_NOTE = 4000  # letters
-MOST_UNITS = 30
 CROP = ("x", "y", "side", "angle", "stretch")  # columns of the curve `squares`
 Source = Literal["spotter", "hand", "agreed"]
 
@@ -52,6 +51,8 @@ class Recording:
     id: int
     path: str  # relative to the study, with slashes
     digest: str
+    bytes: int
+    modified: int  # nanoseconds
     frames: int
     fps: float
     seconds: float

@@ -93,6 +93,19 @@ class StudyError(EpirError):
     """A study that cannot be used, or something that cannot be done in it."""
 
 
+READ_ONLY = " cannot be written", "change its permissions, or copy the study to a place you may write to"
+DAMAGED = " is damaged", "put a backup in its place"
+FAULTS: tuple[tuple[str, type[EpirError], str, str], ...] = (  # words of SQLite, and what they become
+    ("full", MachineError, ": the disk is full; nothing was saved", "free disk space, then decide again"),
+    ("readonly", MachineError, *READ_ONLY),
+    ("unable to open", MachineError, *READ_ONLY),
+    ("locked", MachineError, " is busy: another program writes to it", "wait, then try again"),
+    ("disk I/O", MachineError, ": the disk reports an error", "check the disk, then try again"),
+    ("malformed", StudyError, *DAMAGED),
+    ("not a database", StudyError, *DAMAGED),
+)
+
+
 def connect(folder: Path, *, create: bool = False) -> sqlite3.Connection:
     """The open file of a study, up to date; one in a folder that cannot be written is opened for reading alone."""
     path = folder / FILE
@@ -170,19 +183,7 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        words = str(error)
-        if "full" in words:
-            raise MachineError(
-                f"{path}: the disk is full; nothing was saved", fix="free disk space, then decide again"
-            ) from None
-        if "readonly" in words or "unable to open" in words:
-            raise MachineError(
-                f"{path} cannot be written", fix="change its permissions, or copy the study to a place you may write to"
-            ) from None
-        if "locked" in words:
-            raise MachineError(f"{path} is busy: another program writes to it", fix="wait, then try again") from None
-        if "disk I/O" in words:
-            raise MachineError(f"{path}: the disk reports an error", fix="check the disk, then try again") from None
-        if "malformed" in words or "not a database" in words:
-            raise StudyError(f"{path} is damaged: {words}", fix="put a backup in its place") from None
+        for words, kind, problem, fix in FAULTS:
+            if words in str(error):
+                raise kind(f"{path}{problem}", fix=fix) from None
         raise

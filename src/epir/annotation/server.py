@@ -2,6 +2,8 @@
 
 It listens on the loopback address, and every request must carry the token that is part of the printed address. Videos
 are read where they lie. Everything that a coder does is in the study before it is answered.
+
+Axes: n frames that show a face, P points, G groups of regions
 """
 
 import json
@@ -9,13 +11,15 @@ import multiprocessing
 import os
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from http import HTTPStatus
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from fastapi import FastAPI, Query
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
@@ -25,8 +29,7 @@ from epir.annotation.adjudication import adopt, disagreements, first_fields
 from epir.annotation.learn import SETTING as LEARNT
 from epir.annotation.learn import ranking
 from epir.annotation.picture import MOST_TIMES, Pictures, View
-from epir.annotation.records import STATES, Decision, Movement, Recording
-from epir.annotation.review import curve_points, frame_seconds, movement_row, pace_of
+from epir.annotation.records import STATES, Action, Decision, Movement, Recording
 from epir.annotation.schema import StudyError
 from epir.annotation.study import ChangedMeanwhile, Study
 from epir.annotation.vocabulary import AGREED
@@ -34,6 +37,7 @@ from epir.core.engines import start_worker
 from epir.core.errors import EpirError, MachineError, OutputError
 from epir.core.facs import UNITS
 from epir.core.files import read_json
+from epir.frames.seeking import SeekableVideo
 from epir.spotting.regions import GROUPS
 from epir.web.app import PAGE as SHARED
 from epir.web.app import add_error_handlers, address_of, listen, server_of
@@ -42,6 +46,9 @@ from epir.web.security import Asgi, Guard
 HOST = "127.0.0.1"
 GENTLY = 10  # of nice: the page comes before spotting
 PAGE = Path(__file__).parent / "page"
+PAUSE = 120.0  # seconds after which a coder was doing something else
+RECENT = 60  # decisions from which the pace is taken
+STEADY = 0.002  # seconds by which frames may lie beside an even rate
 IMMUTABLE = {"Cache-Control": "private, max-age=86400, immutable"}
 
 
@@ -97,14 +104,14 @@ class Desk:
         """All about one movement that this coder may know now; the model's proposal not before a blind decision."""
         held = {each.coder: each for each in self.study.decisions(recording=movement.recording, drafts=True)
                 if each.movement == movement.id}  # fmt: skip
-        own = held.get(self.coder)
-        is_hidden = self.blind and not self.is_agreed and (own is None or own.state not in STATES)
+        mine = held.get(self.coder)
+        is_hidden = self.blind and not self.is_agreed and (mine is None or mine.state not in STATES)
         return {
             **{name: value for name, value in asdict(movement).items() if name not in ("measures", "proposal")},
-            "decision": decision_dict(own),
+            "decision": decision_dict(mine),
             "proposal": None if is_hidden else dict(movement.proposal),
             "hidden": is_hidden and bool(movement.proposal),
-            "others": [decision_dict(each) for each in held.values() if each is not own] if self.is_agreed else [],
+            "others": [decision_dict(each) for each in held.values() if each is not mine] if self.is_agreed else [],
             "person": self.study.person(movement),
         }
 
@@ -243,8 +250,7 @@ def add_study(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/api/movements/{id}/history")
     def history(id: int) -> list[dict[str, Any]]:
-        found = study.history(None if desk.is_agreed else desk.coder, id)
-        return [{**asdict(each), "decision": decision_dict(each.decision)} for each in found]
+        return [asdict(each) for each in study.history(None if desk.is_agreed else desk.coder, id)]
 
     @app.get("/api/disagreements")
     def differing() -> list[dict[str, Any]]:
@@ -312,7 +318,7 @@ def add_pictures(app: FastAPI, desk: Desk) -> None:
 def recording_dict(study: Study, recording: Recording) -> dict[str, Any]:
     """A recording as the page knows it."""
     return {
-        **{name: value for name, value in asdict(recording).items() if name != "digest"},
+        **{name: value for name, value in asdict(recording).items() if name not in ("digest", "bytes", "modified")},
         "faces": study.faces(recording.id) or [0],
     }
 
@@ -320,3 +326,63 @@ def recording_dict(study: Study, recording: Recording) -> dict[str, Any]:
 def decision_dict(decision: Decision | None) -> dict[str, Any] | None:
     """A decision as the page knows it."""
     return None if decision is None else asdict(decision)
+
+
+def movement_row(movement: Movement, held: Decision | None, rank: float | None) -> dict[str, Any]:
+    """A movement in the list; key frames are those of the coder, where there are some. A mark has no rank."""
+    place = movement if held is None else held
+    return {
+        "id": movement.id,
+        "recording": movement.recording,
+        "face": movement.face,
+        "frames": [place.onset, place.apex, place.offset],
+        "probability": rank,
+        "rule": movement.rule,
+        "region": movement.region,
+        "side": movement.side,
+        "strength": movement.strength,
+        "source": movement.source,
+        "state": "" if held is None else held.state,
+        "emotion": "" if held is None else held.emotion,
+    }
+
+
+def curve_points(curves: dict[str, np.ndarray], first: int, last: int, points: int) -> dict[str, Any]:
+    """The curves from one frame to another with at most so many points; a point is the largest value of its frames.
+
+    A gap without a face has no value. Motion is in per cent of the face's width.
+    """
+    if not curves or last < first:
+        return {"frames": [], "motion": {name: [] for name in GROUPS}, "head": []}
+    inside = (curves["numbers"] >= first) & (curves["numbers"] <= last)
+    values = np.concatenate([curves["motion"], curves["head"][:, None]], axis=1)[inside]  # (n, G + 1)
+    width = max(1, -(-(last - first + 1) // points))  # frames of a point
+    count = (last - first) // width + 1
+    highest = np.full((count, values.shape[1]), -np.inf)
+    np.maximum.at(highest, (curves["numbers"][inside] - first) // width, values)  # (P, G + 1)
+    columns = [[round(100 * float(each), 3) if np.isfinite(each) else None for each in column] for column in highest.T]
+    frames = [first + place * width + (width - 1) // 2 for place in range(count)]
+    return {"frames": frames, "motion": dict(zip(GROUPS, columns[:-1], strict=True)), "head": columns[-1]}
+
+
+def frame_seconds(video: SeekableVideo, recording: Recording) -> dict[str, Any]:
+    """The times of a recording's frames: of an even rate its rate alone, otherwise every one."""
+    seconds = video.seconds()
+    if seconds is None or len(seconds) < 2:
+        return {"fps": recording.fps, "seconds": None}
+    rate = (len(seconds) - 1) / max(float(seconds[-1] - seconds[0]), 1e-9)
+    if float(np.abs(seconds - seconds[0] - np.arange(len(seconds)) / rate).max()) < STEADY + 0.3 / rate:
+        return {"fps": rate, "seconds": None}
+    return {"fps": rate, "seconds": [round(float(each), 4) for each in seconds]}
+
+
+def pace_of(history: Sequence[Action]) -> float | None:
+    """The usual seconds from one reviewed movement to the next, without pauses; None before there are a few."""
+    seen: set[int] = set()
+    times = []
+    for action in history:
+        if action.decision is not None and action.decision.state in STATES and action.movement not in seen:
+            seen.add(action.movement)
+            times.append(datetime.fromisoformat(action.at).timestamp())
+    steps = [step for step in np.diff(times[-RECENT:]).tolist() if 0 < step < PAUSE]
+    return round(float(np.mean(steps)), 2) if len(steps) >= 3 else None

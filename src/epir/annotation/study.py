@@ -24,7 +24,6 @@ from epir.annotation.records import (
     INTENSITIES,
     KINDS,
     LONGEST_NOTE,
-    MOST_UNITS,
     SIDES,
     STATES,
     Action,
@@ -99,16 +98,6 @@ class Study:
         """Where the video lies."""
         return resolved(self.folder / recording.path)
 
-    def size(self, id: int) -> int:
-        """The bytes of a recording's file when it was added."""
-        return int(self._rows("SELECT bytes FROM recording WHERE id = ?", id)[0]["bytes"])
-
-    def is_unchanged(self, id: int, size: int, modified: int) -> bool:
-        """Whether a file looks as it did when its digest was taken."""
-        return bool(
-            self._rows("SELECT 1 FROM recording WHERE id = ? AND bytes = ? AND modified = ?", id, size, modified)
-        )
-
     def movements(self, recording: int | None = None) -> list[Movement]:
         """Candidates and marks, in the order of time; a mark whose decision is undone is not there."""
         where, values = ("", ()) if recording is None else ("AND m.recording = ?", (recording,))
@@ -136,8 +125,8 @@ class Study:
             "ORDER BY m.recording, m.apex, m.id, s.coder"
         )
         values = [each for each in (coder, recording) if each is not None]
-        found = [_decision(row) for row in self._rows(query, *values)]
-        return [each for each in found if drafts or each.state in STATES]
+        standing = [_decision(row) for row in self._rows(query, *values)]
+        return [each for each in standing if drafts or each.state in STATES]
 
     def coders(self) -> list[str]:
         """Everybody who has decided something, by name."""
@@ -258,10 +247,7 @@ class Study:
             )
         if len(decision.note) > LONGEST_NOTE:
             raise StudyError(f"a note has at most {LONGEST_NOTE} letters", fix="shorten it")
-        if (
-            len({(unit.number, unit.side) for unit in decision.units}) < len(decision.units)
-            or len(decision.units) > MOST_UNITS
-        ):
+        if len({(unit.number, unit.side) for unit in decision.units}) < len(decision.units):
             raise StudyError("an action unit is named twice", fix="name each unit once")
         for unit in decision.units:
             if not 0 < unit.number < 100 or unit.side not in SIDES or unit.intensity not in INTENSITIES:
@@ -295,21 +281,16 @@ class Study:
         with self._writing():
             known = self._rows("SELECT id FROM recording WHERE digest = ?", digest)
             if known:
-                self._execute(
-                    "UPDATE recording SET path = ?, bytes = ?, modified = ? WHERE id = ?",
-                    relative,
-                    size,
-                    modified,
-                    known[0]["id"],
-                )
-                return self.recording(known[0]["id"])
-            names, values = "path, digest, bytes, modified, frames, fps, seconds", (relative, digest, size, modified)
-            query = f"INSERT INTO recording ({names}) VALUES (?, ?, ?, ?, ?, ?, ?)"
-            cursor = self._execute(query, *values, frames, fps, frames / fps)
-            return self.recording(int(cursor.lastrowid))
+                id = known[0]["id"]
+                self.update_recording(id, path=relative, bytes=size, modified=modified)
+            else:
+                names = "path, digest, bytes, modified, frames, fps, seconds"
+                values = (relative, digest, size, modified, frames, fps, frames / fps)
+                id = self._execute(f"INSERT INTO recording ({names}) VALUES (?, ?, ?, ?, ?, ?, ?)", *values).lastrowid
+            return self.recording(int(id))
 
     def update_recording(self, id: int, **values: Any) -> None:
-        """Change what is known of a recording: state, spotted, frames, fps, seconds, turns, message."""
+        """Change columns of a recording."""
         names = ", ".join(f"{name} = ?" for name in values)
         with self._writing():
             self._execute(f"UPDATE recording SET {names} WHERE id = ?", *values.values(), id)
@@ -326,7 +307,7 @@ class Study:
                 "SELECT id FROM movement AS m WHERE recording = ? AND source = 'spotter' AND NOT EXISTS "
                 "(SELECT 1 FROM action WHERE movement = m.id)", recording,
             )  # fmt: skip
-            for (id,) in {tuple(row) for row in known} - {(each,) for each in kept}:
+            for id in {row["id"] for row in known} - set(kept):
                 self._execute("DELETE FROM movement WHERE id = ?", id)
 
     def _insert_movement(self, movement: Movement) -> int:
@@ -356,11 +337,11 @@ class Study:
 
     def curves(self, recording: int, face: int) -> dict[str, np.ndarray]:
         """The arrays of a face by name; empty before it is spotted."""
-        rows = self._rows("SELECT * FROM curve WHERE recording = ? AND face = ?", recording, face)
-        found = {row["name"]: (row, np.frombuffer(zlib.decompress(row["content"]), row["type"])) for row in rows}
-        return {
-            name: values.reshape(-1, row["width"]) if row["width"] else values for name, (row, values) in found.items()
-        }
+        curves = {}
+        for row in self._rows("SELECT * FROM curve WHERE recording = ? AND face = ?", recording, face):
+            values = np.frombuffer(zlib.decompress(row["content"]), row["type"])
+            curves[row["name"]] = values.reshape(-1, row["width"]) if row["width"] else values
+        return curves
 
     def faces(self, recording: int) -> list[int]:
         """The faces of a recording that were followed."""
@@ -381,8 +362,7 @@ class Study:
     # --------------------------------------------------------------------------------------------------------- SQL
 
     def _recording(self, row: Any) -> Recording:
-        values = {name: value for name, value in dict(row).items() if name not in ("bytes", "modified")}
-        return Recording(**values, person=self.words.person(row["path"]))
+        return Recording(**dict(row), person=self.words.person(row["path"]))
 
     def _rows(self, query: str, *values: Any) -> list[Any]:
         with self._lock, translated(self.folder / FILE):
@@ -413,10 +393,10 @@ def _fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     known = ("state", "onset", "apex", "offset", "kind", "emotion", "units", "note")
     for name in fields:
         check_known(name, known, what="part of a decision")
-    found = dict(fields)
-    if "units" in found:
-        found["units"] = tuple(each if isinstance(each, UnitCode) else UnitCode(**each) for each in found["units"])
-    return found
+    if "units" not in fields:
+        return dict(fields)
+    units = tuple(each if isinstance(each, UnitCode) else UnitCode(**each) for each in fields["units"])
+    return {**fields, "units": units}
 
 
 def _decision(row: Any) -> Decision:

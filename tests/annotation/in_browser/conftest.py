@@ -22,19 +22,8 @@ class RunningDesk:
     """`epir annotate` on a study."""
 
     def __init__(self, study, coder, *options):
-        command = [
-            sys.executable,
-            "-m",
-            "epir",
-            "annotate",
-            str(study),
-            "--coder",
-            coder,
-            "--no-browser",
-            "--json",
-            *options,
-        ]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        command = [sys.executable, "-m", "epir", "annotate", str(study), "--coder", coder, "--no-browser", "--json"]
+        self._process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True)
         lines = []
         while not lines or lines[-1].strip() != "}":
             lines.append(self._process.stdout.readline())

@@ -100,8 +100,6 @@ export function fetchAhead() {
 }
 const keyed = () => Object.values(keyFrames() ?? {});
 
-export const isPlaying = () => running;
-
 export function pause() {
   running = false;
   byId("play").textContent = "Play";
