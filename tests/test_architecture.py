@@ -42,7 +42,7 @@ AT_HOME = {
     "pympi": "datasets",
     "praatio": "datasets",
     "openpyxl": "datasets",
-    "sklearn": "models spotting",
+    "sklearn": "models evaluation spotting",
     "ray": "core",
     "fastapi": "web annotation",
     "starlette": "web",

@@ -142,6 +142,13 @@ def test_a_face_that_is_there_for_one_frame_only_is_not_believed(face):
     assert tracker.without == 21
 
 
+def test_a_face_that_fades_before_it_is_confirmed_is_not_believed_when_the_frames_end(face):
+    faded = (128 + 0.02 * (face.astype(np.float32) - 128)).astype(np.uint8)  # still alike, but nothing is detected
+    tracker, seen = tracked([face, faded], fps=50)
+    assert seen == []
+    assert tracker.without == 2
+
+
 def test_all_faces_are_followed_and_the_largest_alone_otherwise(face, stranger):
     large = cv2.resize(stranger, (300, 300), interpolation=cv2.INTER_CUBIC)
     frame = np.full((300, 520, 3), 90, np.uint8)

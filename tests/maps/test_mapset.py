@@ -126,6 +126,14 @@ def test_nothing_can_be_taken_too(four):
     assert repr(four[[]]) == "MapSet(0 maps of 7 px, 0 people, empty)"
 
 
+def test_filters_by_corpus_and_person(four):
+    assert [clip.clip for clip in four.filter(corpus="b").clips] == ["c2", "c3"]
+    assert [clip.clip for clip in four.filter(person="a/01").clips] == ["c0"]
+    with pytest.raises(MapSetError, match="no person '01'") as caught:
+        four.filter(person="01")
+    assert caught.value.fix == "it has: a/01, a/02, b/01"
+
+
 def test_a_table_has_a_row_per_map_and_every_further_column(four):
     table = four.to_frame()
     assert table["onset"].tolist() == [0, 1, 2, 3]

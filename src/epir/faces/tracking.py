@@ -154,7 +154,8 @@ class FaceTracker:
         for track in list(self._tracks):
             if track.confirm_at is not None and self._latest is not None:
                 ready += self._confirm(track, self._latest)
-            self._drop(track)
+            if track in self._tracks:  # one that could not be confirmed has been dropped already
+                self._drop(track)
         return ready
 
     @property

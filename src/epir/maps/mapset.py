@@ -41,8 +41,8 @@ class MapSet:
     >>> maps = MapSet(np.zeros((2, 3, 28, 28), np.float32), clips, meta={})
     >>> maps
     MapSet(2 maps of 28 px, 2 people, casme2)
-    >>> maps[0][1].emotion, len(maps[1:])
-    ('happiness', 1)
+    >>> maps[0][1].emotion, len(maps[1:]), len(maps.filter(person="casme2/02"))
+    ('happiness', 1, 1)
     >>> maps.to_frame()["emotion"].tolist()
     ['happiness', 'fear']
     >>> one, label = maps.to_torch()[0]  # for torch.utils.data.DataLoader
@@ -70,13 +70,25 @@ class MapSet:
     def __getitem__(self, which: Any) -> Any:
         """The map of a clip, and the clip, by number; a smaller map set by a slice, numbers or a mask.
 
-        `maps[0]`, `maps[:10]`, `maps[[3, 5]]` and `maps[[clip.person == "casme2/01" for clip in maps.clips]]` work.
+        `maps[0]`, `maps[:10]`, `maps[[3, 5]]` and `maps[[clip.emotion == "surprise" for clip in maps.clips]]` work.
         """
         if isinstance(which, int | np.integer):
             return self.maps[which], self.clips[which]
         if not isinstance(which, slice) and len(which) == 0:
             return self._take(np.zeros(0, np.int64))
         return self._take(np.arange(len(self))[which if isinstance(which, slice) else np.asarray(which)])
+
+    def filter(self, *, corpus: str | None = None, person: str | None = None) -> "MapSet":
+        """The clips of one corpus, or of one person: `maps.filter(person="casme2/01")`."""
+        for wanted, there, what in (
+            (corpus, {clip.corpus for clip in self.clips}, "corpus"),
+            (person, {clip.person for clip in self.clips}, "person"),
+        ):
+            if wanted is not None and wanted not in there:
+                raise MapSetError(
+                    f"this map set has no {what} {wanted!r}", fix=f"it has: {', '.join(sorted(there)) or 'no clips'}"
+                )
+        return self[[corpus in (None, clip.corpus) and person in (None, clip.person) for clip in self.clips]]
 
     def to_frame(self) -> "pd.DataFrame":
         """The clips as a DataFrame, one row each in the order of the maps, with every further column of `clips.csv`."""
