@@ -15,11 +15,12 @@ def load(root, part="all"):
     if part == "none":
         return []
     return [
-        Clip("lab", "s1", "c1", "joy", onset=0, apex=2, offset=4, frames=root / "one"),
+        Clip("lab", "s1", "c1", "joy", onset=0, apex=2, offset=40, frames=root / "one"),
         Clip("lab", "s2", "c1", "anger", onset=0, apex=1, offset=3, frames=str(root / "one")),
     ]
 
 load.expected = {"clips": 2, "people": 3}
+load.corrections = [{"clip": "lab/s1/c1", "field": "offset", "old": "40", "new": "4", "reason": "a slip"}]
 """
 
 
@@ -103,6 +104,7 @@ def write(tmp_path, release):
 def test_a_function_is_a_corpus(tmp_path, write):
     corpus = load_corpus(write(), tmp_path)
     assert (corpus.name, len(corpus), corpus.defects) == ("lab", 2, ())
+    assert corpus.clips[0].offset == 4 and corpus.corrected[0].reason == "a slip"
     assert corpus.clips[1].frames == tmp_path / "one"
     assert corpus.code["name"].endswith("mine.py:load") and len(corpus.code["digest"]) == 16
     result = survey(corpus)
@@ -128,6 +130,8 @@ def test_its_options_are_the_function_s(tmp_path, write):
         ("onset=0, apex=2", "onset=0.5, apex=2", r"clip lab/s1/c1: the onset is 0\.5\n  fix: give a frame number"),
         ("return [\n", "return [3,\n", r"returned int as clip 0, not an epir\.Clip\n  fix: return clips"),
         ('"clips": 2', '"films": 2', r"the expected counts are .*films.*\n  fix: give "),
+        ('"lab/s1/c1", "field"', '"lab/s9/c1", "field"', r"corrects lab/s9/c1, which it does not list\n"),
+        ('"new": "4"', '"new": "four"', r"is not a correction\n  fix: give clip, field, old, new, reason"),
     ],
 )
 def test_a_function_that_does_not_do(tmp_path, write, old, new, message):

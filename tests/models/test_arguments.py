@@ -1,5 +1,6 @@
 """Constructor arguments are settings, whatever the constructor looks like."""
 
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 import pytest
@@ -66,6 +67,21 @@ def test_positional_only_and_unreadable_annotations_are_refused():
         read_signature(by_place, "mine")
     with pytest.raises(ConfigError, match=r"arguments of mine cannot be read: .*Nowhere.*\n  fix: correct its annot"):
         read_signature(unreadable, "mine")
+
+
+def test_a_dataclass_of_settings_is_filled_in():
+    @dataclass(frozen=True)
+    class Sizes:
+        num_classes: int
+        width: int = 8
+        kernels: tuple[int, ...] = field(default_factory=lambda: (3, 5))
+        name: str = ""
+
+    def method(sizes: Sizes):
+        return sizes
+
+    settings = settings_of(method, classes=4, width=2)
+    assert call(method, settings, read_signature(method, "mine")) == Sizes(4, 2, (3, 5), "mine")
 
 
 def test_ranges_and_choices_of_annotations_are_kept():

@@ -1,7 +1,7 @@
 """Every corpus by name, and corpora that code of the user's reads; the file of a corpus is imported when asked for."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from epir.core.errors import DatasetError, EpirError, is_machine_fault
 from epir.core.plugins import Plugin, call_failed, is_plugin_name, list_plugins, load_object
 from epir.core.records import Clip
-from epir.datasets.base import FRAMES, Corpus, Defect, defects, order_problems, place_problems, with_people
+from epir.datasets.base import FRAMES, Corpus, Correction, Defect, defects, order_problems, place_problems, with_people
 from epir.datasets.folders import Tree
 from epir.datasets.intervals import LongVideo
 from epir.datasets.loading import SheetFormat, load_sheet
@@ -146,8 +146,9 @@ def _load_user_corpus(name: str, root: Path, options: Mapping[str, Any]) -> Corp
         def load(root: Path) -> list[Clip]: ...
 
         load.expected = {"clips": 120, "people": 12, "emotions": {"joy": 80, "anger": 40}}
+        load.corrections = [{"clip": "lab/s1/c7", "field": "offset", "old": "19", "new": "91", "reason": "a slip"}]
 
-    The attribute may be missing. Frame numbers are those of the pictures, or count from 0 in a video.
+    Both attributes may be missing. Frame numbers are those of the pictures, or count from 0 in a video.
     """
     load, plugin = load_object(name, group=GROUP, what="corpus", error=DatasetError)
     try:
@@ -161,10 +162,11 @@ def _load_user_corpus(name: str, root: Path, options: Mapping[str, Any]) -> Corp
         raise call_failed(plugin, fault, error=DatasetError) from None
     if isinstance(result, Corpus):
         return replace(result, code=plugin.to_dict(), expected=result.expected or _expected(load, plugin))
+    clips, corrected = _corrected(_checked(result, plugin), load, plugin)
     kept: dict[str, Clip] = {}
     wrong: list[Defect] = []
     disk = Tree(root if root.is_dir() else root.parent)
-    for clip in _checked(result, plugin):
+    for clip in clips:
         if clip.key in kept:
             words = "it is listed twice: give each clip of a subject its own name"
             wrong.append(Defect(clip.key, words, kind="listed twice"))
@@ -178,6 +180,7 @@ def _load_user_corpus(name: str, root: Path, options: Mapping[str, Any]) -> Corp
             root=root,
             sheet=plugin.name,
             clips=tuple(kept.values()),
+            corrected=corrected,
             defects=tuple(wrong),
             tree="as listed",
             expected=_expected(load, plugin),
@@ -216,6 +219,43 @@ def _checked(returned: Sequence[Any], plugin: Plugin) -> list[Clip]:
 def _is_text(value: str) -> bool:
     """Whether a file in UTF-8 can hold this text: a lone surrogate is none."""
     return value.encode(errors="ignore").decode() == value
+
+
+def _corrected(
+    clips: Sequence[Clip], load: Callable[..., Any], plugin: Plugin
+) -> tuple[list[Clip], tuple[Correction, ...]]:
+    """The clips with the loader's corrections applied where the old value stands."""
+    corrections = [_correction(values, plugin) for values in getattr(load, "corrections", ())]
+    keys = {clip.key for clip in clips}
+    for one in corrections:
+        if one.clip not in keys:
+            raise DatasetError(f"{plugin.name} corrects {one.clip}, which it does not list", fix="correct its name")
+    new, applied = [], []
+    for clip in clips:
+        for one in corrections:
+            if one.clip == clip.key and str(getattr(clip, one.field)) == one.old:
+                value = int(one.new) if one.field in FRAMES else float(one.new) if one.field == "fps" else one.new
+                clip = replace(clip, **{one.field: value})  # type: ignore[arg-type]
+                applied.append(one)
+        new.append(clip)
+    return new, tuple(applied)
+
+
+def _correction(values: Any, plugin: Plugin) -> Correction:
+    names = [field.name for field in fields(Correction)]
+    fix = f"give {', '.join(names)} as text; fields are onset, apex, offset, fps and emotion"
+    if isinstance(values, Correction):
+        values = {name: getattr(values, name) for name in names}
+    if not isinstance(values, Mapping) or set(values) != set(names):
+        raise DatasetError(f"{plugin.name}: {values!r} is not a correction", fix=fix)
+    one = Correction(**{name: str(value) for name, value in values.items()})
+    try:
+        if one.field not in (*FRAMES, "fps", "emotion"):
+            raise ValueError(one.field)
+        float(one.new) if one.field == "fps" else int(one.new) if one.field in FRAMES else None
+    except ValueError:
+        raise DatasetError(f"{plugin.name}: {values!r} is not a correction", fix=fix) from None
+    return one
 
 
 def _expected(load: Callable[..., Any], plugin: Plugin) -> Mapping[str, Any] | None:

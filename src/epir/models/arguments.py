@@ -5,6 +5,8 @@ ranges from `Annotated` metadata that has `ge`, `gt`, `le` or `lt` (such as `Ran
 
     class MyNet(torch.nn.Module):
         def __init__(self, classes: int, map_size: int = 28, width: Annotated[int, Range(ge=1)] = 32): ...
+
+A constructor may also take one dataclass with these fields, which then checks itself.
 """
 
 import dataclasses
@@ -47,11 +49,22 @@ class Signature(NamedTuple):
     classes: str | None  # the argument's name
     map_size: str | None
     size_hint: Any = int  # with the range of sizes that the method takes
+    record: type | None = None  # the dataclass that the constructor takes, if it takes one
 
 
 def read_signature(method: Callable[..., Any], name: str) -> Signature:
     """The settings of a class or factory, by its signature."""
     parameters = _parameters(method, name)
+    if len(parameters) == 1 and dataclasses.is_dataclass(kind := parameters[0][1]):
+        hints = typing.get_type_hints(kind, include_extras=True)
+        parameters = [
+            (field.name, hints[field.name], _field_default(field)) for field in dataclasses.fields(kind) if field.init
+        ]
+        return _signature(parameters, name, kind)  # type: ignore[arg-type]
+    return _signature(parameters, name, None)
+
+
+def _signature(parameters: list[tuple[str, Any, Any]], name: str, record: type | None) -> Signature:
     names = [parameter for parameter, _, _ in parameters]
     classes = next((word for word in CLASSES if word in names), None)
     size = next((word for word in SIZES if word in names), None)
@@ -67,7 +80,7 @@ def read_signature(method: Callable[..., Any], name: str) -> Signature:
                 fix=f"give {parameter} a default, or an annotation such as int, float, bool, str or tuple[int, ...]",
             )
     hint = next((kind for parameter, kind, _ in parameters if parameter == size), int)
-    return Signature(tuple(settings), classes, size, hint)
+    return Signature(tuple(settings), classes, size, hint, record)
 
 
 def _parameters(method: Callable[..., Any], name: str) -> list[tuple[str, Any, Any]]:
@@ -89,6 +102,12 @@ def _parameters(method: Callable[..., Any], name: str) -> list[tuple[str, Any, A
         kind = hints.get(parameter.name, Any if default is dataclasses.MISSING else type(default))
         parameters.append((parameter.name, kind, default))
     return parameters
+
+
+def _field_default(field: dataclasses.Field[Any]) -> Any:
+    if field.default is not dataclasses.MISSING:
+        return field.default
+    return field.default_factory() if field.default_factory is not dataclasses.MISSING else dataclasses.MISSING
 
 
 def _is_setting(kind: Any) -> bool:
@@ -175,7 +194,11 @@ def call(method: Callable[..., Any], settings: Any, signature: Signature) -> Any
         arguments[signature.classes] = settings.classes
     if signature.map_size:
         arguments[signature.map_size] = settings.map_size
-    return method(**arguments)
+    if signature.record is None:
+        return method(**arguments)
+    if any(field.name == "name" for field in dataclasses.fields(signature.record)):
+        arguments["name"] = settings.name
+    return method(signature.record(**arguments))
 
 
 def check_required(kind: type, values: Mapping[str, Any], name: str) -> None:
