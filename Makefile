@@ -9,7 +9,7 @@ ONE    := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 ,      := ,
 
-.PHONY: help demo test slow check docs results bench weights units format clean
+.PHONY: help demo test slow check docs results bench weights format clean
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -59,10 +59,6 @@ weights: $(SEEDS:%=build/weights/seed-%/config.json) ## train weights from rando
 build/weights/seed-%/config.json: $(MAPS)
 	$(TRAIN) --seed $* --out $(@D) --set model.normalise=squash \
 	  $(foreach setting,epochs=5 lr=4e-4 smoothing=0.05 action_units=2,--set training.$(setting))
-
-units: $(MAPS)   ## train a new head for action units on the shipped weights, which stay as they are, into build/weights/units
-	$(TRAIN) --start shipped --note docs/weights_card.md --out build/weights/units \
-	  $(foreach setting,freeze=true new_unit_head=true epochs=3 lr=2e-3 action_units=1,--set training.$(setting))
 
 build/weights/maps/meta.json: | $(VENV)/.base
 	$(ONE) $(BIN)/epir synth $(@D) --maps 24000 --seed 11 $(PEOPLE)

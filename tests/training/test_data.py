@@ -166,19 +166,6 @@ def test_a_frozen_model_learns_a_head_and_nothing_else(small_clips, tmp_path):
     assert all(parameter.requires_grad for parameter in trained.parameters())
 
 
-def test_a_new_head_begins_as_if_there_had_been_none(small_clips, tmp_path):
-    body = build(SMALL)
-    body.save_pretrained(tmp_path / "plain", labels=("a", "b"))
-    body.unit_head = UnitHead(body.forward_features(body.normalise(small_clips.maps[:1])).shape[-1])
-    body.save_pretrained(tmp_path / "with-head", labels=("a", "b"))
-    trained = []
-    for start, new in (("plain", False), ("with-head", True), ("with-head", False)):
-        model = build(SMALL)
-        recipe = replace(WITH_UNITS, start=tmp_path / start, freeze=True, new_unit_head=new)
-        trained.append(fit(model, small_clips, recipe).model.unit_head.layer.weight)
-    assert torch.equal(trained[0], trained[1]) and not torch.equal(trained[0], trained[2])
-
-
 def test_a_frozen_model_needs_weights_and_something_to_learn():
     with pytest.raises(ConfigError, match="only a head for action units learn"):
         TrainingSettings(freeze=True, action_units=1.0)

@@ -150,14 +150,13 @@ def _batch_loss(
 def _prepare_unit_head(model: Network, clips: LabelledMaps, settings: TrainingSettings, seed: int) -> bool:
     """Give the model a head for action units where the recipe and the clips have them, and say whether it is a new one.
 
-    A head that the model has already is trained on, unless the recipe wants a new one. Where no units are learnt the
-    model loses it, for it would not fit the features that move on without it. The first weights of a new head come from
-    the seed.
+    A head that the model has already is trained on. Where no units are learnt the model loses it, for it would not fit
+    the features that move on without it. The first weights of a new head come from the seed.
     """
     if not settings.action_units or clips.units is None or clips.units[..., PRESENT].isnan().all():
         model.unit_head = None
         return False
-    if model.unit_head is not None and not settings.new_unit_head:
+    if model.unit_head is not None:
         return False
     model.eval()
     device = next(model.parameters()).device

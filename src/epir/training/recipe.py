@@ -67,7 +67,6 @@ class TrainingSettings:
     class_weights: bool = setting(False, "rare classes count as much as common ones, by the fold's own training clips")
     action_units: float = setting(0.0, "weight of the auxiliary loss on annotated action units; 0: they are not used")
     freeze: bool = setting(False, "only the head for action units learns; all else stays as `start` has it")
-    new_unit_head: bool = setting(False, "the head for action units begins at random, also where `start` has one")
     averaging: Literal["none", "ema"] = setting("ema", "fixed beforehand: nothing is chosen by a score")
     decay: float = setting(0.98, "of `ema`, per step")
     mirror_at_prediction: bool = setting(True, "the answer is the mean over a map and its mirror image")
