@@ -4,7 +4,7 @@ import shutil
 import numpy as np
 import pytest
 
-from epir.core.errors import CheckpointError, ConfigError
+from epir.core.errors import CheckpointError, ConfigError, LeakError
 from epir.core.records import Clip
 from epir.evaluation.leaks import temperature_note
 from epir.evaluation.samples import EvaluationSet, Sample, gather
@@ -18,6 +18,7 @@ from epir.final.real_people import (
 from epir.maps.mapset import load_maps, save_maps
 from epir.models.folder import read_config
 from epir.recognition.recognizer import Recognizer
+from epir.synthetic.maps import synthetic_maps
 
 CLASSES = ("negative", "positive", "surprise")
 
@@ -71,36 +72,51 @@ def test_only_ranges_with_enough_answers_are_quoted():
     assert quotable({"data": {"corpora": {"synthetic": 9}}}) == []
 
 
+@pytest.fixture(scope="module")
+def others(tmp_path_factory):
+    """A map set of people whom the model has not seen."""
+    drawn = synthetic_maps(120, "direct", seed=4)
+    return save_maps(tmp_path_factory.mktemp("maps") / "others", drawn.maps, drawn.clips, recipe={}).folder
+
+
 @pytest.fixture
 def model(trained, tmp_path):
     shutil.copytree(trained.folder, tmp_path / "model")
     return tmp_path / "model"
 
 
-def test_the_temperature_is_written_and_the_weights_stay(model, maps):
+def test_the_temperature_is_written_and_the_weights_stay(model, others):
     weights, card = (model / "model.safetensors").read_bytes(), (model / "README.md").read_text()
     before = read_config(model).notes
-    calibration = calibrate_on_real_people(model, [maps], protocol="sde")
+    calibration = calibrate_on_real_people(model, [others], protocol="sde")
     after = read_config(model).notes
     assert (model / "model.safetensors").read_bytes() == weights
     assert after["temperature"] == calibration.temperature == Recognizer.from_pretrained(model).classifier.temperature
     assert after["calibration"] == before["calibration"] and set(calibration.by_corpus) == {"half 1", "half 2"}
     assert json.loads(json.dumps(after["real_people"]))["reliability"]
-    (note,) = temperature_note(model, gather([load_maps(maps)], "sde"))
+    (note,) = temperature_note(model, gather([load_maps(others)], "sde"))
     assert note.startswith("the temperature of these weights was fitted on 15 of these 15 people")
     new = (model / "README.md").read_text()
     assert f"Temperature: {calibration.temperature:g}, fitted on maps of 15 real people (synthetic: 120 clips)" in new
     assert "| best score | answers | right (strict) |" in new
     assert new.partition("## Calibration")[0] == card.partition("## Calibration")[0]
     assert new.partition("\n## Limits")[2] == card.partition("\n## Limits")[2]
-    again = calibrate_on_real_people(model, [maps], protocol="sde")
+    again = calibrate_on_real_people(model, [others], protocol="sde")
     assert again.temperature == calibration.temperature == again.temperature_before
     assert (model / "README.md").read_text().count("## Calibration") == 1
 
 
-def test_a_dry_run_changes_nothing(model, maps):
+def test_a_dry_run_changes_nothing(model, others):
     before = (model / "config.json").read_text()
-    calibrate_on_real_people(model, [maps], protocol="sde", write=False)
+    calibrate_on_real_people(model, [others], protocol="sde", write=False)
+    assert (model / "config.json").read_text() == before
+
+
+def test_people_whom_the_model_has_seen_do_not_calibrate_it(model, maps):
+    before = (model / "config.json").read_text()
+    with pytest.raises(LeakError, match=r"the model has seen 15 people \(.*and is surer of them\S* than") as caught:
+        calibrate_on_real_people(model, [maps], protocol="sde")
+    assert caught.value.fix.startswith("calibrate on other people")
     assert (model / "config.json").read_text() == before
 
 

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from epir.core.engines import one_thread
-from epir.core.errors import ConfigError
+from epir.core.errors import ConfigError, LeakError
 from epir.core.files import write_text
 from epir.core.output import locked, resolved
+from epir.evaluation.leaks import find_seen
 from epir.evaluation.run import opened
 from epir.evaluation.samples import EvaluationSet, gather, read_maps
 from epir.final.calibration import (
@@ -82,6 +83,11 @@ def calibrate_on_real_people(
     with opened(list(maps)) as sets, one_thread():
         clips = gather(sets, protocol)
         check_fits(folder, classes=clips.classes, map_size=clips.size)
+        if seen := find_seen(folder, clips):
+            raise LeakError(
+                f"the model has seen {'; '.join(seen)}, and is surer of them than of others",
+                fix="calibrate on other people; epir train calibrates on held-out people by itself",
+            )
         scores = predict_maps(load_network(folder), read_maps(clips.samples), units=False, **config.views).scores
     calibration = measure(scores, clips, before=float(config.notes.get("temperature", 1.0)))
     if write:
