@@ -19,7 +19,9 @@ def test_what_is_neither_is_refused_with_a_way_out(tmp_path):
     (tmp_path / "notes.txt").write_text("x")
     with pytest.raises(FrameError, match=r"there is no folder or video .*nowhere\n  fix: check the path"):
         open_frames(tmp_path / "nowhere")
-    with pytest.raises(FrameError, match=r"img1.png is one picture, not a clip\n  fix: give the folder"):
+    with pytest.raises(
+        FrameError, match=r"img1.png is one picture, not a clip\n  fix: give two pictures, onset and apex"
+    ):
         open_frames(tmp_path / "img1.png")
     with pytest.raises(FrameError, match=r"notes.txt is neither a folder of pictures nor a video\n  fix: .*\.mp4"):
         open_frames(tmp_path / "notes.txt")

@@ -6,7 +6,7 @@ from epir.annotation.adjudication import Case, disagreements
 from epir.annotation.agreement import KEYS, Agreement, Kappa, PairAgreement
 from epir.annotation.records import Decision
 from epir.annotation.study import Study
-from epir.core.table import MISSING, Column, Row, Table, interval_text
+from epir.core.table import MISSING, Column, Row, Table, interval_text, numbers
 from epir.core.words import counted, people
 from epir.reports.markup import Markup, element, html_table, join, section, whole_page
 
@@ -23,7 +23,7 @@ def coders_table(result: Agreement) -> Table:
     """How often each coder decided in which way."""
     states = list(next(iter(result.decisions.values())))
     rows = [Row((name, *(str(counts[state]) for state in states))) for name, counts in result.decisions.items()]
-    columns = (Column("coder"), *_numeric(*states))
+    columns = (Column("coder"), *numbers(*states))
     return Table("coders", f"Coders of {result.study}", columns, tuple(rows))
 
 
@@ -31,11 +31,11 @@ def pairs_table(result: Agreement) -> Table:
     """One row per pair of coders."""
     columns = (
         Column("coders"),
-        *_numeric("recordings", "people"),
-        *_numeric("matched", "of each", "F1", "IoU", group="movements"),
-        *_numeric("apex, ms", group="apart"),
-        *_numeric("same", "kappa", "95 %", group="emotion"),
-        *_numeric("reliability", group="units"),
+        *numbers("recordings", "people"),
+        *numbers("matched", "of each", "F1", "IoU", group="movements"),
+        *numbers("apex, ms", group="apart"),
+        *numbers("same", "kappa", "95 %", group="emotion"),
+        *numbers("reliability", group="units"),
     )
     rows = []
     for pair in result.pairs:
@@ -75,7 +75,7 @@ def _unseen(pair: PairAgreement) -> list[str]:
 def alpha_table(result: Agreement) -> Table:
     """Krippendorff's alpha over all coders."""
     rows = [Row((QUESTIONS[name], str(alpha.compared), _number(alpha.alpha))) for name, alpha in result.alpha.items()]
-    columns = (Column("question"), *_numeric("movements", "alpha"))
+    columns = (Column("question"), *numbers("movements", "alpha"))
     title = f"Krippendorff's alpha of {counted(len(result.coders), 'coder')}, nominal"
     return Table("alpha", title, columns, tuple(rows))
 
@@ -86,7 +86,7 @@ def confusion_table(pair: PairAgreement, kappa: Kappa, what: str) -> Table:
         Row((word, *(str(each) if each else MISSING for each in counts), str(sum(counts))))
         for word, counts in zip(kappa.words, kappa.confusion, strict=True)
     ]
-    columns = (Column(pair.first), *_numeric(*kappa.words, group=pair.second), *_numeric("all"))
+    columns = (Column(pair.first), *numbers(*kappa.words, group=pair.second), *numbers("all"))
     between = f" ({interval_text(kappa.interval)})" if kappa.interval else ""
     note = f"The same {kappa.same} times of {kappa.compared}; kappa {_number(kappa.kappa)}{between}."
     return Table(
@@ -98,9 +98,9 @@ def units_table(pair: PairAgreement) -> Table:
     """Every action unit that one of two coders saw."""
     columns = (
         Column("AU"),
-        *_numeric(pair.first, pair.second, "both", group="movements with it"),
-        *_numeric("reliability", "kappa", "same side"),
-        *_numeric("same", "within one", group="intensity"),
+        *numbers(pair.first, pair.second, "both", group="movements with it"),
+        *numbers("reliability", "kappa", "same side"),
+        *numbers("same", "within one", group="intensity"),
     )
     rows = [
         Row((
@@ -117,7 +117,7 @@ def units_table(pair: PairAgreement) -> Table:
 def times_table(pair: PairAgreement) -> Table:
     """How far key frames are apart."""
     rows = [Row((key, _number(pair.apart_frames[key], 1), _number(pair.apart_ms[key], 0))) for key in KEYS]
-    columns = (Column("key frame"), *_numeric("frames", "ms"))
+    columns = (Column("key frame"), *numbers("frames", "ms"))
     title = f"Median distance, {counted(pair.matched, 'matched movement')}"
     return Table(f"times-{pair.first}-{pair.second}", title, columns, tuple(rows))
 
@@ -126,7 +126,7 @@ def disagreements_table(study: Study, cases: Sequence[Case], coders: Sequence[st
     """Where coders differ, in what, and what is settled; a decision is a word and its key frames."""
     recordings = {each.id: each for each in study.recordings()}
     words = map(Column, ("differs in", *coders, "settled"))
-    columns = (Column("recording"), *_numeric("apex", "s"), *words)
+    columns = (Column("recording"), *numbers("apex", "s"), *words)
     rows = []
     for case in cases:
         recording = recordings[case.recording]
@@ -180,10 +180,6 @@ def agreement_page(study: Study, result: Agreement) -> str:
     )
     links = element("nav", *(element("a", title, href=f"#{ident}") for ident, title, _ in parts), aria_label="Contents")
     return whole_page(f"Agreement on {result.study}", join(header, links, *(section(*part) for part in parts)))
-
-
-def _numeric(*names: str, group: str = "") -> tuple[Column, ...]:
-    return tuple(Column(name, group, numeric=True) for name in names)
 
 
 def _number(value: float, places: int = 2) -> str:

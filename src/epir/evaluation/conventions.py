@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from epir.core.table import Column, Row, Table
+from epir.core.table import Column, Row, Table, numbers
 from epir.core.words import counted, people
 from epir.evaluation.fold import ClipRecord
 from epir.evaluation.scores import accuracy, uar, uf1
@@ -97,7 +97,7 @@ def convention_table(run: Run) -> Table:
     columns = (
         Column("as others would print it"),
         Column("evaluation", tag=True),
-        *(Column(title, numeric=True) for title in ("UF1", "UAR", "accuracy")),
+        *numbers("UF1", "UAR", "accuracy"),
     )
     rows = convention_rows(run)
     cells = tuple(

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from epir.core.errors import ConfigError
-from epir.core.table import Column, Row, Table
+from epir.core.table import Column, Row, Table, numbers
 from epir.evaluation.published import load_published
 from epir.evaluation.table import corpus_title
 
@@ -108,7 +108,7 @@ def explanation_table(explanation: Explanation) -> Table:
     columns = (
         Column("part"),
         Column("clips", numeric=True),
-        *(Column(title, "printed", numeric=True) for title in ("UF1", "UAR")),
+        *numbers("UF1", "UAR", group="printed"),
         *(Column("fit", "sets of hits", numeric=True), Column("negative/positive/surprise", "sets of hits")),
     )
     rows = []

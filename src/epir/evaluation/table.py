@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from epir.core import seeds
 from epir.core.facs import CD6ME_UNITS
-from epir.core.table import MISSING, Column, Row, Table
+from epir.core.table import MISSING, Column, Row, Table, numbers
 from epir.core.table import interval_text as interval_text
 from epir.core.table import score_text as score_text
 from epir.core.words import counted, people
@@ -58,7 +58,7 @@ def score_table(runs: Sequence[Run], published: Sequence[PublishedScores] = (), 
     corpora = sorted({corpus for run in runs for corpus in run.main.get("parts", {})})
     parts = corpora if len(corpora) > 1 else []
     columns = [Column("method"), *TRAINING_COLUMNS, EVALUATION]
-    columns += [Column(title, "all clips", numeric=True) for title in ("UF1", f"{LEVEL} interval", "UAR", "accuracy")]
+    columns += numbers("UF1", f"{LEVEL} interval", "UAR", "accuracy", group="all clips")
     columns += [Column(title, corpus_title(part), numeric=True) for part in parts for title in ("UF1", "UAR")]
     methods = {each.method: [other for other in published if other.method == each.method] for each in published}
     rows: list[Row] = []
@@ -120,7 +120,7 @@ def units_table(run: Run) -> Table | None:
         return None
     parts, main = values["parts"] if len(values["parts"]) > 1 else {}, run.experiment.columns[0]
     titles = ("clips with it", "found", "F1", f"{LEVEL} interval", "always yes")
-    columns = [Column("unit"), EVALUATION, *(Column(title, "all clips", numeric=True) for title in titles)]
+    columns = [Column("unit"), EVALUATION, *numbers(*titles, group="all clips")]
     columns += [Column(title, corpus_title(part), numeric=True) for part in parts for title in ("clips with it", "F1")]
     rows = []
     for unit, score in values["units"].items():

@@ -101,7 +101,10 @@ def open_frames(path: str | Path, fps: float | None = None) -> Frames:
     if not path.exists():
         raise FrameError(f"there is no folder or video {path}", fix="check the path")
     if path.suffix.lower() in PICTURES:
-        raise FrameError(f"{path} is one picture, not a clip", fix=f"give the folder that holds it: {path.parent}")
+        raise FrameError(
+            f"{path} is one picture, not a clip",
+            fix=f"give two pictures, onset and apex, or the folder that holds them: {path.parent}",
+        )
     return VideoFrames(path, fps)
 
 

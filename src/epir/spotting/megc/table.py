@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from epir.core import seeds
-from epir.core.table import MISSING, Column, Row, Table, interval_text, score_text
+from epir.core.table import MISSING, Column, Row, Table, interval_text, numbers, score_text
 from epir.core.words import counted, people
 from epir.datasets.intervals import KINDS
 from epir.spotting.megc.scores import ALL, POOLED
@@ -54,11 +54,8 @@ def found_table(scores: Mapping[str, Any], notes: Sequence[str] = ()) -> Table:
     columns = (
         Column("corpus"),
         Column("kind"),
-        *(
-            Column(title, numeric=True)
-            for title in ("labels", "predictions", "hits", "precision", "recall", "F1", f"{LEVEL} interval")
-        ),
-        *(Column(title, "one-to-one", numeric=True) for title in ("pairs", "F1")),
+        *numbers("labels", "predictions", "hits", "precision", "recall", "F1", f"{LEVEL} interval"),
+        *numbers("pairs", "F1", group="one-to-one"),
     )
     rows = []
     for corpus, part in _parts(scores):
@@ -87,7 +84,7 @@ def strs_table(scores: Mapping[str, Any], weights: Sequence[str] = (SHIPPED,)) -
         Column("method"),
         Column("corpus"),
         Column("F1 spotting", numeric=True),
-        *(Column(title, "classes of hits", numeric=True) for title in ("clips", "right", "precision", "recall", "F1")),
+        *numbers("clips", "right", "precision", "recall", "F1", group="classes of hits"),
         Column("STRS", numeric=True),
         Column(f"{LEVEL} interval", numeric=True),
         Column("obtained", tag=True),
@@ -125,7 +122,7 @@ def published_table(corpora: Sequence[str]) -> Table:
     columns = (
         Column("method"),
         Column("corpus"),
-        *(Column(title, "F1", numeric=True) for title in (*KINDS, ALL)),
+        *numbers(*KINDS, ALL, group="F1"),
         Column("obtained", tag=True),
     )
     rows = tuple(
