@@ -87,10 +87,10 @@ def _study(inputs: list[Path], out: Path | None, faces: str, progress: "Progress
         raise EpirError(f"there is no study {inputs[0]}", fix="begin one: epir annotate RECORDINGS --out STUDY")
     if out is None and studies != inputs[:1]:
         raise EpirError("these are recordings, not a study", fix="name the study: epir annotate RECORDINGS --out STUDY")
-    folder, given = (out, inputs) if out is not None else (inputs[0], inputs[1:])
-    if given and given == studies:
-        raise EpirError(f"{given[0]} is a study already", fix=f"epir annotate {given[0]}")
-    videos = find_recordings(given) if given else []
+    folder, paths = (out, inputs) if out is not None else (inputs[0], inputs[1:])
+    if paths and paths == studies:
+        raise EpirError(f"{paths[0]} is a study already", fix=f"epir annotate {paths[0]}")
+    videos = find_recordings(paths) if paths else []
     is_new = not (folder / FILE).exists()
     study = Study.create(folder, faces=faces) if is_new else Study.open(folder)  # type: ignore[arg-type]
     try:

@@ -30,9 +30,9 @@ from epir.final.calibration import (
 from epir.final.card import model_card
 from epir.maps.copies import fingerprints, map_hashes
 from epir.maps.mapset import MapSet
-from epir.models.folder import find_folder, read_config, weights_digest
+from epir.models.folder import check_fits, find_folder, load_network, read_config, weights_digest
 from epir.models.network import Network
-from epir.models.registry import AnyModel, find_method
+from epir.models.registry import AnyModel, Method, find_method
 from epir.models.seen import SYNTHETIC, Seen, read_seen
 from epir.models.settings import SHIPPED
 from epir.training.recipe import TrainingSettings
@@ -64,6 +64,7 @@ def train(
     out: str | Path,
     model: AnyModel = "epir",
     start: str | Path | None = None,
+    teachers: Sequence[str | Path] = (),
     training: str | None = None,
     changes: Iterable[str] = (),
     folds: int = FOLDS,
@@ -84,8 +85,9 @@ def train(
 
     The folds train the same recipe on some of the people and predict the others: their scores are strict, and the
     temperature comes from them. `run` keeps them as a run folder. With `calibrate_on`, map sets of other people, there
-    are no folds: the model itself predicts those people. `start` is a model folder to start from, `note` a text that
-    the model card takes over, and `half` stores the weights in half precision. A second call resumes what was stopped:
+    are no folds: the model itself predicts those people. `start` is a model folder to start from; the mean answer of
+    `teachers`, other model folders, replaces the labels. `note` is a text that the model card takes over, and `half`
+    stores the weights in half precision. A second call resumes what was stopped:
     folds and checkpoint lie in a hidden folder beside `out` until the model is complete. A model that is complete
     already is given back as it is. People or clips who would calibrate a model that has seen them are refused, unless
     `allow_seen`.
@@ -93,71 +95,92 @@ def train(
     >>> from tempfile import TemporaryDirectory
     >>> from epir import Recognizer, synthetic_maps
     >>> with TemporaryDirectory() as folder:
-    ...     made = train(
+    ...     final = train(
     ...         synthetic_maps(48, "direct"), protocol="sde", out=f"{folder}/mine", model="ststnet", folds=2, workers=1,
     ...         changes=["training.epochs=1"],
     ...     )
-    ...     Recognizer.from_pretrained(made.folder).labels
+    ...     Recognizer.from_pretrained(final.folder).labels
     ('negative', 'positive', 'surprise')
     """
     out, progress, changes = Path(out), progress or Silent(), list(changes)
     if start is not None:
         changes.append(f"training.start={start if Path(start) == SHIPPED else resolved(Path(start))}")
     with ExitStack() as stack:
-        sources = [each for each in listed(maps) + listed(calibrate_on) if not isinstance(each, MapSet)]
+        sources = [each for each in listed(maps) + listed(calibrate_on) if not isinstance(each, MapSet)] + [*teachers]
         stack.enter_context(claimed(out, MODEL, force=True, inputs=sources))
         complete = None if force else _request_of(out)
         if complete is None:
             _remove_states(out, complete=True)
             check_folder(resolved(out), MODEL, force=force)
         sets = stack.enter_context(opened(maps))
-        clips = gather(sets, protocol)
-        method = find_method(model)
-        if method.kind == "estimator":
-            raise ConfigError(
-                f"{method.name!r} is an estimator, which has no weights to write into a model folder",
-                fix="train a network, for example --model epir",
-            )
-        chosen = resolve_settings(
-            method, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
-        )
-        recipe = replace(chosen.training, start=chosen.start)
-        clips = replace(clips, learns_units=recipe.action_units > 0)
         others = gather(stack.enter_context(opened(list(calibrate_on))), protocol) if calibrate_on else None
-        plan = _Plan(clips, others, chosen, recipe, folds, seed)
+        plan = _make_plan(gather(sets, protocol), others, find_method(model), training, changes, folds, seed)
+        plan = replace(plan, teachers=_check_teachers(teachers, plan))
         request = digest([plan.request(), note, half, allow_seen])
         if complete == request:
             _remove_states(out)
-            return _read_final(out)
+            warnings.warn(
+                f"{out} is complete already, from these maps and settings; --force trains it again",
+                EpirWarning,
+                stacklevel=2,
+            )
+            return _read_final(out, seconds=0.0)
         check_folder(resolved(out), MODEL, force=force)
         state = out.parent / f"{STATE.format(out.name)}{plan.request()}"
         if others is None:
             finished = evaluate(
-                sets, protocol=protocol, model=method, out=state / "run" if run is None else run,
-                folds=_fold_count(clips, folds), training=training, changes=changes, allow_seen=allow_seen,
+                sets, protocol=protocol, model=plan.chosen.method, out=state / "run" if run is None else run,
+                folds=_fold_count(plan.clips, folds), training=training, changes=changes, allow_seen=allow_seen,
                 engine=Engine(workers=workers), progress=progress,
             )  # fmt: skip
             leaks = tuple(finished.environment.get("seen_in_training", ()))
-            held_out = calibrate_by_folds(finished, recipe.start)
+            held_out = calibrate_by_folds(finished, plan.recipe.start)
             network, seconds = plan.train(state / CHECKPOINT, progress)
         else:
-            leaks = check_disjoint_people(clips, others, recipe.start, allow_seen=allow_seen)
+            leaks = check_disjoint_people(plan.clips, others, plan.ancestors, allow_seen=allow_seen)
             network, seconds = plan.train(state / CHECKPOINT, progress)
-            held_out = calibrate_on_others(network, others, **recipe.views)
+            held_out = calibrate_on_others(network, others, **plan.recipe.views)
         notes = {**plan.notes(sets, held_out, leaks), REQUEST: request}
-        card = model_card(chosen.model, clips.classes, notes, note=note)
-        seen, labels = plan.seen(), clips.classes
+        labels, seen = plan.clips.classes, plan.seen()
+        card = model_card(plan.chosen.model, labels, notes, note=note)
         network.save_pretrained(out, labels=labels, notes=notes, card=card, half=half, seen=seen, force=force)
         _remove_states(out)
-    return FinalModel(
-        folder=out,
-        clips=len(clips.samples),
-        people=len({clip.person for clip in clips.clips}),
-        strict=held_out.strict,
-        calibration=held_out.calibration,
-        seconds=seconds,
-        evaluation=SEEN if leaks else "strict",
+    return _read_final(out, seconds=seconds)
+
+
+def _make_plan(
+    clips: EvaluationSet,
+    others: EvaluationSet | None,
+    method: Method,
+    training: str | None,
+    changes: Sequence[str],
+    folds: int,
+    seed: int,
+) -> "_Plan":
+    """The settings of this training, resolved for its clips."""
+    if method.kind == "estimator":
+        raise ConfigError(
+            f"{method.name!r} is an estimator, which has no weights to write into a model folder",
+            fix="train a network, for example --model epir",
+        )
+    chosen = resolve_settings(
+        method, training=training, changes=changes, classes=len(clips.classes), map_size=clips.size
     )
+    recipe = replace(chosen.training, start=chosen.start)
+    return _Plan(replace(clips, learns_units=recipe.action_units > 0), others, chosen, recipe, folds, seed)
+
+
+def _check_teachers(teachers: Sequence[str | Path], plan: "_Plan") -> tuple[Path, ...]:
+    """The folders of the teachers, which must know the classes; they may have seen the people of every fold."""
+    if teachers and plan.others is None:
+        raise ConfigError(
+            "teachers may have seen the people of the folds, whose scores would not be strict",
+            fix="calibrate on other people with --calibrate-on",
+        )
+    folders = tuple(find_folder(each) for each in teachers)
+    for folder in folders:
+        check_fits(folder, classes=plan.clips.classes, map_size=plan.clips.size)
+    return folders
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +193,12 @@ class _Plan:
     recipe: TrainingSettings  # with the folder that it starts from
     folds: int
     seed: int
+    teachers: tuple[Path, ...] = ()
+
+    @property
+    def ancestors(self) -> tuple[Path, ...]:
+        """The model folders that the weights come from, as they were named."""
+        return self.teachers if self.recipe.start is None else (self.recipe.start, *self.teachers)
 
     def request(self) -> str:
         """A digest of what is trained and who calibrates it, so that no other training is resumed."""
@@ -181,6 +210,8 @@ class _Plan:
             "training": {**recipe, "start": weights_digest(find_folder(start)) if start else None},
             "seed": self.seed,
         }
+        if self.teachers:
+            request["teachers"] = [weights_digest(folder) for folder in self.teachers]
         if self.chosen.method.source is not None:
             request["source"] = to_dict(self.chosen.method.source)
         return digest(request)
@@ -193,14 +224,15 @@ class _Plan:
         with one_thread():
             network = new_network(self.chosen.model, self.chosen.method, seed=seed)
             fit(
-                network, clips, self.recipe, start=self.chosen.start, seed=seed,
+                network, clips, self.recipe, start=self.chosen.start,
+                teachers=[load_network(folder) for folder in self.teachers], seed=seed,
                 checkpoint=checkpoint, progress=progress,
             )  # fmt: skip
         return network, time.perf_counter() - began
 
     def seen(self) -> Seen:
         """Whom the finished weights have seen, themselves and through what they started from."""
-        clips, recipe = self.clips, self.recipe
+        clips = self.clips
         maps = read_maps(clips.samples)
         is_real = [clip.corpus != SYNTHETIC for clip in clips.clips]
         directly = Seen(
@@ -208,12 +240,12 @@ class _Plan:
             maps=frozenset(map_hashes(maps).tolist()),
             fingerprints=frozenset(map(tuple, fingerprints(maps[is_real]).tolist())),
             calibrated_on=frozenset(clip.person for clip in self.others.clips) if self.others else frozenset(),
-            teachers=recipe.teachers,
+            teachers=len(self.teachers) or self.recipe.teachers,
         )
-        if recipe.start is None:
-            return directly
-        folder = find_folder(recipe.start)
-        return directly.after_start(read_seen(folder), name=Path(recipe.start).name, digest=weights_digest(folder))
+        for each in self.ancestors:
+            folder = find_folder(each)
+            directly = directly.after_start(read_seen(folder), name=each.name, digest=weights_digest(folder))
+        return directly
 
     def notes(self, sets: Sequence[MapSet], held_out: HeldOut, leaks: Sequence[str]) -> dict[str, Any]:
         """What the model folder says about itself."""
@@ -245,6 +277,7 @@ class _Plan:
                 "maps": list(clips.maps),
             },
             "training": training,
+            **({"taught_by": [weights_digest(folder) for folder in self.teachers]} if self.teachers else {}),
             "seed": self.seed,
             "epir": __version__,
         }
@@ -258,13 +291,8 @@ def _request_of(out: Path) -> str | None:
     return None if asked is None else str(asked)
 
 
-def _read_final(folder: Path) -> FinalModel:
-    """A model that was complete when it was asked for."""
-    warnings.warn(
-        f"{folder} is complete already, from these maps and settings; --force trains it again",
-        EpirWarning,
-        stacklevel=3,
-    )
+def _read_final(folder: Path, *, seconds: float) -> FinalModel:
+    """The complete model in a folder, by its notes."""
     notes = read_config(folder).notes
     names = [each.name for each in fields(Calibration)]
     return FinalModel(
@@ -273,7 +301,7 @@ def _read_final(folder: Path) -> FinalModel:
         people=notes["data"]["people"],
         strict=notes["strict"] if "strict" in notes else notes["seen_in_training"],
         calibration=Calibration(**{name: notes["calibration"][name] for name in names}),
-        seconds=0.0,
+        seconds=seconds,
         evaluation=notes.get("evaluation", "strict"),
     )
 

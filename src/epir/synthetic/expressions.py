@@ -8,8 +8,6 @@ A push on both sides is mirrored across the midline. Nothing in the table depend
 
 `expressions.csv` holds one row per combination of units, for each of three lists of emotion words: 3 classes (those of
 the composite), 5 (those of CASME II) and 7 (those of CAS(ME)^3). One unit serves several emotions, as on real faces.
-Chances of the 3 classes lie half-way between textbook combinations and how often units 5, 6, 9, 12 and 1+2+5 occur in
-2,629 annotated clips of 259 people.
 """
 
 import csv
