@@ -39,7 +39,7 @@ bench: $(VENV)/.base ## speed of this machine, as ratios
 	$(ONE) $(BIN)/epir bench
 
 # Weights from synthetic faces only, seen through several flow recipes, emotions as often as in the composite.
-PEOPLE  := --shares 250,109,83 --workers 2 $(foreach recipe,direct epir:flow.size=112$(,)flow.context=0 \
+PEOPLE  := --shares 250,109,83 --set tables=textbook --workers 2 $(foreach recipe,direct epir:flow.size=112$(,)flow.context=0 \
              direct:strain=tensor epir:flow.size=112$(,)flow.window=9 epir direct:strain=magnitude \
              epir:flow.method=dis htnet-like:flow.size=112,--recipe $(recipe))
 TRAIN   := $(ONE) $(BIN)/epir train build/weights/maps --protocol sde --training scratch --half --force \

@@ -180,7 +180,7 @@ def test_a_model_of_all_clips_with_shuffled_labels_is_not_strict_on_them(maps, t
     seen = read_seen(more.folder)
     assert seen.people == {clip.person for clip in (*whole.clips, *others.clips)}  # what it started from, too
     assert [each["name"] for each in seen.ancestors] == ["m"]
-    with pytest.raises(LeakError, match="the weights .* have seen, of --calibrate-on: 15 people"):
+    with pytest.raises(LeakError, match=r"the weights .* have seen, of --calibrate-on: 15 people"):
         train(
             tmp_path / "others",
             protocol="sde",

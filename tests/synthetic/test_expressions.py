@@ -63,6 +63,24 @@ def test_combinations_come_as_often_as_the_table_says():
     assert both_brows == pytest.approx(expected, abs=4 * (expected * (1 - expected) / 800) ** 0.5)
 
 
+@pytest.mark.parametrize(
+    ("emotion", "units", "share"),
+    [
+        ("surprise", {5}, 0.445),
+        ("surprise", {1, 2, 5}, 0.325),
+        ("positive", {6}, 0.373),
+        ("negative", {9}, 0.060),
+        ("negative", {12}, 0.039),
+    ],
+)
+def test_units_occur_half_way_between_the_composite_and_other_peoples_annotations(emotion, units, share):
+    random = generator(1, "priors", emotion, len(units))
+    drawn = [{action.unit for action in draw_expression(3, emotion, random).actions} for _ in range(1500)]
+    extra = 0.1 / 20  # the chance that the further weak unit is this one
+    bound = 4 * (share * (1 - share) / 1500) ** 0.5
+    assert share - bound < np.mean([units <= each for each in drawn]) < share + extra + bound
+
+
 def test_one_sided_expressions_are_written_with_their_side():
     assert Expression("x", (Action(4, 0.9, 0.9), Action(14, 0.8, 0.1))).units == "4+R14"
     assert Expression("x", (Action(12, 0.1, 0.8),)).units == "L12"
@@ -80,13 +98,33 @@ def test_what_lies_on_the_midline_has_no_side():
 def test_how_often_units_mean_an_emotion_worked_by_hand():
     rows = {row.numbers: row for row in expression_table()[3]["negative"]}
     dimple = certainty(3, "negative", rows[frozenset({14})])
-    assert dimple == pytest.approx(0.083 / (0.083 + 0.057), abs=0.01)
+    assert dimple == pytest.approx(0.083 / (0.083 + 0.053), abs=0.01)
     assert certainty(3, "positive", rows[frozenset({14})]) == pytest.approx(1 - dimple)
     assert certainty(3, "negative", rows[frozenset({4})]) == 1  # nobody else only lowers the brows
-    assert certainty(3, "positive", rows[frozenset({14})]) < 0.5  # a dimple is negative more often than positive
+    assert certainty(3, "negative", rows[frozenset({12})]) < 0.05  # a smile
 
 
 def test_an_expression_says_how_certain_its_units_are():
     random = np.random.default_rng(0)
     drawn = [draw_expression(3, "negative", random) for _ in range(200)]
-    assert {round(each.certainty, 2) for each in drawn} >= {0.59, 1.0}
+    assert {round(each.certainty, 2) for each in drawn} >= {0.61, 1.0}
+
+
+@pytest.mark.parametrize("tables", ["annotated", "textbook"])
+def test_every_table_is_whole(tables):
+    for emotions_of in expression_table(tables).values():
+        for rows in emotions_of.values():
+            assert sum(row.chance for row in rows) == pytest.approx(1, abs=0.005)
+            assert {unit for row in rows for unit in row.numbers} <= set(action_units(tables)) - {BLINK}
+
+
+def test_the_textbook_differs_in_three_classes_and_in_the_size_of_what_moves():
+    ours, theirs = expression_table(), expression_table("textbook")
+    assert ours[3] != theirs[3] and ours[5] == theirs[5] and ours[7] == theirs[7]
+
+    def area(tables):
+        return np.mean(
+            [push.radius_x * push.radius_y for unit in action_units(tables).values() for push in unit.pushes]
+        )
+
+    assert area("textbook") < area("annotated")

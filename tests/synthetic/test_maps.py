@@ -163,3 +163,10 @@ def test_the_letter_of_a_one_sided_unit_is_the_side_of_the_person(recipe):
             moved[clip.extra["action_units"][0]].append(mouth[:, 14:].sum() / mouth.sum())
     assert min(map(len, moved.values())) >= 3
     assert np.mean(moved["L"]) > 0.6 and np.mean(moved["R"]) < 0.4
+
+
+def test_tables_change_the_movement_and_not_the_people():
+    plain, textbook = (make_maps(MapSettings(16, ("direct",), tables=tables)) for tables in ("annotated", "textbook"))
+    assert [clip.person for clip in plain.clips] == [clip.person for clip in textbook.clips]
+    assert not np.array_equal(plain.maps, textbook.maps)
+    assert (plain.meta["recipe"]["tables"], textbook.meta["recipe"]["tables"]) == ("annotated", "textbook")

@@ -8,6 +8,11 @@ A push on both sides is mirrored across the midline. Nothing in the table depend
 
 `expressions.csv` holds one row per combination of units, for each of three lists of emotion words: 3 classes (those of
 the composite), 5 (those of CASME II) and 7 (those of CAS(ME)^3). One unit serves several emotions, as on real faces.
+Chances of the 3 classes lie half-way between textbook combinations and how often units 5, 6, 9, 12 and 1+2+5 occur in
+2,629 annotated clips of 259 people.
+
+`*_textbook.csv` hold earlier tables: textbook combinations, and pushes of smaller patches. They are less true to real
+faces, but networks that were trained on such maps recognise real people better (docs/log.md).
 """
 
 import csv
@@ -15,10 +20,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Literal
 
 import numpy as np
 
 from epir.core.errors import ConfigError
+
+Tables = Literal["annotated", "textbook"]
 
 BLINK = 45
 EXTRA_UNIT = 0.10  # chance of one further, weak action unit
@@ -50,19 +58,23 @@ class ActionUnit:
 
 
 @cache
-def action_units() -> Mapping[int, ActionUnit]:
+def action_units(tables: Tables = "annotated") -> Mapping[int, ActionUnit]:
     """Every action unit by its number."""
     units: dict[int, ActionUnit] = {}
-    with files("epir.synthetic").joinpath("action_units.csv").open(encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            number = int(row["unit"])
-            measures = {
-                name: float(row[name]) for name in ("x", "y", "radius_x", "radius_y", "right", "down", "weight")
-            }
-            push = Push(both=row["sides"] == "both", **measures)
-            known = units.get(number, ActionUnit(number, row["name"], ()))
-            units[number] = ActionUnit(number, known.name, (*known.pushes, push))
+    for row in _rows("action_units", tables):
+        number = int(row["unit"])
+        measures = {name: float(row[name]) for name in ("x", "y", "radius_x", "radius_y", "right", "down", "weight")}
+        push = Push(both=row["sides"] == "both", **measures)
+        known = units.get(number, ActionUnit(number, row["name"], ()))
+        units[number] = ActionUnit(number, known.name, (*known.pushes, push))
     return units
+
+
+def _rows(name: str, tables: Tables) -> list[dict[str, str]]:
+    """The rows of one of the tables."""
+    ending = "" if tables == "annotated" else f"_{tables}"
+    text = files("epir.synthetic").joinpath(f"{name}{ending}.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
 
 
 @dataclass(frozen=True)
@@ -120,15 +132,14 @@ def _side(action: Action) -> str:
 
 
 @cache
-def expression_table() -> Mapping[int, Mapping[str, tuple[Combination, ...]]]:
-    """Number of classes -> emotion -> its combinations."""
+def expression_table(tables: Tables = "annotated") -> Mapping[int, Mapping[str, tuple[Combination, ...]]]:
+    """Number of classes -> emotion -> its combinations; the textbook tables differ for 3 classes only."""
     table: dict[int, dict[str, tuple[Combination, ...]]] = {}
-    with files("epir.synthetic").joinpath("expressions.csv").open(encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            emotions = table.setdefault(int(row["classes"]), {})
-            combination = Combination(_read_units(row["units"]), float(row["chance"]), float(row["one_sided"]))
-            emotions[row["emotion"]] = (*emotions.get(row["emotion"], ()), combination)
-    return table
+    for row in _rows("expressions", tables):
+        emotions = table.setdefault(int(row["classes"]), {})
+        combination = Combination(_read_units(row["units"]), float(row["chance"]), float(row["one_sided"]))
+        emotions[row["emotion"]] = (*emotions.get(row["emotion"], ()), combination)
+    return table if tables == "annotated" else {**expression_table(), **table}
 
 
 def _read_units(text: str) -> tuple[tuple[int, float, float], ...]:
@@ -149,38 +160,40 @@ def emotions(classes: int) -> tuple[str, ...]:
     return tuple(table[classes])
 
 
-def draw_expression(classes: int, emotion: str, random: np.random.Generator) -> Expression:
+def draw_expression(
+    classes: int, emotion: str, random: np.random.Generator, tables: Tables = "annotated"
+) -> Expression:
     """One way in which this emotion may show."""
-    combinations = expression_table()[classes][emotion]
+    combinations = expression_table(tables)[classes][emotion]
     chances = np.array([combination.chance for combination in combinations])
     chosen = combinations[int(random.choice(len(combinations), p=chances / chances.sum()))]
     amplitudes = {unit: float(random.uniform(low, high)) for unit, low, high in chosen.units}
     if random.random() < EXTRA_UNIT:
-        others = [unit for unit in action_units() if unit != BLINK and unit not in amplitudes]
+        others = [unit for unit in action_units(tables) if unit != BLINK and unit not in amplitudes]
         amplitudes[int(random.choice(others))] = float(random.uniform(*EXTRA_AMPLITUDE))
     left = right = 1.0
     if random.random() < chosen.one_sided:
         weak = float(random.uniform(*OTHER_SIDE))
         left, right = (weak, 1.0) if random.random() < 0.5 else (1.0, weak)
-    both_or_middle = {unit: any(push.both for push in action_units()[unit].pushes) for unit in amplitudes}
+    both_or_middle = {unit: any(push.both for push in action_units(tables)[unit].pushes) for unit in amplitudes}
     return Expression(
         emotion,
         tuple(
             Action(unit, *((left * size, right * size) if both_or_middle[unit] else (size, size)))
             for unit, size in sorted(amplitudes.items())
         ),
-        certainty(classes, emotion, chosen),
+        certainty(classes, emotion, chosen, tables),
     )
 
 
-def certainty(classes: int, emotion: str, combination: Combination) -> float:
+def certainty(classes: int, emotion: str, combination: Combination, tables: Tables = "annotated") -> float:
     """How often the units of a combination mean this emotion, if all emotions are equally common.
 
     A dimple (14) is negative in three of five cases here, and positive in the others: nobody can tell from the face.
     """
 
     def frequency(word: str) -> float:
-        rows = expression_table()[classes][word]
+        rows = expression_table(tables)[classes][word]
         same = [row.chance for row in rows if row.numbers == combination.numbers]
         return sum(same) / sum(row.chance for row in rows)
 

@@ -30,7 +30,7 @@ from epir.synthetic.clip import STEEPEST, draw_course, expose
 from epir.synthetic.direct import DirectSettings, direct_flow
 from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.portrait import Portrait, draw_portrait
-from epir.synthetic.expressions import Expression, draw_expression, emotions
+from epir.synthetic.expressions import Expression, Tables, draw_expression, emotions
 from epir.synthetic.identity import Geometry, Identity, draw_identity
 from epir.synthetic.movement import Movement, draw_movement
 from epir.synthetic.moving import MovingFace, State
@@ -57,6 +57,7 @@ class MapSettings:
     classes: int = 3
     seed: int = 0
     shares: tuple[float, ...] = ()  # how often each emotion occurs, in the order of their list; none given: equally
+    tables: Tables = "annotated"  # of units and expressions; `textbook` teaches better
     direct: DirectSettings = field(default_factory=DirectSettings)
     variation: Variation = field(default_factory=Variation)
 
@@ -171,7 +172,7 @@ def recipe_meta(settings: MapSettings) -> dict[str, Any]:
     recipe = recipes[0] if len(recipes) == 1 else {"name": "mixed", "recipes": recipes, "digest": digest(recipes)}
     shares = {"shares": list(settings.shares)} if settings.shares else {}
     varied = {"variation": to_dict(settings.variation)} if settings.variation != Variation() else {}
-    meta = {"corpus": "synthetic", "seed": settings.seed, "classes": settings.classes}
+    meta = {"corpus": "synthetic", "seed": settings.seed, "classes": settings.classes, "tables": settings.tables}
     return {**recipe, **meta, **shares, **varied}
 
 
@@ -195,8 +196,8 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
         emotion = words[number % len(words)]
         if settings.shares:
             emotion = words[int(random.choice(len(words), p=np.array(settings.shares) / sum(settings.shares)))]
-        expression = draw_expression(settings.classes, emotion, random)
-        movement = draw_movement(expression.actions, identity.geometry, random)
+        expression = draw_expression(settings.classes, emotion, random, settings.tables)
+        movement = draw_movement(expression.actions, identity.geometry, random, settings.tables)
         intensity = float(np.exp(random.uniform(*np.log(INTENSITY))))
         blink = BLINK_SURPRISE if emotion == "surprise" else BLINK
         share = draw_share(settings.variation, settings.seed, number)

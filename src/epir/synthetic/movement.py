@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from epir.synthetic.expressions import Action, Push, action_units
+from epir.synthetic.expressions import Action, Push, Tables, action_units
 from epir.synthetic.identity import Geometry
 
 LATTICE = 0.5  # face units between the points at which pictures take a movement; between them it is interpolated
@@ -76,13 +76,15 @@ class Movement:
         return self.displacement(x, y)
 
 
-def draw_movement(actions: tuple[Action, ...], geometry: Geometry, random: np.random.Generator) -> Movement:
+def draw_movement(
+    actions: tuple[Action, ...], geometry: Geometry, random: np.random.Generator, tables: Tables = "annotated"
+) -> Movement:
     """These actions on a face with this geometry, with the variation of real ones; normalised."""
     patches: list[Patch] = []
     for action in actions:
         uneven = random.normal(0, 0.18)
         sides = {1: action.right * (1 + uneven), -1: action.left * (1 - uneven)}
-        for push in action_units()[action.unit].pushes:
+        for push in action_units(tables)[action.unit].pushes:
             patches += _patches(push, sides, geometry, random)
     return Movement(tuple(patches), power=float(random.uniform(0.9, 1.7))).normalised()
 
