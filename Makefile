@@ -45,20 +45,18 @@ PEOPLE  := --shares 250,109,83 --set tables=textbook --workers 2 $(foreach recip
 TRAIN   := $(ONE) $(BIN)/epir train build/weights/maps --protocol sde --training scratch --half --force \
              --calibrate-on build/weights/calibration --set model.normalise=squash \
              $(foreach setting,lr=4e-4 warmup=0.05 turn=3 zoom=0.05 blur=0.3 noise=0.1 smoothing=0.05 decay=0.995 \
-             action_units=2 shift_at_prediction=1,--set training.$(setting))
-SEEDS   := $(foreach seed,0 1 2,build/weights/seed-$(seed))
+             action_units=2 shift_at_prediction=1 batch=64 epochs=5,--set training.$(setting))
+SEEDS   := $(foreach seed,0 1 2,build/weights/seed-$(seed)/config.json)
 MAPS    := build/weights/maps/meta.json build/weights/calibration/meta.json
 
-# Three seeds, whose mean answer is taught to one network. `make -j 2 weights` trains two seeds at once; a second call goes
-# on. With REAL=MAPS, the maps of docs/rerun.md, the temperature is fitted on real people.
-weights: build/weights/model/config.json ## train the shipped weights again, into build/weights/model (100 minutes of one core)
+# `make -j 2 weights` trains two seeds at once; a second call goes on. With REAL=MAPS, the maps of docs/rerun.md, the
+# temperature is fitted on real people.
+weights: $(SEEDS) ## train the shipped weights again, into build/weights/model (65 minutes of one core)
+	best=$$($(BIN)/python -m epir.final.best_seed $(^D)) && rm -rf build/weights/model && cp -r "$$best" build/weights/model
 	$(if $(REAL),$(ONE) $(BIN)/epir calibrate build/weights/model --on $(REAL) --protocol cde)
 
-build/weights/model/config.json: $(SEEDS:%=%/config.json)
-	$(TRAIN) --set training.batch=32 --set training.epochs=3 $(SEEDS:%=--teacher %) --out $(@D)
-
 build/weights/seed-%/config.json: $(MAPS)
-	$(TRAIN) --set training.batch=64 --set training.epochs=5 --seed $* --out $(@D)
+	$(TRAIN) --seed $* --out $(@D)
 
 build/weights/maps/meta.json: | $(VENV)/.base
 	$(ONE) $(BIN)/epir synth $(@D) --maps 20000 --seed 11 $(PEOPLE)

@@ -32,10 +32,6 @@ def train(
     start: Annotated[
         Path | None, Option(help="A model folder to start from, or shipped.", show_default="as the recipe has it")
     ] = None,
-    teacher: Annotated[
-        list[Path] | None,
-        Option(help="A model folder whose answers replace the labels; of several, their mean.", show_default=False),
-    ] = None,
     training: Training = None,
     changes: Changes = None,
     folds: Annotated[int, Option(help="Grouped folds that calibrate the scores.")] = 5,
@@ -71,7 +67,6 @@ def train(
             out=out,
             model=model,
             start=start,
-            teachers=teacher or (),
             training=training,
             changes=changes or (),
             folds=folds,

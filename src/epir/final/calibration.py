@@ -243,11 +243,9 @@ def calibrate_on_others(network: Any, others: EvaluationSet, *, mirror: bool, sh
 
 
 def check_disjoint_people(
-    training: EvaluationSet, others: EvaluationSet, ancestors: Sequence[Path] = (), *, allow_seen: bool = False
+    training: EvaluationSet, others: EvaluationSet, start: str | Path | None = None, *, allow_seen: bool = False
 ) -> tuple[str, ...]:
-    """People who calibrate must not be among those trained on, and show the same classes.
-
-    The folders of the first weights and of teachers, `ancestors`, must not have seen them either.
+    """People who calibrate must not be among those trained on, also by the first weights, and show the same classes.
 
     Gives back what was found where `allow_seen` goes on.
     """
@@ -257,8 +255,10 @@ def check_disjoint_people(
             fix="give map sets with the same classes",
         )
     leaks = {"in the training set and in --calibrate-on": find_between(training, others)}
-    for folder in ancestors:
-        leaks[f"the weights {folder} have seen, of --calibrate-on"] = find_seen(find_folder(folder), others)
+    if start is not None:
+        leaks["the weights that training starts from have seen, of --calibrate-on"] = find_seen(
+            find_folder(start), others
+        )
     return check_leaks(leaks, allow_seen=allow_seen, fix="calibrate on other people; synthetic ones differ by --seed")
 
 

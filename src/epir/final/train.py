@@ -30,7 +30,7 @@ from epir.final.calibration import (
 from epir.final.card import model_card
 from epir.maps.copies import fingerprints, map_hashes
 from epir.maps.mapset import MapSet
-from epir.models.folder import check_fits, find_folder, load_network, read_config, weights_digest
+from epir.models.folder import find_folder, read_config, weights_digest
 from epir.models.network import Network
 from epir.models.registry import AnyModel, Method, find_method
 from epir.models.seen import SYNTHETIC, Seen, read_seen
@@ -64,7 +64,6 @@ def train(
     out: str | Path,
     model: AnyModel = "epir",
     start: str | Path | None = None,
-    teachers: Sequence[str | Path] = (),
     training: str | None = None,
     changes: Iterable[str] = (),
     folds: int = FOLDS,
@@ -85,9 +84,8 @@ def train(
 
     The folds train the same recipe on some of the people and predict the others: their scores are strict, and the
     temperature comes from them. `run` keeps them as a run folder. With `calibrate_on`, map sets of other people, there
-    are no folds: the model itself predicts those people. `start` is a model folder to start from; the mean answer of
-    `teachers`, other model folders, replaces the labels. `note` is a text that the model card takes over, and `half`
-    stores the weights in half precision. A second call resumes what was stopped:
+    are no folds: the model itself predicts those people. `start` is a model folder to start from, `note` a text that
+    the model card takes over, and `half` stores the weights in half precision. A second call resumes what was stopped:
     folds and checkpoint lie in a hidden folder beside `out` until the model is complete. A model that is complete
     already is given back as it is. People or clips who would calibrate a model that has seen them are refused, unless
     `allow_seen`.
@@ -106,7 +104,7 @@ def train(
     if start is not None:
         changes.append(f"training.start={start if Path(start) == SHIPPED else resolved(Path(start))}")
     with ExitStack() as stack:
-        sources = [each for each in listed(maps) + listed(calibrate_on) if not isinstance(each, MapSet)] + [*teachers]
+        sources = [each for each in listed(maps) + listed(calibrate_on) if not isinstance(each, MapSet)]
         stack.enter_context(claimed(out, MODEL, force=True, inputs=sources))
         complete = None if force else _request_of(out)
         if complete is None:
@@ -115,7 +113,6 @@ def train(
         sets = stack.enter_context(opened(maps))
         others = gather(stack.enter_context(opened(list(calibrate_on))), protocol) if calibrate_on else None
         plan = _make_plan(gather(sets, protocol), others, find_method(model), training, changes, folds, seed)
-        plan = replace(plan, teachers=_check_teachers(teachers, plan))
         request = digest([plan.request(), note, half, allow_seen])
         if complete == request:
             _remove_states(out)
@@ -137,7 +134,7 @@ def train(
             held_out = calibrate_by_folds(finished, plan.recipe.start)
             network, seconds = plan.train(state / CHECKPOINT, progress)
         else:
-            leaks = check_disjoint_people(plan.clips, others, plan.ancestors, allow_seen=allow_seen)
+            leaks = check_disjoint_people(plan.clips, others, plan.recipe.start, allow_seen=allow_seen)
             network, seconds = plan.train(state / CHECKPOINT, progress)
             held_out = calibrate_on_others(network, others, **plan.recipe.views)
         notes = {**plan.notes(sets, held_out, leaks), REQUEST: request}
@@ -170,19 +167,6 @@ def _make_plan(
     return _Plan(replace(clips, learns_units=recipe.action_units > 0), others, chosen, recipe, folds, seed)
 
 
-def _check_teachers(teachers: Sequence[str | Path], plan: "_Plan") -> tuple[Path, ...]:
-    """The folders of the teachers, which must know the classes; they may have seen the people of every fold."""
-    if teachers and plan.others is None:
-        raise ConfigError(
-            "teachers may have seen the people of the folds, whose scores would not be strict",
-            fix="calibrate on other people with --calibrate-on",
-        )
-    folders = tuple(find_folder(each) for each in teachers)
-    for folder in folders:
-        check_fits(folder, classes=plan.clips.classes, map_size=plan.clips.size)
-    return folders
-
-
 @dataclass(frozen=True, eq=False)
 class _Plan:
     """What is trained, and who calibrates it."""
@@ -193,12 +177,6 @@ class _Plan:
     recipe: TrainingSettings  # with the folder that it starts from
     folds: int
     seed: int
-    teachers: tuple[Path, ...] = ()
-
-    @property
-    def ancestors(self) -> tuple[Path, ...]:
-        """The model folders that the weights come from, as they were named."""
-        return self.teachers if self.recipe.start is None else (self.recipe.start, *self.teachers)
 
     def request(self) -> str:
         """A digest of what is trained and who calibrates it, so that no other training is resumed."""
@@ -210,8 +188,6 @@ class _Plan:
             "training": {**recipe, "start": weights_digest(find_folder(start)) if start else None},
             "seed": self.seed,
         }
-        if self.teachers:
-            request["teachers"] = [weights_digest(folder) for folder in self.teachers]
         if self.chosen.method.source is not None:
             request["source"] = to_dict(self.chosen.method.source)
         return digest(request)
@@ -224,15 +200,14 @@ class _Plan:
         with one_thread():
             network = new_network(self.chosen.model, self.chosen.method, seed=seed)
             fit(
-                network, clips, self.recipe, start=self.chosen.start,
-                teachers=[load_network(folder) for folder in self.teachers], seed=seed,
+                network, clips, self.recipe, start=self.chosen.start, seed=seed,
                 checkpoint=checkpoint, progress=progress,
             )  # fmt: skip
         return network, time.perf_counter() - began
 
     def seen(self) -> Seen:
         """Whom the finished weights have seen, themselves and through what they started from."""
-        clips = self.clips
+        clips, recipe = self.clips, self.recipe
         maps = read_maps(clips.samples)
         is_real = [clip.corpus != SYNTHETIC for clip in clips.clips]
         directly = Seen(
@@ -240,12 +215,12 @@ class _Plan:
             maps=frozenset(map_hashes(maps).tolist()),
             fingerprints=frozenset(map(tuple, fingerprints(maps[is_real]).tolist())),
             calibrated_on=frozenset(clip.person for clip in self.others.clips) if self.others else frozenset(),
-            teachers=len(self.teachers) or self.recipe.teachers,
+            teachers=recipe.teachers,
         )
-        for each in self.ancestors:
-            folder = find_folder(each)
-            directly = directly.after_start(read_seen(folder), name=each.name, digest=weights_digest(folder))
-        return directly
+        if recipe.start is None:
+            return directly
+        folder = find_folder(recipe.start)
+        return directly.after_start(read_seen(folder), name=Path(recipe.start).name, digest=weights_digest(folder))
 
     def notes(self, sets: Sequence[MapSet], held_out: HeldOut, leaks: Sequence[str]) -> dict[str, Any]:
         """What the model folder says about itself."""
@@ -277,7 +252,6 @@ class _Plan:
                 "maps": list(clips.maps),
             },
             "training": training,
-            **({"taught_by": [weights_digest(folder) for folder in self.teachers]} if self.teachers else {}),
             "seed": self.seed,
             "epir": __version__,
         }

@@ -5,8 +5,7 @@ teachers, and runs its epochs.
 
 Distillation: a small network learns more from a few hundred clips than a large one does, and several of them together
 more than one. Their mean answer, and that of the first weights, is the target, on the clips and on mixtures of them.
-Teachers see the training clips alone, so nothing can leak; they are thrown away afterwards. In the same way, trained
-networks of the user teach another one.
+Teachers see the training clips alone, so nothing can leak; they are thrown away afterwards.
 
 [KD] Hinton, Vinyals, Dean 2015, Distilling the knowledge in a neural network, arXiv:1503.02531
 [FM] Beyer et al. 2022, Knowledge distillation: a good teacher is patient and consistent, arXiv:2106.05237, Sec. 2:
@@ -152,7 +151,6 @@ def fit(
     recipe: TrainingSettings | str = "scratch",
     *,
     start: Path | None = None,
-    teachers: Sequence[Network] = (),
     seed: int = 0,
     after_epoch: AfterEpoch | None = None,
     checkpoint: Path | None = None,
@@ -161,7 +159,6 @@ def fit(
     """Train the model in place by a recipe or the name of one; it ends in evaluation mode.
 
     Where the recipe starts from weights, `start` says in which folder they are on this machine, if not where it says.
-    The mean answer of `teachers`, trained networks for the same classes, replaces the labels.
 
     `after_epoch` is shown the epoch (from 1) and the network as it would be delivered now, and cannot change what
     follows. With `checkpoint` every finished epoch is saved in that file, and a second call resumes from there.
@@ -178,16 +175,17 @@ def fit(
     model.seen = None  # from now on it has seen more than its record says
     folder = None if recipe.start is None else start or recipe.start
     knows_classes = folder is not None and start_from(model, folder, clips.classes)
-    first, device = None, find_device(recipe.device)
-    if recipe.teachers and not teachers:
+    teacher = None
+    if recipe.teachers:
         teachers = train_teachers(model, clips, recipe, seed=seed, progress=progress)
         # weights that were trained for other classes have no part in the target
-        first = copy.deepcopy(model).to(device).eval() if knows_classes else None
+        first = copy.deepcopy(model).to(find_device(recipe.device)).eval() if knows_classes else None
+        teacher = DistillationTarget(teachers, first)
     return run_epochs(
         model,
         clips,
         recipe,
-        teacher=DistillationTarget([each.to(device).eval() for each in teachers], first) if teachers else None,
+        teacher=teacher,
         # a new head fits the weights that moved while it learnt, and no others
         interpolate=recipe.interpolate if knows_classes else 0.0,
         seed=seed,
