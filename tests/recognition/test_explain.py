@@ -81,7 +81,7 @@ def test_occlusion_finds_what_moved(shipped_recognizer):
     areas = []
     step, places = CROP_SIDE / 28, np.arange(28) + 0.5
     across, along = (-CROP_SIDE / 2 + places * step)[None], (CROP_TOP + places * step)[:, None]
-    for number in range(9):
+    for number in range(30):
         random = generator(977, "explained", number)
         movement = draw_movement(draw_expression(3, emotions(3)[number % 3], random).actions, Geometry(), random)
         field = movement.displacement(across.astype(np.float32), along.astype(np.float32))  # (28, 28, 2)
@@ -91,7 +91,7 @@ def test_occlusion_finds_what_moved(shipped_recognizer):
         moving = means >= 0.5 * means.max()
         above = attribution.patches.ravel()[moving][:, None] - attribution.patches.ravel()[~moving][None]
         areas.append((above > 0).mean() + 0.5 * (above == 0).mean())
-    assert np.mean(areas) > 0.6
+    assert np.mean(areas) - 2 * np.std(areas) / np.sqrt(len(areas)) > 0.5
 
 
 def test_values_for_json_are_plain():
