@@ -33,7 +33,14 @@ def test_they_come_with_what_a_recognizer_needs_and_no_word_about_a_machine():
 
 def test_the_card_says_what_they_are_worth():
     card = (shipped_folder() / "README.md").read_text()
-    for words in ("strict", "maps of 48 real people", "right (strict)", "interval", "Expected calibration error", "samm"):
+    for words in (
+        "strict",
+        "maps of 48 real people",
+        "right (strict)",
+        "interval",
+        "Expected calibration error",
+        "samm",
+    ):
         assert words in card
     assert "Do not use it to detect lies" in card
 
