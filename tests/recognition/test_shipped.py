@@ -1,4 +1,7 @@
 import json
+import re
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +13,8 @@ from epir.models.folder import UNIT_HEAD, read_config, shipped_folder
 from epir.recognition.movement import read_recipe
 from epir.recognition.recognizer import Recognizer
 from epir.synthetic.maps import synthetic_maps
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 def test_the_shipped_folder_are_the_papers_model_in_half_precision():
@@ -43,6 +48,18 @@ def test_the_card_says_what_they_are_worth():
     ):
         assert words in card
     assert "Do not use it to detect lies" in card
+
+
+def test_make_weights_has_the_settings_that_they_were_trained_with():
+    notes = read_config(shipped_folder()).notes
+    command = ["make", "-n", "-B", f"build/weights/seed-{notes['seed']}/config.json"]
+    printed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    settings = dict(re.findall(r"--set training\.(\w+)=(\S+)", printed))
+    assert len(settings) == 12
+    assert {name: float(value) for name, value in settings.items()} == {
+        name: float(notes["training"][name]) for name in settings
+    }
+    assert f"--maps {notes['data']['clips']} " in printed and f"--set tables={notes['recipe']['tables']} " in printed
 
 
 @pytest.mark.slow
