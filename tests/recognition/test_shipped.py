@@ -50,6 +50,15 @@ def test_the_card_says_what_they_are_worth():
     assert "Do not use it to detect lies" in card
 
 
+def test_the_page_on_answers_quotes_the_reliability_in_the_folder():
+    page = (ROOT / "docs/answers.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (?:below|[0-9.]+ to) ([0-9.]+) \| (\d+) \| (\d+) % \|$", page, re.MULTILINE)
+    bins = read_config(shipped_folder()).notes["real_people"]["reliability"]
+    assert [(float(high), int(clips), int(right)) for high, clips, right in rows] == [
+        (each["high"], each["clips"], round(100 * each["right"])) for each in bins
+    ]
+
+
 def test_make_weights_has_the_settings_that_they_were_trained_with():
     notes = read_config(shipped_folder()).notes
     command = ["make", "-n", "-B", f"build/weights/seed-{notes['seed']}/config.json"]

@@ -57,7 +57,7 @@ class MapSettings:
     classes: int = 3
     seed: int = 0
     shares: tuple[float, ...] = ()  # how often each emotion occurs, in the order of their list; none given: equally
-    tables: Tables = "annotated"  # of units and expressions; `textbook` teaches better
+    tables: Tables = "annotated"  # of units and expressions; the shipped weights learnt from `textbook`
     direct: DirectSettings = field(default_factory=DirectSettings)
     variation: Variation = field(default_factory=Variation)
 
