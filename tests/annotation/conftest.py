@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from epir.annotation.recordings import add_recordings, find_recordings
-from epir.annotation.records import Movement
+from epir.annotation.records import StudyMovement
 from epir.annotation.study import Study
 from epir.spotting.regions import GROUPS
 
@@ -17,7 +17,7 @@ def candidates(recording, count):
     for number in range(count):
         onset = 10 + 20 * number
         scores = dict.fromkeys(CLASSES, 0.33)
-        yield Movement(
+        yield StudyMovement(
             id=0,
             recording=recording,
             face=0,

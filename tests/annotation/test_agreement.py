@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parent))
 from coded_studies import FPS, accept, new_study
 
-from epir.annotation.agreement import Coding, agreement, groups, match
+from epir.annotation.agreement import Coding, agreement, groups, match_movements
 from epir.annotation.records import Decision, UnitCode
 from epir.annotation.schema import StudyError
 from epir.spotting.timeline import overlap
@@ -39,20 +39,20 @@ def test_no_other_assignment_matches_more_or_better(ones, others):
     few, many = (second, first) if turned else (first, second)
     every = (list(enumerate(order)) for order in permutations(range(len(many)), len(few)))
     best = max(worth([(b, a) for a, b in pairs] if turned else pairs) for pairs in every)
-    matched = match(first, second)
+    matched = match_movements(first, second)
     assert worth(matched) == (best[0], pytest.approx(best[1]))
     assert len(matched) == best[0]  # and nothing below half
 
 
 def test_of_equal_overlaps_the_nearer_apex_is_matched():
     one, far, near = coding(10, 29, apex=20), coding(10, 29, apex=28), coding(10, 29, apex=21)
-    assert match([one], [far, near]) == [(0, 1)]
+    assert match_movements([one], [far, near]) == [(0, 1)]
 
 
 def test_faces_are_apart_and_more_matches_come_before_better_ones():
-    assert match([coding(0, 9)], [coding(0, 9, face=1)]) == []
+    assert match_movements([coding(0, 9)], [coding(0, 9, face=1)]) == []
     chain = [coding(0, 19), coding(5, 24)], [coding(5, 24), coding(10, 29)]  # the best pair would leave two alone
-    assert match(*chain) == [(0, 0), (1, 1)]
+    assert match_movements(*chain) == [(0, 0), (1, 1)]
 
 
 def test_groups_hold_what_is_the_same_for_any_number_of_coders():

@@ -10,8 +10,16 @@ from sklearn.metrics import average_precision_score
 sys.path.insert(0, str(Path(__file__).parent))
 from coded_studies import accept
 
-from epir.annotation.learn import SETTING, average_precision, decided, held_out, learn, ranking, seen_for
-from epir.annotation.records import Movement
+from epir.annotation.learn import (
+    SETTING,
+    average_precision,
+    candidates_to_review,
+    decided_candidates,
+    held_out,
+    learn_ranking,
+    ranking,
+)
+from epir.annotation.records import StudyMovement
 from epir.annotation.schema import StudyError
 from epir.annotation.study import Study
 from epir.core.seeds import generator
@@ -30,7 +38,7 @@ def decided_study(folder, *, useful, people=PEOPLE, each=25):
             measures = {"isolated": float(random.normal(2.0 * is_true * useful)), "step": float(random.normal())}
             chance = float(random.uniform())
             rows.append(
-                Movement(0, recording.id, 0, 200 * place, 200 * place + 9, 200 * place + 19,
+                StudyMovement(0, recording.id, 0, 200 * place, 200 * place + 9, 200 * place + 19,
                          probability=chance, measures=measures)
             )  # fmt: skip
             truth.append(is_true)
@@ -43,7 +51,7 @@ def test_a_useful_measure_is_learnt_and_ranks_the_list(tmp_path):
     with decided_study(tmp_path / "study", useful=True) as study:
         before = ranking(study)
         assert before == {each.id: each.probability for each in study.movements()}
-        result = learn(study, least=100)
+        result = learn_ranking(study, least=100)
         after = ranking(study)
         truth = {each.movement: each.state == "accept" for each in study.decisions()}
     assert result.kept and result.precision_after > 0.6 > result.precision_before
@@ -62,8 +70,8 @@ def test_what_ranks_no_better_is_not_kept(tmp_path):
         for each in study.decisions():  # the spotter knows them all
             movement = study.movement(each.movement)
             sure = 0.9 if each.state == "accept" else 0.1
-            study.add_movements([Movement(**{**vars(movement), "probability": sure})])
-        result = learn(study, least=100)
+            study.add_movements([StudyMovement(**{**vars(movement), "probability": sure})])
+        result = learn_ranking(study, least=100)
         assert not result.kept and result.precision_before == 1.0
         assert "not better" in result.text
         assert set(ranking(study).values()) == {0.9, 0.1}
@@ -72,7 +80,7 @@ def test_what_ranks_no_better_is_not_kept(tmp_path):
 def test_the_spotter_s_own_probability_is_never_changed(tmp_path):
     with decided_study(tmp_path / "study", useful=True) as study:
         before = study.movements()
-        learn(study, least=100)
+        learn_ranking(study, least=100)
         assert study.movements() == before
 
 
@@ -89,14 +97,14 @@ def test_people_are_held_out():
 def test_too_little_is_refused(tmp_path):
     with decided_study(tmp_path / "few", useful=True, people=2, each=10) as study:
         with pytest.raises(StudyError, match=r"20 candidates decided; learning needs 200"):
-            learn(study)
+            learn_ranking(study)
         for each in study.movements():
             study.decide("anna", each.id, state="reject")
         with pytest.raises(StudyError, match="decided in the same way"):
-            learn(study, least=10)
+            learn_ranking(study, least=10)
     alone = decided_study(tmp_path / "alone", useful=True, people=1, each=10)
     with alone as study, pytest.raises(StudyError, match=r"one person.*\n.*study.toml"):
-        learn(study, least=10)
+        learn_ranking(study, least=10)
 
 
 def test_only_what_coders_agree_on_or_adjudication_says_is_learnt_from(tmp_path):
@@ -107,7 +115,7 @@ def test_only_what_coders_agree_on_or_adjudication_says_is_learnt_from(tmp_path)
         accept(study, "agreed", second)
         study.decide("anna", third, state="unsure")
         study.mark("anna", 1, 5000, 5010, 5020)
-        candidates, truth = decided(study)
+        candidates, truth = decided_candidates(study)
     known = dict(zip([each.id for each in candidates], truth.tolist(), strict=True))
     assert first not in known and third not in known and known[second] == 1
     assert len(known) == 8
@@ -124,5 +132,5 @@ def test_average_precision_is_scikit_learn_s(rows):
 def test_so_many_are_enough_and_one_fewer_is_not(truth, recall):
     flags, scores = np.array(truth, int), -np.arange(len(truth), dtype=float)
     if flags.any():
-        seen = seen_for(flags, scores, recall)
+        seen = candidates_to_review(flags, scores, recall)
         assert flags[:seen].sum() >= recall * flags.sum() - 1e-9 > flags[: seen - 1].sum() - 1e-9

@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from epir.annotation.picture import Pictures
-from epir.annotation.server import PAGE, Desk, create_app
+from epir.annotation.server import PAGE, Desk, create_desk_app
 from epir.annotation.study import Study
 
 TOKEN = "a-long-secret"
@@ -20,7 +20,7 @@ def client_of():
     def make(study, coder="anna", *, blind=False, token=TOKEN):
         desk = Desk(study, Pictures(study), coder, blind)
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return TestClient(create_app(desk, TOKEN, 1), base_url="http://127.0.0.1", headers=headers)
+        return TestClient(create_desk_app(desk, TOKEN, 1), base_url="http://127.0.0.1", headers=headers)
 
     return make
 

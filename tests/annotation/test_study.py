@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epir.annotation.records import Movement, UnitCode
+from epir.annotation.records import StudyMovement, UnitCode
 from epir.annotation.schema import MIGRATIONS, StudyError
 from epir.annotation.study import ChangedMeanwhile, Study
 from epir.core.errors import ConfigError, MachineError, OutputError
@@ -21,7 +21,7 @@ def filled(folder, candidates=3):
     recording = study.add_recording("../anna.mp4", "a" * 64, frames=1000, fps=100.0)
     spans = [(100 * n + 10, 100 * n + 20, 100 * n + 35) for n in range(candidates)]
     study.add_movements(
-        [Movement(0, recording.id, 0, *span, probability=0.5, measures={"step": 0.1}) for span in spans]
+        [StudyMovement(0, recording.id, 0, *span, probability=0.5, measures={"step": 0.1}) for span in spans]
     )
     return study
 
@@ -142,13 +142,13 @@ def test_a_coder_who_is_not_named_is_refused(study):
         with pytest.raises(ConfigError, match=r"no coder in study.toml 'ana'\n  fix: did you mean 'anna'"):
             study.decide("ana", study.movements()[0].id, state="accept")
         study.decide("agreed", study.movements()[0].id, state="accept")
-        assert study.person(Movement(0, 1, 1, 1, 2, 3)) == "eva"
+        assert study.person(StudyMovement(0, 1, 1, 1, 2, 3)) == "eva"
 
 
 def test_a_candidate_that_comes_again_keeps_its_decisions(study):
     first, second, third = study.movements()
     study.decide("anna", first.id, state="accept")
-    again = Movement(0, first.recording, 0, second.onset, second.apex, second.offset, probability=0.9)
+    again = StudyMovement(0, first.recording, 0, second.onset, second.apex, second.offset, probability=0.9)
     assert study.add_movements([again]) == [second.id]
     study.keep_movements(first.recording, [second.id])
     assert [(each.id, each.probability) for each in study.movements()] == [(first.id, 0.5), (second.id, 0.9)]

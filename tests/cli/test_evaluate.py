@@ -70,7 +70,7 @@ def test_settings_are_changed_by_their_dotted_names(epir, noise, tmp_path):
         (("--model", "epri"), "there is no model 'epri'", "did you mean 'epir'?"),
         (("--set", "training.epoch=2"), "[training] has no setting 'epoch'", "did you mean 'epochs'?"),
         (("--weights", "model"), "--weights needs --zero-shot", "--set training.start=MODEL"),
-        (("--zero-shot",), "which are of 'epir' and not of 'ststnet'", "leave out --model"),
+        (("--zero-shot",), "they belong to 'epir', not to 'ststnet'", "leave out --model"),
         (("--zero-shot", "--seeds", "2"), "--zero-shot does not train: --seeds has no effect", "leave out --seeds"),
         (("--code", "nowhere.py:Net"), "there is no file nowhere.py", "check the path"),
         (("--protocol", "sde-casme2"), "none of 24 clips takes part in the protocol sde-casme2", "--protocol"),

@@ -98,7 +98,7 @@ def test_videos_are_taken_for_people_only_where_nobody_is_named(run, video, tmp_
     (tmp_path / "own.csv").write_text("\n".join(["file,subject,emotion,onset,apex", *rows]) + "\n")
     said = run(tmp_path / "own.csv", "--out", tmp_path / "manifest.csv").stdout
     assert "2 clips of 2 people" in said
-    assert ("each video counts as a person" in said) == (subjects == ("", ""))
+    assert ("each video counts as another person" in said) == (subjects == ("", ""))
 
 
 def test_pictures_need_a_rate(run, tmp_path):

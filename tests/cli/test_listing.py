@@ -105,8 +105,8 @@ def test_nothing_is_overwritten_without_force(epir, empty_folder):
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("method", "my-net.py"), "my-net.py is not the name of a Python file that can be imported"),
-        (("method", "my_net"), "my_net is not the name of a Python file"),
+        (("method", "my-net.py"), "my-net.py cannot be imported as a Python module"),
+        (("method", "my_net"), "my_net cannot be imported as a Python module"),
         (("corpus", "my.py"), "there is no template 'corpus'"),
     ],
 )

@@ -53,7 +53,7 @@ def test_runs_stand_side_by_side(invoke, runs):
 def test_what_cannot_be_compared_is_told(invoke, runs):
     for names, words in (
         (("first", "third"), "they differ in their clips, for example smic/"),
-        (("first",), "one run cannot be compared\n  fix: name two run folders"),
+        (("first",), "epir compare needs at least two runs\n  fix: name two run folders"),
         (("first", "maps"), "is not a run"),
     ):
         with pytest.raises(RunError, match=words):

@@ -1,4 +1,4 @@
-"""Words that typer does not understand: two lines and exit code 2, for every verb."""
+"""Usage errors: two lines and exit code 2, for every verb."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_the_words(refused, words, problem, fix):
     ],
 )
 def test_an_empty_word_is_not_the_current_folder(refused, words, what):
-    fix = "give it a value, or leave it out; a variable of the shell may be unset"
+    fix = "give it a value, or leave it out; a shell variable may be unset"
     assert refused(*words) == f"{what} is empty\nfix: {fix}\n"
 
 

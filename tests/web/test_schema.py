@@ -5,23 +5,23 @@ import sys
 
 import pytest
 
-from epir.web.schema import Answer, Health, LiveTicket, PredictAnswer, Status
+from epir.web.schema import AnswerJson, HealthJson, LiveTicketJson, PredictAnswerJson, StatusJson
 
 
 def test_an_answer_fits_its_type(client, answer):
-    PredictAnswer.model_validate(answer, strict=True)
+    PredictAnswerJson.model_validate(answer, strict=True)
     status = client.get(answer["url"]).json()
-    Status.model_validate(status, strict=True)
-    Answer.model_validate(status["result"], strict=True)
-    Health.model_validate(client.get("/api/health").json())
+    StatusJson.model_validate(status, strict=True)
+    AnswerJson.model_validate(status["result"], strict=True)
+    HealthJson.model_validate(client.get("/api/health").json())
 
 
 def test_two_pictures_and_a_clip_without_a_movement_fit_it_too(client, pictures, still):
     files = [("files", (path.name, path.read_bytes())) for path in pictures]
-    PredictAnswer.model_validate(client.post("/api/predict", files=files).json(), strict=True)
+    PredictAnswerJson.model_validate(client.post("/api/predict", files=files).json(), strict=True)
     rest = client.post("/api/predict", files={"files": (still.name, still.read_bytes())}).json()
     assert rest["movements"] == []
-    PredictAnswer.model_validate(rest, strict=True)
+    PredictAnswerJson.model_validate(rest, strict=True)
 
 
 def test_options_reach_the_recognizer(client, pictures):
@@ -60,8 +60,8 @@ def test_every_status_is_named_and_every_error_has_its_type(client):
             for status, response in operation["responses"].items():
                 if status[0] in "45" and status != "416":
                     reference = response["content"]["application/json"]["schema"]["$ref"]
-                    assert reference.endswith("/ProblemBody"), (path, status)
-    assert LiveTicket.__name__ in schema["components"]["schemas"]
+                    assert reference.endswith("/ProblemJson"), (path, status)
+    assert LiveTicketJson.__name__ in schema["components"]["schemas"]
 
 
 CONFORM = "status_code_conformance,content_type_conformance,response_schema_conformance"

@@ -122,12 +122,12 @@ def _case(
         typical.decision.apex,
         typical.decision.offset,
         decisions,
-        () if is_alone else differences(accepting, decisions),
+        () if is_alone else differing_fields(accepting, decisions),
         settled.get(decided),
     )
 
 
-def differences(accepting: Sequence[Coding], decisions: dict[str, Decision | None]) -> tuple[str, ...]:
+def differing_fields(accepting: Sequence[Coding], decisions: dict[str, Decision | None]) -> tuple[str, ...]:
     """In what coders differ; one who has not decided on a candidate differs in nothing."""
     by_hand = any(not each.is_candidate for each in accepting)
     states = {each.state for each in decisions.values() if each is not None}

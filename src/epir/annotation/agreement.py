@@ -147,7 +147,7 @@ def codings(study: Study, coders: Iterable[str] | None = None) -> list[Coding]:
     return sorted(gathered, key=lambda each: (each.recording, each.face, each.span, each.decision.movement))
 
 
-def match(ones: Sequence[Coding], others: Sequence[Coding], least: float = OVERLAP) -> list[tuple[int, int]]:
+def match_movements(ones: Sequence[Coding], others: Sequence[Coding], least: float = OVERLAP) -> list[tuple[int, int]]:
     """Places of movements that are the same, one to one: of one face, sharing at least `least` of their union.
 
     As many as possible are matched, then by the greatest overlap, then by the least distance of the apexes.
@@ -174,10 +174,10 @@ def _worth(one: Coding, other: Coding, least: float) -> float:
 
 
 def groups(by_coder: Mapping[str, Sequence[Coding]], least: float = OVERLAP) -> list[dict[str, Coding]]:
-    """The movements of any number of coders, those that are the same together: coder by coder, as `match` does."""
+    """Group the matching movements of any number of coders: each coder is matched against the groups so far."""
     gathered: list[dict[str, Coding]] = []
     for coder, coded in by_coder.items():
-        places = match([middle(list(group.values())) for group in gathered], coded, least)
+        places = match_movements([middle(list(group.values())) for group in gathered], coded, least)
         for place, number in places:
             gathered[place][coder] = coded[number]
         known = {number for _, number in places}
@@ -218,7 +218,7 @@ def agreement(study: Study, coders: Sequence[str] = (), least: float = OVERLAP) 
         names,
         least,
         {name: {state: _count(by_coder[name], state) for state in STATES} for name in names},
-        tuple(compare(by_coder[one], by_coder[other], least) for one, other in combinations(names, 2)),
+        tuple(compare_coders(by_coder[one], by_coder[other], least) for one, other in combinations(names, 2)),
         alphas(by_coder, least),
     )
 
@@ -251,12 +251,12 @@ def alphas(by_coder: Mapping[str, Sequence[Coding]], least: float = OVERLAP) -> 
     }
 
 
-def compare(ones: Sequence[Coding], others: Sequence[Coding], least: float = OVERLAP) -> PairAgreement:
+def compare_coders(ones: Sequence[Coding], others: Sequence[Coding], least: float = OVERLAP) -> PairAgreement:
     """Two coders, from everything that each decided."""
     shared = {each.recording for each in ones} & {each.recording for each in others}
     ones, others = ([each for each in of if each.recording in shared] for of in (ones, others))
     first, second = accepted(ones), accepted(others)
-    places = match(first, second, least)
+    places = match_movements(first, second, least)
     pairs = [(first[one], second[other]) for one, other in places]
     alone = (
         _alone(first, {one for one, _ in places}, others),

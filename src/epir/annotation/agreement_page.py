@@ -94,7 +94,7 @@ def confusion_table(pair: PairAgreement, kappa: Kappa, what: str) -> Table:
     )
 
 
-def units_table(pair: PairAgreement) -> Table:
+def unit_agreement_table(pair: PairAgreement) -> Table:
     """Every action unit that one of two coders saw."""
     columns = (
         Column("AU"),
@@ -163,7 +163,7 @@ def agreement_page(study: Study, result: Agreement) -> str:
         tables = [times_table(pair)]
         tables += [confusion_table(pair, pair.emotion, "Emotion")] if pair.emotion.compared else []
         tables += [confusion_table(pair, pair.candidates, "Candidates")] if pair.candidates.compared else []
-        tables += [units_table(pair)] if pair.units else []
+        tables += [unit_agreement_table(pair)] if pair.units else []
         parts.append((f"pair-{number}", f"{pair.first} and {pair.second}", join(*map(html_table, tables))))
     settled = sum(case.settled is not None for case in cases)
     lead = element("p", f"{settled} of {len(cases)} settled. To settle the rest: ", class_="lead")

@@ -20,7 +20,7 @@ from typing import cast
 import numpy as np
 
 from epir.annotation.adjudication import cases
-from epir.annotation.agreement import Coding, accepted, codings, match
+from epir.annotation.agreement import Coding, accepted, codings, match_movements
 from epir.annotation.records import Decision, Recording
 from epir.annotation.reliability import unit_reliability
 from epir.annotation.schema import StudyError
@@ -57,7 +57,7 @@ Written = tuple[list[Path], Sequence[Coding], list[str]]  # files, what they hol
 
 
 @dataclass(frozen=True)
-class Exported:
+class StudyExport:
     """What was written."""
 
     coder: str  # empty where all are
@@ -76,7 +76,7 @@ class Exported:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
-def export(study: Study, target: str | Path, *, coder: str | None = None, force: bool = False) -> Exported:
+def export_study(study: Study, target: str | Path, *, coder: str | None = None, force: bool = False) -> StudyExport:
     """Write the study to a file whose name says what it is (see the head of this module)."""
     path = resolved(target)
     ending = path.suffix.casefold()
@@ -98,7 +98,7 @@ def export(study: Study, target: str | Path, *, coder: str | None = None, force:
         with claimed_file(path, force=force, inputs=[study.path(each) for each in study.recordings()]):
             files, written, more = write(study, path, coded)
     shown = {each.person for each in written}
-    return Exported(name, tuple(files), len(written), len(shown), (*more, *notes))
+    return StudyExport(name, tuple(files), len(written), len(shown), (*more, *notes))
 
 
 def exported_coder(study: Study, coder: str | None = None) -> str:
@@ -157,7 +157,7 @@ def _write_manifest(study: Study, path: Path, coded: Sequence[Coding]) -> Writte
             "apex": str(each.decision.apex),
             "offset": str(each.decision.offset),
             "fps": f"{each.fps:.10g}",
-            "action_units": units_text(each.decision),
+            "action_units": unit_codes(each.decision),
             "coder": each.decision.coder,
             "agreement": share,
             "unit_agreement": units,
@@ -188,7 +188,7 @@ def _write_manifest(study: Study, path: Path, coded: Sequence[Coding]) -> Writte
     return [path], usable, notes
 
 
-def units_text(decision: Decision) -> str:
+def unit_codes(decision: Decision) -> str:
     """Action units as annotators write them: `L12B+4`."""
     return "+".join(map(str, decision.units))
 
@@ -204,7 +204,7 @@ def agreement_of(exported: Sequence[Coding], everything: Sequence[Coding]) -> li
     for coder in sorted({each.decision.coder for each in everything} - names):
         decided = [each for each in everything if each.decision.coder == coder]
         others = accepted(decided)
-        partners = {place: others[other] for place, other in match(exported, others)}
+        partners = {place: others[other] for place, other in match_movements(exported, others)}
         begun = {each.recording for each in decided}
         for place, one in enumerate(exported):
             if one.recording in begun:
@@ -253,7 +253,7 @@ def _write_intervals(study: Study, path: Path, coded: Sequence[Coding]) -> Writt
     return [path], coded, []
 
 
-def _write_decisions(study: Study, path: Path, coder: str | None, force: bool) -> Exported:
+def _write_decisions(study: Study, path: Path, coder: str | None, force: bool) -> StudyExport:
     if coder is not None:
         exported_coder(study, coder)
     recordings = {each.id: each for each in study.recordings()}
@@ -269,11 +269,11 @@ def _write_decisions(study: Study, path: Path, coder: str | None, force: bool) -
         rows.append((
             recording.path, person, movement.face, movement.id, movement.source, probability, movement.rule,
             each.coder, int(each.blind), each.state, each.kind, each.onset, each.apex, each.offset,
-            *(f"{clock(number):.4f}" for number in _frames(each)), each.emotion, units_text(each), each.note,
+            *(f"{clock(number):.4f}" for number in _frames(each)), each.emotion, unit_codes(each), each.note,
         ))  # fmt: skip
     with claimed_file(path, force=force):
         write_text(path, csv_text(DECISION_COLUMNS, rows))
-    return Exported(coder or "", (path,), len({row[3] for row in rows}), len(shown))
+    return StudyExport(coder or "", (path,), len({row[3] for row in rows}), len(shown))
 
 
 def _kind(coding: Coding) -> Kind:
@@ -320,7 +320,7 @@ def _tiers(study: Study, recording: Recording, coded: Sequence[Coding]) -> list[
         apexes = [TierInterval(clock(each.apex), clock(each.apex) + frame, "apex") for each in micro]
         tiers += without_overlap(EMOTION + of, (span(each, each.emotion or "unnamed") for each in micro))
         tiers += without_overlap(APEX + of, apexes, points=True)
-        tiers += without_overlap(UNITS + of, (span(each, units_text(each)) for each in micro if each.units))
+        tiers += without_overlap(UNITS + of, (span(each, unit_codes(each)) for each in micro if each.units))
         tiers += without_overlap(MACRO + of, (span(each, each.emotion or "unnamed") for each in macro))
         tiers += without_overlap(NOTE + of, (span(each, each.note) for each in (*micro, *macro) if each.note))
     return tiers

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from epir.annotation.records import Movement
+from epir.annotation.records import StudyMovement
 from epir.annotation.schema import StudyError
 from epir.annotation.study import Study
 from epir.annotation.vocabulary import AGREED
@@ -87,9 +87,9 @@ def ranking(study: Study) -> dict[int, float]:
     return ranked
 
 
-def learn(study: Study, least: int = LEAST) -> Learnt:
+def learn_ranking(study: Study, least: int = LEAST) -> Learnt:
     """Learn a ranking from all decisions, try it on people apart, and keep it if it is better than the spotter's."""
-    candidates, truth = decided(study)
+    candidates, truth = decided_candidates(study)
     persons = [study.person(each) for each in candidates]
     _check_enough(study, truth, persons, least)
     names = sorted(set.intersection(*(set(each.measures) for each in candidates)))
@@ -113,7 +113,9 @@ def learn(study: Study, least: int = LEAST) -> Learnt:
             "average_precision": precision[1],
         }
     study.set_setting(SETTING, value)
-    savings = tuple(Saving(recall, *(seen_for(truth, each, recall) for each in (before, after))) for recall in RECALLS)
+    savings = tuple(
+        Saving(recall, *(candidates_to_review(truth, each, recall) for each in (before, after))) for recall in RECALLS
+    )
     return Learnt(len(truth), int(truth.sum()), len(set(persons)), *precision, savings, kept)
 
 
@@ -130,7 +132,7 @@ def _check_enough(study: Study, truth: np.ndarray, persons: Sequence[str], least
         raise StudyError("every candidate was decided in the same way: nothing can be learnt from that", fix=more)
 
 
-def decided(study: Study) -> tuple[list[Movement], np.ndarray]:
+def decided_candidates(study: Study) -> tuple[list[StudyMovement], np.ndarray]:
     """The candidates that are accepted (1) or rejected (0): by adjudication, or else by all coders alike."""
     states: dict[int, dict[str, str]] = {}
     for each in study.decisions():
@@ -173,16 +175,16 @@ def average_precision(truth: np.ndarray, scores: np.ndarray) -> float:
     return float((np.diff(hits[last], prepend=0) * precision).sum() / truth.sum())
 
 
-def seen_for(truth: np.ndarray, scores: np.ndarray, recall: float) -> int:
+def candidates_to_review(truth: np.ndarray, scores: np.ndarray, recall: float) -> int:
     """How many candidates from the top of the list hold this share of the true ones.
 
-    >>> seen_for(np.array([1, 0, 1]), np.array([0.9, 0.8, 0.7]), 0.5)
+    >>> candidates_to_review(np.array([1, 0, 1]), np.array([0.9, 0.8, 0.7]), 0.5)
     1
     """
     hits = np.cumsum(truth[np.argsort(-scores, kind="stable")])
     return int(np.searchsorted(hits, np.ceil(recall * truth.sum() - 1e-9))) + 1
 
 
-def _table(candidates: Sequence[Movement], names: Sequence[str]) -> np.ndarray:
+def _table(candidates: Sequence[StudyMovement], names: Sequence[str]) -> np.ndarray:
     rows = [{**each.measures, RULE: float(bool(each.rule))} for each in candidates]
     return np.array([[row[name] for name in names] for row in rows], float)

@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from epir.annotation.recordings import check_recording
-from epir.annotation.records import CROP, Movement, Recording
+from epir.annotation.records import CROP, Recording, StudyMovement
 from epir.annotation.study import Study
 from epir.core.engines import Engine, Progress, Silent, one_thread
 from epir.core.errors import EpirError, machine_fault
@@ -115,7 +115,7 @@ class _Proposals:
 
     def _store(self, spotted: list[FaceMovement]) -> None:
         rows = [
-            Movement(
+            StudyMovement(
                 id=0,
                 recording=self._recording.id,
                 face=each.track,

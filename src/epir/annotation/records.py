@@ -64,7 +64,7 @@ class Recording:
 
 
 @dataclass(frozen=True)
-class Movement:
+class StudyMovement:
     """One candidate, or one movement marked by hand; `id` 0 before it is stored."""
 
     id: int
@@ -85,7 +85,7 @@ class Movement:
 
 
 @dataclass(frozen=True)
-class Action:
+class StudyAction:
     """Something that a coder did."""
 
     id: int

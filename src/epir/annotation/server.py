@@ -29,7 +29,7 @@ from epir.annotation.adjudication import adopt, disagreements, first_fields
 from epir.annotation.learn import SETTING as LEARNT
 from epir.annotation.learn import ranking
 from epir.annotation.picture import MOST_TIMES, Pictures, View
-from epir.annotation.records import STATES, Action, Decision, Movement, Recording
+from epir.annotation.records import STATES, Decision, Recording, StudyAction, StudyMovement
 from epir.annotation.schema import StudyError
 from epir.annotation.study import ChangedMeanwhile, Study
 from epir.annotation.vocabulary import AGREED
@@ -95,12 +95,12 @@ class Desk:
         """Whether this is adjudication: then everybody's decisions are shown, and nothing is hidden."""
         return self.coder == AGREED
 
-    def movements(self, recording: int | None) -> list[Movement]:
+    def movements(self, recording: int | None) -> list[StudyMovement]:
         """What this coder may see: every candidate, and marks of others only in adjudication."""
         every = self.study.movements(recording)
         return [each for each in every if self.is_agreed or each.source == "spotter" or each.by == self.coder]
 
-    def detail(self, movement: Movement) -> dict[str, Any]:
+    def detail(self, movement: StudyMovement) -> dict[str, Any]:
         """All about one movement that this coder may know now; the model's proposal not before a blind decision."""
         held = {each.coder: each for each in self.study.decisions(recording=movement.recording, drafts=True)
                 if each.movement == movement.id}  # fmt: skip
@@ -116,7 +116,7 @@ class Desk:
         }
 
 
-def serve(
+def serve_desk(
     study: Study,
     coder: str,
     *,
@@ -134,7 +134,7 @@ def serve(
     spotting = start_spotting(study.folder, workers) if is_open else None
     try:
         address = address_of(listening)
-        app = create_app(Desk(study, Pictures(study), coder, blind), token, listening.getsockname()[1])
+        app = create_desk_app(Desk(study, Pictures(study), coder, blind), token, listening.getsockname()[1])
         server = server_of(app)
         ready(f"{address}?token={token}")
         server.run(sockets=[listening])
@@ -183,7 +183,7 @@ def _listen(memory: Path, port: int) -> tuple[socket.socket, str]:
     return listening, token
 
 
-def create_app(desk: Desk, token: str, port: int = 0) -> Asgi:
+def create_desk_app(desk: Desk, token: str, port: int = 0) -> Asgi:
     """The application of one desk."""
     app = FastAPI(title="EPIR annotate", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     add_error_handlers(app)
@@ -312,7 +312,7 @@ def add_pictures(app: FastAPI, desk: Desk) -> None:
         points: Annotated[int, Query(ge=10, le=4000)] = 1200,
     ) -> dict[str, Any]:
         stored = study.curves(id, face)
-        return curve_points(stored, first, study.recording(id).frames - 1 if last is None else last, points)
+        return binned_curves(stored, first, study.recording(id).frames - 1 if last is None else last, points)
 
 
 def recording_dict(study: Study, recording: Recording) -> dict[str, Any]:
@@ -328,7 +328,7 @@ def decision_dict(decision: Decision | None) -> dict[str, Any] | None:
     return None if decision is None else asdict(decision)
 
 
-def movement_row(movement: Movement, held: Decision | None, rank: float | None) -> dict[str, Any]:
+def movement_row(movement: StudyMovement, held: Decision | None, rank: float | None) -> dict[str, Any]:
     """A movement in the list; key frames are those of the coder, where there are some. A mark has no rank."""
     place = movement if held is None else held
     return {
@@ -347,7 +347,7 @@ def movement_row(movement: Movement, held: Decision | None, rank: float | None) 
     }
 
 
-def curve_points(curves: dict[str, np.ndarray], first: int, last: int, points: int) -> dict[str, Any]:
+def binned_curves(curves: dict[str, np.ndarray], first: int, last: int, points: int) -> dict[str, Any]:
     """The curves from one frame to another with at most so many points; a point is the largest value of its frames.
 
     A gap without a face has no value. Motion is in per cent of the face's width.
@@ -376,7 +376,7 @@ def frame_seconds(video: SeekableVideo, recording: Recording) -> dict[str, Any]:
     return {"fps": rate, "seconds": [round(float(each), 4) for each in seconds]}
 
 
-def pace_of(history: Sequence[Action]) -> float | None:
+def pace_of(history: Sequence[StudyAction]) -> float | None:
     """The usual seconds from one reviewed movement to the next, without pauses; None before there are a few."""
     seen: set[int] = set()
     times = []

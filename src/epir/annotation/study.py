@@ -26,10 +26,10 @@ from epir.annotation.records import (
     LONGEST_NOTE,
     SIDES,
     STATES,
-    Action,
     Decision,
-    Movement,
     Recording,
+    StudyAction,
+    StudyMovement,
     UnitCode,
 )
 from epir.annotation.schema import FILE, StudyError, connect, translated
@@ -90,7 +90,7 @@ class Study:
             raise StudyError(f"there is no recording {id}", fix="look at the list of recordings")
         return self._recording(rows[0])
 
-    def person(self, movement: Movement) -> str:
+    def person(self, movement: StudyMovement) -> str:
         """Who moves."""
         return self.words.person(self.recording(movement.recording).path, movement.face)
 
@@ -98,7 +98,7 @@ class Study:
         """Where the video lies."""
         return resolved(self.folder / recording.path)
 
-    def movements(self, recording: int | None = None) -> list[Movement]:
+    def movements(self, recording: int | None = None) -> list[StudyMovement]:
         """Candidates and marks, in the order of time; a mark whose decision is undone is not there."""
         where, values = ("", ()) if recording is None else ("AND m.recording = ?", (recording,))
         query = (
@@ -107,7 +107,7 @@ class Study:
         )
         return [_movement(row) for row in self._rows(query, *values)]
 
-    def movement(self, id: int) -> Movement:
+    def movement(self, id: int) -> StudyMovement:
         """One movement."""
         rows = self._rows("SELECT * FROM movement WHERE id = ?", id)
         if not rows:
@@ -136,7 +136,7 @@ class Study:
         """The row of the latest action of anybody; 0 before there is one."""
         return int(self._rows("SELECT COALESCE(MAX(id), 0) FROM action")[0][0])
 
-    def history(self, coder: str | None = None, movement: int | None = None) -> list[Action]:
+    def history(self, coder: str | None = None, movement: int | None = None) -> list[StudyAction]:
         """What was done, in order."""
         parts = [part for part, value in (("coder = ?", coder), ("movement = ?", movement)) if value is not None]
         where = f"WHERE {' AND '.join(parts)}" if parts else ""
@@ -152,7 +152,7 @@ class Study:
             else:
                 held.append(row)
             now = _decision(held[-1]) if held else None
-            actions.append(Action(row["id"], row["at"], row["coder"], row["kind"], row["movement"], now))
+            actions.append(StudyAction(row["id"], row["at"], row["coder"], row["kind"], row["movement"], now))
         return actions
 
     # -------------------------------------------------------------------------------------------- what coders do
@@ -191,26 +191,26 @@ class Study:
         face: int = 0,
         blind: bool = False,
         **fields: Any,
-    ) -> Movement:
+    ) -> StudyMovement:
         """Mark a movement where nothing was proposed, and accept it."""
         self.words.check_coder(coder)
         with self._writing():
-            new = Movement(0, self.recording(recording).id, face, onset, apex, offset, "hand", coder)
+            new = StudyMovement(0, self.recording(recording).id, face, onset, apex, offset, "hand", coder)
             decision = Decision(0, coder, "accept", onset, apex, offset)
             decision = self._checked(replace(decision, **_fields(fields)), new)
             id = self._insert_movement(new)
             self._act(coder, "decide", id, blind=blind, decision=decision)
         return replace(new, id=id)
 
-    def undo(self, coder: str) -> Action | None:
+    def undo(self, coder: str) -> StudyAction | None:
         """Take back the last decision of a coder; None where there is none."""
         return self._step(coder, "undo")
 
-    def redo(self, coder: str) -> Action | None:
+    def redo(self, coder: str) -> StudyAction | None:
         """Decide again what was taken back last, unless something else was decided since."""
         return self._step(coder, "redo")
 
-    def _step(self, coder: str, kind: Literal["undo", "redo"]) -> Action | None:
+    def _step(self, coder: str, kind: Literal["undo", "redo"]) -> StudyAction | None:
         with self._writing():
             done: list[Any] = []
             undone: list[Any] = []
@@ -234,7 +234,7 @@ class Study:
         rows = self._rows(query, coder, movement)
         return _decision(rows[0]) if rows else None
 
-    def _checked(self, decision: Decision, movement: Movement) -> Decision:
+    def _checked(self, decision: Decision, movement: StudyMovement) -> Decision:
         check_known(decision.state, (*STATES, DRAFT), what="state of a decision")
         check_known(decision.kind, KINDS, what="kind of movement")
         if decision.emotion:
@@ -295,7 +295,7 @@ class Study:
         with self._writing():
             self._execute(f"UPDATE recording SET {names} WHERE id = ?", *values.values(), id)
 
-    def add_movements(self, movements: Iterable[Movement]) -> list[int]:
+    def add_movements(self, movements: Iterable[StudyMovement]) -> list[int]:
         """Add candidates; one that is known keeps its id and its decisions, and gets the new measures."""
         with self._writing():
             return [self._insert_movement(each) for each in movements]
@@ -310,7 +310,7 @@ class Study:
             for id in {row["id"] for row in known} - set(kept):
                 self._execute("DELETE FROM movement WHERE id = ?", id)
 
-    def _insert_movement(self, movement: Movement) -> int:
+    def _insert_movement(self, movement: StudyMovement) -> int:
         values = asdict(movement)
         del values["id"]
         values["measures"], values["proposal"] = (json.dumps(values[name]) for name in ("measures", "proposal"))
@@ -412,8 +412,8 @@ def _decision_json(decision: Decision | None) -> str:
     return json.dumps({name: values[name] for name in values if name not in ("movement", "coder", "action", "blind")})
 
 
-def _movement(row: Any) -> Movement:
+def _movement(row: Any) -> StudyMovement:
     values = dict(row)
     for name in ("measures", "proposal"):
         values[name] = json.loads(values[name])
-    return Movement(**cast(Any, values))
+    return StudyMovement(**cast(Any, values))

@@ -28,13 +28,13 @@ from epir.web.schema import (
     FRAMES_PROBLEMS,
     PREDICT_FORM,
     UPLOAD_PROBLEMS,
-    ExampleClip,
-    Health,
-    LiveCounts,
-    LiveTicket,
-    PredictAnswer,
-    Status,
-    Ticket,
+    ExampleClipJson,
+    HealthJson,
+    LiveCountsJson,
+    LiveTicketJson,
+    PredictAnswerJson,
+    StatusJson,
+    TicketJson,
     problems,
 )
 from epir.web.security import Asgi, Guard, PunctualProtocol, limited_address
@@ -215,8 +215,8 @@ def add_uploads(app: FastAPI, service: Service) -> None:
         summary="Classify the movement in a video, two pictures or an example",
         openapi_extra=PREDICT_FORM,
         responses={
-            200: {"model": PredictAnswer, "description": "the answer"},
-            202: {"model": Ticket, "description": "with wait=false: queued"},
+            200: {"model": PredictAnswerJson, "description": "the answer"},
+            202: {"model": TicketJson, "description": "with wait=false: queued"},
             **UPLOAD_PROBLEMS,
         },
         response_model=None,
@@ -239,7 +239,7 @@ def add_uploads(app: FastAPI, service: Service) -> None:
 def add_results(app: FastAPI, service: Service) -> None:
     """The routes for status, results, pictures and examples."""
 
-    @app.get("/api/health", summary="Version, model, queue and limits", responses=problems(), response_model=Health)
+    @app.get("/api/health", summary="Version, model, queue and limits", responses=problems(), response_model=HealthJson)
     async def health() -> dict[str, Any]:
         return {
             "status": "ok",
@@ -254,7 +254,7 @@ def add_results(app: FastAPI, service: Service) -> None:
         "/api/examples",
         summary="The synthetic clips that the page offers",
         responses=problems(),
-        response_model=list[ExampleClip],
+        response_model=list[ExampleClipJson],
     )
     async def examples() -> list[dict[str, Any]]:
         return service.examples
@@ -280,7 +280,7 @@ def add_results(app: FastAPI, service: Service) -> None:
     @app.get(
         "/api/results/{id}",
         summary="The state of a job",
-        responses={200: {"model": Status, "description": "its state"}, **problems(404, 422)},
+        responses={200: {"model": StatusJson, "description": "its state"}, **problems(404, 422)},
         response_model=None,
     )
     async def result(id: str) -> JSONResponse:
@@ -330,7 +330,7 @@ def add_live(app: FastAPI, service: Service) -> None:
         "/api/live",
         summary="Begin a camera session",
         status_code=201,
-        responses={201: {"model": LiveTicket, "description": "it has begun"}, **problems(403, 422, 429, 500, 503)},
+        responses={201: {"model": LiveTicketJson, "description": "it has begun"}, **problems(403, 422, 429, 500, 503)},
         response_model=None,
     )
     async def begin(
@@ -352,7 +352,7 @@ def add_live(app: FastAPI, service: Service) -> None:
         "/api/live/{id}/frames",
         summary="Send the next frames of a camera",
         openapi_extra=FRAMES_FORM,
-        responses={200: {"model": LiveCounts, "description": "they wait to be looked at"}, **FRAMES_PROBLEMS},
+        responses={200: {"model": LiveCountsJson, "description": "they wait to be looked at"}, **FRAMES_PROBLEMS},
         response_model=None,
     )
     async def frames(id: str, request: Request) -> JSONResponse:

@@ -17,7 +17,7 @@ SIZE, FPS, REST = 320, 100.0, 0.45  # px, frames per second, seconds of rest bef
 
 
 @dataclass(frozen=True)
-class Example:
+class SyntheticExample:
     """One synthetic clip; the emotion `none` is a blink only."""
 
     name: str
@@ -28,10 +28,10 @@ class Example:
 
 
 EXAMPLES = (
-    Example("smile", "A brief smile", "positive", 66, "001"),
-    Example("frown", "A frown", "negative", 96, "001"),
-    Example("surprise", "Raised eyebrows", "surprise", 84, "001"),
-    Example("blink", "Only a blink", "none", 15, "001"),
+    SyntheticExample("smile", "A brief smile", "positive", 66, "001"),
+    SyntheticExample("frown", "A frown", "negative", 96, "001"),
+    SyntheticExample("surprise", "Raised eyebrows", "surprise", 84, "001"),
+    SyntheticExample("blink", "Only a blink", "none", 15, "001"),
 )
 BY_NAME = {example.name: example for example in EXAMPLES}
 
@@ -50,7 +50,7 @@ def list_examples() -> list[dict[str, Any]]:
     ]
 
 
-def plan_example(example: Example) -> "ClipPlan":
+def plan_example(example: SyntheticExample) -> "ClipPlan":
     """The plan of the clip, before rendering."""
     from epir.synthetic.clip import plan_clip
     from epir.synthetic.identity import draw_identity
@@ -79,7 +79,7 @@ def example_video(name: str, folder: Path, progress: Progress) -> Path:
     return path if path.exists() else write_film(path, render_frames(BY_NAME[name], progress), FPS)
 
 
-def render_frames(example: Example, progress: Progress) -> Iterator["np.ndarray"]:
+def render_frames(example: SyntheticExample, progress: Progress) -> Iterator["np.ndarray"]:
     """The frames of an example, (SIZE, SIZE, 3) uint8 RGB."""
     from epir.synthetic.clip import draw_frame
     from epir.synthetic.corpus import portrait_of

@@ -22,7 +22,7 @@ State = Literal["queued", "running", "done", "failed"]
 FULL = "the server is busy: its queue is full"
 
 
-def remove(folder: Path | None) -> None:
+def remove_folder(folder: Path | None) -> None:
     """Remove a folder, if there is one."""
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
@@ -66,7 +66,7 @@ class Job:
     def _end(self, state: State) -> None:
         if self.outcome.done():
             return
-        remove(self.folder)
+        remove_folder(self.folder)
         self.ended = time.time()
         self.state = state
         self.outcome.set_result(None)

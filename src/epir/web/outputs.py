@@ -220,7 +220,7 @@ class Album:
 
 
 @dataclass(frozen=True)
-class Film:
+class FaceFilm:
     """The frames that a film shows."""
 
     name: str
@@ -260,7 +260,7 @@ def add_films(
 
     Filmed are the movements with pictures, the `rejected` strongest rejected ones, and every person of the clip.
     """
-    films: list[tuple[dict[str, Any], str, Film]] = []
+    films: list[tuple[dict[str, Any], str, FaceFilm]] = []
     for number, (entry, movement) in enumerate(zip(result["movements"], answer.all, strict=True)):
         entry["replay"] = None
         if entry["pictures"]:
@@ -272,12 +272,12 @@ def add_films(
         if number in chosen:
             faces, other = album.people[entry["track"]], _rejected_movement(answer, entry)
             numbers = _around(other, people[entry["track"]], faces)
-            films.append((entry, "replay", Film(f"rejected-{number}", _chosen(faces, numbers), REJECTED_PX)))
+            films.append((entry, "replay", FaceFilm(f"rejected-{number}", _chosen(faces, numbers), REJECTED_PX)))
     for curve in result["curves"]:
         numbers = thinned(people[curve["track"]].numbers.tolist(), max(1, CLIP_FRAMES // len(people)))
         faces = _chosen(album.people[curve["track"]], numbers)
         curve["film"] = None
-        films.append((curve, "film", Film(f"clip-{curve['track']}", faces, CLIP_PX)))
+        films.append((curve, "film", FaceFilm(f"clip-{curve['track']}", faces, CLIP_PX)))
     files: dict[str, bytes] = {}
     progress.start("filming", len(films))
     for entry, key, film in films:
@@ -307,7 +307,7 @@ def thinned(numbers: Iterable[int], most: int, keep: Iterable[int] = ()) -> tupl
     return tuple(sorted({*numbers[::step], *(set(keep) & set(numbers))}))
 
 
-def _movement_film(answer: Answer, index: int, album: Album) -> Film:
+def _movement_film(answer: Answer, index: int, album: Album) -> FaceFilm:
     assert answer.onset is not None and answer.apex is not None, "only movements are filmed"
     faces = album.people[answer.track or 0]
     if answer.timeline is None:  # the user chose onset and apex, and only the movement was read
@@ -315,7 +315,7 @@ def _movement_film(answer: Answer, index: int, album: Album) -> Film:
     else:
         movement = next(each for each in answer.timeline.movements if each.onset == answer.onset)
         numbers = _around(movement, answer.timeline, faces)
-    return Film(f"replay-{index}", _chosen(faces, numbers), MOVEMENT_PX, answer.onset)
+    return FaceFilm(f"replay-{index}", _chosen(faces, numbers), MOVEMENT_PX, answer.onset)
 
 
 def _around(movement: FaceMovement, timeline: Timeline, faces: Mapping[int, KeptFace]) -> tuple[int, ...]:

@@ -19,21 +19,21 @@ class Open(BaseModel):
     model_config = ConfigDict(extra="allow", protected_namespaces=())
 
 
-class ProblemBody(Strict):
+class ProblemJson(Strict):
     """Every error: what is wrong, and what to do."""
 
     problem: str
     fix: str
 
 
-class Ticket(Strict):
+class TicketJson(Strict):
     """A job that was queued."""
 
     id: str
     url: str = Field(description="where its state and its result are")
 
 
-class ActionUnit(Strict):
+class ActionUnitJson(Strict):
     """One action unit of FACS."""
 
     number: int = Field(description="FACS number, e.g. 12")
@@ -42,7 +42,7 @@ class ActionUnit(Strict):
     visible: bool | None = Field(description="whether motion stands out where the unit shows")
 
 
-class Movement(Open):
+class MovementJson(Open):
     """One movement and its class; key frames are frame numbers."""
 
     input: str = Field(description="the name of the file")
@@ -65,14 +65,14 @@ class Movement(Open):
     side: str = Field(description="of the person, not of the picture")
     head: float | None = Field(description="how far the head comes and goes with it, in % of the width of the face")
     moved: list[dict[str, Any]] = Field(description="regions of the face and their direction, the strongest first")
-    units: list[ActionUnit] = Field(description="the most probable first")
+    units: list[ActionUnitJson] = Field(description="the most probable first")
     warnings: list[str]
     gaps: list[dict[str, Any]] = Field(description="frames without a face that could be used, and why")
     tokens: dict[str, Any] | None = Field(description="what became of the tokens of the map")
     attribution: dict[str, Any] | None = Field(description="how far the score falls without each part of the map")
 
 
-class Film(Strict):
+class FilmJson(Strict):
     """Frames of the face, in one JPEG: row by row, `columns` in a row, each `size` px wide and high."""
 
     sheet: str = Field(description="address")
@@ -83,15 +83,15 @@ class Film(Strict):
     flow: str = Field("", description="address: arrows from the onset to each frame, (frames, 14, 14, 2) in per cent")
 
 
-class DrawnMovement(Movement):
+class DrawnMovementJson(MovementJson):
     """A movement with the addresses of its pictures."""
 
     pictures: dict[str, str] = Field(description="onset, apex, flow, why, tokens, rollout; empty if none were drawn")
     scales: dict[str, float] = Field(description="what full colour stands for in flow, why and rollout, in per cent")
-    replay: Film | None = Field(description="from before the onset to after the offset")
+    replay: FilmJson | None = Field(description="from before the onset to after the offset")
 
 
-class Rejected(Open):
+class RejectedJson(Open):
     """A movement that is no micro-expression."""
 
     reason: str
@@ -106,10 +106,10 @@ class Rejected(Open):
     offset_s: float
     track: int
     probability: float | None = Field(description="of being a micro-expression, also if a rule rejected it")
-    replay: Film | None
+    replay: FilmJson | None
 
 
-class CurveEvent(Strict):
+class CurveEventJson(Strict):
     """A movement on the timeline; times in seconds."""
 
     onset: float
@@ -119,7 +119,7 @@ class CurveEvent(Strict):
     label: str = Field(description="the class, or why it was rejected")
 
 
-class Hidden(Strict):
+class HiddenJson(Strict):
     """A part of the video in which nothing could be judged; in seconds."""
 
     start: float
@@ -127,7 +127,7 @@ class Hidden(Strict):
     reasons: list[str]
 
 
-class Curve(Strict):
+class CurveJson(Strict):
     """The timeline of one person: the motion of the face over time."""
 
     track: int = Field(description="the person")
@@ -135,35 +135,35 @@ class Curve(Strict):
     frames: list[int] = Field(description="frame numbers")
     energy: list[float] = Field(description="motion in per cent of the width of the face")
     level: float | None = Field(description="the motion from which movements are looked at, in the same unit")
-    events: list[CurveEvent] = Field(description="classified")
-    others: list[CurveEvent] = Field(description="rejected")
-    hidden: list[Hidden]
-    film: Film | None = Field(description="the face in the whole clip; of a long one every second frame, or fewer")
+    events: list[CurveEventJson] = Field(description="classified")
+    others: list[CurveEventJson] = Field(description="rejected")
+    hidden: list[HiddenJson]
+    film: FilmJson | None = Field(description="the face in the whole clip; of a long one every second frame, or fewer")
 
 
-class Answer(Movement):
+class AnswerJson(MovementJson):
     """The JSON of `epir predict --json`, with pictures, the timeline and what the scores are worth."""
 
-    movements: list[DrawnMovement] = Field(description="all of them, in the order of time")
+    movements: list[DrawnMovementJson] = Field(description="all of them, in the order of time")
     visible: dict[str, Any] | None = Field(description="how much could be judged, and which size would be seen")
     people: list[dict[str, Any]] = Field(description="who was followed for how many seconds, and what could be seen")
     candidates: list[dict[str, Any]] = Field([], description="the most probable of what was rejected, as movements")
-    rejected: list[Rejected]
+    rejected: list[RejectedJson]
     pictures: dict[str, str] = Field(description="why, timeline: addresses")
     table: str = Field(description="address of events.csv")
     seconds: float | None = Field(description="the length of the video")
-    curves: list[Curve] = Field(description="one for each person")
+    curves: list[CurveJson] = Field(description="one for each person")
     model: str
     calibrated_on: str = Field(description="whose scores the model was calibrated on: people, or synthetic faces")
     reliability: list[dict[str, Any]] = Field(description="how often such scores were right, on real people")
     elapsed_s: float
 
 
-class PredictAnswer(Answer, Ticket):
+class PredictAnswerJson(AnswerJson, TicketJson):
     """An answer with the address where it is kept."""
 
 
-class Status(Strict):
+class StatusJson(Strict):
     """The state of a job."""
 
     id: str
@@ -173,12 +173,12 @@ class Status(Strict):
     stage: str
     done: int
     total: int
-    result: Answer | None
-    error: ProblemBody | None
+    result: AnswerJson | None
+    error: ProblemJson | None
     expires: str | None = Field(json_schema_extra={"format": "date-time"})
 
 
-class LiveTicket(Strict):
+class LiveTicketJson(Strict):
     """A camera session that has begun."""
 
     id: str
@@ -187,7 +187,7 @@ class LiveTicket(Strict):
     seconds: float = Field(description="how long it may last")
 
 
-class LiveCounts(Strict):
+class LiveCountsJson(Strict):
     """What became of the frames of a session so far."""
 
     received: int
@@ -195,7 +195,7 @@ class LiveCounts(Strict):
     waiting_s: float = Field(description="seconds of frames that wait")
 
 
-class Health(Strict):
+class HealthJson(Strict):
     """Version, model, queue and limits."""
 
     status: Literal["ok"]
@@ -206,7 +206,7 @@ class Health(Strict):
     limits: dict[str, float]
 
 
-class ExampleClip(Strict):
+class ExampleClipJson(Strict):
     """A synthetic clip that the page offers."""
 
     name: str
@@ -292,7 +292,7 @@ def problems(*statuses: int) -> Responses:
     for status in every:
         headers = {"Retry-After": {"schema": {"type": "integer"}, "description": "seconds"}}
         more = {"headers": headers} if status in (429, 503) else {}
-        responses[status] = {"model": ProblemBody, "description": MEANINGS[status], **more}
+        responses[status] = {"model": ProblemJson, "description": MEANINGS[status], **more}
     return responses
 
 

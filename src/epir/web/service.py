@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from epir.core.output import resolved
-from epir.web.jobs import Job, JobQueue, ResultStore, remove
+from epir.web.jobs import Job, JobQueue, ResultStore, remove_folder
 from epir.web.live import LiveSessions
 from epir.web.problems import RequestError
 from epir.web.settings import LIVE_WORKER_IDLE_S, RENDER_S, WORKER_SETTINGS, ServeSettings
@@ -21,7 +21,9 @@ class PrivateFolder:
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=f"epir-serve-{os.getpid()}-"))  # mode 0700
-        self._remove = weakref.finalize(self, remove, self.path)  # also if a signal ends the process while it loads
+        self._remove = weakref.finalize(
+            self, remove_folder, self.path
+        )  # also if a signal ends the process while it loads
         self.uploads = self.path / "uploads"
         self.examples = self.path / "examples"
         for folder in (self.uploads, self.examples):

@@ -20,7 +20,7 @@ from epir.core.words import counted
 from epir.frames.folder import LAST_INTEGER
 from epir.spotting.settings import THRESHOLDS
 from epir.web.form import FormReader, display_name, request_body, with_deadlines
-from epir.web.jobs import remove
+from epir.web.jobs import remove_folder
 from epir.web.problems import RequestError
 from epir.web.security import limited_address
 from epir.web.service import Service
@@ -172,7 +172,7 @@ async def receive_upload(request: Request, service: Service, *, fields: tuple[st
                 yield upload
     finally:
         if upload is None or not upload.kept:
-            remove(folder)
+            remove_folder(folder)
 
 
 async def _read_files(

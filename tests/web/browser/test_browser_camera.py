@@ -185,8 +185,8 @@ def test_the_list_of_calls_needs_no_network(open_page):
     page.get_by_text("/api/predict", exact=True).click()
     page.wait_for_selector("details[open] table")
     assert "408" in page.locator("details[open]").inner_text()
-    page.locator("details[open] a", has_text="PredictAnswer").first.click()
-    page.wait_for_selector("#type-PredictAnswer[open] table")
+    page.locator("details[open] a", has_text="PredictAnswerJson").first.click()
+    page.wait_for_selector("#type-PredictAnswerJson[open] table")
 
 
 MOTION = """async ([parts, seen]) => {
