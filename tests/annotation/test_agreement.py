@@ -152,5 +152,5 @@ def test_what_cannot_be_compared_is_refused(tmp_path):
         accept(study, "ben", 1)
         with pytest.raises(StudyError, match=r"carl has decided nothing.*\n.*anna, ben"):
             agreement(study, ["anna", "carl"])
-        with pytest.raises(StudyError, match="cannot share 0"):
+        with pytest.raises(StudyError, match="--overlap cannot be 0"):
             agreement(study, least=0.0)

@@ -69,8 +69,8 @@ def test_the_adjudicated_coder_goes_first_and_says_how_far_coders_agreed(study, 
     done = export_study(study, tmp_path / "manifest.csv")
     assert done.coder == "agreed"
     assert set(done.notes) == {
-        "1 difference of coders not settled yet",
-        "2 movements left out that one coder alone has looked at",
+        "1 disagreement not settled yet",
+        "left out: 2 movements that only one coder has seen",
     }
     (row,) = rows(tmp_path / "manifest.csv")
     assert (row["coder"], row["agreement"], row["unit_agreement"]) == ("agreed", "1.00", "0.80")  # 2 * 2 / (3 + 2)
@@ -133,7 +133,7 @@ def test_every_decision_is_listed_with_its_coder(study, tmp_path):
 
 
 def test_what_cannot_be_exported_is_refused(study, tmp_path):
-    with pytest.raises(StudyError, match=r"study.doc does not say.*\n.*manifest.csv"):
+    with pytest.raises(StudyError, match=r"study.doc selects no format.*\n.*manifest.csv"):
         export_study(study, tmp_path / "study.doc")
     with pytest.raises(StudyError, match=r"carl has decided nothing.*\n.*anna"):
         export_study(study, tmp_path / "manifest.csv", coder="carl")
@@ -143,4 +143,4 @@ def test_what_cannot_be_exported_is_refused(study, tmp_path):
     with new_study(tmp_path / "new") as empty, pytest.raises(StudyError, match="nobody has decided"):
         export_study(empty, tmp_path / "other.csv")
     (tmp_path / "p1.mp4").unlink()
-    assert any("p1.mp4 is not there" in note for note in export_study(study, tmp_path / "again.csv").notes)
+    assert any("p1.mp4 does not exist" in note for note in export_study(study, tmp_path / "again.csv").notes)

@@ -100,7 +100,7 @@ def test_too_little_is_refused(tmp_path):
             learn_ranking(study)
         for each in study.movements():
             study.decide("anna", each.id, state="reject")
-        with pytest.raises(StudyError, match="decided in the same way"):
+        with pytest.raises(StudyError, match="all candidates have the same decision"):
             learn_ranking(study, least=10)
     alone = decided_study(tmp_path / "alone", useful=True, people=1, each=10)
     with alone as study, pytest.raises(StudyError, match=r"one person.*\n.*study.toml"):

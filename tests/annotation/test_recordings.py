@@ -82,5 +82,5 @@ def test_a_changed_video_is_refused(folder, numbered):
             with pytest.raises(StudyError, match="has changed since it was added"):
                 refused()
         video.unlink()
-        with pytest.raises(StudyError, match=r"is not where it was\n  fix: put it back"):
+        with pytest.raises(StudyError, match=r"was moved or removed\n  fix: put it back"):
             check_recording(study, recording)

@@ -162,9 +162,9 @@ def test_a_video_that_is_changed_or_gone_is_refused_and_deciding_goes_on(desk_st
     client.post(f"/api/movements/{id}", json={"state": "accept"})
     video = numbered.write(tmp_path / "recordings" / "anna.mp4", count=50)
     refused = client.get("/api/recordings/1/frames/40").json()
-    assert "has changed since" in refused["problem"] and "what was coded is kept" in refused["fix"]
+    assert "has changed since" in refused["problem"] and "the decisions are kept" in refused["fix"]
     video.unlink()
-    assert "is not where it was" in client.get("/api/recordings/1/frames/40").json()["problem"]
+    assert "was moved or removed" in client.get("/api/recordings/1/frames/40").json()["problem"]
     assert client.post(f"/api/movements/{id}", json={"state": "reject"}).status_code == 200
 
 

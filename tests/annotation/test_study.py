@@ -125,8 +125,8 @@ def test_changes_before_a_decision_are_kept_but_are_none(study):
         ({"emotion": "joy"}, r"\[study.toml\] has no emotion 'joy'"),
         ({"onset": 30}, "not in order"),
         ({"offset": 1000}, "frames from 0 to 999"),
-        ({"units": [{"number": 12}, {"number": 12}]}, "named twice"),
-        ({"units": [{"number": 12, "intensity": "F"}]}, "12F is no action unit"),
+        ({"units": [{"number": 12}, {"number": 12}]}, "given twice"),
+        ({"units": [{"number": 12, "intensity": "F"}]}, "12F is not an action unit"),
         ({"colour": 1}, "no part of a decision 'colour'"),
     ],
 )

@@ -35,7 +35,7 @@ def test_a_study_is_made_and_gone_on_with(invoke, videos, tmp_path, numbered):
         (["STUDY", "--out", "other"], "is a study already"),
         (["STUDY", "--coder", "no name", "--no-browser"], "cannot be a coder"),
         (["STUDY", "--learn"], "learning needs 200"),
-        (["STUDY", "--export", "x.docx"], "does not say what to export"),
+        (["STUDY", "--export", "x.docx"], "the name x.docx selects no format"),
         (["RECORDINGS", "--out", "STUDY", "--faces", "some"], "no choice of faces 'some'"),
     ],
 )

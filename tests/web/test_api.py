@@ -148,7 +148,7 @@ VIDEO = ("files", ("a.mp4", b"\0\0\0\x18ftypmp42" + bytes(40)))
 @pytest.mark.parametrize(
     ("sent", "status", "problem", "fix"),
     [
-        ([TEXT], 415, "film.mp4 is not a video or picture that can be read", r"send a video \(mp4, .*content"),
+        ([TEXT], 415, "film.mp4 is not a supported video or picture", r"send a video \(mp4, .*content"),
         ([("files", ("a.mp4", b""))], 415, "a.mp4 is empty", "send a video"),
         ([("example", (None, ""))], 422, "no file was sent", "as files, or the name of an example"),
         ([("example", (None, "smlie"))], 422, "there is no example 'smlie'", "use one of: smile, "),
@@ -157,7 +157,7 @@ VIDEO = ("files", ("a.mp4", b"\0\0\0\x18ftypmp42" + bytes(40)))
         ([PICTURE, PICTURE], 422, "a.png is cut short: its end is missing", "copy the file again"),
         ([VIDEO, ("onset", (None, "-1"))], 422, "onset cannot be '-1'", "the number of a frame"),
         ([VIDEO, ("fps", (None, "nan"))], 422, "fps cannot be 'nan'", "such as 200"),
-        ([VIDEO, ("speed", (None, "1"))], 422, "there is no field 'speed'", "the fields are example, name, onset"),
+        ([VIDEO, ("speed", (None, "1"))], 422, "there is no field 'speed'", "use example, name, onset"),
         ([("file", ("a.mp4", b"x" * 40))], 422, "there is no file field 'file'", "send files as files"),
         ([("example", (None, "x" * 9000))], 422, "the field example is too long", "with a file name"),
     ],

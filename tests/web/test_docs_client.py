@@ -53,7 +53,7 @@ def test_the_client_runs_on_a_clip_without_a_movement(run_client, still, tmp_pat
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"only text", "smile.mp4 is not a video or picture that can be read; fix: send a video"),
+        (b"only text", "smile.mp4 is not a supported video or picture; fix: send a video"),
         (b"\0\0\0\x18ftypmp42" + bytes(40), "smile.mp4 cannot be opened as a video: it is damaged.*; fix: play it"),
     ],
     ids=["refused", "failed"],

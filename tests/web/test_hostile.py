@@ -186,4 +186,4 @@ def test_a_large_picture_in_few_bytes_is_cheap(client):
 
 def test_playlists_never_reach_the_decoder(client):
     playlist = b"#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:10.0,\nfile:///etc/hostname\n#EXT-X-ENDLIST\n"
-    assert post(client, ("film.mp4", playlist)) == (415, "film.mp4 is not a video or picture that can be read")
+    assert post(client, ("film.mp4", playlist)) == (415, "film.mp4 is not a supported video or picture")

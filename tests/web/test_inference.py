@@ -72,7 +72,7 @@ def test_a_job_that_cannot_end_in_time_ends_early(now):
     for _ in range(10):
         limit.advance()
         now[0] += ESTIMATE_AFTER_S / 10
-    message = r"this would take about 655 seconds here; the limit is 100\n  fix: cut it to 12 % of its length"
+    message = r"this would take about 655 seconds on this server; the limit is 100\n  fix: cut it to 12 % of its length"
     now[0] += 0.01
     with pytest.raises(RequestError, match=message) as refused:
         limit.advance()
@@ -85,7 +85,7 @@ def test_frames_that_are_decoded_to_learn_the_rate_count_too(tmp_path, now):
     with open_checked(film(tmp_path, 30), None, CONFIG, limit.decoded) as video, pytest.raises(RequestError) as refused:
         for _ in video:
             now[0] += 5.0
-    assert refused.value.problem == "this would take about 105 seconds here; the limit is 100"
+    assert refused.value.problem == "this would take about 105 seconds on this server; the limit is 100"
     limit.start("spotting", 30)  # counts its own
     limit.decoded()
 
@@ -98,7 +98,7 @@ def test_the_stages_of_a_job_are_added_up(now):
     now[0] = 65.0
     limit.advance()
     now[0] = 70.0
-    with pytest.raises(RequestError, match="this would take about 82 seconds here; the limit is 80"):
+    with pytest.raises(RequestError, match="this would take about 82 seconds on this server; the limit is 80"):
         limit.advance()
 
 

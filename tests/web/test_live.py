@@ -92,7 +92,7 @@ def test_a_slow_camera_is_never_thinned_out():
 def test_old_frames_are_refused():
     live = session()
     live.push([1.0, 2.0], [b"a", b"b"])
-    with pytest.raises(RequestError, match=r"older than the ones before\n  fix: send frames once, in order"):
+    with pytest.raises(RequestError, match=r"older than the previous ones\n  fix: send each frame once, in order"):
         live.push([2.0], [b"c"])
 
 
@@ -151,7 +151,7 @@ def test_a_process_that_dies_is_told_to_the_client():
 def test_sessions_are_limited_in_all_and_for_each_address():
     sessions = LiveSessions(ServeSettings(live_sessions=2))
     first = sessions.open({}, "10.0.0.1")
-    with pytest.raises(RequestError, match="your address has as many cameras under way as it may: 1") as share:
+    with pytest.raises(RequestError, match="your address already has 1 camera in progress") as share:
         sessions.open({}, "10.0.0.1")
     sessions.open({}, None)
     with pytest.raises(RequestError, match=r"all places for cameras are taken\n  fix: try again in") as full:

@@ -141,7 +141,7 @@ def test_many_pictures_are_called_by_the_first(upload):
     ("names", "message"),
     [
         (["a.png"], r"a.png is one picture, which shows no movement\n  fix: send two pictures, onset and apex"),
-        (["a.mp4", "b.mp4"], r"these are 2 videos\n  fix: send one request for each"),
+        (["a.mp4", "b.mp4"], r"the request has 2 videos\n  fix: send one request for each"),
         (["a.mp4", "b.png"], r"a video and 1 picture were sent\n  fix: send .* in separate requests"),
         (["a.mp4", "1.png", "2.png"], r"a video and 2 pictures were sent"),
         (["a1.png", "a2.png", "b2.png"], r"a2.png and b2.png are both frame 2\n  fix: send the pictures of one clip"),
@@ -162,7 +162,7 @@ def test_times_must_match_the_frames(text):
 
 def test_times_must_rise():
     assert read_times("0, 33.5,67", 3) == [0.0, 0.0335, 0.067]
-    with pytest.raises(RequestError, match=r"the times do not rise\n  fix: send the frames in order"):
+    with pytest.raises(RequestError, match=r"the times do not increase\n  fix: send the frames in order"):
         read_times("0,33,33", 3)
 
 

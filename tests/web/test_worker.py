@@ -127,7 +127,7 @@ def test_an_address_behind_a_proxy_has_its_share(service, client, held, pictures
     second = client.post("/api/predict?wait=false", files=pair(pictures), headers=forwarded)
     other = client.post("/api/predict?wait=false", files=pair(pictures), headers={"X-Forwarded-For": "203.0.113.8"})
     assert [each.status_code for each in (first, second, other)] == [202, 429, 202]
-    assert second.json()["problem"] == "your address has as many uploads under way as it may: 1"
+    assert second.json()["problem"] == "your address already has 1 upload in progress"
     for each in (first, other):
         assert client.delete(each.json()["url"]).status_code == 204
 
@@ -142,7 +142,7 @@ def test_a_job_that_takes_too_long_is_stopped_and_the_next_is_served(
     assert reply.status_code == 504
     assert reply.json() == {
         "problem": "this took more than 1 seconds and was stopped",
-        "fix": "cut the video around the movement, use `epir predict`, or `epir serve --set timeout_s=2`",
+        "fix": "cut the video around the movement, use `epir predict`, or start `epir serve --set timeout_s=2`",
     }
     assert uploads() == []
     assert client.post("/api/predict", files=DAMAGED).status_code == 422
@@ -153,7 +153,7 @@ def test_a_process_that_crashes_fails_its_job_and_is_replaced(service, client, e
     os.kill(service.workers[0].pid, signal.SIGKILL)
     assert status_when(endless.id, "done", "failed")["error"] == {
         "problem": "the worker process died while it analysed this input",
-        "fix": "send it again; if this happens again, save it as mp4 (H.264), or cut it around the movement",
+        "fix": "send it again; if it fails again, save it as mp4 (H.264) or cut it around the movement",
     }
     assert client.post("/api/predict", files=DAMAGED).status_code == 422
     assert uploads() == []

@@ -1,4 +1,4 @@
-"""The example clips of the page: synthetic faces, rendered by the server, the same on every machine."""
+"""The example clips of the page: synthetic faces rendered by the server, identical on every machine."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ SIZE, FPS, REST = 320, 100.0, 0.45  # px, frames per second, seconds of rest bef
 
 @dataclass(frozen=True)
 class SyntheticExample:
-    """One synthetic clip; the emotion `none` is a blink only."""
+    """A synthetic clip; with the emotion `none` it only blinks."""
 
     name: str
     title: str
@@ -71,7 +71,7 @@ def plan_example(example: SyntheticExample) -> "ClipPlan":
 
 
 def example_video(name: str, folder: Path, progress: Progress) -> Path:
-    """The video of an example in `folder`, rendered if it is not there yet."""
+    """The video of an example in `folder`; renders it if it does not exist."""
     from epir.frames.film import write_film
 
     check_known(name, BY_NAME, what="example")

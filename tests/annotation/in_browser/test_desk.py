@@ -261,7 +261,7 @@ def test_it_fits_1280_px_and_can_be_read_aloud(desk_study, desk, open_desk, sche
     assert unnamed == []
     page.keyboard.press("?")
     card = page.locator("#card").inner_text()
-    for words in ("Accept", "Flick between onset and apex", "Magnify more, less", "Mark a movement"):
+    for words in ("Accept", "Switch between onset and apex", "Magnify more, less", "Mark a movement"):
         assert words in card
     assert page.locator("#rows").get_by_role("option", selected=True).count() == 1
     assert re.search(r"frame 16", page.get_by_role("img", name=re.compile("The face")).get_attribute("aria-label"))

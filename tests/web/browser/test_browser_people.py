@@ -172,7 +172,7 @@ def test_many_numbered_pictures_are_one_clip_up_to_the_limit(open_page, instantl
     choose(page, many)
     page.wait_for_selector("#start-problem:not([hidden])")
     assert page.locator("#start-problem-text").inner_text() == (
-        "a0000.jpg to a0300.jpg: these are 301 pictures; the limit is 300."
+        "a0000.jpg to a0300.jpg: 301 pictures exceed the limit of 300."
     )
     instantly(page)
     listen(page)
@@ -206,9 +206,9 @@ def test_several_clips_become_a_table(open_page, clip, jpegs):
     rows = page.locator("#batch-rows tr")
     assert rows.locator("th").all_inner_texts() == ["b.mp4", "img7.jpg to img18.jpg", "notes.mp4"]
     assert page.locator("#batch-status").inner_text() == "3 of 3 done, 1 without an answer"
-    assert "notes.mp4 is not a video or picture that can be read." in rows.last.inner_text()
+    assert "notes.mp4 is not a supported video or picture." in rows.last.inner_text()
     with page.expect_download() as download:
-        page.get_by_role("button", name="Table of all (CSV)").click()
+        page.get_by_role("button", name="Save table (CSV)").click()
     table = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
     assert {row["file"] for row in table} == {"b.mp4", "img7.jpg to img18.jpg", "notes.mp4"}
     assert [row["file"] for row in table if row["error"]] == ["notes.mp4"]
@@ -231,7 +231,7 @@ def test_where_nothing_is_found_the_face_is_shown_and_a_span_can_be_marked(open_
     page.locator(".entry summary", has_text="Blink").focus()
     page.keyboard.press("Enter")
     assert page.locator(".entry .reason").inner_text() == (
-        "The eyes shut, or the skin around them went along with a blink."
+        "The eyes closed, or the skin around them moved with a blink."
     )
     assert page.locator(".entry canvas").count() == 1
 
