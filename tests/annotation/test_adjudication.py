@@ -1,5 +1,6 @@
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -36,10 +37,10 @@ def test_every_difference_is_named(study):
         (3, ("presence",)),
     ]
     assert {name: each.emotion for name, each in cases[0].decisions.items()} == {"anna": "fear", "ben": "surprise"}
-    assert json.loads(json.dumps(cases[0].to_dict()))["decisions"]["anna"]["emotion"] == "fear"
+    assert json.loads(json.dumps(asdict(cases[0])))["decisions"]["anna"]["emotion"] == "fear"
 
 
-def test_what_coders_agree_on_is_adopted_once(study):
+def test_unanimous_decisions_are_adopted_once(study):
     assert adopt(study) == 1
     assert adopt(study) == 0
     (one,) = study.decisions("agreed")
@@ -54,7 +55,7 @@ def test_a_case_is_settled_by_what_agreed_decides(study):
     assert [case.settled.state for case in disagreements(study)] == ["accept", "reject"]
 
 
-def test_what_is_common_fills_the_first_decision_alone(study):
+def test_shared_fields_fill_only_the_first_decision(study):
     study.decide("anna", 2, kind="macro")  # as ben says
     first = first_fields(study, 2)
     assert first["kind"] == "macro" and "units" not in first  # which differ
@@ -71,7 +72,7 @@ def test_two_marks_of_one_movement_are_one_case(study):
     assert (case.movement, case.differs) == (mine.id, ("emotion",))
 
 
-def test_a_mark_that_the_other_has_not_is_a_difference_only_where_the_other_has_coded(study):
+def test_a_mark_differs_only_if_the_other_coder_has_coded_the_recording(study):
     study.mark("anna", 1, 1500, 1510, 1530)
     study.mark("anna", 2, 1500, 1510, 1530)  # ben has not begun this recording
     (case,) = [each for each in disagreements(study) if each.onset > 1400]
@@ -87,7 +88,7 @@ def test_a_candidate_replaced_by_a_mark_is_the_same_movement(study):
     assert 5 in agreed(study) and better.id not in agreed(study)
 
 
-def test_what_nobody_is_sure_of_is_looked_at(study):
+def test_unsure_movements_are_disagreements(study):
     study.decide("anna", 5, state="unsure")
     study.decide("ben", 5, state="unsure")
     assert [case.differs for case in disagreements(study) if case.movement == 5] == [("presence",)]

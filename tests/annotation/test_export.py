@@ -58,7 +58,7 @@ def test_the_manifest_is_a_corpus_without_a_defect(study, tmp_path):
     assert second.onset == 290
 
 
-def test_the_adjudicated_coder_goes_first_and_says_how_far_coders_agreed(study, tmp_path):
+def test_adjudication_is_exported_first_with_the_agreement_of_coders(study, tmp_path):
     accept(study, "ben", 1, emotion="fear", units=[UnitCode(1)])
     accept(study, "ben", 2, emotion="surprise")
     with pytest.raises(StudyError, match=r"decisions of anna, ben.*\n.*--coder agreed.*--coder anna"):
@@ -90,7 +90,7 @@ def test_tiers_come_back_through_import_annotations(study, tmp_path, ending):
     assert names == {"micro-expression", "apex", "macro-expression"}
 
 
-def test_one_recording_has_the_name_that_was_asked_for(tmp_path):
+def test_one_recording_gets_the_requested_name(tmp_path):
     with new_study(tmp_path / "study", people=["p1"]) as study:
         accept(study, "anna", 1)
         assert export_study(study, tmp_path / "p1.eaf").files == (tmp_path / "p1.eaf",)
@@ -132,7 +132,7 @@ def test_every_decision_is_listed_with_its_coder(study, tmp_path):
     assert len(rows(tmp_path / "decisions.csv")) == 1
 
 
-def test_what_cannot_be_exported_is_refused(study, tmp_path):
+def test_impossible_exports_are_refused(study, tmp_path):
     with pytest.raises(StudyError, match=r"study.doc selects no format.*\n.*manifest.csv"):
         export_study(study, tmp_path / "study.doc")
     with pytest.raises(StudyError, match=r"carl has decided nothing.*\n.*anna"):

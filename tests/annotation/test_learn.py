@@ -64,7 +64,7 @@ def test_a_useful_measure_is_learnt_and_ranks_the_list(tmp_path):
     assert average_precision(flags, np.array([after[id] for id in ids])) > 0.6
 
 
-def test_what_ranks_no_better_is_not_kept(tmp_path):
+def test_a_ranking_that_is_no_better_is_not_kept(tmp_path):
     with decided_study(tmp_path / "study", useful=False) as study:
         study.set_setting(SETTING, {"weights": {"isolated": 1.0, "constant": 0.0}})  # of fewer decisions
         for each in study.decisions():  # the spotter knows them all
@@ -94,7 +94,7 @@ def test_people_are_held_out():
     assert answers[10] > 0.9  # only true ones were seen: b's cannot be told
 
 
-def test_too_little_is_refused(tmp_path):
+def test_too_few_decisions_are_refused(tmp_path):
     with decided_study(tmp_path / "few", useful=True, people=2, each=10) as study:
         with pytest.raises(StudyError, match=r"20 candidates decided; learning needs 200"):
             learn_ranking(study)
@@ -107,7 +107,7 @@ def test_too_little_is_refused(tmp_path):
         learn_ranking(study, least=10)
 
 
-def test_only_what_coders_agree_on_or_adjudication_says_is_learnt_from(tmp_path):
+def test_only_unanimous_or_adjudicated_decisions_are_learnt_from(tmp_path):
     with decided_study(tmp_path / "study", useful=True, people=2, each=5) as study:
         first, second, third, *_ = [each.id for each in study.movements()]
         study.decide("ben", first, state="reject")  # anna accepts it
@@ -129,7 +129,7 @@ def test_average_precision_is_scikit_learn_s(rows):
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=20), st.sampled_from([0.5, 0.9, 1.0]))
-def test_so_many_are_enough_and_one_fewer_is_not(truth, recall):
+def test_candidates_to_review_is_minimal(truth, recall):
     flags, scores = np.array(truth, int), -np.arange(len(truth), dtype=float)
     if flags.any():
         seen = candidates_to_review(flags, scores, recall)

@@ -35,7 +35,7 @@ def test_a_row_has_the_key_frames_of_the_coder():
     assert (row["frames"], row["state"], row["emotion"]) == ([11, 15, 19], "accept", "fear")
 
 
-def test_the_pace_leaves_out_pauses_and_second_thoughts():
+def test_the_pace_ignores_breaks_and_revisions():
     def action(movement, seconds, state="accept"):
         at = f"2026-01-01T00:{seconds // 60:02d}:{seconds % 60:02d}.000+00:00"
         return StudyAction(seconds, at, "anna", "decide", movement, Decision(movement, "anna", state, 1, 2, 3))

@@ -50,7 +50,7 @@ def test_another_origin_cannot_decide(desk_study, client_of, headers):
     assert answer.status_code in (400, 403) and study.history() == []
 
 
-def test_a_decision_is_on_the_disk_before_it_is_answered(desk_study, client_of):
+def test_a_decision_is_on_the_disk_before_the_response(desk_study, client_of):
     study = desk_study()
     client, id = client_of(study), first(study)
     change = {"state": "accept", "emotion": "fear", "units": [{"number": 4, "side": "left", "intensity": "B"}]}
@@ -63,7 +63,7 @@ def test_a_decision_is_on_the_disk_before_it_is_answered(desk_study, client_of):
     assert [row["state"] for row in rows].count("accept") == 1
 
 
-def test_a_second_window_is_told_and_nothing_is_overwritten(desk_study, client_of):
+def test_a_second_window_gets_a_message_and_overwrites_nothing(desk_study, client_of):
     study = desk_study()
     one, two, id = client_of(study), client_of(study), first(study)
     assert one.post(f"/api/movements/{id}?after=0", json={"state": "accept"}).status_code == 200
@@ -115,7 +115,7 @@ def test_marks_of_others_are_seen_in_adjudication_only(desk_study, client_of):
     assert (other["coder"], other["emotion"]) == ("ben", "anger")
 
 
-def test_what_both_coders_say_need_not_be_said_again_in_adjudication(desk_study, client_of):
+def test_adjudication_starts_from_what_coders_share(desk_study, client_of):
     study = desk_study()
     for coder, emotion in (("anna", "fear"), ("ben", "anger")):
         study.decide(coder, first(study), state="accept", kind="macro", emotion=emotion)
@@ -124,7 +124,7 @@ def test_what_both_coders_say_need_not_be_said_again_in_adjudication(desk_study,
     assert (agreed.state, agreed.kind, agreed.emotion) == ("accept", "macro", "")
 
 
-def test_a_change_that_cannot_be_is_refused_with_a_fix(desk_study, client_of):
+def test_an_impossible_change_is_refused_with_a_fix(desk_study, client_of):
     study = desk_study()
     client, id = client_of(study), first(study)
     for change in ({"onset": 50}, {"emotion": "joy"}, {"state": "yes"}, {"colour": 1}, {"units": [{"number": "x"}]}):
@@ -149,14 +149,14 @@ def test_the_picture_of_a_frame_is_that_frame(desk_study, client_of, numbered, v
         assert numbered.read(decoded(answer)) == number == int(answer.headers["X-Frame"])
 
 
-def test_pictures_that_cannot_be_are_refused(desk_study, client_of):
+def test_impossible_pictures_are_refused(desk_study, client_of):
     client = client_of(desk_study())
     for path in ("1/frames/260", "1/frames/-1", "1/frames/3?times=11", "9/frames/3"):
         refused = client.get(f"/api/recordings/{path}")
         assert refused.status_code == 422 and refused.json()["fix"], path
 
 
-def test_a_video_that_is_changed_or_gone_is_refused_and_deciding_goes_on(desk_study, client_of, numbered, tmp_path):
+def test_a_changed_or_missing_video_is_an_error_and_coding_continues(desk_study, client_of, numbered, tmp_path):
     study = desk_study()
     client, id = client_of(study), first(study)
     client.post(f"/api/movements/{id}", json={"state": "accept"})
@@ -168,7 +168,7 @@ def test_a_video_that_is_changed_or_gone_is_refused_and_deciding_goes_on(desk_st
     assert client.post(f"/api/movements/{id}", json={"state": "reject"}).status_code == 200
 
 
-def test_a_full_disk_is_told_and_loses_nothing(desk_study, client_of, small_disk):
+def test_a_full_disk_is_reported_and_loses_nothing(desk_study, client_of, small_disk):
     disk = small_disk(600_000)
     study = desk_study(folder=disk / "study")
     client, id = client_of(study), first(study)

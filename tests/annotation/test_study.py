@@ -32,7 +32,7 @@ def study(tmp_path):
         yield study
 
 
-def test_a_decision_keeps_what_is_not_named_and_survives_reopening(study):
+def test_a_decision_keeps_other_fields_and_survives_reopening(study):
     first, second, _ = study.movements()
     study.decide("anna", first.id, state="accept", emotion="surprise", units=[{"number": 1}, UnitCode(2, "left", "B")])
     study.decide("anna", first.id, onset=12)
@@ -110,7 +110,7 @@ def test_a_second_window_does_not_overwrite_the_first(study):
     assert study.decide("anna", id, after=seen, state="reject").state == "reject"
 
 
-def test_changes_before_a_decision_are_kept_but_are_none(study):
+def test_edits_before_a_decision_are_drafts(study):
     id = study.movements()[0].id
     study.decide("anna", id, onset=11)
     assert study.decisions("anna") == []
@@ -155,7 +155,7 @@ def test_a_candidate_that_comes_again_keeps_its_decisions(study):
     assert third not in study.movements()
 
 
-def test_what_was_answered_survives_a_kill_in_the_middle(study):
+def test_acknowledged_decisions_survive_a_kill(study):
     """Another process decides in a loop and is killed: every decision that it reported is there."""
     code = (
         "import sys; from epir.annotation.study import Study\n"
@@ -200,7 +200,7 @@ def test_a_read_only_study_can_be_read(study):
         study.folder.chmod(0o755)
 
 
-def test_what_is_no_study_is_refused(tmp_path, study):
+def test_a_folder_that_is_not_a_study_is_refused(tmp_path, study):
     with pytest.raises(StudyError, match="is not a study"):
         Study.open(tmp_path)
     (tmp_path / "other").mkdir()

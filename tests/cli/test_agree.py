@@ -40,6 +40,6 @@ def test_json_is_one_object_of_the_named_coders(run, folder):
     assert answer["report"] is None
 
 
-def test_what_is_no_study_is_refused(run, tmp_path):
+def test_a_folder_that_is_not_a_study_is_refused(run, tmp_path):
     with pytest.raises(StudyError, match=r"not a study.*\n.*epir annotate"):
         run(tmp_path)

@@ -153,7 +153,7 @@ def wait_until(condition, seconds=120):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_end_from_outside_leaves_finished_folds_and_no_workers(noise, tmp_path, way):
+def test_a_signal_leaves_finished_folds_and_no_workers(noise, tmp_path, way):
     """Ctrl-C and SIGTERM, which reach the workers too, and the death of the parent alone."""
     out, pids = tmp_path / "run", tmp_path / "pids"
     pids.mkdir()

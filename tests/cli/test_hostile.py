@@ -52,7 +52,7 @@ def odd_things(folder):
 
 
 @pytest.mark.parametrize("verb", COMMANDS)
-def test_what_is_nothing_of_the_kind_takes_two_lines(verb, tmp_path, monkeypatch, capsysbinary):
+def test_wrong_inputs_take_two_lines(verb, tmp_path, monkeypatch, capsysbinary):
     (tmp_path / "odd").mkdir()
     for odd in odd_things(tmp_path / "odd"):
         out = tmp_path / "out" / "new"

@@ -80,7 +80,7 @@ def test_from_a_prediction_over_its_file_to_a_map_set(run, video, tmp_path, name
     assert np.abs(maps.maps[0, :2]).max() > 0.1  # the smile
 
 
-def test_what_is_said(run, video, tmp_path):
+def test_import_annotations_prints_counts_and_the_next_step(run, video, tmp_path):
     tiers = [Tier("micro-expression", (TierInterval(0.2, 0.6, "positive"),))]
     files = [write_eaf(tmp_path / name, tiers, video) for name in ("a.eaf", "b.eaf")]
     result = run(*files, "--out", tmp_path / "manifest.csv")
@@ -92,7 +92,7 @@ def test_what_is_said(run, video, tmp_path):
 
 
 @pytest.mark.parametrize("subjects", [("s1", "s2"), ("", "")], ids=["with subjects", "without"])
-def test_videos_are_taken_for_people_only_where_nobody_is_named(run, video, tmp_path, subjects):
+def test_videos_count_as_people_only_without_subjects(run, video, tmp_path, subjects):
     second = shutil.copy(video, tmp_path / "second.mp4")
     rows = [f"{path},{name},positive,1,3" for path, name in zip((video, second), subjects, strict=True)]
     (tmp_path / "own.csv").write_text("\n".join(["file,subject,emotion,onset,apex", *rows]) + "\n")

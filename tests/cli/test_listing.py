@@ -57,7 +57,7 @@ def test_lists_are_quick_because_they_do_not_import_torch(monkeypatch):
         assert listed(what)
 
 
-def test_another_word_is_refused_with_the_ones_there_are():
+def test_an_unknown_list_is_refused_with_the_known_ones():
     answer = CliRunner().invoke(app, ["list", "weights"])
     assert answer.exit_code == 2
     assert "protocols" in answer.output

@@ -33,7 +33,7 @@ def test_the_program_prints_its_version():
     assert subprocess.run(command, capture_output=True, text=True).stdout.strip() == f"epir {__version__}"
 
 
-def test_a_warning_of_ours_is_one_line_on_stderr_and_others_are_left_alone(monkeypatch, capsys):
+def test_an_epir_warning_is_one_line_and_others_are_passed_on(monkeypatch, capsys):
     def work():
         for _ in range(2):
             warnings.warn("the weights do not fit", EpirWarning, stacklevel=1)
@@ -137,7 +137,7 @@ def test_a_second_signal_while_it_ends_changes_nothing(monkeypatch, capsys, way)
 
 
 @pytest.mark.parametrize("words", ["settings | head -1; exit ${PIPESTATUS[0]}", "models >&-", "models >&- 2>&-"])
-def test_a_reader_that_closes_the_pipe_and_a_closed_stdout_are_no_errors(words):
+def test_a_closed_pipe_and_a_closed_stdout_are_not_errors(words):
     done = subprocess.run(["bash", "-c", f"{sys.executable} -m epir list {words}"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -72,14 +72,14 @@ def test_settings_are_changed_by_their_dotted_names(run, tmp_path):
         (["--workers", "0"], "--workers must be at least 1, not 0\n  fix: leave it out for one per core"),
     ],
 )
-def test_mistakes_are_told_with_their_remedy(run, tmp_path, arguments, words):
+def test_mistakes_are_reported_with_a_fix(run, tmp_path, arguments, words):
     with pytest.raises(EpirError) as error:
         run(tmp_path / "out", *arguments)
     assert words in str(error.value)
     assert not (tmp_path / "out").exists()
 
 
-def test_what_is_there_stays_there(run, tmp_path):
+def test_existing_output_needs_force(run, tmp_path):
     run(tmp_path / "c", *SMALL)
     with pytest.raises(EpirError, match="exists already"):
         run(tmp_path / "c", *SMALL)
@@ -87,6 +87,6 @@ def test_what_is_there_stays_there(run, tmp_path):
 
 
 @pytest.mark.parametrize("words", [("--people", "99999999999"), ("--clips", "10000000"), ("--maps", "99999999999")])
-def test_more_than_can_be_is_refused(run, tmp_path, words):
+def test_absurd_counts_are_refused(run, tmp_path, words):
     with pytest.raises(EpirError, match=r"too many\n  fix: "):
         run(tmp_path / "out", *words)

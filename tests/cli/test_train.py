@@ -25,7 +25,7 @@ def maps(tmp_path):
     return tmp_path / "maps"
 
 
-def test_a_model_folder_is_written_and_its_scores_are_told(invoke, maps, tmp_path):
+def test_train_writes_a_model_folder_and_prints_its_scores(invoke, maps, tmp_path):
     out = tmp_path / "model"
     words = ("train", maps, "--protocol", "sde", "--out", out, *QUICK)
     printed = invoke(*words).stdout
@@ -73,7 +73,7 @@ def test_an_export_says_how_far_it_differs(invoke, tmp_path):
     assert 0 < int(same) <= 34 and 0 < float(apart) < 0.05
 
 
-def test_the_shipped_model_is_exported_where_none_is_named(invoke, tmp_path, monkeypatch):
+def test_export_defaults_to_the_shipped_model(invoke, tmp_path, monkeypatch):
     from epir.final import export as module
     from epir.models.folder import shipped_folder
 

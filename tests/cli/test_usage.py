@@ -42,7 +42,7 @@ def refused(epir):
         ("synth out --fps 1,5", "--fps must be a number, not '1,5'", "see epir synth --help"),
     ],
 )
-def test_the_words(refused, words, problem, fix):
+def test_usage_errors(refused, words, problem, fix):
     assert refused(*words.split()) == f"{problem}\nfix: {fix}\n"
 
 

@@ -152,7 +152,7 @@ def test_a_folder_of_the_user_stays(refused, verb, further, tmp_path):
 
 @pytest.mark.parametrize("verb", FOLDERS_FROM_FOLDERS)
 @pytest.mark.parametrize("further", [(), ("--force",)], ids=["", "--force"])
-def test_an_output_that_is_the_input_is_refused(refused, verb, further, inputs):
+def test_an_output_equal_to_an_input_is_refused(refused, verb, further, inputs):
     source = COMMANDS[verb][0]
     of_runs = verb in ("ablate", "evaluate, two models")
     words = "is a map set, not a folder of runs" if of_runs else "an input of this command"

@@ -51,7 +51,7 @@ def test_health_gives_the_model_the_queue_and_the_limits(client):
     assert body["limits"]["seconds"] == 300
 
 
-def test_the_answer_is_the_recognizers_own(done, recognizer, clip):
+def test_the_answer_equals_the_recognizers(done, recognizer, clip):
     expected = recognizer.predict(clip, name=clip.name)
     result, whole = done["result"], expected.to_dict_of_all()
     assert {name: result[name] for name in expected.to_dict()} == expected.to_dict()
@@ -177,7 +177,7 @@ def test_errors_say_what_is_wrong_and_how_to_fix_it(client, sent, status, proble
         ("multipart/form-data; boundary=x", 400, "the form is malformed or was cut short"),
     ],
 )
-def test_a_body_that_is_no_form(client, kind, status, problem):
+def test_a_body_that_is_not_a_form(client, kind, status, problem):
     reply = client.post("/api/predict", content=b"{}", headers={"Content-Type": kind})
     assert (reply.status_code, reply.json()["problem"]) == (status, problem)
 

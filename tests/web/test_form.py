@@ -61,7 +61,7 @@ def test_the_pieces_do_not_matter(cuts):
 
 
 @given(st.integers(0, len(WHOLE) - 1))
-def test_a_body_that_is_cut_short_is_never_taken_for_whole(end):
+def test_an_incomplete_body_is_an_error(end):
     read = reader([])
     read.feed(WHOLE[:end])
     if end < len(WHOLE) - 4:  # complete after the last dash
@@ -128,7 +128,7 @@ def test_a_long_boundary_is_a_malformed_request(length):
         ("x" * 500 + "_img0046.jpg", "x" * 59 + "…" + "x" * 48 + "_img0046.jpg"),
     ],
 )
-def test_a_name_is_only_text(name, shown):
+def test_a_name_is_shown_as_text(name, shown):
     assert display_name(name) == shown
 
 

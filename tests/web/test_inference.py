@@ -44,7 +44,7 @@ def test_a_video_within_the_limits_is_read_once_to_its_end(tmp_path):
         assert len(list(video)) == 30
 
 
-def test_the_frames_decide_where_the_container_does_not_tell(tmp_path, monkeypatch):
+def test_frames_count_if_the_container_gives_no_length(tmp_path, monkeypatch):
     monkeypatch.setattr("epir.frames.video.VideoFrames.announced", None)
     video = open_checked(film(tmp_path, 45), 20.0, CONFIG)
     with video, pytest.raises(RequestError, match=r"more than 40 frames\n  fix: cut it around the move") as refused:
@@ -112,7 +112,7 @@ def test_a_single_slow_step_says_nothing_about_the_others(now):
         now[0] += 0.05
 
 
-def test_a_job_that_will_end_in_time_goes_on(now):
+def test_a_job_that_will_end_in_time_continues(now):
     limit = CostLimit(Silent(), 100.0)
     for total in (0, 100):  # 0: nobody knows how many there are
         limit.start("spotting", total)

@@ -82,7 +82,7 @@ def test_an_address_has_its_share_and_others_theirs():
         queue.submit(job())  # this machine itself
 
 
-def test_a_worker_without_a_process_leaves_jobs_to_one_that_has_one():
+def test_a_worker_without_a_process_leaves_jobs_to_a_ready_one():
     queue, order = JobQueue(places=8, workers=2), []
 
     def take(name, ready):

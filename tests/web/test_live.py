@@ -71,7 +71,7 @@ def test_a_slow_process_gets_fewer_frames_and_no_gaps_at_first():
     assert steps[-1] > 1.5 / 30
 
 
-def test_what_waits_is_bounded_whatever_comes():
+def test_the_buffer_is_bounded():
     live = session()
     counts = camera(live, 60.0)
     assert counts["received"] == 1800
@@ -96,7 +96,7 @@ def test_old_frames_are_refused():
         live.push([2.0], [b"c"])
 
 
-def test_reports_become_events_and_a_client_that_comes_back_misses_none():
+def test_reports_become_events_and_a_reconnecting_client_misses_none():
     live = session()
     live.push([0.0], [b"a"])
     live.exchange(
@@ -123,7 +123,7 @@ def test_a_session_without_frames_ends():
         live.push([0.0], [b"a"])
 
 
-def test_a_session_ends_after_its_time_with_what_waits():
+def test_a_session_ends_at_its_time_limit_after_the_waiting_frames():
     live = session(ServeSettings(live_s=1e-6, live_idle_s=5.0))
     live.push([0.0, 0.1], [b"a", b"b"])
     live.exchange({})
@@ -140,7 +140,7 @@ def test_stopping_wakes_the_worker_that_waits_for_frames():
     assert got == ["end"]
 
 
-def test_a_process_that_dies_is_told_to_the_client():
+def test_the_client_learns_that_a_process_died():
     live = session()
     live.job.fail(CRASHED)
     assert live.ready.done()
@@ -191,7 +191,7 @@ def events_of(client, url):
     return events
 
 
-def test_a_camera_gets_what_predict_says(client, service, frames, recognizer, uploads, wait_until):
+def test_a_camera_gets_the_answers_of_predict(client, service, frames, recognizer, uploads, wait_until):
     ticket = client.post("/api/live").json()
     for first in range(0, len(frames), 20):
         part = frames[first : first + 20]
@@ -231,7 +231,7 @@ def test_uploads_are_served_while_a_camera_runs_and_a_dead_process_ends_only_the
     wait_until(lambda: client.get("/api/health").json()["cameras"]["running"] == 0)
 
 
-def test_frames_that_cannot_be_used_are_counted(client):
+def test_unusable_frames_are_counted(client):
     ticket = client.post("/api/live").json()
     large = jpeg(np.zeros((8, 4000, 3), np.uint8))
     assert post_frames(client, ticket["frames"], [b"no picture", large, b"\xff\xd8cut"]).status_code == 200

@@ -42,7 +42,7 @@ def test_options_reach_the_recognizer(client, pictures):
         ("faces", "none", "use one of: largest, all"),
     ],
 )
-def test_options_that_cannot_be_are_refused(client, clip, field, value, fix):
+def test_impossible_options_are_refused(client, clip, field, value, fix):
     reply = client.post("/api/predict", files={"files": (clip.name, clip.read_bytes())}, data={field: value})
     assert reply.status_code == 422
     assert reply.json()["problem"] == f"{field} cannot be {value!r}"

@@ -60,7 +60,7 @@ def test_a_foreign_host_is_refused(client):
         ("http://127.0.0.1:7860", "same-site", False),
     ],
 )
-def test_only_the_own_page_may_send(origin, fetch_site, allowed):
+def test_only_pages_of_this_server_may_send(origin, fetch_site, allowed):
     assert is_same_site(origin, fetch_site, "127.0.0.1:7860") is allowed
 
 
@@ -92,7 +92,7 @@ def connection(client, **headers):
         ("::1", "127.0.0.1", None),
     ],
 )
-def test_whose_share_is_limited(client, forwarded, address):
+def test_limited_addresses(client, forwarded, address):
     headers = {} if forwarded is None else {"x_forwarded_for": forwarded}
     assert limited_address(connection(client, **headers)) == address
 
@@ -179,7 +179,7 @@ def test_half_a_head_gets_408():
     assert b'"problem": "the head of the request took too long"' in reply
 
 
-def test_a_connection_without_a_byte_is_closed_without_a_word():
+def test_a_silent_connection_is_closed_without_a_response():
     assert exchange() == b""
 
 

@@ -149,7 +149,7 @@ def test_many_pictures_are_called_by_the_first(upload):
         (["1.png", "2.png", "1234567890123456.png"], r"1234567890123456.png has no frame number in its name"),
     ],
 )
-def test_files_that_make_no_clip_are_refused_with_what_to_do(upload, names, message):
+def test_files_without_a_clip_are_refused_with_a_fix(upload, names, message):
     with pytest.raises(RequestError, match=message):
         predict_task(upload(*names), [])
 
@@ -180,6 +180,6 @@ def test_numbers_of_the_form(upload, field, text, value):
     + [("fps", text) for text in ("nan", "0", "inf", "fast")]
     + [("threshold", text) for text in ("1.1", "-0.1", "nan")],
 )
-def test_numbers_that_cannot_be_are_refused(upload, field, text):
+def test_impossible_numbers_are_refused(upload, field, text):
     with pytest.raises(RequestError, match=rf"{field} cannot be .*\n  fix: give .*, such as"):
         predict_task(upload("a.mp4", **{field: text}), [])

@@ -8,7 +8,7 @@ A movement is settled once "agreed" has decided on it, whatever coders decide la
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from epir.annotation.agreement import ACCEPT, KEYS, Coding, accepted, codings, groups, median_coding
@@ -34,10 +34,6 @@ class Case:
     decisions: dict[str, Decision | None]  # by coder of this recording; None: not decided
     differs: tuple[str, ...]  # of presence, kind, emotion, units, time
     settled: Decision | None  # the decision of "agreed"
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
 
 
 def disagreements(study: Study, least: float = OVERLAP) -> list[Case]:

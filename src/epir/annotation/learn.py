@@ -8,8 +8,7 @@ Axes: n candidates
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -67,10 +66,6 @@ class Learnt:
                 f"{saving.before} ({words})"
             )
         return "\n".join([*lines, "the list is now ranked by this study's decisions"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON values."""
-        return asdict(self)
 
 
 def ranking(study: Study) -> dict[int, float]:

@@ -110,10 +110,10 @@ class Desk:
         is_hidden = self.blind and not self.is_agreed and (mine is None or mine.state not in STATES)
         return {
             **{name: value for name, value in asdict(movement).items() if name not in ("measures", "proposal")},
-            "decision": decision_dict(mine),
+            "decision": None if mine is None else asdict(mine),
             "proposal": None if is_hidden else dict(movement.proposal),
             "hidden": is_hidden and bool(movement.proposal),
-            "others": [decision_dict(other) for other in by_coder.values() if self.is_agreed and other is not mine],
+            "others": [asdict(other) for other in by_coder.values() if self.is_agreed and other is not mine],
             "person": self.study.person(movement),
         }
 
@@ -259,7 +259,7 @@ def add_study(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/api/disagreements")
     def differing() -> list[dict[str, Any]]:
-        return [case.to_dict() for case in disagreements(study)] if desk.is_agreed else []
+        return [asdict(case) for case in disagreements(study)] if desk.is_agreed else []
 
 
 def add_decisions(app: FastAPI, desk: Desk) -> None:
@@ -326,11 +326,6 @@ def recording_dict(study: Study, recording: Recording) -> dict[str, Any]:
         **{name: value for name, value in asdict(recording).items() if name not in ("digest", "bytes", "modified")},
         "faces": study.faces(recording.id) or [0],
     }
-
-
-def decision_dict(decision: Decision | None) -> dict[str, Any] | None:
-    """A decision for the page."""
-    return None if decision is None else asdict(decision)
 
 
 def movement_row(movement: StudyMovement, decision: Decision | None, rank: float | None) -> dict[str, Any]:

@@ -50,6 +50,7 @@ def annotate(
     Example: epir annotate study --export manifest.csv
     """
     from contextlib import closing
+    from dataclasses import asdict
 
     from epir.cli.console import show, showing_progress
 
@@ -58,7 +59,7 @@ def annotate(
             from epir.annotation.learn import learn_ranking
 
             learnt = learn_ranking(study)
-            show(learnt.to_dict(), [learnt.text], as_json=as_json)
+            show(asdict(learnt), [learnt.text], as_json=as_json)
         elif export:
             from epir.annotation.export import export_study
 
@@ -172,6 +173,8 @@ def agree(
 
     Example: epir agree study --out agreement.html
     """
+    from dataclasses import asdict
+
     from epir.annotation.adjudication import disagreements
     from epir.annotation.agreement import agreement
     from epir.annotation.agreement_page import agreement_page, agreement_tables
@@ -191,5 +194,5 @@ def agree(
     lines.append(f"{counted(len(cases), 'disagreement')}, {waiting} not settled")
     lines += [f"report: {out}"] if out is not None else []
     lines += [f"next: epir annotate {study} --coder agreed"] if waiting else []
-    value = {"disagreements": [case.to_dict() for case in cases], "report": None if out is None else str(out)}
+    value = {"disagreements": [asdict(case) for case in cases], "report": None if out is None else str(out)}
     show(result.to_dict() | value, lines, as_json=as_json)

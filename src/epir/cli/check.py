@@ -38,9 +38,12 @@ def check(
     from epir.datasets.registry import load_corpus
     from epir.datasets.survey import survey
 
+    inspect_clip = None
+    if deep:
+        from epir.maps.inspection import inspect_clip
     loaded = load_corpus(corpus, root, **only_set(sheet=sheet, part=part, tree=tree, labels=labels))
     with showing_progress(quiet=not deep) as progress:
-        result = survey(loaded, opener=_inspect if deep else None, fingerprint=_fingerprint, progress=progress)
+        result = survey(loaded, opener=inspect_clip, fingerprint=_fingerprint, progress=progress)
     if as_json:
         emit_json(result.to_dict())
     else:
@@ -55,13 +58,6 @@ def _fingerprint(clip: "Clip") -> str | None:
 
     assert clip.frames is not None
     return fingerprint(clip.frames, clip.onset, clip.apex)
-
-
-def _inspect(clip: "Clip") -> list[str]:
-    """The problems of a clip, after decoding every frame and checking the face and the key frames."""
-    from epir.maps.inspection import inspect_clip
-
-    return inspect_clip(clip)
 
 
 def _show(result: "Survey") -> None:

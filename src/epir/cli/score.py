@@ -143,24 +143,20 @@ def _explain_printed(texts: Sequence[str], tolerance: float | None) -> "tuple[di
 def _show_tables(
     scores: Mapping[str, Any], tables: "list[Table]", out: Path | None, *, force: bool, as_json: bool
 ) -> None:
-    from epir.cli.console import show
-
-    written = _write(out, _table_files(scores, tables), force) if out is not None else []
-    lines = [*(table.text() for table in tables), *(f"written: {path}" for path in written)]
-    show(scores, lines, as_json=as_json)
-
-
-def _table_files(scores: object, tables: "list[Table]") -> dict[str, str]:
     import json
 
+    from epir.cli.console import show
     from epir.core.table import latex_tables, markdown_tables
 
-    return {
+    files = {
         "scores.json": json.dumps(scores, indent=2) + "\n",
         **{f"{table.name}.csv": table.csv() for table in tables},
         "tables.md": markdown_tables(tables),
         "tables.tex": latex_tables(tables),
     }
+    written = _write(out, files, force) if out is not None else []
+    lines = [*(table.text() for table in tables), *(f"written: {path}" for path in written)]
+    show(scores, lines, as_json=as_json)
 
 
 def _write(out: Path, files: dict[str, str], force: bool) -> list[str]:

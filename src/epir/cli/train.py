@@ -5,51 +5,38 @@ from typing import Annotated
 
 from typer import Option
 
-from epir.cli.options import (
-    AllowSeen,
-    AsJson,
-    Changes,
-    Code,
-    Force,
-    Maps,
-    ModelFolder,
-    Protocol,
-    Training,
-    Workers,
-    check_model,
-    check_names,
-)
+from epir.cli import options
 from epir.core.words import counted, people
 
 COMPARED_MAPS = 512  # most maps of a map set on which an export is compared
 
 
 def train(
-    maps: Maps,
-    protocol: Protocol,
+    maps: options.Maps,
+    protocol: options.Protocol,
     out: Annotated[Path, Option(help="The model folder to write.")],
     model: Annotated[str, Option(help="The model to train: a name, FILE.py:Name or package.module:Name.")] = "epir",
     start: Annotated[
         Path | None, Option(help="A model folder to start from, or shipped.", show_default="from the recipe")
     ] = None,
-    training: Training = None,
-    changes: Changes = None,
+    training: options.Training = None,
+    changes: options.Changes = None,
     folds: Annotated[int, Option(help="Number of grouped folds that calibrate the scores.")] = 5,
     seed: Annotated[int, Option(help="Random seed of the final model.")] = 0,
     run: Annotated[
         Path | None, Option(help="Keep the folds in this run folder, so that the same command resumes them.")
     ] = None,
-    workers: Workers = None,
+    workers: options.Workers = None,
     calibrate_on: Annotated[
         list[Path] | None,
         Option(help="Map sets of other people to calibrate the scores on, instead of folds.", show_default=False),
     ] = None,
     note: Annotated[Path | None, Option(help="A text file to add to the model card.", show_default=False)] = None,
     half: Annotated[bool, Option("--half", help="Store the weights in half precision.")] = False,
-    allow_seen: AllowSeen = False,
-    code: Code = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    allow_seen: options.AllowSeen = False,
+    code: options.Code = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Train one model on all clips, calibrate its scores on held-out people, and write it with a model card.
 
@@ -59,7 +46,7 @@ def train(
 
     from epir.cli.console import show, showing_progress
 
-    check_names([*maps, *(calibrate_on or ())], protocol)  # before torch is loaded
+    options.check_names([*maps, *(calibrate_on or ())], protocol)  # before torch is loaded
     from epir.final.train import train as train_model
 
     with showing_progress(quiet=as_json) as progress:
@@ -111,11 +98,11 @@ def _read(note: Path | None) -> str:
 
 def calibrate(
     on: Annotated[list[Path], Option(help="Map sets of people the model has not seen.", show_default=False)],
-    protocol: Protocol,
-    model: ModelFolder = None,
+    protocol: options.Protocol,
+    model: options.ModelFolder = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Measure only; write nothing to the folder.")] = False,
-    code: Code = None,
-    as_json: AsJson = False,
+    code: options.Code = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Fit the temperature of a model's scores on map sets of real people, and write it to the model folder.
 
@@ -127,7 +114,7 @@ def calibrate(
 
     from epir.cli.console import show
 
-    check_model(model)
+    options.check_model(model)
     from epir.final.real_people import calibrate_on_real_people
 
     fitted = calibrate_on_real_people(model, on, protocol=protocol, write=not dry_run)
@@ -145,7 +132,7 @@ def calibrate(
 
 def export(
     out: Annotated[Path, Option(help="The ONNX file to write.")],
-    model: ModelFolder = None,
+    model: options.ModelFolder = None,
     maps: Annotated[
         Path | None, Option(help="A map set to compare on, besides random maps.", show_default="synthetic maps")
     ] = None,
@@ -155,9 +142,9 @@ def export(
     logits: Annotated[
         bool, Option("--logits", help="Raw logits of a single view: no averaging over views, no temperature.")
     ] = False,
-    code: Code = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    code: options.Code = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Export a model to ONNX with a free batch size, and compare it with the original before keeping it.
 
@@ -167,7 +154,7 @@ def export(
     from epir.core.output import check_onnx
 
     check_onnx(out)
-    check_model(model)
+    options.check_model(model)
     from epir.final.export import export as export_model
     from epir.maps.mapset import load_maps
     from epir.models.folder import find_folder, read_config

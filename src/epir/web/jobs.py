@@ -95,7 +95,7 @@ class JobQueue:
         self._waiting: deque[Job] = deque()
         self._background: deque[Job] = deque()
         self._running: list[Job] = []
-        self._closed = False
+        self.closed = False
         self.ready = 0  # idle workers with a running process
         self._seconds_per_job = FIRST_JOB_S
         self._changed = threading.Condition()
@@ -124,7 +124,7 @@ class JobQueue:
         with self._changed:
             if not job.background:
                 self._check(job.address, arrived=1)
-            elif self._closed:
+            elif self.closed:
                 job.fail(SHUTTING_DOWN)
                 return job
             (self._background if job.background else self._waiting).append(job)
@@ -139,10 +139,10 @@ class JobQueue:
         with self._changed:
             self.ready += ready
             self._changed.wait_for(
-                lambda: self._closed or ((self._waiting or self._background) and (ready or not self.ready)), seconds
+                lambda: self.closed or ((self._waiting or self._background) and (ready or not self.ready)), seconds
             )
             self.ready -= ready
-            if self._closed or not (self._waiting or self._background):
+            if self.closed or not (self._waiting or self._background):
                 return None
             job = self._waiting.popleft() if self._waiting else self._background.popleft()
             job.state = "running"
@@ -181,15 +181,10 @@ class JobQueue:
                 "capacity": self.places,
             }
 
-    @property
-    def closed(self) -> bool:
-        """Whether the queue accepts no more jobs."""
-        return self._closed
-
     def close(self) -> None:
         """Fail all waiting jobs and stop the workers."""
         with self._changed:
-            self._closed = True
+            self.closed = True
             left = [*self._waiting, *self._background]
             self._waiting.clear()
             self._background.clear()
@@ -203,7 +198,7 @@ class JobQueue:
 
     def _check(self, address: str | None, *, arrived: int = 0) -> None:
         """Raise if the queue is full or closed, or an address has its share; `arrived` uploads would count twice."""
-        if self._closed:
+        if self.closed:
             raise SHUTTING_DOWN.error()
         jobs = [*self._waiting, *(job for job in self._running_jobs() if not job.background)]
         if len(jobs) >= self.places + self.workers:
@@ -253,6 +248,7 @@ class ResultStore:
 
     def status(self, job: Job, queue: JobQueue) -> dict[str, Any]:
         """The state of a job, as JSON."""
+        expires = None if job.ended is None else datetime.fromtimestamp(job.ended + self._seconds, UTC)
         return {
             "id": job.id,
             "name": str(job.task.get("name", "")),
@@ -263,13 +259,8 @@ class ResultStore:
             "total": job.total,
             "result": job.result,
             "error": None if job.problem is None else job.problem.to_dict(),
-            "expires": self._expires(job),
+            "expires": None if expires is None else expires.isoformat(timespec="seconds"),
         }
-
-    def _expires(self, job: Job) -> str | None:
-        if job.ended is None:
-            return None
-        return datetime.fromtimestamp(job.ended + self._seconds, UTC).isoformat(timespec="seconds")
 
     def _expire(self) -> None:
         now = time.time()

@@ -276,7 +276,9 @@ class Worker:
                 if message["type"] == "next" and job.exchange is not None:  # the time limit is per exchange
                     timer.cancel()
                     timer = None
-                    self._answer(pipe, job, message)
+                    reply, frames = job.exchange(message["report"])
+                    with self._lock:
+                        send(pipe, {"id": job.id, **reply}, frames)
                 else:
                     ended = self._handle_message(message, blobs, job)
         except (EOFError, OSError):
@@ -294,13 +296,6 @@ class Worker:
                 timer.cancel()
             with self._lock:
                 self._job = None
-
-    def _answer(self, pipe: Connection, job: Job, message: Mapping[str, Any]) -> None:
-        """Pass on the report of a camera, and send its next frames."""
-        assert job.exchange is not None
-        reply, blobs = job.exchange(message["report"])
-        with self._lock:
-            send(pipe, {"id": job.id, **reply}, blobs)
 
     def _handle_message(self, message: Mapping[str, Any], blobs: dict[str, bytes], job: Job) -> bool:
         """Handle one message; True if it ends the job."""

@@ -245,7 +245,7 @@ def test_the_timeline_zooms_and_stays_light(desk_study, desk, open_desk):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_1280_px_and_can_be_read_aloud(desk_study, desk, open_desk, scheme):
+def test_it_fits_1280_px_and_is_accessible(desk_study, desk, open_desk, scheme):
     page = open_desk(desk(desk_study()).address, color_scheme=scheme)
     shows(page, 16)
     assert page.evaluate("() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]") == [

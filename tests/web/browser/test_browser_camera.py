@@ -21,7 +21,7 @@ def figures(page):
 
 
 @pytest.mark.parametrize("which", ["plain_chromium", "firefox_with_camera"], ids=["chromium", "firefox"])
-def test_the_camera_is_looked_at_as_a_stream_until_it_is_stopped(open_page, request, which):
+def test_the_camera_is_analysed_as_a_stream_until_it_stops(open_page, request, which):
     page = open_page("/#camera", using=request.getfixturevalue(which))
     sent = []
     page.on("response", lambda reply: reply.url.endswith("/frames") and sent.append(reply.status))
@@ -252,7 +252,7 @@ def test_after_a_cut_no_curve_runs_backwards_and_stop_erases_nothing(open_page):
     assert page.locator("#camera-answer .label").inner_text() == "Watching"
 
 
-def test_a_server_that_leaves_out_many_frames_is_called_too_slow(open_page):
+def test_a_server_that_skips_many_frames_is_too_slow(open_page):
     page = open_page("/static/responsible-use.html")
     call = "async (values) => (await import('/static/format.js')).skippedNote(...values)"
     assert page.evaluate(call, ["the server", 0, 540, False]) is None

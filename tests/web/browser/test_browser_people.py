@@ -221,7 +221,7 @@ def test_several_clips_become_a_table(open_page, clip, jpegs):
     assert rows.count() == 3 and page.get_by_role("link", name="b.mp4").count() == 1
 
 
-def test_where_nothing_is_found_the_face_is_shown_and_a_span_can_be_marked(open_page):
+def test_without_a_movement_the_face_is_shown_and_a_span_can_be_marked(open_page):
     page = open_page()
     page.locator(".example", has_text="blink").click()
     assert answered(page) == "No micro-expression found"
@@ -311,7 +311,7 @@ def show_result(open_page, server, several):
     return show
 
 
-def test_what_could_not_be_judged_is_hatched_and_what_was_rejected_is_not(show_result):
+def test_hidden_spans_are_hatched_and_rejected_movements_are_not(show_result):
     """In dark mode both were dark grey."""
     page = show_result(curve={"hidden": [{"start": 0.0, "stop": 2.0, "reasons": ["speech"]}]})
     fill = page.locator(".timeline .hidden-span").get_attribute("fill")
@@ -322,7 +322,7 @@ def test_what_could_not_be_judged_is_hatched_and_what_was_rejected_is_not(show_r
     assert "gradient" in keys[0] and keys[1] == "none"
 
 
-def test_a_list_that_is_cut_short_has_a_lower_edge(show_result, several):
+def test_a_scrolling_list_has_a_lower_edge(show_result, several):
     page = show_result(rejected=several["result"]["rejected"] * 10)
     assert page.locator(".entry:visible").count() == 8
     assert page.locator(".entries").evaluate("(list) => getComputedStyle(list).borderBottomWidth") == "1px"
@@ -357,7 +357,7 @@ HIDDEN = "In none of the 6 s can a micro-expression be ruled out (speech): most 
 @pytest.mark.parametrize(
     ("judged", "title"), [(0, "Could not be judged"), (2.0, "No micro-expression found")], ids=["none", "some"]
 )
-def test_where_nothing_could_be_judged_none_found_is_not_said(show_result, several, server, judged, title):
+def test_without_judged_time_the_answer_is_not_none_found(show_result, several, server, judged, title):
     visible = {"judged_s": judged, "text": HIDDEN}
     page = show_result(**NOTHING, visible=visible, text="", confidence=None)
     assert page.locator("#result .label").inner_text() == title
@@ -379,7 +379,7 @@ def test_the_box_at_the_pointer_holds_its_text(open_page, result_id):
     assert box["x"] <= text["x"] and text["x"] + text["width"] <= box["x"] + box["width"]
 
 
-def test_a_batch_is_followed_on_after_a_reload(open_page):
+def test_a_batch_continues_after_a_reload(open_page):
     """The request that the reload cancels is no answer."""
     page, calls = open_page(), []
 
@@ -433,7 +433,7 @@ def test_a_phone_shows_all_of_it(open_page, result_id):
         assert box["width"] >= 180 and box["height"] >= 36  # a finger can set a frame
 
 
-def test_what_is_stored_stands_beside_the_upload(open_page):
+def test_the_privacy_note_is_beside_the_upload(open_page):
     page = open_page()
     page.locator("#kept", has_text="30 minutes").wait_for()
     words = page.locator(".privacy").inner_text()
