@@ -1,4 +1,4 @@
-"""A study of a video whose frames are numbered, with candidates and curves as the spotter would leave them."""
+"""A study of a video with numbered frames, with candidates and curves as written by the spotter."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def candidates(recording, count):
 
 @pytest.fixture
 def desk_study(tmp_path, numbered):
-    """Makes a study; its video lies in `recordings`, beside it."""
+    """Makes a study; its video is in the folder `recordings` beside it."""
     studies = []
 
     def make(count=10, name="anna.mp4", folder=None):

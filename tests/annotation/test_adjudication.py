@@ -14,7 +14,7 @@ from epir.annotation.records import UnitCode
 
 @pytest.fixture
 def study(tmp_path):
-    """Anna and Ben on the four candidates of p1: the same, another emotion, presence, and nothing of Ben."""
+    """Anna and Ben on the four candidates of p1: same, other emotion, other presence, and not seen by Ben."""
     with new_study(tmp_path / "study") as study:
         accept(study, "anna", 1, emotion="fear", onset=98, units=[UnitCode(1, "", "A")])
         accept(study, "ben", 1, emotion="fear", onset=104, units=[UnitCode(1, "", "B")])
@@ -59,7 +59,7 @@ def test_shared_fields_fill_only_the_first_decision(study):
     study.decide("anna", 2, kind="macro")  # as ben says
     first = first_fields(study, 2)
     assert first["kind"] == "macro" and "units" not in first  # which differ
-    assert first["apex"] == 328  # of 320 and 335, the middle
+    assert first["apex"] == 328  # the median of 320 and 335
     study.decide(AGREED, 2, **first)  # a draft: nothing is decided yet
     assert first_fields(study, 2) == {}
 
@@ -74,7 +74,7 @@ def test_two_marks_of_one_movement_are_one_case(study):
 
 def test_a_mark_differs_only_if_the_other_coder_has_coded_the_recording(study):
     study.mark("anna", 1, 1500, 1510, 1530)
-    study.mark("anna", 2, 1500, 1510, 1530)  # ben has not begun this recording
+    study.mark("anna", 2, 1500, 1510, 1530)  # ben has not coded this recording
     (case,) = [each for each in disagreements(study) if each.onset > 1400]
     assert (case.recording, case.differs, case.decisions["ben"]) == (1, ("presence",), None)
 

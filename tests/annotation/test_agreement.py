@@ -1,4 +1,4 @@
-"""Matching is tested against every assignment, the figures of a pair against a study worked by hand."""
+"""Matching is tested against every assignment, the numbers of a pair against a study worked by hand."""
 
 import sys
 from itertools import permutations
@@ -69,7 +69,7 @@ def test_a_pair_worked_by_hand(tmp_path):
         accept(study, "ben", a, emotion="fear", units=[UnitCode(1, "", "C")], onset=110, apex=124)  # 30 of 40 frames
         accept(study, "anna", b, emotion="fear")
         study.decide("ben", b, state="reject")
-        accept(study, "anna", c, emotion="fear")  # which ben has not looked at
+        accept(study, "anna", c, emotion="fear")  # ben has not seen it
         study.decide("anna", d, state="reject")
         study.decide("ben", d, state="reject")
         accept(study, "anna", e, emotion="anger", units=[UnitCode(4, "left", "A")])

@@ -1,4 +1,4 @@
-"""Exports are read back by the readers of the project: what a coder accepted is what they give."""
+"""The readers of the project read exports back and find what the coder accepted."""
 
 import csv
 import sys
@@ -64,7 +64,7 @@ def test_adjudication_is_exported_first_with_the_agreement_of_coders(study, tmp_
     with pytest.raises(StudyError, match=r"decisions of anna, ben.*\n.*--coder agreed.*--coder anna"):
         export_study(study, tmp_path / "manifest.csv")
     assert export_study(study, tmp_path / "ben.csv", coder="ben").coder == "ben"
-    assert [row["agreement"] for row in rows(tmp_path / "ben.csv")] == ["1.00", "0.00"]  # anna's word is another
+    assert [row["agreement"] for row in rows(tmp_path / "ben.csv")] == ["1.00", "0.00"]  # anna chose another emotion
     accept(study, "agreed", 1, emotion="fear", units=[UnitCode(1)])
     done = export_study(study, tmp_path / "manifest.csv")
     assert done.coder == "agreed"

@@ -28,7 +28,7 @@ PEOPLE = 4
 
 
 def decided_study(folder, *, useful, people=PEOPLE, each=25):
-    """Candidates with two measures, of which the first decides where it is `useful`; the spotter ranks at random."""
+    """Candidates with two measures; the first predicts the decision if `useful`; the spotter ranks at random."""
     study, random = Study.create(folder), generator(0, "decided study", useful, people)
     for number in range(people):
         recording = study.add_recording(f"../p{number}.mp4", f"{number:064d}", frames=10_000, fps=100.0)
@@ -85,13 +85,13 @@ def test_the_spotter_s_own_probability_is_never_changed(tmp_path):
 
 
 def test_people_are_held_out():
-    """Measures that name the person tell nothing of others: each person's candidates are all true or all false."""
+    """Measures that identify the person do not generalise: each person's candidates are all true or all false."""
     persons = ["a"] * 10 + ["b"] * 10 + ["c"] * 10
     measures = np.eye(3).repeat(10, axis=0)
     truth = np.array([1] * 10 + [0] * 10 + [1] * 10)
     answers = held_out(measures, truth, persons)
     assert len(set(answers[:10].round(6))) == 1
-    assert answers[10] > 0.9  # only true ones were seen: b's cannot be told
+    assert answers[10] > 0.9  # trained on true ones only
 
 
 def test_too_few_decisions_are_refused(tmp_path):

@@ -1,4 +1,4 @@
-"""Videos are known by their bytes: moved ones keep what was coded, changed ones are refused, others are left alone."""
+"""Videos are identified by their bytes: moved ones keep their decisions, changed ones are refused."""
 
 import shutil
 

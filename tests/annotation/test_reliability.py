@@ -31,7 +31,7 @@ def test_kappa_of_nothing_is_undefined():
 
 
 def rows(*coders):
-    """What the coders said of each thing, from a string for each; a dot is nothing."""
+    """The ratings of each item, from one string per coder; a dot is no rating."""
     return [[word for word in column if word != "."] for column in zip(*coders, strict=True)]
 
 

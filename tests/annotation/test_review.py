@@ -1,4 +1,4 @@
-"""What the page lists and draws: worked by hand."""
+"""The data behind the page's list and curves, worked by hand."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_the_pace_ignores_breaks_and_revisions():
         action(5, 610),
         action(9, 700, "draft"),
     ]
-    assert pace_of(history) == 10.0  # 10, 10 and 10 seconds; ten minutes are a pause, a draft is no decision
+    assert pace_of(history) == 10.0  # 10, 10 and 10 seconds; ten minutes are a break, a draft is not a decision
     assert pace_of(history[:3]) is None
 
 

@@ -1,4 +1,4 @@
-"""The desk over HTTP: who may ask, what is saved, what a blind coder gets, and that frame n is frame n."""
+"""The desk over HTTP: access, saving, blind coding, and exact frames."""
 
 import json
 import re
@@ -83,7 +83,7 @@ def test_undo_and_redo_say_which_movement(desk_study, client_of):
 
 
 def test_a_blind_coder_gets_no_proposal_before_deciding(desk_study, client_of):
-    """No answer of any route holds a word of it."""
+    """No response of any route contains a word of it."""
     study = desk_study()
     client, ids = client_of(study, blind=True), [each.id for each in study.movements()]
 
@@ -93,7 +93,7 @@ def test_a_blind_coder_gets_no_proposal_before_deciding(desk_study, client_of):
         return "".join(client.get(path).text for path in paths)
 
     assert "secret" not in everything() and "positive" not in everything()
-    client.post(f"/api/movements/{ids[0]}", json={"onset": 12})  # a change is no decision
+    client.post(f"/api/movements/{ids[0]}", json={"onset": 12})  # an edit is not a decision
     client.post(f"/api/movements/{ids[0]}", json={"note": "looks like one"})
     assert "secret" not in everything()
     answer = client.post(f"/api/movements/{ids[0]}", json={"state": "unsure"}).json()
@@ -144,7 +144,7 @@ def test_the_picture_of_a_frame_is_that_frame(desk_study, client_of, numbered, v
     client = client_of(desk_study())
     for number in (77, 3, 259, 258, 41, 0, 130):
         if "reference" in view and number != 77:
-            continue  # squares that flip are no skin that moves
+            continue  # flipping squares do not move like skin
         answer = client.get(f"/api/recordings/1/frames/{number}{view}")
         assert numbered.read(decoded(answer)) == number == int(answer.headers["X-Frame"])
 
@@ -187,7 +187,7 @@ def test_a_full_disk_is_reported_and_loses_nothing(desk_study, client_of, small_
 
 
 def test_an_hour_is_as_light_as_a_minute(desk_study, client_of):
-    """Curves come at the resolution of the screen, whatever the length; the whole list is one light answer."""
+    """Curves have the resolution of the screen, whatever the length; the whole list is one small response."""
     study = desk_study()
     frames = 108_000
     many = study.movements()[0]

@@ -1,4 +1,4 @@
-"""Everything a coder does is a row; nothing is overwritten, and what holds follows from the rows."""
+"""Every action of a coder is a row; nothing is overwritten, and the decision in force follows from the rows."""
 
 import os
 import shutil
@@ -156,7 +156,7 @@ def test_a_candidate_that_comes_again_keeps_its_decisions(study):
 
 
 def test_acknowledged_decisions_survive_a_kill(study):
-    """Another process decides in a loop and is killed: every decision that it reported is there."""
+    """Another process decides in a loop and is killed: every decision it reported is stored."""
     code = (
         "import sys; from epir.annotation.study import Study\n"
         f"study = Study.open({str(study.folder)!r}); id = study.movements()[0].id\n"

@@ -1,4 +1,4 @@
-"""`epir annotate` without its page: a study from videos, going on with it, and what is refused."""
+"""`epir annotate` without its page: create a study from videos, continue it, and refuse mistakes."""
 
 import json
 

@@ -17,7 +17,7 @@ def run(invoke):
 
 @pytest.fixture
 def mine(tmp_path):
-    """Two sound clips of somebody's own, with real pictures."""
+    """A manifest of two clips without defects, with real pictures."""
     picture = np.full((8, 8, 3), 90, np.uint8)
     for clip in ("one", "two"):
         (tmp_path / clip).mkdir()

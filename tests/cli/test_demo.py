@@ -9,7 +9,7 @@ from epir.cli.verbs import app
 
 @pytest.fixture
 def small(monkeypatch):
-    """The same way with fewer and smaller clips."""
+    """The demo with fewer and smaller clips."""
     for name, value in {"PEOPLE": 2, "CLIPS": 3, "SIZE": 200, "FPS": 40.0}.items():
         monkeypatch.setattr(demo_verb, name, value)
 
@@ -54,7 +54,7 @@ def test_another_corpus_in_its_place_is_refused(small, tmp_path):
 
 @pytest.mark.parametrize("further", [(), ("--force",)], ids=["", "--force"])
 def test_a_folder_with_a_corpus_and_more_is_not_a_demo(small, tmp_path, further):
-    """A user's own `corpus`, `maps` and `run` have the names of the demo's, and must not be replaced by them."""
+    """A user's `corpus`, `maps` and `run` have the same names as those of the demo, which must not replace them."""
     from epir.synthetic.corpus import CorpusSettings, write_corpus
 
     write_corpus(tmp_path / "corpus", CorpusSettings(people=1, clips=1, idle=0, size=96, fps=10.0))

@@ -32,7 +32,7 @@ def test_json_is_the_last_thing_on_stdout(epir, noise, tmp_path):
 
 
 def test_several_models_end_in_one_table(epir, noise, tmp_path):
-    """Also what the models do not share is announced, before the first line of progress."""
+    """Differences in training are announced before the first line of progress."""
     words = ("--model", "vit,ststnet", "--folds", "2", "--workers", "1", "--out", tmp_path / "runs")
     maps = noise(size=28, people=2)
     code, out, err = epir("evaluate", maps, "--protocol", "sde", "--set", "training.epochs=1", *words)
@@ -137,7 +137,7 @@ main()
 
 
 def is_running(pid):
-    """Whether a process is there (and not a zombie)."""
+    """Whether a process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -64,15 +64,15 @@ def test_ctrl_c_exits_130_and_leaves_no_half_written_folder(tmp_path):
     while not list(tmp_path.iterdir()) and process.poll() is None:  # until it has begun to write
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate()
+    _, printed = process.communicate()
     assert process.returncode == 130
-    assert said.endswith("Interrupted.\nRun the same command to start again.\n")
+    assert printed.endswith("Interrupted.\nRun the same command to start again.\n")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture
 def slow_import(tmp_path):
-    """Starts `epir WORDS` with a typer that takes an hour to import, and gives the process when it has begun."""
+    """Starts `epir WORDS` with a typer that takes an hour to import; returns the process once the import has begun."""
     (tmp_path / "slow").mkdir()
     (tmp_path / "slow" / "typer.py").write_text(
         f"import pathlib, time\npathlib.Path({str(tmp_path / 'begun')!r}).touch()\ntime.sleep(3600)\n"
@@ -97,13 +97,13 @@ def slow_import(tmp_path):
 def test_a_signal_while_the_program_is_being_imported_takes_two_lines(slow_import, way, word):
     process = slow_import("evaluate", "maps")
     process.send_signal(way)
-    _, said = process.communicate()
-    assert (process.returncode, said) == (128 + way, f"{word}.\nRun the same command to resume.\n")
+    _, printed = process.communicate()
+    assert (process.returncode, printed) == (128 + way, f"{word}.\nRun the same command to resume.\n")
 
 
 @pytest.mark.parametrize(("way", "word"), [(signal.SIGINT, "Interrupted"), (signal.SIGTERM, "Terminated")])
 def test_a_signal_that_arrives_in_a_destructor_is_not_lost(monkeypatch, capsys, way, word):
-    """Python prints and forgets what is raised there, and the work would go on."""
+    """Python only prints exceptions raised there, so the work would continue."""
 
     class Struck:
         def __del__(self):

@@ -1,4 +1,4 @@
-"""`epir score` of runs and of printed scores; of spotted videos see test_spot.py."""
+"""`epir score` of runs and of printed scores; test_spot.py covers spotted videos."""
 
 import json
 

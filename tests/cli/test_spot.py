@@ -1,4 +1,4 @@
-"""The verbs `spot` and `score`: what they say and write; `synth --long` through the real spotter is marked slow."""
+"""The verbs `spot` and `score`: output and files; `synth --long` with the real spotter is marked slow."""
 
 import json
 import sys

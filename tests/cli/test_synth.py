@@ -19,8 +19,10 @@ def last_json(text):
 
 def test_a_corpus_is_written_and_passes_the_check(run, invoke, tmp_path):
     out = tmp_path / "corpus"
-    told = last_json(run(out, *SMALL, "--truth", "--json").stdout)
-    assert told == {"folder": str(out), "people": 1, "clips": 4, "frames": told["frames"]} and told["frames"] > 16
+    summary = last_json(run(out, *SMALL, "--truth", "--json").stdout)
+    assert (
+        summary == {"folder": str(out), "people": 1, "clips": 4, "frames": summary["frames"]} and summary["frames"] > 16
+    )
     check = invoke("check", "synthetic", out, "--json")
     assert check.exit_code == 0
     values = last_json(check.stdout)
@@ -34,8 +36,8 @@ def test_without_json_it_says_what_to_do_next(run, tmp_path):
 
 def test_a_map_set_is_written_instead(run, tmp_path):
     out = tmp_path / "maps"
-    told = last_json(run(out, "--maps", 12, "--recipe", "direct", "--size", 14, "--classes", 5, "--json").stdout)
-    assert told == {"folder": str(out), "maps": 12, "size": 14, "people": 2}
+    summary = last_json(run(out, "--maps", 12, "--recipe", "direct", "--size", 14, "--classes", 5, "--json").stdout)
+    assert summary == {"folder": str(out), "maps": 12, "size": 14, "people": 2}
     assert load_maps(out).size == 14 and len({clip.emotion for clip in load_maps(out).clips}) == 5
 
 

@@ -1,4 +1,4 @@
-"""The verbs `train`, `calibrate` and `export`: what is printed, and what is in the folder."""
+"""The verbs `train`, `calibrate` and `export`: output and files."""
 
 import json
 import re
@@ -61,7 +61,7 @@ def test_calibration_writes_the_temperature_unless_it_is_a_dry_run(invoke, noise
 @pytest.mark.slow
 def test_an_export_says_how_far_it_differs(invoke, tmp_path):
     pytest.importorskip("onnxscript")
-    torch.manual_seed(1)  # of random weights a few lose too much in eight bits, and are refused
+    torch.manual_seed(1)  # with a few other random weights the 8-bit export differs too much and is refused
     Epir(preset("epir", width=16, feed_forward=16, blocks=3, heads=2)).save_pretrained(tmp_path / "model")
     out = tmp_path / "m.onnx"
     values = json.loads(invoke("export", tmp_path / "model", "--out", out, "--json").stdout)

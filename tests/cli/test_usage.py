@@ -7,7 +7,7 @@ from epir.cli.verbs import VERBS, command_name
 
 @pytest.fixture
 def refused(epir):
-    """What `epir WORDS` says before it exits with 2."""
+    """The stderr of `epir WORDS`, which must exit with 2."""
 
     def call(*words):
         code, out, err = epir(*words)
@@ -64,8 +64,8 @@ def test_an_empty_word_is_not_the_current_folder(refused, words, what):
 def test_a_file_that_looks_like_an_option(refused, tmp_path, monkeypatch):
     (tmp_path / "-x.mp4").touch()
     monkeypatch.chdir(tmp_path)
-    said = refused("predict", "-x.mp4")
-    assert said == "epir predict takes -x.mp4 for an option\nfix: write ./-x.mp4 for the file of that name\n"
+    printed = refused("predict", "-x.mp4")
+    assert printed == "epir predict takes -x.mp4 for an option\nfix: write ./-x.mp4 for the file of that name\n"
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=command_name)

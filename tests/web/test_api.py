@@ -1,4 +1,4 @@
-"""The REST interface of a real `epir serve`, from outside."""
+"""The REST API of a real server."""
 
 import re
 import time
@@ -231,7 +231,7 @@ def test_clients_at_once_get_the_recognizers_answers_or_503(server, recognizer, 
 
     def ask(_):
         statuses = [503]
-        while statuses[-1] == 503:  # a live server answers in the end, however busy the machine
+        while statuses[-1] == 503:  # the server answers eventually, however busy the machine
             reply = httpx.post(f"{server}/api/predict", files=files_of(*pictures), timeout=None)
             statuses.append(reply.status_code)
             time.sleep(0.1 if reply.status_code == 503 else 0)

@@ -141,7 +141,7 @@ def test_a_display_name_is_short_and_printable(name):
 
 
 class Clock(asyncio.SelectorEventLoop):
-    """An event loop whose time passes by itself: what it waits for happens at once."""
+    """An event loop with a simulated clock: waiting takes no time."""
 
     def __init__(self):
         super().__init__()
@@ -158,7 +158,7 @@ class Clock(asyncio.SelectorEventLoop):
 
 
 def arrives(*pieces, **limits):
-    """How many bytes of a body arrive, whose pieces are (seconds to wait, bytes)."""
+    """The number of bytes that arrive of a body given as pieces (seconds to wait, bytes)."""
 
     async def body():
         for seconds, size in pieces:

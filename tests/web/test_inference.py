@@ -1,4 +1,4 @@
-"""The tasks of a worker process: what an upload may cost, and which frames of a camera are reported."""
+"""The tasks of a worker process: limits of uploads, and reports about a camera."""
 
 import struct
 from types import SimpleNamespace
@@ -63,7 +63,7 @@ def test_pictures_are_measured_before_they_are_decoded(tmp_path):
     path.write_bytes(b"BM" + struct.pack("<IHHI", 62, 0, 0, 58) + header + bytes(4) + b"\0\1\0\1")
     with pytest.raises(RequestError, match=r"a picture has \d+ x \d+ px\n  fix: scale the pictures down"):
         check_pictures([str(path)], CONFIG)
-    check_pictures([str(tmp_path / "missing.png")], CONFIG)  # the reader says what is wrong with it
+    check_pictures([str(tmp_path / "missing.png")], CONFIG)  # the reader reports it later
 
 
 def test_a_job_that_cannot_end_in_time_ends_early(now):
@@ -86,7 +86,7 @@ def test_frames_that_are_decoded_to_learn_the_rate_count_too(tmp_path, now):
         for _ in video:
             now[0] += 5.0
     assert refused.value.problem == "this would take about 105 seconds on this server; the limit is 100"
-    limit.start("spotting", 30)  # counts its own
+    limit.start("spotting", 30)  # counts its own steps
     limit.decoded()
 
 
@@ -114,7 +114,7 @@ def test_a_single_slow_step_says_nothing_about_the_others(now):
 
 def test_a_job_that_will_end_in_time_continues(now):
     limit = CostLimit(Silent(), 100.0)
-    for total in (0, 100):  # 0: nobody knows how many there are
+    for total in (0, 100):  # 0: unknown
         limit.start("spotting", total)
         for _ in range(50):
             now[0] += 0.5

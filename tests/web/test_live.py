@@ -1,4 +1,4 @@
-"""A camera session: bounded, never silent about what it drops, and gone when it is over; and through a real server."""
+"""Camera sessions: bounded, honest about dropped frames, removed after their end; also through a real server."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ def session(settings=SETTINGS):
 
 
 def camera(live, seconds, fps=30, start=0.0, at_once=6):
-    """Push so many seconds of frames."""
+    """Push frames of this many seconds."""
     times = [start + number / fps for number in range(round(seconds * fps))]
     for place in range(0, len(times), at_once):
         part = times[place : place + at_once]
@@ -196,7 +196,7 @@ def test_a_camera_gets_the_answers_of_predict(client, service, frames, recognize
     for first in range(0, len(frames), 20):
         part = frames[first : first + 20]
         assert post_frames(client, ticket["frames"], part, first).status_code == 200
-        wait_until(lambda: not service.live.get(ticket["id"])._waiting)  # a busy machine must not make it drop any
+        wait_until(lambda: not service.live.get(ticket["id"])._waiting)  # so that a busy machine drops no frames
     assert uploads() == []
     assert client.delete(f"/api/live/{ticket['id']}").status_code == 204
     events = events_of(client, ticket["events"])
@@ -224,7 +224,7 @@ def test_uploads_are_served_while_a_camera_runs_and_a_dead_process_ends_only_the
     assert client.get("/api/health").json()["cameras"]["running"] == 1
     worker = next(each for each in service.live_workers if each._job is session.job)
     os.kill(worker.pid, signal.SIGKILL)
-    assert post_frames(client, ticket["frames"], frames[:2]).status_code == 200  # the next frames find out
+    assert post_frames(client, ticket["frames"], frames[:2]).status_code == 200  # the next request fails
     events = events_of(client, ticket["events"])
     assert events[-1][1]["problem"]["problem"] == "the worker process died while it analysed this input"
     assert post_frames(client, ticket["frames"], frames[:2], first=2).status_code == 404

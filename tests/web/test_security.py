@@ -85,10 +85,10 @@ def connection(client, **headers):
 @pytest.mark.parametrize(
     ("client", "forwarded", "address"),
     [
-        ("127.0.0.1", None, None),  # this machine itself
+        ("127.0.0.1", None, None),  # this machine
         ("127.0.0.1", "198.51.100.7", "198.51.100.7"),  # through a proxy on it
-        ("127.0.0.1", "10.9.9.9, 198.51.100.7", "198.51.100.7"),  # what the proxy itself saw stands last
-        ("198.51.100.7", "10.9.9.9", "198.51.100.7"),  # a header that anybody may invent
+        ("127.0.0.1", "10.9.9.9, 198.51.100.7", "198.51.100.7"),  # the proxy appends the address it saw
+        ("198.51.100.7", "10.9.9.9", "198.51.100.7"),  # anybody can invent the header
         ("::1", "127.0.0.1", None),
     ],
 )
@@ -147,7 +147,7 @@ async def hello(scope, receive, send):
 
 
 def exchange(*parts, seconds=0.3):
-    """What a server with this time limit answers to bytes that are sent one part after the other, until it closes."""
+    """The response of a server with this time limit to bytes sent in parts, until it closes the connection."""
 
     async def run():
         config = uvicorn.Config(

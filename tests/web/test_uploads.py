@@ -100,7 +100,7 @@ PICTURE, VIDEO = FileType("picture", ".png"), FileType("video", ".mp4")
 
 @pytest.fixture
 def upload(tmp_path):
-    """Makes an upload of files with these names; what ends in mp4 is a video."""
+    """Makes an upload of files with these names; those ending in mp4 are videos."""
 
     def make(*names, **fields):
         files = []

@@ -1,4 +1,4 @@
-"""What the server does when a worker process is slow, dies, or has too much to do. The process is a real one."""
+"""The server when a worker process, a real one, is slow, dies, or has too much to do."""
 
 import http.client
 import os
@@ -22,7 +22,7 @@ def idle(service, client, wait_until):
 
 @pytest.fixture
 def held(service, idle):
-    """The worker process is stopped: jobs stay where they are until `held()` lets it go on."""
+    """The worker process is suspended: jobs wait until `held()` resumes it."""
     pid = service.workers[0].pid
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -84,7 +84,7 @@ def test_a_full_queue_answers_503_with_retry_after(service, client, held, pictur
 
 
 def begin_upload(server):
-    """A connection on which a form has begun and does not go on."""
+    """A connection with an unfinished form."""
     netloc = urlsplit(server)
     head = b"POST /api/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\n"
     slow = socket.create_connection((netloc.hostname, netloc.port))
@@ -93,7 +93,7 @@ def begin_upload(server):
 
 
 def test_slow_clients_lock_nobody_out(service, server, client, wait_until, monkeypatch):
-    """Forty clients of this machine that begin an upload and never end it; half of the places stay free for others."""
+    """Forty local clients start uploads and never finish; half of the places stay free for others."""
     monkeypatch.setattr("epir.web.form.DRAIN_S", 0.1)
     slow = []
     try:

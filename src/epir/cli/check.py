@@ -1,6 +1,6 @@
 """The verb `check`: whether a copy of a corpus is complete and free of defects."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -38,12 +38,14 @@ def check(
     from epir.datasets.registry import load_corpus
     from epir.datasets.survey import survey
 
-    inspect_clip = None
+    opener: Callable[[Clip], list[str]] | None = None
     if deep:
         from epir.maps.inspection import inspect_clip
+
+        opener = inspect_clip
     loaded = load_corpus(corpus, root, **only_set(sheet=sheet, part=part, tree=tree, labels=labels))
     with showing_progress(quiet=not deep) as progress:
-        result = survey(loaded, opener=inspect_clip, fingerprint=_fingerprint, progress=progress)
+        result = survey(loaded, opener=opener, fingerprint=_fingerprint, progress=progress)
     if as_json:
         emit_json(result.to_dict())
     else:

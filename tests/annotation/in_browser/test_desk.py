@@ -214,7 +214,7 @@ def test_two_windows_do_not_overwrite_each_other(desk_study, desk, open_desk):
 
 def test_a_blind_page_has_no_proposal_before_the_decision(desk_study, desk, open_desk):
     page = open_desk(desk(desk_study(), "anna", "--blind").address)
-    assert "secret" not in page.content() and "once you have decided" in page.locator("#proposal").inner_text()
+    assert "secret" not in page.content() and "after you decide" in page.locator("#proposal").inner_text()
     page.keyboard.press("r")
     page.locator("#proposal", has_text="secret 0").wait_for()
     assert "The model’s proposal" in page.locator("#proposal").inner_text()

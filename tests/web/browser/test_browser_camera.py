@@ -211,7 +211,7 @@ STATUS = {
 }
 
 
-def told(page, name, data):
+def send_event(page, name, data):
     page.evaluate("([name, data]) => window.tell(name, data)", [name, data])
 
 
@@ -233,12 +233,12 @@ def test_after_a_cut_no_curve_runs_backwards_and_stop_erases_nothing(open_page):
 
     def part(track, *times):
         curve = {"track": track, "time": times, "frames": [round(60 * each) for each in times], "level": 0.2}
-        told(page, "motion", {**curve, "energy": [0.3] * len(times), "rejected": []})
+        send_event(page, "motion", {**curve, "energy": [0.3] * len(times), "rejected": []})
 
     part(0, 1.0, 1.1, 1.2)
     part(1, 8.4, 8.5, 8.6)
     part(0, 1.3, 1.4)
-    told(page, "status", STATUS)
+    send_event(page, "status", STATUS)
     page.wait_for_function("() => document.querySelectorAll('#camera-curve .curve').length === 2")
     assert [len(line) for line in xs(page)] == [5, 3]
     assert all(line == sorted(line) for line in xs(page))

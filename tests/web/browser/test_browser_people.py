@@ -347,7 +347,7 @@ def test_marks_are_set_on_the_largest_face_of_several(show_result, several):
     page = show_result(curves=[first, {**first, "track": 1, "events": [], "others": []}], people=people)
     page.get_by_text("Mark onset and apex by hand").click()
     assert [lane.locator("line.mark").count() for lane in page.locator(".lane").all()] == [0, 2]
-    assert page.locator(".mark .note").first.inner_text().endswith("It is for person 2, the largest face.")
+    assert page.locator(".mark .note").first.inner_text().endswith("It is about person 2, the largest face.")
 
 
 NOTHING = {"label": "no micro-expression found", "scores": {}, "movements": [], "onset": None, "apex": None}
@@ -411,7 +411,7 @@ def test_after_an_error_nothing_has_to_be_entered_again(open_page, result_id):
     page.get_by_role("spinbutton", name="Frames per second").fill("200")
     choose(page, [("notes.mp4", b"only text")])
     page.wait_for_selector("#start-problem:not([hidden])")
-    assert "notes.mp4 is not a video" in page.locator("#start-problem-text").inner_text()
+    assert "notes.mp4 is not a supported video" in page.locator("#start-problem-text").inner_text()
     assert page.get_by_role("spinbutton", name="Frames per second").input_value() == "200"
     assert page.evaluate("document.activeElement.id") == "start-problem-retry"
     ticket = {"id": result_id, "url": f"/api/results/{result_id}"}
