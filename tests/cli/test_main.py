@@ -40,7 +40,7 @@ def test_an_epir_warning_is_one_line_and_others_are_passed_on(monkeypatch, capsy
         with pytest.warns(UserWarning, match="something else"):
             warnings.warn("something else", UserWarning, stacklevel=1)
 
-    monkeypatch.setattr("epir.cli.usage.call", lambda app: work())
+    monkeypatch.setattr("epir.cli.usage.run_app", lambda app: work())
     with pytest.raises(SystemExit):
         main.main()
     assert capsys.readouterr().err == "note: the weights do not fit\n"
@@ -50,7 +50,7 @@ def test_ctrl_c_before_the_verb_has_begun_takes_two_lines(monkeypatch, capsys):
     def work():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("epir.cli.usage.call", lambda app: work())
+    monkeypatch.setattr("epir.cli.usage.run_app", lambda app: work())
     monkeypatch.setattr(sys, "argv", ["epir", "prepare"])
     with warnings.catch_warnings(), pytest.raises(SystemExit) as end:
         main.main()
@@ -116,7 +116,7 @@ def test_a_signal_that_arrives_in_a_destructor_is_not_lost(monkeypatch, capsys, 
         time.sleep(20)
         finished.append("the work went on")
 
-    monkeypatch.setattr("epir.cli.usage.call", lambda app: work())
+    monkeypatch.setattr("epir.cli.usage.run_app", lambda app: work())
     monkeypatch.setattr(sys, "argv", ["epir", "prepare"])
     with warnings.catch_warnings(), pytest.raises(SystemExit) as end:
         main.main()
@@ -127,7 +127,7 @@ def test_a_signal_that_arrives_in_a_destructor_is_not_lost(monkeypatch, capsys, 
 @pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_while_it_ends_changes_nothing(monkeypatch, capsys, way):
     """Impatient people press Ctrl-C twice; a service manager may repeat SIGTERM while the interpreter shuts down."""
-    monkeypatch.setattr("epir.cli.usage.call", lambda app: os.kill(os.getpid(), way) or time.sleep(20))
+    monkeypatch.setattr("epir.cli.usage.run_app", lambda app: os.kill(os.getpid(), way) or time.sleep(20))
     monkeypatch.setattr(sys, "argv", ["epir", "prepare"])
     with warnings.catch_warnings(), pytest.raises(SystemExit) as end:
         main.main()

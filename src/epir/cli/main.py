@@ -63,10 +63,10 @@ def ignore_signal(number: int, frame: FrameType | None) -> None:
 
 def _run() -> None:
     try:
-        from epir.cli.usage import call
+        from epir.cli.usage import run_app
         from epir.cli.verbs import app
 
-        sys.exit(call(app))
+        sys.exit(run_app(app))
     except EpirError as error:
         _fail(error)
     except KeyboardInterrupt:  # raised before typer, which would turn it into SystemExit

@@ -16,7 +16,7 @@ NUMBERS = {int: "a whole number", float: "a number"}
 exceptions = sys.modules[typer.BadParameter.__module__]  # click's, or the copy of click that newer typers bundle
 
 
-def call(app: typer.Typer) -> int:
+def run_app(app: typer.Typer) -> int:
     """Run the command line and return its exit code; `ConfigError` for a usage error."""
     _check_not_empty(sys.argv)
     try:
