@@ -171,7 +171,7 @@ def files() -> str:
         (
             "Coded manifest",
             "What `epir annotate STUDY --export manifest.csv` writes.",
-            (*annotations.HEADER, *export.FURTHER),
+            (*annotations.HEADER, *export.EXTRA_COLUMNS),
         ),
         ("Decisions", "What `epir annotate STUDY --export decisions.csv` writes.", export.DECISION_COLUMNS),
         ("Long videos", "`intervals.csv`: one row per movement; an empty `kind` for none.", intervals.COLUMNS),

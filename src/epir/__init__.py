@@ -1,6 +1,6 @@
 """EPIR: micro-expression recognition, from a corpus or a video to an answer with a picture of why.
 
-The names below are the public interface; each is imported on first use, so that `import epir` stays light.
+The names below are the public API. Each is imported on first use, which keeps `import epir` fast.
 """
 
 from importlib import import_module

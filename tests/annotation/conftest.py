@@ -1,10 +1,10 @@
-"""A study of a video whose frames are numbered, with candidates and curves as the spotter would leave them."""
+"""A study of a video with numbered frames, with candidates and curves as written by the spotter."""
 
 import numpy as np
 import pytest
 
 from epir.annotation.recordings import add_recordings, find_recordings
-from epir.annotation.records import Movement
+from epir.annotation.records import StudyMovement
 from epir.annotation.study import Study
 from epir.spotting.regions import GROUPS
 
@@ -17,7 +17,7 @@ def candidates(recording, count):
     for number in range(count):
         onset = 10 + 20 * number
         scores = dict.fromkeys(CLASSES, 0.33)
-        yield Movement(
+        yield StudyMovement(
             id=0,
             recording=recording,
             face=0,
@@ -36,7 +36,7 @@ def candidates(recording, count):
 
 @pytest.fixture
 def desk_study(tmp_path, numbered):
-    """Makes a study; its video lies in `recordings`, beside it."""
+    """Makes a study; its video is in the folder `recordings` beside it."""
     studies = []
 
     def make(count=10, name="anna.mp4", folder=None):

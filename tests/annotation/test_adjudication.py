@@ -1,5 +1,6 @@
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from epir.annotation.records import UnitCode
 
 @pytest.fixture
 def study(tmp_path):
-    """Anna and Ben on the four candidates of p1: the same, another emotion, presence, and nothing of Ben."""
+    """Anna and Ben on the four candidates of p1: same, other emotion, other presence, and not seen by Ben."""
     with new_study(tmp_path / "study") as study:
         accept(study, "anna", 1, emotion="fear", onset=98, units=[UnitCode(1, "", "A")])
         accept(study, "ben", 1, emotion="fear", onset=104, units=[UnitCode(1, "", "B")])
@@ -36,10 +37,10 @@ def test_every_difference_is_named(study):
         (3, ("presence",)),
     ]
     assert {name: each.emotion for name, each in cases[0].decisions.items()} == {"anna": "fear", "ben": "surprise"}
-    assert json.loads(json.dumps(cases[0].to_dict()))["decisions"]["anna"]["emotion"] == "fear"
+    assert json.loads(json.dumps(asdict(cases[0])))["decisions"]["anna"]["emotion"] == "fear"
 
 
-def test_what_coders_agree_on_is_adopted_once(study):
+def test_unanimous_decisions_are_adopted_once(study):
     assert adopt(study) == 1
     assert adopt(study) == 0
     (one,) = study.decisions("agreed")
@@ -54,11 +55,11 @@ def test_a_case_is_settled_by_what_agreed_decides(study):
     assert [case.settled.state for case in disagreements(study)] == ["accept", "reject"]
 
 
-def test_what_is_common_fills_the_first_decision_alone(study):
+def test_shared_fields_fill_only_the_first_decision(study):
     study.decide("anna", 2, kind="macro")  # as ben says
     first = first_fields(study, 2)
     assert first["kind"] == "macro" and "units" not in first  # which differ
-    assert first["apex"] == 328  # of 320 and 335, the middle
+    assert first["apex"] == 328  # the median of 320 and 335
     study.decide(AGREED, 2, **first)  # a draft: nothing is decided yet
     assert first_fields(study, 2) == {}
 
@@ -71,9 +72,9 @@ def test_two_marks_of_one_movement_are_one_case(study):
     assert (case.movement, case.differs) == (mine.id, ("emotion",))
 
 
-def test_a_mark_that_the_other_has_not_is_a_difference_only_where_the_other_has_coded(study):
+def test_a_mark_differs_only_if_the_other_coder_has_coded_the_recording(study):
     study.mark("anna", 1, 1500, 1510, 1530)
-    study.mark("anna", 2, 1500, 1510, 1530)  # ben has not begun this recording
+    study.mark("anna", 2, 1500, 1510, 1530)  # ben has not coded this recording
     (case,) = [each for each in disagreements(study) if each.onset > 1400]
     assert (case.recording, case.differs, case.decisions["ben"]) == (1, ("presence",), None)
 
@@ -87,7 +88,7 @@ def test_a_candidate_replaced_by_a_mark_is_the_same_movement(study):
     assert 5 in agreed(study) and better.id not in agreed(study)
 
 
-def test_what_nobody_is_sure_of_is_looked_at(study):
+def test_unsure_movements_are_disagreements(study):
     study.decide("anna", 5, state="unsure")
     study.decide("ben", 5, state="unsure")
     assert [case.differs for case in disagreements(study) if case.movement == 5] == [("presence",)]

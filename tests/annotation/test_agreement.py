@@ -1,4 +1,4 @@
-"""Matching is tested against every assignment, the figures of a pair against a study worked by hand."""
+"""Matching is tested against every assignment, the numbers of a pair against a study worked by hand."""
 
 import sys
 from itertools import permutations
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parent))
 from coded_studies import FPS, accept, new_study
 
-from epir.annotation.agreement import Coding, agreement, groups, match
+from epir.annotation.agreement import Coding, agreement, groups, match_movements
 from epir.annotation.records import Decision, UnitCode
 from epir.annotation.schema import StudyError
 from epir.spotting.timeline import overlap
@@ -39,23 +39,23 @@ def test_no_other_assignment_matches_more_or_better(ones, others):
     few, many = (second, first) if turned else (first, second)
     every = (list(enumerate(order)) for order in permutations(range(len(many)), len(few)))
     best = max(worth([(b, a) for a, b in pairs] if turned else pairs) for pairs in every)
-    matched = match(first, second)
+    matched = match_movements(first, second)
     assert worth(matched) == (best[0], pytest.approx(best[1]))
     assert len(matched) == best[0]  # and nothing below half
 
 
-def test_of_equal_overlaps_the_nearer_apex_is_matched():
+def test_equal_overlaps_match_the_nearer_apex():
     one, far, near = coding(10, 29, apex=20), coding(10, 29, apex=28), coding(10, 29, apex=21)
-    assert match([one], [far, near]) == [(0, 1)]
+    assert match_movements([one], [far, near]) == [(0, 1)]
 
 
 def test_faces_are_apart_and_more_matches_come_before_better_ones():
-    assert match([coding(0, 9)], [coding(0, 9, face=1)]) == []
+    assert match_movements([coding(0, 9)], [coding(0, 9, face=1)]) == []
     chain = [coding(0, 19), coding(5, 24)], [coding(5, 24), coding(10, 29)]  # the best pair would leave two alone
-    assert match(*chain) == [(0, 0), (1, 1)]
+    assert match_movements(*chain) == [(0, 0), (1, 1)]
 
 
-def test_groups_hold_what_is_the_same_for_any_number_of_coders():
+def test_groups_match_any_number_of_coders():
     by_coder = {name: [coding(10 + shift, 29 + shift, name)] for name, shift in (("a", 0), ("b", 2), ("c", 1))}
     by_coder["c"].append(coding(100, 120, "c"))
     assert [sorted(group) for group in groups(by_coder)] == [["a", "b", "c"], ["c"]]
@@ -69,7 +69,7 @@ def test_a_pair_worked_by_hand(tmp_path):
         accept(study, "ben", a, emotion="fear", units=[UnitCode(1, "", "C")], onset=110, apex=124)  # 30 of 40 frames
         accept(study, "anna", b, emotion="fear")
         study.decide("ben", b, state="reject")
-        accept(study, "anna", c, emotion="fear")  # which ben has not looked at
+        accept(study, "anna", c, emotion="fear")  # ben has not seen it
         study.decide("anna", d, state="reject")
         study.decide("ben", d, state="reject")
         accept(study, "anna", e, emotion="anger", units=[UnitCode(4, "left", "A")])
@@ -113,7 +113,7 @@ def test_kappa_of_emotions_has_an_interval_over_people(tmp_path):
     assert pair.emotion.kappa == pytest.approx(0.75)  # 28 of 32; chance (16 * 20 + 16 * 12) / 32 ** 2 = 1 / 2
 
 
-def test_recordings_that_one_coder_has_not_begun_do_not_count(tmp_path):
+def test_recordings_without_both_coders_do_not_count(tmp_path):
     with new_study(tmp_path / "study", people=("p1", "p2")) as study:
         ids = [each.id for each in study.movements()]
         for each in ids:
@@ -142,7 +142,7 @@ def test_three_coders_have_an_alpha_and_three_pairs_and_json_has_no_nan(tmp_path
     assert plain["pairs"][0]["emotion"]["kappa"] == 1.0
 
 
-def test_what_cannot_be_compared_is_refused(tmp_path):
+def test_comparing_needs_two_coders_and_a_valid_overlap(tmp_path):
     with new_study(tmp_path / "study") as study:
         with pytest.raises(StudyError, match="nobody has coded"):
             agreement(study)
@@ -152,5 +152,5 @@ def test_what_cannot_be_compared_is_refused(tmp_path):
         accept(study, "ben", 1)
         with pytest.raises(StudyError, match=r"carl has decided nothing.*\n.*anna, ben"):
             agreement(study, ["anna", "carl"])
-        with pytest.raises(StudyError, match="cannot share 0"):
+        with pytest.raises(StudyError, match="--overlap cannot be 0"):
             agreement(study, least=0.0)

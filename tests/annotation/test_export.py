@@ -1,4 +1,4 @@
-"""Exports are read back by the readers of the project: what a coder accepted is what they give."""
+"""The readers of the project read exports back and find what the coder accepted."""
 
 import csv
 import sys
@@ -10,7 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from coded_studies import FPS, accept, new_study
 
-from epir.annotation.export import export
+from epir.annotation.export import export_study
 from epir.annotation.records import UnitCode
 from epir.annotation.schema import StudyError
 from epir.core.errors import OutputError
@@ -41,7 +41,7 @@ def rows(path):
 
 
 def test_the_manifest_is_a_corpus_without_a_defect(study, tmp_path):
-    done = export(study, tmp_path / "out" / "manifest.csv")
+    done = export_study(study, tmp_path / "out" / "manifest.csv")
     assert done.text.splitlines() == [
         f"{tmp_path}/out/manifest.csv: 2 movements of 1 person, as coded by anna",
         "note: left out: 1 macro-expression, 1 movement without an emotion",
@@ -58,19 +58,19 @@ def test_the_manifest_is_a_corpus_without_a_defect(study, tmp_path):
     assert second.onset == 290
 
 
-def test_the_adjudicated_coder_goes_first_and_says_how_far_coders_agreed(study, tmp_path):
+def test_adjudication_is_exported_first_with_the_agreement_of_coders(study, tmp_path):
     accept(study, "ben", 1, emotion="fear", units=[UnitCode(1)])
     accept(study, "ben", 2, emotion="surprise")
     with pytest.raises(StudyError, match=r"decisions of anna, ben.*\n.*--coder agreed.*--coder anna"):
-        export(study, tmp_path / "manifest.csv")
-    assert export(study, tmp_path / "ben.csv", coder="ben").coder == "ben"
-    assert [row["agreement"] for row in rows(tmp_path / "ben.csv")] == ["1.00", "0.00"]  # anna's word is another
+        export_study(study, tmp_path / "manifest.csv")
+    assert export_study(study, tmp_path / "ben.csv", coder="ben").coder == "ben"
+    assert [row["agreement"] for row in rows(tmp_path / "ben.csv")] == ["1.00", "0.00"]  # anna chose another emotion
     accept(study, "agreed", 1, emotion="fear", units=[UnitCode(1)])
-    done = export(study, tmp_path / "manifest.csv")
+    done = export_study(study, tmp_path / "manifest.csv")
     assert done.coder == "agreed"
     assert set(done.notes) == {
-        "1 difference of coders not settled yet",
-        "2 movements left out that one coder alone has looked at",
+        "1 disagreement not settled yet",
+        "left out: 2 movements that only one coder has seen",
     }
     (row,) = rows(tmp_path / "manifest.csv")
     assert (row["coder"], row["agreement"], row["unit_agreement"]) == ("agreed", "1.00", "0.80")  # 2 * 2 / (3 + 2)
@@ -78,7 +78,7 @@ def test_the_adjudicated_coder_goes_first_and_says_how_far_coders_agreed(study, 
 
 @pytest.mark.parametrize("ending", ["eaf", "TextGrid"])
 def test_tiers_come_back_through_import_annotations(study, tmp_path, ending):
-    done = export(study, tmp_path / f"study.{ending}")
+    done = export_study(study, tmp_path / f"study.{ending}")
     assert [path.name for path in done.files] == [f"study-p1.{ending}", f"study-p2.{ending}"]
     back = import_rows(done.files[:1], lambda _: Clock(FPS), video=tmp_path / "p1.mp4").rows
     assert [(row["emotion"], row["onset"], row["apex"], row["offset"]) for row in back] == [
@@ -90,24 +90,24 @@ def test_tiers_come_back_through_import_annotations(study, tmp_path, ending):
     assert names == {"micro-expression", "apex", "macro-expression"}
 
 
-def test_one_recording_has_the_name_that_was_asked_for(tmp_path):
+def test_one_recording_gets_the_requested_name(tmp_path):
     with new_study(tmp_path / "study", people=["p1"]) as study:
         accept(study, "anna", 1)
-        assert export(study, tmp_path / "p1.eaf").files == (tmp_path / "p1.eaf",)
+        assert export_study(study, tmp_path / "p1.eaf").files == (tmp_path / "p1.eaf",)
 
 
 def test_times_are_those_of_the_frames_where_the_rate_varies(study, tmp_path):
     stamps = np.arange(0, 200) / 50.0
     study.set_curves(1, 0, {"numbers": np.arange(0, 200, dtype=np.int32), "seconds": stamps})
-    done = export(study, tmp_path / "study.eaf")
+    done = export_study(study, tmp_path / "study.eaf")
     (first, second) = read_tiers(done.files[0]).get("micro-expression").intervals
     assert (first.start, second.start) == (2.0, 2.9)  # frame 100 by its stamp, 290 by the rate
 
 
 def test_lists_of_movements_count_frames_as_their_readers_do(study, tmp_path):
-    export(study, tmp_path / "megc.csv")
+    export_study(study, tmp_path / "megc.csv")
     assert (tmp_path / "megc.csv").read_text().splitlines()[:2] == ["vid,onset,offset,type", "p1,101,140,me"]
-    export(study, tmp_path / "intervals.csv")
+    export_study(study, tmp_path / "intervals.csv")
     videos = read_intervals(tmp_path / "intervals.csv")
     assert [(video.name, video.first, len(video.intervals)) for video in videos] == [
         ("p1", 0, 2),
@@ -120,7 +120,7 @@ def test_lists_of_movements_count_frames_as_their_readers_do(study, tmp_path):
 
 def test_every_decision_is_listed_with_its_coder(study, tmp_path):
     accept(study, "ben", 7)
-    done = export(study, tmp_path / "decisions.csv")
+    done = export_study(study, tmp_path / "decisions.csv")
     listed = rows(tmp_path / "decisions.csv")
     assert len(listed) == 6 and done.movements == 5
     assert [(row["coder"], row["state"]) for row in listed if row["movement"] == "7"] == [
@@ -128,19 +128,19 @@ def test_every_decision_is_listed_with_its_coder(study, tmp_path):
         ("ben", "accept"),
     ]
     assert listed[0]["note"] == "clear,\nshort"
-    export(study, tmp_path / "decisions.csv", coder="ben", force=True)
+    export_study(study, tmp_path / "decisions.csv", coder="ben", force=True)
     assert len(rows(tmp_path / "decisions.csv")) == 1
 
 
-def test_what_cannot_be_exported_is_refused(study, tmp_path):
-    with pytest.raises(StudyError, match=r"study.doc does not say.*\n.*manifest.csv"):
-        export(study, tmp_path / "study.doc")
+def test_impossible_exports_are_refused(study, tmp_path):
+    with pytest.raises(StudyError, match=r"study.doc selects no format.*\n.*manifest.csv"):
+        export_study(study, tmp_path / "study.doc")
     with pytest.raises(StudyError, match=r"carl has decided nothing.*\n.*anna"):
-        export(study, tmp_path / "manifest.csv", coder="carl")
-    export(study, tmp_path / "manifest.csv")
+        export_study(study, tmp_path / "manifest.csv", coder="carl")
+    export_study(study, tmp_path / "manifest.csv")
     with pytest.raises(OutputError, match="exists already"):
-        export(study, tmp_path / "manifest.csv")
+        export_study(study, tmp_path / "manifest.csv")
     with new_study(tmp_path / "new") as empty, pytest.raises(StudyError, match="nobody has decided"):
-        export(empty, tmp_path / "other.csv")
+        export_study(empty, tmp_path / "other.csv")
     (tmp_path / "p1.mp4").unlink()
-    assert any("p1.mp4 is not there" in note for note in export(study, tmp_path / "again.csv").notes)
+    assert any("p1.mp4 does not exist" in note for note in export_study(study, tmp_path / "again.csv").notes)

@@ -10,8 +10,16 @@ from sklearn.metrics import average_precision_score
 sys.path.insert(0, str(Path(__file__).parent))
 from coded_studies import accept
 
-from epir.annotation.learn import SETTING, average_precision, decided, held_out, learn, ranking, seen_for
-from epir.annotation.records import Movement
+from epir.annotation.learn import (
+    SETTING,
+    average_precision,
+    candidates_to_review,
+    decided_candidates,
+    held_out,
+    learn_ranking,
+    ranking,
+)
+from epir.annotation.records import StudyMovement
 from epir.annotation.schema import StudyError
 from epir.annotation.study import Study
 from epir.core.seeds import generator
@@ -20,7 +28,7 @@ PEOPLE = 4
 
 
 def decided_study(folder, *, useful, people=PEOPLE, each=25):
-    """Candidates with two measures, of which the first decides where it is `useful`; the spotter ranks at random."""
+    """Candidates with two measures; the first predicts the decision if `useful`; the spotter ranks at random."""
     study, random = Study.create(folder), generator(0, "decided study", useful, people)
     for number in range(people):
         recording = study.add_recording(f"../p{number}.mp4", f"{number:064d}", frames=10_000, fps=100.0)
@@ -30,7 +38,7 @@ def decided_study(folder, *, useful, people=PEOPLE, each=25):
             measures = {"isolated": float(random.normal(2.0 * is_true * useful)), "step": float(random.normal())}
             chance = float(random.uniform())
             rows.append(
-                Movement(0, recording.id, 0, 200 * place, 200 * place + 9, 200 * place + 19,
+                StudyMovement(0, recording.id, 0, 200 * place, 200 * place + 9, 200 * place + 19,
                          probability=chance, measures=measures)
             )  # fmt: skip
             truth.append(is_true)
@@ -43,7 +51,7 @@ def test_a_useful_measure_is_learnt_and_ranks_the_list(tmp_path):
     with decided_study(tmp_path / "study", useful=True) as study:
         before = ranking(study)
         assert before == {each.id: each.probability for each in study.movements()}
-        result = learn(study, least=100)
+        result = learn_ranking(study, least=100)
         after = ranking(study)
         truth = {each.movement: each.state == "accept" for each in study.decisions()}
     assert result.kept and result.precision_after > 0.6 > result.precision_before
@@ -56,14 +64,14 @@ def test_a_useful_measure_is_learnt_and_ranks_the_list(tmp_path):
     assert average_precision(flags, np.array([after[id] for id in ids])) > 0.6
 
 
-def test_what_ranks_no_better_is_not_kept(tmp_path):
+def test_a_ranking_that_is_no_better_is_not_kept(tmp_path):
     with decided_study(tmp_path / "study", useful=False) as study:
         study.set_setting(SETTING, {"weights": {"isolated": 1.0, "constant": 0.0}})  # of fewer decisions
         for each in study.decisions():  # the spotter knows them all
             movement = study.movement(each.movement)
             sure = 0.9 if each.state == "accept" else 0.1
-            study.add_movements([Movement(**{**vars(movement), "probability": sure})])
-        result = learn(study, least=100)
+            study.add_movements([StudyMovement(**{**vars(movement), "probability": sure})])
+        result = learn_ranking(study, least=100)
         assert not result.kept and result.precision_before == 1.0
         assert "not better" in result.text
         assert set(ranking(study).values()) == {0.9, 0.1}
@@ -72,34 +80,34 @@ def test_what_ranks_no_better_is_not_kept(tmp_path):
 def test_the_spotter_s_own_probability_is_never_changed(tmp_path):
     with decided_study(tmp_path / "study", useful=True) as study:
         before = study.movements()
-        learn(study, least=100)
+        learn_ranking(study, least=100)
         assert study.movements() == before
 
 
 def test_people_are_held_out():
-    """Measures that name the person tell nothing of others: each person's candidates are all true or all false."""
+    """Measures that identify the person do not generalise: each person's candidates are all true or all false."""
     persons = ["a"] * 10 + ["b"] * 10 + ["c"] * 10
     measures = np.eye(3).repeat(10, axis=0)
     truth = np.array([1] * 10 + [0] * 10 + [1] * 10)
     answers = held_out(measures, truth, persons)
     assert len(set(answers[:10].round(6))) == 1
-    assert answers[10] > 0.9  # only true ones were seen: b's cannot be told
+    assert answers[10] > 0.9  # trained on true ones only
 
 
-def test_too_little_is_refused(tmp_path):
+def test_too_few_decisions_are_refused(tmp_path):
     with decided_study(tmp_path / "few", useful=True, people=2, each=10) as study:
         with pytest.raises(StudyError, match=r"20 candidates decided; learning needs 200"):
-            learn(study)
+            learn_ranking(study)
         for each in study.movements():
             study.decide("anna", each.id, state="reject")
-        with pytest.raises(StudyError, match="decided in the same way"):
-            learn(study, least=10)
+        with pytest.raises(StudyError, match="all candidates have the same decision"):
+            learn_ranking(study, least=10)
     alone = decided_study(tmp_path / "alone", useful=True, people=1, each=10)
     with alone as study, pytest.raises(StudyError, match=r"one person.*\n.*study.toml"):
-        learn(study, least=10)
+        learn_ranking(study, least=10)
 
 
-def test_only_what_coders_agree_on_or_adjudication_says_is_learnt_from(tmp_path):
+def test_only_unanimous_or_adjudicated_decisions_are_learnt_from(tmp_path):
     with decided_study(tmp_path / "study", useful=True, people=2, each=5) as study:
         first, second, third, *_ = [each.id for each in study.movements()]
         study.decide("ben", first, state="reject")  # anna accepts it
@@ -107,7 +115,7 @@ def test_only_what_coders_agree_on_or_adjudication_says_is_learnt_from(tmp_path)
         accept(study, "agreed", second)
         study.decide("anna", third, state="unsure")
         study.mark("anna", 1, 5000, 5010, 5020)
-        candidates, truth = decided(study)
+        candidates, truth = decided_candidates(study)
     known = dict(zip([each.id for each in candidates], truth.tolist(), strict=True))
     assert first not in known and third not in known and known[second] == 1
     assert len(known) == 8
@@ -121,8 +129,8 @@ def test_average_precision_is_scikit_learn_s(rows):
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=20), st.sampled_from([0.5, 0.9, 1.0]))
-def test_so_many_are_enough_and_one_fewer_is_not(truth, recall):
+def test_candidates_to_review_is_minimal(truth, recall):
     flags, scores = np.array(truth, int), -np.arange(len(truth), dtype=float)
     if flags.any():
-        seen = seen_for(flags, scores, recall)
+        seen = candidates_to_review(flags, scores, recall)
         assert flags[:seen].sum() >= recall * flags.sum() - 1e-9 > flags[: seen - 1].sum() - 1e-9

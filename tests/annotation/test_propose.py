@@ -1,4 +1,4 @@
-"""Spotting into a study: with measures and proposals, reviewable meanwhile, and the same after a kill."""
+"""Spotting into a study: measures and proposals, review while it runs, and the same result after a kill."""
 
 import os
 import signal
@@ -52,7 +52,7 @@ def test_curves_cover_the_face_in_every_frame(spotted):
 
 
 def test_a_kill_in_the_middle_costs_nothing(videos, spotted):
-    """A coder decides while a recording is spotted, which is killed; the second time gives the same candidates."""
+    """Spotting is killed while a coder decides; a second run gives the same candidates."""
     folder = videos.parent / "killed"
     with Study.create(folder) as study:
         add_recordings(study, find_recordings([videos]))

@@ -1,4 +1,4 @@
-"""Videos are known by their bytes: moved ones keep what was coded, changed ones are refused, others are left alone."""
+"""Videos are identified by their bytes: moved ones keep their decisions, changed ones are refused."""
 
 import shutil
 
@@ -21,7 +21,7 @@ def folder(tmp_path, numbered):
     return folder
 
 
-def test_videos_are_found_however_deep_and_studies_are_passed_over(folder):
+def test_videos_are_found_at_any_depth_and_studies_are_skipped(folder):
     with Study.create(folder / "study") as study:
         shutil.copy(folder / "b.mp4", study.folder / "copy.mp4")
     assert [path.name for path in find_recordings([folder])] == ["b.mp4", "a.mkv"]
@@ -45,7 +45,7 @@ def test_one_damaged_video_of_a_folder_does_not_end_the_others(folder):
         find_recordings([folder])
 
 
-def test_a_second_call_adds_only_what_is_new_and_reads_nothing_again(folder, numbered, monkeypatch):
+def test_a_second_call_adds_and_reads_only_new_videos(folder, numbered, monkeypatch):
     with Study.create(folder.parent / "study") as study:
         first = add_recordings(study, find_recordings([folder]))
         assert [(each.path, each.frames, each.person) for each in first] == [
@@ -62,7 +62,7 @@ def test_a_second_call_adds_only_what_is_new_and_reads_nothing_again(folder, num
         assert read == ["c.mp4"] and again[0] == first[0] and len(study.recordings()) == 3
 
 
-def test_a_moved_folder_keeps_what_was_coded(folder):
+def test_a_moved_folder_keeps_its_decisions(folder):
     with Study.create(folder.parent / "study") as study:
         first = add_recordings(study, find_recordings([folder]))
         study.mark("anna", first[0].id, 1, 2, 3)
@@ -82,5 +82,5 @@ def test_a_changed_video_is_refused(folder, numbered):
             with pytest.raises(StudyError, match="has changed since it was added"):
                 refused()
         video.unlink()
-        with pytest.raises(StudyError, match=r"is not where it was\n  fix: put it back"):
+        with pytest.raises(StudyError, match=r"was moved or removed\n  fix: put it back"):
             check_recording(study, recording)

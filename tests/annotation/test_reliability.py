@@ -26,12 +26,12 @@ def test_kappa_is_scikit_learn_s(pairs):
         assert ours == pytest.approx(cohen_kappa_score(*others), abs=1e-12)
 
 
-def test_kappa_of_nothing_says_nothing():
+def test_kappa_of_nothing_is_undefined():
     assert np.isnan(cohen_kappa(np.zeros((2, 2))))
 
 
 def rows(*coders):
-    """What the coders said of each thing, from a string for each; a dot is nothing."""
+    """The ratings of each item, from one string per coder; a dot is no rating."""
     return [[word for word in column if word != "."] for column in zip(*coders, strict=True)]
 
 
@@ -47,7 +47,7 @@ def test_alpha_is_as_published(coders, alpha):
     assert krippendorff_alpha(rows(*coders)) == pytest.approx(alpha, abs=6e-4)
 
 
-def test_alpha_says_nothing_where_all_say_one_word_or_nobody_says_anything():
+def test_alpha_is_undefined_for_a_single_word_or_no_ratings():
     assert np.isnan(krippendorff_alpha([("a", "a"), ("a", "a", "a")]))
     assert np.isnan(krippendorff_alpha([("a",), ()]))
 

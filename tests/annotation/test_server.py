@@ -1,4 +1,4 @@
-"""The desk over HTTP: who may ask, what is saved, what a blind coder gets, and that frame n is frame n."""
+"""The desk over HTTP: access, saving, blind coding, and exact frames."""
 
 import json
 import re
@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from epir.annotation.picture import Pictures
-from epir.annotation.server import PAGE, Desk, create_app
+from epir.annotation.server import PAGE, Desk, create_desk_app
 from epir.annotation.study import Study
 
 TOKEN = "a-long-secret"
@@ -20,7 +20,7 @@ def client_of():
     def make(study, coder="anna", *, blind=False, token=TOKEN):
         desk = Desk(study, Pictures(study), coder, blind)
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return TestClient(create_app(desk, TOKEN, 1), base_url="http://127.0.0.1", headers=headers)
+        return TestClient(create_desk_app(desk, TOKEN, 1), base_url="http://127.0.0.1", headers=headers)
 
     return make
 
@@ -50,7 +50,7 @@ def test_another_origin_cannot_decide(desk_study, client_of, headers):
     assert answer.status_code in (400, 403) and study.history() == []
 
 
-def test_a_decision_is_on_the_disk_before_it_is_answered(desk_study, client_of):
+def test_a_decision_is_on_the_disk_before_the_response(desk_study, client_of):
     study = desk_study()
     client, id = client_of(study), first(study)
     change = {"state": "accept", "emotion": "fear", "units": [{"number": 4, "side": "left", "intensity": "B"}]}
@@ -63,7 +63,7 @@ def test_a_decision_is_on_the_disk_before_it_is_answered(desk_study, client_of):
     assert [row["state"] for row in rows].count("accept") == 1
 
 
-def test_a_second_window_is_told_and_nothing_is_overwritten(desk_study, client_of):
+def test_a_second_window_gets_a_message_and_overwrites_nothing(desk_study, client_of):
     study = desk_study()
     one, two, id = client_of(study), client_of(study), first(study)
     assert one.post(f"/api/movements/{id}?after=0", json={"state": "accept"}).status_code == 200
@@ -83,7 +83,7 @@ def test_undo_and_redo_say_which_movement(desk_study, client_of):
 
 
 def test_a_blind_coder_gets_no_proposal_before_deciding(desk_study, client_of):
-    """No answer of any route holds a word of it."""
+    """No response of any route contains a word of it."""
     study = desk_study()
     client, ids = client_of(study, blind=True), [each.id for each in study.movements()]
 
@@ -93,7 +93,7 @@ def test_a_blind_coder_gets_no_proposal_before_deciding(desk_study, client_of):
         return "".join(client.get(path).text for path in paths)
 
     assert "secret" not in everything() and "positive" not in everything()
-    client.post(f"/api/movements/{ids[0]}", json={"onset": 12})  # a change is no decision
+    client.post(f"/api/movements/{ids[0]}", json={"onset": 12})  # an edit is not a decision
     client.post(f"/api/movements/{ids[0]}", json={"note": "looks like one"})
     assert "secret" not in everything()
     answer = client.post(f"/api/movements/{ids[0]}", json={"state": "unsure"}).json()
@@ -115,7 +115,7 @@ def test_marks_of_others_are_seen_in_adjudication_only(desk_study, client_of):
     assert (other["coder"], other["emotion"]) == ("ben", "anger")
 
 
-def test_what_both_coders_say_need_not_be_said_again_in_adjudication(desk_study, client_of):
+def test_adjudication_starts_from_what_coders_share(desk_study, client_of):
     study = desk_study()
     for coder, emotion in (("anna", "fear"), ("ben", "anger")):
         study.decide(coder, first(study), state="accept", kind="macro", emotion=emotion)
@@ -124,7 +124,7 @@ def test_what_both_coders_say_need_not_be_said_again_in_adjudication(desk_study,
     assert (agreed.state, agreed.kind, agreed.emotion) == ("accept", "macro", "")
 
 
-def test_a_change_that_cannot_be_is_refused_with_a_fix(desk_study, client_of):
+def test_an_impossible_change_is_refused_with_a_fix(desk_study, client_of):
     study = desk_study()
     client, id = client_of(study), first(study)
     for change in ({"onset": 50}, {"emotion": "joy"}, {"state": "yes"}, {"colour": 1}, {"units": [{"number": "x"}]}):
@@ -144,31 +144,31 @@ def test_the_picture_of_a_frame_is_that_frame(desk_study, client_of, numbered, v
     client = client_of(desk_study())
     for number in (77, 3, 259, 258, 41, 0, 130):
         if "reference" in view and number != 77:
-            continue  # squares that flip are no skin that moves
+            continue  # flipping squares do not move like skin
         answer = client.get(f"/api/recordings/1/frames/{number}{view}")
         assert numbered.read(decoded(answer)) == number == int(answer.headers["X-Frame"])
 
 
-def test_pictures_that_cannot_be_are_refused(desk_study, client_of):
+def test_impossible_pictures_are_refused(desk_study, client_of):
     client = client_of(desk_study())
     for path in ("1/frames/260", "1/frames/-1", "1/frames/3?times=11", "9/frames/3"):
         refused = client.get(f"/api/recordings/{path}")
         assert refused.status_code == 422 and refused.json()["fix"], path
 
 
-def test_a_video_that_is_changed_or_gone_is_refused_and_deciding_goes_on(desk_study, client_of, numbered, tmp_path):
+def test_a_changed_or_missing_video_is_an_error_and_coding_continues(desk_study, client_of, numbered, tmp_path):
     study = desk_study()
     client, id = client_of(study), first(study)
     client.post(f"/api/movements/{id}", json={"state": "accept"})
     video = numbered.write(tmp_path / "recordings" / "anna.mp4", count=50)
     refused = client.get("/api/recordings/1/frames/40").json()
-    assert "has changed since" in refused["problem"] and "what was coded is kept" in refused["fix"]
+    assert "has changed since" in refused["problem"] and "the decisions are kept" in refused["fix"]
     video.unlink()
-    assert "is not where it was" in client.get("/api/recordings/1/frames/40").json()["problem"]
+    assert "was moved or removed" in client.get("/api/recordings/1/frames/40").json()["problem"]
     assert client.post(f"/api/movements/{id}", json={"state": "reject"}).status_code == 200
 
 
-def test_a_full_disk_is_told_and_loses_nothing(desk_study, client_of, small_disk):
+def test_a_full_disk_is_reported_and_loses_nothing(desk_study, client_of, small_disk):
     disk = small_disk(600_000)
     study = desk_study(folder=disk / "study")
     client, id = client_of(study), first(study)
@@ -187,7 +187,7 @@ def test_a_full_disk_is_told_and_loses_nothing(desk_study, client_of, small_disk
 
 
 def test_an_hour_is_as_light_as_a_minute(desk_study, client_of):
-    """Curves come at the resolution of the screen, whatever the length; the whole list is one light answer."""
+    """Curves have the resolution of the screen, whatever the length; the whole list is one small response."""
     study = desk_study()
     frames = 108_000
     many = study.movements()[0]

@@ -1,4 +1,4 @@
-"""Everything a coder does is a row; nothing is overwritten, and what holds follows from the rows."""
+"""Every action of a coder is a row; nothing is overwritten, and the decision in force follows from the rows."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from epir.annotation.records import Movement, UnitCode
+from epir.annotation.records import StudyMovement, UnitCode
 from epir.annotation.schema import MIGRATIONS, StudyError
 from epir.annotation.study import ChangedMeanwhile, Study
 from epir.core.errors import ConfigError, MachineError, OutputError
@@ -21,7 +21,7 @@ def filled(folder, candidates=3):
     recording = study.add_recording("../anna.mp4", "a" * 64, frames=1000, fps=100.0)
     spans = [(100 * n + 10, 100 * n + 20, 100 * n + 35) for n in range(candidates)]
     study.add_movements(
-        [Movement(0, recording.id, 0, *span, probability=0.5, measures={"step": 0.1}) for span in spans]
+        [StudyMovement(0, recording.id, 0, *span, probability=0.5, measures={"step": 0.1}) for span in spans]
     )
     return study
 
@@ -32,7 +32,7 @@ def study(tmp_path):
         yield study
 
 
-def test_a_decision_keeps_what_is_not_named_and_survives_reopening(study):
+def test_a_decision_keeps_other_fields_and_survives_reopening(study):
     first, second, _ = study.movements()
     study.decide("anna", first.id, state="accept", emotion="surprise", units=[{"number": 1}, UnitCode(2, "left", "B")])
     study.decide("anna", first.id, onset=12)
@@ -110,7 +110,7 @@ def test_a_second_window_does_not_overwrite_the_first(study):
     assert study.decide("anna", id, after=seen, state="reject").state == "reject"
 
 
-def test_changes_before_a_decision_are_kept_but_are_none(study):
+def test_edits_before_a_decision_are_drafts(study):
     id = study.movements()[0].id
     study.decide("anna", id, onset=11)
     assert study.decisions("anna") == []
@@ -125,8 +125,8 @@ def test_changes_before_a_decision_are_kept_but_are_none(study):
         ({"emotion": "joy"}, r"\[study.toml\] has no emotion 'joy'"),
         ({"onset": 30}, "not in order"),
         ({"offset": 1000}, "frames from 0 to 999"),
-        ({"units": [{"number": 12}, {"number": 12}]}, "named twice"),
-        ({"units": [{"number": 12, "intensity": "F"}]}, "12F is no action unit"),
+        ({"units": [{"number": 12}, {"number": 12}]}, "given twice"),
+        ({"units": [{"number": 12, "intensity": "F"}]}, "12F is not an action unit"),
         ({"colour": 1}, "no part of a decision 'colour'"),
     ],
 )
@@ -142,21 +142,21 @@ def test_a_coder_who_is_not_named_is_refused(study):
         with pytest.raises(ConfigError, match=r"no coder in study.toml 'ana'\n  fix: did you mean 'anna'"):
             study.decide("ana", study.movements()[0].id, state="accept")
         study.decide("agreed", study.movements()[0].id, state="accept")
-        assert study.person(Movement(0, 1, 1, 1, 2, 3)) == "eva"
+        assert study.person(StudyMovement(0, 1, 1, 1, 2, 3)) == "eva"
 
 
 def test_a_candidate_that_comes_again_keeps_its_decisions(study):
     first, second, third = study.movements()
     study.decide("anna", first.id, state="accept")
-    again = Movement(0, first.recording, 0, second.onset, second.apex, second.offset, probability=0.9)
+    again = StudyMovement(0, first.recording, 0, second.onset, second.apex, second.offset, probability=0.9)
     assert study.add_movements([again]) == [second.id]
     study.keep_movements(first.recording, [second.id])
     assert [(each.id, each.probability) for each in study.movements()] == [(first.id, 0.5), (second.id, 0.9)]
     assert third not in study.movements()
 
 
-def test_what_was_answered_survives_a_kill_in_the_middle(study):
-    """Another process decides in a loop and is killed: every decision that it reported is there."""
+def test_acknowledged_decisions_survive_a_kill(study):
+    """Another process decides in a loop and is killed: every decision it reported is stored."""
     code = (
         "import sys; from epir.annotation.study import Study\n"
         f"study = Study.open({str(study.folder)!r}); id = study.movements()[0].id\n"
@@ -200,7 +200,7 @@ def test_a_read_only_study_can_be_read(study):
         study.folder.chmod(0o755)
 
 
-def test_what_is_no_study_is_refused(tmp_path, study):
+def test_a_folder_that_is_not_a_study_is_refused(tmp_path, study):
     with pytest.raises(StudyError, match="is not a study"):
         Study.open(tmp_path)
     (tmp_path / "other").mkdir()

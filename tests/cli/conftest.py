@@ -15,7 +15,7 @@ from epir.maps.mapset import save_maps
 CLASSES = ("negative", "positive", "surprise")
 
 
-class Said(NamedTuple):
+class Outcome(NamedTuple):
     code: int
     out: str
     err: str
@@ -29,7 +29,7 @@ def epir(monkeypatch, capsys):
         monkeypatch.setattr(sys, "argv", ["epir", *map(str, words)])
         with pytest.raises(SystemExit) as end:
             main()
-        return Said(end.value.code or 0, *capsys.readouterr())
+        return Outcome(end.value.code or 0, *capsys.readouterr())
 
     return call
 

@@ -27,7 +27,7 @@ def run(invoke):
 def test_it_prints_tables_writes_a_page_and_says_what_comes_next(run, folder, tmp_path):
     page = tmp_path / "agreement.html"
     output = run(folder, "--out", page).stdout
-    assert "ben, carl" in output and "1 disagreement, 1 of them not settled" in output
+    assert "ben, carl" in output and "1 disagreement, 1 not settled" in output
     assert f"report: {page}" in output and "--coder agreed" in output
     assert "<h1>Agreement of anna, ben, carl</h1>" in page.read_text(encoding="utf-8")
 
@@ -40,6 +40,6 @@ def test_json_is_one_object_of_the_named_coders(run, folder):
     assert answer["report"] is None
 
 
-def test_what_is_no_study_is_refused(run, tmp_path):
+def test_a_folder_that_is_not_a_study_is_refused(run, tmp_path):
     with pytest.raises(StudyError, match=r"not a study.*\n.*epir annotate"):
         run(tmp_path)

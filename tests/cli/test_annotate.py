@@ -1,4 +1,4 @@
-"""`epir annotate` without its page: a study from videos, going on with it, and what is refused."""
+"""`epir annotate` without its page: create a study from videos, continue it, and refuse mistakes."""
 
 import json
 
@@ -15,7 +15,7 @@ def videos(tmp_path, numbered):
     return tmp_path / "recordings"
 
 
-def test_a_study_is_made_and_gone_on_with(invoke, videos, tmp_path, numbered):
+def test_a_study_is_created_and_continued(invoke, videos, tmp_path, numbered):
     words = ("annotate", videos, "--out", tmp_path / "study", "--spot-only", "--workers", 1)
     first = json.loads(invoke(*words, "--json").stdout)
     assert [(each["path"], each["state"], each["movements"]) for each in first["recordings"]] == [
@@ -35,11 +35,11 @@ def test_a_study_is_made_and_gone_on_with(invoke, videos, tmp_path, numbered):
         (["STUDY", "--out", "other"], "is a study already"),
         (["STUDY", "--coder", "no name", "--no-browser"], "cannot be a coder"),
         (["STUDY", "--learn"], "learning needs 200"),
-        (["STUDY", "--export", "x.docx"], "does not say what to export"),
+        (["STUDY", "--export", "x.docx"], "the name x.docx selects no format"),
         (["RECORDINGS", "--out", "STUDY", "--faces", "some"], "no choice of faces 'some'"),
     ],
 )
-def test_what_cannot_be_is_refused(invoke, videos, tmp_path, words, problem):
+def test_impossible_calls_are_refused(invoke, videos, tmp_path, words, problem):
     Study.create(tmp_path / "study").close()
     named = {"RECORDINGS": videos, "STUDY": tmp_path / "study"}
     with pytest.raises(EpirError, match=problem):

@@ -17,7 +17,7 @@ def run(invoke):
 
 @pytest.fixture
 def mine(tmp_path):
-    """Two sound clips of somebody's own, with real pictures."""
+    """A manifest of two clips without defects, with real pictures."""
     picture = np.full((8, 8, 3), 90, np.uint8)
     for clip in ("one", "two"):
         (tmp_path / clip).mkdir()
@@ -164,7 +164,7 @@ def test_a_damaged_video_and_numbers_past_its_end_are_found_by_decoding_it(run, 
     assert damaged[0] == "manifest/ben/three" and "b.mp4" in damaged[1]
 
 
-def test_a_wrong_layout_and_a_partial_copy_are_counted_as_what_is_there(run, casme2):
+def test_a_wrong_layout_and_a_partial_copy_count_only_existing_clips(run, casme2):
     elsewhere = (casme2 / "Cropped").rename(casme2 / "elsewhere")
     for name in ("sub04", "sub16"):
         (elsewhere / name).rename(elsewhere / f"Subject_{name}")

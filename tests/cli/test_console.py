@@ -25,7 +25,7 @@ def test_a_log_gets_few_lines_with_the_time_left(clock, capsys):
     for _ in range(100):
         clock.now += 36
         lines.advance(note="casme2/01: epoch 3 of 20, 5 queued")
-        lines.advance(0, note="said again")
+        lines.advance(0, note="repeated")
     printed = capsys.readouterr().err.splitlines()
     assert printed[0] == "folds: 1/100, 59.4 min left  casme2/01: epoch 3 of 20, 5 queued"
     assert printed[-1] == "folds: 100/100, 60.0 min  casme2/01: epoch 3 of 20, 5 queued"

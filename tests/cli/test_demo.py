@@ -9,13 +9,13 @@ from epir.cli.verbs import app
 
 @pytest.fixture
 def small(monkeypatch):
-    """The same way with fewer and smaller clips."""
+    """The demo with fewer and smaller clips."""
     for name, value in {"PEOPLE": 2, "CLIPS": 3, "SIZE": 200, "FPS": 40.0}.items():
         monkeypatch.setattr(demo_verb, name, value)
 
 
 @pytest.mark.slow
-def test_the_demo_goes_the_whole_way_and_a_second_call_repeats_nothing(small, tmp_path):
+def test_the_demo_runs_every_step_and_a_second_call_repeats_nothing(small, tmp_path):
     out = tmp_path / "demo"
     first = CliRunner().invoke(app, ["demo", "--out", str(out), "--workers", "1"])
     assert first.exit_code == 0, first.output
@@ -53,8 +53,8 @@ def test_another_corpus_in_its_place_is_refused(small, tmp_path):
 
 
 @pytest.mark.parametrize("further", [(), ("--force",)], ids=["", "--force"])
-def test_a_folder_that_holds_a_corpus_and_more_is_no_demo(small, tmp_path, further):
-    """A user's own `corpus`, `maps` and `run` have the names of the demo's, and must not be replaced by them."""
+def test_a_folder_with_a_corpus_and_more_is_not_a_demo(small, tmp_path, further):
+    """A user's `corpus`, `maps` and `run` have the same names as those of the demo, which must not replace them."""
     from epir.synthetic.corpus import CorpusSettings, write_corpus
 
     write_corpus(tmp_path / "corpus", CorpusSettings(people=1, clips=1, idle=0, size=96, fps=10.0))
@@ -64,7 +64,7 @@ def test_a_folder_that_holds_a_corpus_and_more_is_no_demo(small, tmp_path, furth
     assert sorted(path for path in tmp_path.rglob("*") if path.name != f".{tmp_path.name}.lock") == before
 
 
-def test_the_way_to_use_epir_in_this_shell_names_the_environment(monkeypatch, tmp_path):
+def test_activation_names_the_environment(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(demo_verb.sys, "prefix", str(tmp_path / ".venv"))
     assert demo_verb.activation() == "source .venv/bin/activate"

@@ -32,7 +32,7 @@ def test_json_is_the_last_thing_on_stdout(epir, noise, tmp_path):
 
 
 def test_several_models_end_in_one_table(epir, noise, tmp_path):
-    """Also what the models do not share is announced, before the first line of progress."""
+    """Differences in training are announced before the first line of progress."""
     words = ("--model", "vit,ststnet", "--folds", "2", "--workers", "1", "--out", tmp_path / "runs")
     maps = noise(size=28, people=2)
     code, out, err = epir("evaluate", maps, "--protocol", "sde", "--set", "training.epochs=1", *words)
@@ -70,7 +70,7 @@ def test_settings_are_changed_by_their_dotted_names(epir, noise, tmp_path):
         (("--model", "epri"), "there is no model 'epri'", "did you mean 'epir'?"),
         (("--set", "training.epoch=2"), "[training] has no setting 'epoch'", "did you mean 'epochs'?"),
         (("--weights", "model"), "--weights needs --zero-shot", "--set training.start=MODEL"),
-        (("--zero-shot",), "which are of 'epir' and not of 'ststnet'", "leave out --model"),
+        (("--zero-shot",), "they belong to 'epir', not to 'ststnet'", "leave out --model"),
         (("--zero-shot", "--seeds", "2"), "--zero-shot does not train: --seeds has no effect", "leave out --seeds"),
         (("--code", "nowhere.py:Net"), "there is no file nowhere.py", "check the path"),
         (("--protocol", "sde-casme2"), "none of 24 clips takes part in the protocol sde-casme2", "--protocol"),
@@ -137,7 +137,7 @@ main()
 
 
 def is_running(pid):
-    """Whether a process is there (and not a zombie)."""
+    """Whether a process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -153,7 +153,7 @@ def wait_until(condition, seconds=120):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_end_from_outside_leaves_finished_folds_and_no_workers(noise, tmp_path, way):
+def test_a_signal_leaves_finished_folds_and_no_workers(noise, tmp_path, way):
     """Ctrl-C and SIGTERM, which reach the workers too, and the death of the parent alone."""
     out, pids = tmp_path / "run", tmp_path / "pids"
     pids.mkdir()

@@ -1,4 +1,4 @@
-"""Every verb that reads, given what is nothing of the kind: two lines, and no file written."""
+"""Every verb that reads, given the wrong kind of input: two lines, and no file written."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ import pytest
 
 from epir.cli.main import main
 
-COMMANDS = {  # what the odd thing is given as
+COMMANDS = {  # ODD stands for the wrong input
     "predict": ["predict", "ODD", "--out", "OUT"],
     "predict, a pair": ["predict", "ODD", "ODD"],
     "predict --model": ["predict", "ODD", "--model", "ODD"],
@@ -38,7 +38,7 @@ COMMANDS = {  # what the odd thing is given as
 
 
 def odd_things(folder):
-    """Everything that a path may lead to, without being what it was taken for."""
+    """Files, folders, links, pipes and devices of the wrong kind."""
     (folder / "empty").mkdir()
     (folder / "empty.csv").write_bytes(b"")
     (folder / "text.xlsx").write_text("subject,clip\n1,a\n")
@@ -52,7 +52,7 @@ def odd_things(folder):
 
 
 @pytest.mark.parametrize("verb", COMMANDS)
-def test_what_is_nothing_of_the_kind_takes_two_lines(verb, tmp_path, monkeypatch, capsysbinary):
+def test_wrong_inputs_take_two_lines(verb, tmp_path, monkeypatch, capsysbinary):
     (tmp_path / "odd").mkdir()
     for odd in odd_things(tmp_path / "odd"):
         out = tmp_path / "out" / "new"
@@ -60,8 +60,8 @@ def test_what_is_nothing_of_the_kind_takes_two_lines(verb, tmp_path, monkeypatch
         monkeypatch.setattr(sys, "argv", ["epir", *words])
         with pytest.raises(SystemExit) as end:
             main()
-        said = capsysbinary.readouterr().err.decode("utf-8", "backslashreplace")
-        assert end.value.code == 2, (odd, said)
-        assert said.splitlines()[-1].startswith("fix: "), (odd, said)
+        printed = capsysbinary.readouterr().err.decode("utf-8", "backslashreplace")
+        assert end.value.code == 2, (odd, printed)
+        assert printed.splitlines()[-1].startswith("fix: "), (odd, printed)
         written = [path.name for path in out.parent.rglob("*") if path.is_file() and path.name != ".epir"]
-        assert not written or verb == "predict --table", odd  # which has a row for what failed
+        assert not written or verb == "predict --table", odd  # a table has a row for a failed input

@@ -1,4 +1,4 @@
-"""The verbs `import-annotations` (what was predicted and corrected), `import-maps` and `import-predictions`."""
+"""The verbs `import-annotations` (also of exported predictions), `import-maps` and `import-predictions`."""
 
 import json
 import shutil
@@ -80,7 +80,7 @@ def test_from_a_prediction_over_its_file_to_a_map_set(run, video, tmp_path, name
     assert np.abs(maps.maps[0, :2]).max() > 0.1  # the smile
 
 
-def test_what_is_said(run, video, tmp_path):
+def test_import_annotations_prints_counts_and_the_next_step(run, video, tmp_path):
     tiers = [Tier("micro-expression", (TierInterval(0.2, 0.6, "positive"),))]
     files = [write_eaf(tmp_path / name, tiers, video) for name in ("a.eaf", "b.eaf")]
     result = run(*files, "--out", tmp_path / "manifest.csv")
@@ -92,13 +92,13 @@ def test_what_is_said(run, video, tmp_path):
 
 
 @pytest.mark.parametrize("subjects", [("s1", "s2"), ("", "")], ids=["with subjects", "without"])
-def test_videos_are_taken_for_people_only_where_nobody_is_named(run, video, tmp_path, subjects):
+def test_videos_count_as_people_only_without_subjects(run, video, tmp_path, subjects):
     second = shutil.copy(video, tmp_path / "second.mp4")
     rows = [f"{path},{name},positive,1,3" for path, name in zip((video, second), subjects, strict=True)]
     (tmp_path / "own.csv").write_text("\n".join(["file,subject,emotion,onset,apex", *rows]) + "\n")
-    said = run(tmp_path / "own.csv", "--out", tmp_path / "manifest.csv").stdout
-    assert "2 clips of 2 people" in said
-    assert ("each video counts as a person" in said) == (subjects == ("", ""))
+    printed = run(tmp_path / "own.csv", "--out", tmp_path / "manifest.csv").stdout
+    assert "2 clips of 2 people" in printed
+    assert ("each video counts as another person" in printed) == (subjects == ("", ""))
 
 
 def test_pictures_need_a_rate(run, tmp_path):
@@ -120,8 +120,10 @@ def test_maps_become_a_map_set(invoke, tmp_path):
         np.save(tmp_path / "flow" / f"{name}.npy", random.normal(size=(3, 6, 6)).astype(np.float32))
     (tmp_path / "labels.csv").write_text("subject,clip,emotion\n1,a,joy\n2,b,fear\n")
     call = ("import-maps", tmp_path / "flow", "--labels", tmp_path / "labels.csv", "--out", tmp_path / "m")
-    said = invoke(*call).stdout
-    assert "2 maps of 2 people, 6 x 6 px" in said and "1 joy, 1 fear" in said and "digest of the files: " in said
+    printed = invoke(*call).stdout
+    assert (
+        "2 maps of 2 people, 6 x 6 px" in printed and "1 joy, 1 fear" in printed and "digest of the files: " in printed
+    )
     values = json.loads(invoke(*call, "--force", "--json").stdout)
     assert (values["clips"], values["people"], values["copies"], len(values["digest"])) == (2, 2, [], 64)
     with pytest.raises(EpirError, match=r"row 2: the label is 'joy', not 0 to 1 \(x, y\)"):
@@ -131,7 +133,7 @@ def test_maps_become_a_map_set(invoke, tmp_path):
 def test_predictions_become_a_run(invoke, tmp_path):
     (tmp_path / "table.csv").write_text(PREDICTIONS)
     words = ("import-predictions", tmp_path / "table.csv", "--protocol", "cde", "--name", "HTNet")
-    said = invoke(*words, "--out", tmp_path / "run").stdout
-    assert "trained elsewhere: not checked" in said and "HTNet" in said
+    printed = invoke(*words, "--out", tmp_path / "run").stdout
+    assert "trained elsewhere: not checked" in printed and "HTNet" in printed
     values = json.loads(invoke(*words, "--out", tmp_path / "run", "--force", "--json").stdout)
     assert values["not_checked"]["accuracy"] == 0.666667

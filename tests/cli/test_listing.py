@@ -57,7 +57,7 @@ def test_lists_are_quick_because_they_do_not_import_torch(monkeypatch):
         assert listed(what)
 
 
-def test_another_word_is_refused_with_the_ones_there_are():
+def test_an_unknown_list_is_refused_with_the_known_ones():
     answer = CliRunner().invoke(app, ["list", "weights"])
     assert answer.exit_code == 2
     assert "protocols" in answer.output
@@ -105,8 +105,8 @@ def test_nothing_is_overwritten_without_force(epir, empty_folder):
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (("method", "my-net.py"), "my-net.py is not the name of a Python file that can be imported"),
-        (("method", "my_net"), "my_net is not the name of a Python file"),
+        (("method", "my-net.py"), "my-net.py cannot be imported as a Python module"),
+        (("method", "my_net"), "my_net cannot be imported as a Python module"),
         (("corpus", "my.py"), "there is no template 'corpus'"),
     ],
 )

@@ -33,14 +33,14 @@ def test_the_program_prints_its_version():
     assert subprocess.run(command, capture_output=True, text=True).stdout.strip() == f"epir {__version__}"
 
 
-def test_a_warning_of_ours_is_one_line_on_stderr_and_others_are_left_alone(monkeypatch, capsys):
+def test_an_epir_warning_is_one_line_and_others_are_passed_on(monkeypatch, capsys):
     def work():
         for _ in range(2):
             warnings.warn("the weights do not fit", EpirWarning, stacklevel=1)
         with pytest.warns(UserWarning, match="something else"):
             warnings.warn("something else", UserWarning, stacklevel=1)
 
-    monkeypatch.setattr("epir.cli.usage.call", lambda app: work())
+    monkeypatch.setattr("epir.cli.usage.run_app", lambda app: work())
     with pytest.raises(SystemExit):
         main.main()
     assert capsys.readouterr().err == "note: the weights do not fit\n"
@@ -50,7 +50,7 @@ def test_ctrl_c_before_the_verb_has_begun_takes_two_lines(monkeypatch, capsys):
     def work():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("epir.cli.usage.call", lambda app: work())
+    monkeypatch.setattr("epir.cli.usage.run_app", lambda app: work())
     monkeypatch.setattr(sys, "argv", ["epir", "prepare"])
     with warnings.catch_warnings(), pytest.raises(SystemExit) as end:
         main.main()
@@ -64,15 +64,15 @@ def test_ctrl_c_exits_130_and_leaves_no_half_written_folder(tmp_path):
     while not list(tmp_path.iterdir()) and process.poll() is None:  # until it has begun to write
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate()
+    _, printed = process.communicate()
     assert process.returncode == 130
-    assert said.endswith("Interrupted.\nRun the same command to start again.\n")
+    assert printed.endswith("Interrupted.\nRun the same command to start again.\n")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.fixture
 def slow_import(tmp_path):
-    """Starts `epir WORDS` with a typer that takes an hour to import, and gives the process when it has begun."""
+    """Starts `epir WORDS` with a typer that takes an hour to import; returns the process once the import has begun."""
     (tmp_path / "slow").mkdir()
     (tmp_path / "slow" / "typer.py").write_text(
         f"import pathlib, time\npathlib.Path({str(tmp_path / 'begun')!r}).touch()\ntime.sleep(3600)\n"
@@ -97,13 +97,13 @@ def slow_import(tmp_path):
 def test_a_signal_while_the_program_is_being_imported_takes_two_lines(slow_import, way, word):
     process = slow_import("evaluate", "maps")
     process.send_signal(way)
-    _, said = process.communicate()
-    assert (process.returncode, said) == (128 + way, f"{word}.\nRun the same command to resume.\n")
+    _, printed = process.communicate()
+    assert (process.returncode, printed) == (128 + way, f"{word}.\nRun the same command to resume.\n")
 
 
 @pytest.mark.parametrize(("way", "word"), [(signal.SIGINT, "Interrupted"), (signal.SIGTERM, "Terminated")])
 def test_a_signal_that_arrives_in_a_destructor_is_not_lost(monkeypatch, capsys, way, word):
-    """Python prints and forgets what is raised there, and the work would go on."""
+    """Python only prints exceptions raised there, so the work would continue."""
 
     class Struck:
         def __del__(self):
@@ -116,7 +116,7 @@ def test_a_signal_that_arrives_in_a_destructor_is_not_lost(monkeypatch, capsys, 
         time.sleep(20)
         finished.append("the work went on")
 
-    monkeypatch.setattr("epir.cli.usage.call", lambda app: work())
+    monkeypatch.setattr("epir.cli.usage.run_app", lambda app: work())
     monkeypatch.setattr(sys, "argv", ["epir", "prepare"])
     with warnings.catch_warnings(), pytest.raises(SystemExit) as end:
         main.main()
@@ -127,7 +127,7 @@ def test_a_signal_that_arrives_in_a_destructor_is_not_lost(monkeypatch, capsys, 
 @pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_while_it_ends_changes_nothing(monkeypatch, capsys, way):
     """Impatient people press Ctrl-C twice; a service manager may repeat SIGTERM while the interpreter shuts down."""
-    monkeypatch.setattr("epir.cli.usage.call", lambda app: os.kill(os.getpid(), way) or time.sleep(20))
+    monkeypatch.setattr("epir.cli.usage.run_app", lambda app: os.kill(os.getpid(), way) or time.sleep(20))
     monkeypatch.setattr(sys, "argv", ["epir", "prepare"])
     with warnings.catch_warnings(), pytest.raises(SystemExit) as end:
         main.main()
@@ -137,7 +137,7 @@ def test_a_second_signal_while_it_ends_changes_nothing(monkeypatch, capsys, way)
 
 
 @pytest.mark.parametrize("words", ["settings | head -1; exit ${PIPESTATUS[0]}", "models >&-", "models >&- 2>&-"])
-def test_a_reader_that_closes_the_pipe_and_a_closed_stdout_are_no_errors(words):
+def test_a_closed_pipe_and_a_closed_stdout_are_not_errors(words):
     done = subprocess.run(["bash", "-c", f"{sys.executable} -m epir list {words}"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -1,4 +1,4 @@
-"""The verbs `predict`, on a model with random weights: what is said, not whether it is right."""
+"""The verb `predict` on a model with random weights: its output, not its accuracy."""
 
 import json
 
@@ -54,7 +54,7 @@ def test_json_is_one_object(run, pictures):
     assert sum(values["answers"][0]["scores"].values()) == pytest.approx(1, abs=1e-4)
 
 
-def test_what_was_written_is_told(run, pictures, tmp_path):
+def test_it_lists_the_files_it_wrote(run, pictures, tmp_path):
     result = run(*pictures, "--out", tmp_path / "out")
     assert f"written: {tmp_path / 'out' / 'apex' / 'why.png'}" in result.out
     assert (tmp_path / "out" / "apex" / "answer.json").exists()
@@ -79,7 +79,7 @@ def test_a_single_failure_takes_two_lines(run, tmp_path):
     assert fix == "fix: check the path"
 
 
-def test_pictures_that_are_cropped_to_the_face_need_the_option_that_is_named(run, pictures, tmp_path):
+def test_cropped_pictures_need_detector_none_and_the_answer_says_so(run, pictures, tmp_path):
     paths = []
     for path in pictures:
         face = cv2.imread(str(path))[95:140, 70:135]  # nose and mouth alone
@@ -89,8 +89,8 @@ def test_pictures_that_are_cropped_to_the_face_need_the_option_that_is_named(run
     assert refused.code == 0
     assert "no face" in refused.out
     assert "--detector none" in refused.out
-    taken = run(*paths, "--detector", "none", "--json")
-    assert json.loads(taken.out)["answers"][0]["scores"]
+    accepted = run(*paths, "--detector", "none", "--json")
+    assert json.loads(accepted.out)["answers"][0]["scores"]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_pictures_that_are_cropped_to_the_face_need_the_option_that_is_named(run
         (("--workers", "2"), "--workers needs --table"),
     ],
 )
-def test_options_that_cannot_be_are_refused_in_two_lines(run, pictures, options, words):
+def test_impossible_options_take_two_lines(run, pictures, options, words):
     result = run(*pictures, *options)
     problem, fix = result.err.splitlines()[-2:]
     assert result.code == 2 and words in problem and fix.startswith("fix: ")
@@ -130,7 +130,7 @@ def test_a_table_of_many_inputs(run, pictures, tmp_path):
     assert (values["answered"], values["known"], values["movements"]) == (0, 1, 1)
 
 
-def test_a_table_goes_with_neither_pictures_nor_key_frames(run, pictures, tmp_path):
+def test_a_table_excludes_an_output_folder_and_key_frames(run, pictures, tmp_path):
     for option in (("--out", tmp_path / "out"), ("--onset", 3)):
         result = run(*pictures, "--table", tmp_path / "events.csv", *option)
-        assert result.err.startswith(f"{option[0]} does not go with --table\nfix: ")
+        assert result.err.startswith(f"{option[0]} cannot be combined with --table\nfix: leave out --table or ")

@@ -33,16 +33,16 @@ def test_a_manifest_becomes_a_map_set(corpus, epir):
     words = ("prepare", "manifest", "own.csv", "--out", "maps", "--workers", "1", "--set", "flow.size=84")
     answer = epir(*words, "--contact-sheet", "--json")
     assert answer.code == 0, answer.err
-    told = json.loads(answer.out)
-    assert (told["corpus"], told["clips"], told["people"], told["size"]) == ("manifest", 2, 1, 28)
-    assert told["apex"] == {"annotated": 1, "spotted": 1}
-    assert told["recipe"]["changed"] == ["flow.size: 168 -> 84"]
-    assert [row["clip"] for row in told["left_out"]] == ["manifest/p1/wall"]
-    assert "no face was found" in told["left_out"][0]["problem"]
+    summary = json.loads(answer.out)
+    assert (summary["corpus"], summary["clips"], summary["people"], summary["size"]) == ("manifest", 2, 1, 28)
+    assert summary["apex"] == {"annotated": 1, "spotted": 1}
+    assert summary["recipe"]["changed"] == ["flow.size: 168 -> 84"]
+    assert [row["clip"] for row in summary["left_out"]] == ["manifest/p1/wall"]
+    assert "no face was found" in summary["left_out"][0]["problem"]
     assert "preparing manifest: 3/3" in answer.err
     maps = load_maps(corpus / "maps")
-    assert maps.meta["recipe"]["digest"] == told["recipe"]["digest"]
-    assert (corpus / told["contact_sheets"] / "manifest_p1.png").is_file()
+    assert maps.meta["recipe"]["digest"] == summary["recipe"]["digest"]
+    assert (corpus / summary["contact_sheets"] / "manifest_p1.png").is_file()
 
     again = epir(*words)
     assert again.code == 0, again.err

@@ -20,7 +20,7 @@ def runs(noise, tmp_path):
     return tmp_path
 
 
-def test_a_report_says_where_the_page_is_and_replaces_none(invoke, runs):
+def test_report_prints_its_path_and_replaces_no_page(invoke, runs):
     printed = invoke("report", runs / "first").stdout
     assert printed.endswith(f"report: {runs / 'first' / 'report.html'}\n")
     with pytest.raises(OutputError, match="exists already"):
@@ -37,7 +37,7 @@ def test_json_names_everything_that_was_written(invoke, runs, tmp_path):
     assert all(Path(path).exists() for path in written.values())
 
 
-def test_runs_stand_side_by_side(invoke, runs):
+def test_compare_prints_runs_side_by_side(invoke, runs):
     out = invoke("compare", runs / "first", runs / "second").stdout
     assert f"Difference to {runs / 'first'} (training –, first weights –)" in out and "exact: all swaps" in out
     assert out.count("best epoch (leaks)") == 3 and "model.name: bi-woof -> mdmo" in out and "unset" not in out
@@ -50,10 +50,10 @@ def test_runs_stand_side_by_side(invoke, runs):
     assert strict["difference"] == pytest.approx(second - first, abs=1e-5)
 
 
-def test_what_cannot_be_compared_is_told(invoke, runs):
+def test_compare_explains_what_it_cannot_compare(invoke, runs):
     for names, words in (
         (("first", "third"), "they differ in their clips, for example smic/"),
-        (("first",), "one run cannot be compared\n  fix: name two run folders"),
+        (("first",), "epir compare needs at least two runs\n  fix: name two run folders"),
         (("first", "maps"), "is not a run"),
     ):
         with pytest.raises(RunError, match=words):

@@ -1,4 +1,4 @@
-"""`epir score` of runs and of printed scores; of spotted videos see test_spot.py."""
+"""`epir score` of runs and of printed scores; test_spot.py covers spotted videos."""
 
 import json
 
@@ -45,7 +45,7 @@ def test_printed_scores_are_explained(call):
     assert values["together"] == [{"casme2": [88, 30, 25], "samm": [88, 18, 11], "smic": [56, 41, 37]}]
 
 
-def test_what_does_not_go_together(call, run_folder, tmp_path):
+def test_conflicting_options_are_refused(call, run_folder, tmp_path):
     with pytest.raises(ConfigError, match="there is nothing to score"):
         call()
     with pytest.raises(ConfigError, match="--explain-printed takes no folders"):

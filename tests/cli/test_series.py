@@ -17,6 +17,7 @@ def test_a_benchmark_is_one_table_one_page_and_one_file(epir, noise, tmp_path):
     assert code == 0 and len(json.loads(out)["rows"]) == 4
     code, _, err = epir(*call, "--all")
     assert code == 2 and "--all and --model contradict each other" in err
+    assert "runs/PROTOCOL-benchmark" in epir("benchmark", "--help").out
 
 
 @pytest.fixture

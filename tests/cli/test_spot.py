@@ -1,4 +1,4 @@
-"""The verbs `spot` and `score`: what they say and write; `synth --long` through the real spotter is marked slow."""
+"""The verbs `spot` and `score`: output and files; `synth --long` with the real spotter is marked slow."""
 
 import json
 import sys
@@ -77,7 +77,7 @@ def test_score_writes_submissions(invoke, corpus, tmp_path):
         invoke("score", tmp_path / "s", "--challenge", "2021", "--out", tmp_path / "other")
 
 
-def test_a_video_that_cannot_be_read_exits_2_with_its_remedy(invoke, corpus, tmp_path):
+def test_an_unreadable_video_exits_2_with_a_fix(invoke, corpus, tmp_path):
     (corpus / "001_1.mp4").unlink()
     result = invoke("spot", "synthetic", corpus, "--out", tmp_path / "s", "--workers", 1)
     assert result.exit_code == 2 and "1 micro- and 1 macro-expressions in 1 video;" in result.stdout

@@ -19,8 +19,10 @@ def last_json(text):
 
 def test_a_corpus_is_written_and_passes_the_check(run, invoke, tmp_path):
     out = tmp_path / "corpus"
-    told = last_json(run(out, *SMALL, "--truth", "--json").stdout)
-    assert told == {"folder": str(out), "people": 1, "clips": 4, "frames": told["frames"]} and told["frames"] > 16
+    summary = last_json(run(out, *SMALL, "--truth", "--json").stdout)
+    assert (
+        summary == {"folder": str(out), "people": 1, "clips": 4, "frames": summary["frames"]} and summary["frames"] > 16
+    )
     check = invoke("check", "synthetic", out, "--json")
     assert check.exit_code == 0
     values = last_json(check.stdout)
@@ -34,8 +36,8 @@ def test_without_json_it_says_what_to_do_next(run, tmp_path):
 
 def test_a_map_set_is_written_instead(run, tmp_path):
     out = tmp_path / "maps"
-    told = last_json(run(out, "--maps", 12, "--recipe", "direct", "--size", 14, "--classes", 5, "--json").stdout)
-    assert told == {"folder": str(out), "maps": 12, "size": 14, "people": 2}
+    summary = last_json(run(out, "--maps", 12, "--recipe", "direct", "--size", 14, "--classes", 5, "--json").stdout)
+    assert summary == {"folder": str(out), "maps": 12, "size": 14, "people": 2}
     assert load_maps(out).size == 14 and len({clip.emotion for clip in load_maps(out).clips}) == 5
 
 
@@ -72,14 +74,14 @@ def test_settings_are_changed_by_their_dotted_names(run, tmp_path):
         (["--workers", "0"], "--workers must be at least 1, not 0\n  fix: leave it out for one per core"),
     ],
 )
-def test_mistakes_are_told_with_their_remedy(run, tmp_path, arguments, words):
+def test_mistakes_are_reported_with_a_fix(run, tmp_path, arguments, words):
     with pytest.raises(EpirError) as error:
         run(tmp_path / "out", *arguments)
     assert words in str(error.value)
     assert not (tmp_path / "out").exists()
 
 
-def test_what_is_there_stays_there(run, tmp_path):
+def test_existing_output_needs_force(run, tmp_path):
     run(tmp_path / "c", *SMALL)
     with pytest.raises(EpirError, match="exists already"):
         run(tmp_path / "c", *SMALL)
@@ -87,6 +89,6 @@ def test_what_is_there_stays_there(run, tmp_path):
 
 
 @pytest.mark.parametrize("words", [("--people", "99999999999"), ("--clips", "10000000"), ("--maps", "99999999999")])
-def test_more_than_can_be_is_refused(run, tmp_path, words):
+def test_absurd_counts_are_refused(run, tmp_path, words):
     with pytest.raises(EpirError, match=r"too many\n  fix: "):
         run(tmp_path / "out", *words)

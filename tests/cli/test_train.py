@@ -1,4 +1,4 @@
-"""The verbs `train`, `calibrate` and `export`: what is printed, and what is in the folder."""
+"""The verbs `train`, `calibrate` and `export`: output and files."""
 
 import json
 import re
@@ -25,7 +25,7 @@ def maps(tmp_path):
     return tmp_path / "maps"
 
 
-def test_a_model_folder_is_written_and_its_scores_are_told(invoke, maps, tmp_path):
+def test_train_writes_a_model_folder_and_prints_its_scores(invoke, maps, tmp_path):
     out = tmp_path / "model"
     words = ("train", maps, "--protocol", "sde", "--out", out, *QUICK)
     printed = invoke(*words).stdout
@@ -61,7 +61,7 @@ def test_calibration_writes_the_temperature_unless_it_is_a_dry_run(invoke, noise
 @pytest.mark.slow
 def test_an_export_says_how_far_it_differs(invoke, tmp_path):
     pytest.importorskip("onnxscript")
-    torch.manual_seed(1)  # of random weights a few lose too much in eight bits, and are refused
+    torch.manual_seed(1)  # with a few other random weights the 8-bit export differs too much and is refused
     Epir(preset("epir", width=16, feed_forward=16, blocks=3, heads=2)).save_pretrained(tmp_path / "model")
     out = tmp_path / "m.onnx"
     values = json.loads(invoke("export", tmp_path / "model", "--out", out, "--json").stdout)
@@ -73,7 +73,7 @@ def test_an_export_says_how_far_it_differs(invoke, tmp_path):
     assert 0 < int(same) <= 34 and 0 < float(apart) < 0.05
 
 
-def test_the_shipped_model_is_exported_where_none_is_named(invoke, tmp_path, monkeypatch):
+def test_export_defaults_to_the_shipped_model(invoke, tmp_path, monkeypatch):
     from epir.final import export as module
     from epir.models.folder import shipped_folder
 

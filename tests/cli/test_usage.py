@@ -1,4 +1,4 @@
-"""Words that typer does not understand: two lines and exit code 2, for every verb."""
+"""Usage errors: two lines and exit code 2, for every verb."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from epir.cli.verbs import VERBS, command_name
 
 @pytest.fixture
 def refused(epir):
-    """What `epir WORDS` says before it exits with 2."""
+    """The stderr of `epir WORDS`, which must exit with 2."""
 
     def call(*words):
         code, out, err = epir(*words)
@@ -42,7 +42,7 @@ def refused(epir):
         ("synth out --fps 1,5", "--fps must be a number, not '1,5'", "see epir synth --help"),
     ],
 )
-def test_the_words(refused, words, problem, fix):
+def test_usage_errors(refused, words, problem, fix):
     assert refused(*words.split()) == f"{problem}\nfix: {fix}\n"
 
 
@@ -57,15 +57,15 @@ def test_the_words(refused, words, problem, fix):
     ],
 )
 def test_an_empty_word_is_not_the_current_folder(refused, words, what):
-    fix = "give it a value, or leave it out; a variable of the shell may be unset"
+    fix = "give it a value, or leave it out; a shell variable may be unset"
     assert refused(*words) == f"{what} is empty\nfix: {fix}\n"
 
 
 def test_a_file_that_looks_like_an_option(refused, tmp_path, monkeypatch):
     (tmp_path / "-x.mp4").touch()
     monkeypatch.chdir(tmp_path)
-    said = refused("predict", "-x.mp4")
-    assert said == "epir predict takes -x.mp4 for an option\nfix: write ./-x.mp4 for the file of that name\n"
+    printed = refused("predict", "-x.mp4")
+    assert printed == "epir predict takes -x.mp4 for an option\nfix: write ./-x.mp4 for the file of that name\n"
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=command_name)

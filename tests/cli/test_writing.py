@@ -1,4 +1,4 @@
-"""Every verb that writes, against every place that it must not or cannot write to."""
+"""Every verb that writes, against every place where it must not or cannot write."""
 
 import fcntl
 import os
@@ -96,14 +96,14 @@ verbs = pytest.mark.parametrize("verb", COMMANDS)
 
 @pytest.fixture
 def refused(epir, inputs, bytes_in):
-    """Runs a verb in this process, which must end with exit code 2 and two lines, and change no input; what it says."""
+    """Runs a verb that must exit with 2 and two lines and change no input; returns the problem."""
 
     def call(verb, out, *further):
         before = bytes_in(inputs)
-        code, _, said = epir(*COMMANDS[verb][2](inputs, out), *further)
-        assert code == 2, said
-        *_, problem, fix = said.splitlines()
-        assert fix.startswith("fix: ") and not problem.startswith("fix: ") and "Traceback" not in said
+        code, _, printed = epir(*COMMANDS[verb][2](inputs, out), *further)
+        assert code == 2, printed
+        *_, problem, fix = printed.splitlines()
+        assert fix.startswith("fix: ") and not problem.startswith("fix: ") and "Traceback" not in printed
         assert bytes_in(inputs) == before
         return problem
 
@@ -152,7 +152,7 @@ def test_a_folder_of_the_user_stays(refused, verb, further, tmp_path):
 
 @pytest.mark.parametrize("verb", FOLDERS_FROM_FOLDERS)
 @pytest.mark.parametrize("further", [(), ("--force",)], ids=["", "--force"])
-def test_an_output_that_is_the_input_is_refused(refused, verb, further, inputs):
+def test_an_output_equal_to_an_input_is_refused(refused, verb, further, inputs):
     source = COMMANDS[verb][0]
     of_runs = verb in ("ablate", "evaluate, two models")
     words = "is a map set, not a folder of runs" if of_runs else "an input of this command"
@@ -183,7 +183,7 @@ def test_a_full_disk_takes_two_lines_and_leaves_no_half(refused, verb, small_dis
 
 @contextmanager
 def another_process(path):
-    """Hold the lock of `path`; a lock belongs to an opened file, so that this stands for another process."""
+    """Hold the lock of `path`, like another process: a lock belongs to an open file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -31,7 +31,7 @@ LIMITS = {
 
 @pytest.fixture(scope="session")
 def wait_until():
-    """Waits for a condition and gives its value."""
+    """Waits for a condition and returns its value."""
 
     def wait(condition):
         end = time.monotonic() + PATIENCE_S
@@ -45,7 +45,7 @@ def wait_until():
 
 @pytest.fixture(scope="session")
 def recognizer():
-    """The shipped weights, as the server has them."""
+    """A recognizer with the shipped weights, like that of the server."""
     from epir.recognition.recognizer import Recognizer
 
     return Recognizer.from_pretrained(None)
@@ -89,7 +89,7 @@ def pictures(clip, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def running():
-    """The server that all tests share, within this process, so that a test can look inside: (service, address)."""
+    """The server that all tests share, in this process so that tests can inspect it: (service, address)."""
     service = Service(ServeSettings(**LIMITS))
     listening = listen("127.0.0.1", 0)
     server = make_server(service)
@@ -108,7 +108,7 @@ def running():
 
 @pytest.fixture(scope="session")
 def server(running):
-    """Its address, without a slash at the end."""
+    """The address of the server, without a trailing slash."""
     return running[1]
 
 
@@ -125,7 +125,7 @@ def client(server):
 
 @pytest.fixture
 def uploads(service):
-    """The uploads that lie on the disk."""
+    """The uploads on the disk."""
     return lambda: list(service.private.uploads.iterdir())
 
 

@@ -1,4 +1,4 @@
-"""The REST interface of a real `epir serve`, from outside."""
+"""The REST API of a real server."""
 
 import re
 import time
@@ -51,7 +51,7 @@ def test_health_gives_the_model_the_queue_and_the_limits(client):
     assert body["limits"]["seconds"] == 300
 
 
-def test_the_answer_is_the_recognizers_own(done, recognizer, clip):
+def test_the_answer_equals_the_recognizers(done, recognizer, clip):
     expected = recognizer.predict(clip, name=clip.name)
     result, whole = done["result"], expected.to_dict_of_all()
     assert {name: result[name] for name in expected.to_dict()} == expected.to_dict()
@@ -148,7 +148,7 @@ VIDEO = ("files", ("a.mp4", b"\0\0\0\x18ftypmp42" + bytes(40)))
 @pytest.mark.parametrize(
     ("sent", "status", "problem", "fix"),
     [
-        ([TEXT], 415, "film.mp4 is not a video or picture that can be read", r"send a video \(mp4, .*content"),
+        ([TEXT], 415, "film.mp4 is not a supported video or picture", r"send a video \(mp4, .*content"),
         ([("files", ("a.mp4", b""))], 415, "a.mp4 is empty", "send a video"),
         ([("example", (None, ""))], 422, "no file was sent", "as files, or the name of an example"),
         ([("example", (None, "smlie"))], 422, "there is no example 'smlie'", "use one of: smile, "),
@@ -157,7 +157,7 @@ VIDEO = ("files", ("a.mp4", b"\0\0\0\x18ftypmp42" + bytes(40)))
         ([PICTURE, PICTURE], 422, "a.png is cut short: its end is missing", "copy the file again"),
         ([VIDEO, ("onset", (None, "-1"))], 422, "onset cannot be '-1'", "the number of a frame"),
         ([VIDEO, ("fps", (None, "nan"))], 422, "fps cannot be 'nan'", "such as 200"),
-        ([VIDEO, ("speed", (None, "1"))], 422, "there is no field 'speed'", "the fields are example, name, onset"),
+        ([VIDEO, ("speed", (None, "1"))], 422, "there is no field 'speed'", "use example, name, onset"),
         ([("file", ("a.mp4", b"x" * 40))], 422, "there is no file field 'file'", "send files as files"),
         ([("example", (None, "x" * 9000))], 422, "the field example is too long", "with a file name"),
     ],
@@ -177,7 +177,7 @@ def test_errors_say_what_is_wrong_and_how_to_fix_it(client, sent, status, proble
         ("multipart/form-data; boundary=x", 400, "the form is malformed or was cut short"),
     ],
 )
-def test_a_body_that_is_no_form(client, kind, status, problem):
+def test_a_body_that_is_not_a_form(client, kind, status, problem):
     reply = client.post("/api/predict", content=b"{}", headers={"Content-Type": kind})
     assert (reply.status_code, reply.json()["problem"]) == (status, problem)
 
@@ -231,7 +231,7 @@ def test_clients_at_once_get_the_recognizers_answers_or_503(server, recognizer, 
 
     def ask(_):
         statuses = [503]
-        while statuses[-1] == 503:  # a live server answers in the end, however busy the machine
+        while statuses[-1] == 503:  # the server answers eventually, however busy the machine
             reply = httpx.post(f"{server}/api/predict", files=files_of(*pictures), timeout=None)
             statuses.append(reply.status_code)
             time.sleep(0.1 if reply.status_code == 503 else 0)

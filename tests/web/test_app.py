@@ -55,7 +55,7 @@ def test_a_missing_model_is_an_error_and_another_host_a_warning(capsys):
     assert "warning: other machines can reach this server at 0.0.0.0. It has no password" in printed
 
 
-def test_a_port_that_is_taken_is_an_error():
+def test_a_port_in_use_is_an_error():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(
@@ -64,7 +64,7 @@ def test_a_port_that_is_taken_is_an_error():
             listen("127.0.0.1", port)
 
 
-def test_without_the_extra_it_says_how_to_install_it(monkeypatch):
+def test_a_missing_extra_names_the_command_to_install_it(monkeypatch):
     real = builtins.__import__
 
     def without(name, *arguments, **options):

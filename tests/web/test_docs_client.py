@@ -1,4 +1,4 @@
-"""The client in docs/web.md runs as it stands, with what the extra `web` installs."""
+"""The client in docs/web.md runs unchanged, with the packages of the extra `web`."""
 
 import re
 import sys
@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "web.md"
 
 
 def installed_by(name, extra="", seen=None):
-    """The names of all packages that a requirement brings, its own extras included."""
+    """The names of all packages that a requirement installs, extras included."""
     seen = set() if seen is None else seen
     for line in requires(name) or ():
         one = Requirement(line)
@@ -26,7 +26,7 @@ def installed_by(name, extra="", seen=None):
 
 @pytest.fixture
 def run_client(server, tmp_path, monkeypatch, capsys):
-    """Runs the program of the page on a file; returns what it prints."""
+    """Runs the client on a file; returns its output."""
     (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     modules = set(re.findall(r"^import (\w+)", program, re.MULTILINE)) - set(sys.stdlib_module_names)
     assert modules and modules <= installed_by("epir", "web")
@@ -53,7 +53,7 @@ def test_the_client_runs_on_a_clip_without_a_movement(run_client, still, tmp_pat
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"only text", "smile.mp4 is not a video or picture that can be read; fix: send a video"),
+        (b"only text", "smile.mp4 is not a supported video or picture; fix: send a video"),
         (b"\0\0\0\x18ftypmp42" + bytes(40), "smile.mp4 cannot be opened as a video: it is damaged.*; fix: play it"),
     ],
     ids=["refused", "failed"],

@@ -14,7 +14,7 @@ def first(example):
     return next(render_frames(example, Silent()))
 
 
-def test_they_are_listed_with_what_they_show():
+def test_examples_are_listed_with_their_emotion():
     listed = list_examples()
     assert [each["name"] for each in listed] == [each.name for each in EXAMPLES]
     assert {each["truth"] for each in listed} == {"positive", "negative", "surprise", "none"}

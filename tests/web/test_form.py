@@ -61,7 +61,7 @@ def test_the_pieces_do_not_matter(cuts):
 
 
 @given(st.integers(0, len(WHOLE) - 1))
-def test_a_body_that_is_cut_short_is_never_taken_for_whole(end):
+def test_an_incomplete_body_is_an_error(end):
     read = reader([])
     read.feed(WHOLE[:end])
     if end < len(WHOLE) - 4:  # complete after the last dash
@@ -110,7 +110,7 @@ def test_other_types_are_refused(content_type):
 @pytest.mark.parametrize("length", [257, 5000])
 def test_a_long_boundary_is_a_malformed_request(length):
     with pytest.raises(
-        RequestError, match=rf"boundary of the form has {length} characters\n  fix: RFC 2046"
+        RequestError, match=rf"boundary of the form has {length} characters\n  fix: use at most"
     ) as refused:
         reader([], content_type=f"multipart/form-data; boundary={'x' * length}")
     assert refused.value.status == 400
@@ -128,7 +128,7 @@ def test_a_long_boundary_is_a_malformed_request(length):
         ("x" * 500 + "_img0046.jpg", "x" * 59 + "…" + "x" * 48 + "_img0046.jpg"),
     ],
 )
-def test_a_name_is_only_text(name, shown):
+def test_a_name_is_shown_as_text(name, shown):
     assert display_name(name) == shown
 
 
@@ -141,7 +141,7 @@ def test_a_display_name_is_short_and_printable(name):
 
 
 class Clock(asyncio.SelectorEventLoop):
-    """An event loop whose time passes by itself: what it waits for happens at once."""
+    """An event loop with a simulated clock: waiting takes no time."""
 
     def __init__(self):
         super().__init__()
@@ -158,7 +158,7 @@ class Clock(asyncio.SelectorEventLoop):
 
 
 def arrives(*pieces, **limits):
-    """How many bytes of a body arrive, whose pieces are (seconds to wait, bytes)."""
+    """The number of bytes that arrive of a body given as pieces (seconds to wait, bytes)."""
 
     async def body():
         for seconds, size in pieces:

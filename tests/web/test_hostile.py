@@ -1,4 +1,4 @@
-"""Whatever is sent: a documented status, no path of this machine in the reply, and no file left on the disk."""
+"""Any input gets a documented status, no local path in the reply, and leaves no file on the disk."""
 
 import os
 import struct
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from epir.frames.film import write_film
 from epir.frames.reader import open_frames
 
-DOCUMENTED = {200, 400, 404, 413, 415, 422}  # never 500, 503 or 504 for what is merely wrong
+DOCUMENTED = {200, 400, 404, 413, 415, 422}  # never 500, 503 or 504 for a wrong input
 STARTS = (
     b"",
     b"\0\0\0\x18ftypmp42",
@@ -77,7 +77,7 @@ def fields():
 
 
 def form(parts):
-    """A multipart body by hand: httpx would mend the names."""
+    """A hand-made multipart body: httpx would correct the names."""
     body = b""
     for name, filename, content in parts:
         head = b'Content-Disposition: form-data; name="' + name.encode("utf-8", "replace") + b'"'
@@ -170,7 +170,7 @@ def test_bombs_of_every_kind(service, client, tmp_path):
     large = ("b.avi", bytes(avi(tmp_path / "b.avi", (1200, 1000))))
     assert post(client, large) == (413, "the frames have 1200 x 1000 px")
     lying = avi(tmp_path / "c.avi", (64, 64))
-    struct.pack_into("<I", lying, lying.find(b"avih") + 8 + 16, 2_000_000_000)  # frames, says the file
+    struct.pack_into("<I", lying, lying.find(b"avih") + 8 + 16, 2_000_000_000)  # the announced number of frames
     struct.pack_into("<I", lying, lying.find(b"strh") + 8 + 32, 2_000_000_000)
     reply = post(client, ("c.avi", bytes(lying)))
     assert reply == (422, "no face was found")  # frames are counted while they are read
@@ -186,4 +186,4 @@ def test_a_large_picture_in_few_bytes_is_cheap(client):
 
 def test_playlists_never_reach_the_decoder(client):
     playlist = b"#EXTM3U\n#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:10.0,\nfile:///etc/hostname\n#EXT-X-ENDLIST\n"
-    assert post(client, ("film.mp4", playlist)) == (415, "film.mp4 is not a video or picture that can be read")
+    assert post(client, ("film.mp4", playlist)) == (415, "film.mp4 is not a supported video or picture")

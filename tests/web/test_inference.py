@@ -1,4 +1,4 @@
-"""The tasks of a worker process: what an upload may cost, and which frames of a camera are reported."""
+"""The tasks of a worker process: limits of uploads, and reports about a camera."""
 
 import struct
 from types import SimpleNamespace
@@ -44,7 +44,7 @@ def test_a_video_within_the_limits_is_read_once_to_its_end(tmp_path):
         assert len(list(video)) == 30
 
 
-def test_the_frames_decide_where_the_container_does_not_tell(tmp_path, monkeypatch):
+def test_frames_count_if_the_container_gives_no_length(tmp_path, monkeypatch):
     monkeypatch.setattr("epir.frames.video.VideoFrames.announced", None)
     video = open_checked(film(tmp_path, 45), 20.0, CONFIG)
     with video, pytest.raises(RequestError, match=r"more than 40 frames\n  fix: cut it around the move") as refused:
@@ -63,7 +63,7 @@ def test_pictures_are_measured_before_they_are_decoded(tmp_path):
     path.write_bytes(b"BM" + struct.pack("<IHHI", 62, 0, 0, 58) + header + bytes(4) + b"\0\1\0\1")
     with pytest.raises(RequestError, match=r"a picture has \d+ x \d+ px\n  fix: scale the pictures down"):
         check_pictures([str(path)], CONFIG)
-    check_pictures([str(tmp_path / "missing.png")], CONFIG)  # the reader says what is wrong with it
+    check_pictures([str(tmp_path / "missing.png")], CONFIG)  # the reader reports it later
 
 
 def test_a_job_that_cannot_end_in_time_ends_early(now):
@@ -72,7 +72,7 @@ def test_a_job_that_cannot_end_in_time_ends_early(now):
     for _ in range(10):
         limit.advance()
         now[0] += ESTIMATE_AFTER_S / 10
-    message = r"this would take about 655 seconds here; the limit is 100\n  fix: cut it to 12 % of its length"
+    message = r"this would take about 655 seconds on this server; the limit is 100\n  fix: cut it to 12 % of its length"
     now[0] += 0.01
     with pytest.raises(RequestError, match=message) as refused:
         limit.advance()
@@ -85,8 +85,8 @@ def test_frames_that_are_decoded_to_learn_the_rate_count_too(tmp_path, now):
     with open_checked(film(tmp_path, 30), None, CONFIG, limit.decoded) as video, pytest.raises(RequestError) as refused:
         for _ in video:
             now[0] += 5.0
-    assert refused.value.problem == "this would take about 105 seconds here; the limit is 100"
-    limit.start("spotting", 30)  # counts its own
+    assert refused.value.problem == "this would take about 105 seconds on this server; the limit is 100"
+    limit.start("spotting", 30)  # counts its own steps
     limit.decoded()
 
 
@@ -98,7 +98,7 @@ def test_the_stages_of_a_job_are_added_up(now):
     now[0] = 65.0
     limit.advance()
     now[0] = 70.0
-    with pytest.raises(RequestError, match="this would take about 82 seconds here; the limit is 80"):
+    with pytest.raises(RequestError, match="this would take about 82 seconds on this server; the limit is 80"):
         limit.advance()
 
 
@@ -112,9 +112,9 @@ def test_a_single_slow_step_says_nothing_about_the_others(now):
         now[0] += 0.05
 
 
-def test_a_job_that_will_end_in_time_goes_on(now):
+def test_a_job_that_will_end_in_time_continues(now):
     limit = CostLimit(Silent(), 100.0)
-    for total in (0, 100):  # 0: nobody knows how many there are
+    for total in (0, 100):  # 0: unknown
         limit.start("spotting", total)
         for _ in range(50):
             now[0] += 0.5

@@ -48,7 +48,7 @@ def test_uploads_that_arrive_take_no_place():
         for _ in range(9):
             slow.enter_context(queue.receiving())
         assert queue.counts() == {"running": 0, "waiting": 0, "receiving": 9, "capacity": 0}
-        queue.submit(job())  # somebody who is done with sending is served
+        queue.submit(job())  # a complete upload is served
         with pytest.raises(RequestError, match="the server is busy: its queue is full"), queue.receiving():
             pass
     assert queue.counts()["receiving"] == 0
@@ -58,10 +58,10 @@ def test_only_so_many_uploads_arrive_at_once():
     queue = JobQueue(places=8, workers=1, receiving=2)
     with ExitStack() as slow:
         slow.enter_context(queue.receiving())
-        with pytest.raises(RequestError, match="your address has as many uploads under way as it may: 1") as share:
-            slow.enter_context(queue.receiving())  # also this machine itself
+        with pytest.raises(RequestError, match="your address already has 1 upload in progress") as share:
+            slow.enter_context(queue.receiving())  # this machine included
         slow.enter_context(queue.receiving("10.0.0.1"))
-        with pytest.raises(RequestError, match="too many uploads arrive at once") as refused:
+        with pytest.raises(RequestError, match="too many uploads at once") as refused:
             slow.enter_context(queue.receiving("10.0.0.2"))
     assert (share.value.status, refused.value.status) == (429, 503)
 
@@ -72,17 +72,17 @@ def test_an_address_has_its_share_and_others_theirs():
     with queue.receiving("10.0.0.1"):
         queue.submit(job(address="10.0.0.1"))  # the upload that has just arrived is not counted twice
     with pytest.raises(
-        RequestError, match=r"your address has as many uploads under way as it may: 2\n  fix: try again in"
+        RequestError, match=r"your address already has 2 uploads in progress\n  fix: try again in"
     ) as refused:
         queue.submit(job(address="10.0.0.1"))
     assert refused.value.status == 429
     assert int(refused.value.headers["Retry-After"]) >= 1
     queue.submit(job(address="10.0.0.2"))
     for _ in range(4):
-        queue.submit(job())  # this machine itself
+        queue.submit(job())  # this machine
 
 
-def test_a_worker_without_a_process_leaves_jobs_to_one_that_has_one():
+def test_a_worker_without_a_process_leaves_jobs_to_a_ready_one():
     queue, order = JobQueue(places=8, workers=2), []
 
     def take(name, ready):
@@ -229,8 +229,8 @@ def test_the_status_of_a_job():
     results, queue = ResultStore(max_results=3, max_bytes=1000, seconds=60), JobQueue(3, 1)
     job = queue.submit(Job({"name": "me.mp4"}, 1.0, id="abc"))
     results.add(job)
-    told = {"id": "abc", "name": "me.mp4", "state": "queued", "place": 1, "stage": "", "done": 0, "total": 0}
-    assert results.status(job, queue) == {**told, "result": None, "error": None, "expires": None}
+    status = {"id": "abc", "name": "me.mp4", "state": "queued", "place": 1, "stage": "", "done": 0, "total": 0}
+    assert results.status(job, queue) == {**status, "result": None, "error": None, "expires": None}
     job.finish({"label": "x"}, {})
     job.ended = 0.0
     assert results.status(job, queue)["expires"] == "1970-01-01T00:01:00+00:00"

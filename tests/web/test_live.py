@@ -1,4 +1,4 @@
-"""A camera session: bounded, never silent about what it drops, and gone when it is over; and through a real server."""
+"""Camera sessions: bounded, honest about dropped frames, removed after their end; also through a real server."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ def session(settings=SETTINGS):
 
 
 def camera(live, seconds, fps=30, start=0.0, at_once=6):
-    """Push so many seconds of frames."""
+    """Push frames of this many seconds."""
     times = [start + number / fps for number in range(round(seconds * fps))]
     for place in range(0, len(times), at_once):
         part = times[place : place + at_once]
@@ -71,7 +71,7 @@ def test_a_slow_process_gets_fewer_frames_and_no_gaps_at_first():
     assert steps[-1] > 1.5 / 30
 
 
-def test_what_waits_is_bounded_whatever_comes():
+def test_the_buffer_is_bounded():
     live = session()
     counts = camera(live, 60.0)
     assert counts["received"] == 1800
@@ -92,11 +92,11 @@ def test_a_slow_camera_is_never_thinned_out():
 def test_old_frames_are_refused():
     live = session()
     live.push([1.0, 2.0], [b"a", b"b"])
-    with pytest.raises(RequestError, match=r"older than the ones before\n  fix: send frames once, in order"):
+    with pytest.raises(RequestError, match=r"older than the previous ones\n  fix: send each frame once, in order"):
         live.push([2.0], [b"c"])
 
 
-def test_reports_become_events_and_a_client_that_comes_back_misses_none():
+def test_reports_become_events_and_a_reconnecting_client_misses_none():
     live = session()
     live.push([0.0], [b"a"])
     live.exchange(
@@ -123,7 +123,7 @@ def test_a_session_without_frames_ends():
         live.push([0.0], [b"a"])
 
 
-def test_a_session_ends_after_its_time_with_what_waits():
+def test_a_session_ends_at_its_time_limit_after_the_waiting_frames():
     live = session(ServeSettings(live_s=1e-6, live_idle_s=5.0))
     live.push([0.0, 0.1], [b"a", b"b"])
     live.exchange({})
@@ -140,7 +140,7 @@ def test_stopping_wakes_the_worker_that_waits_for_frames():
     assert got == ["end"]
 
 
-def test_a_process_that_dies_is_told_to_the_client():
+def test_the_client_learns_that_a_process_died():
     live = session()
     live.job.fail(CRASHED)
     assert live.ready.done()
@@ -151,7 +151,7 @@ def test_a_process_that_dies_is_told_to_the_client():
 def test_sessions_are_limited_in_all_and_for_each_address():
     sessions = LiveSessions(ServeSettings(live_sessions=2))
     first = sessions.open({}, "10.0.0.1")
-    with pytest.raises(RequestError, match="your address has as many cameras under way as it may: 1") as share:
+    with pytest.raises(RequestError, match="your address already has 1 camera in progress") as share:
         sessions.open({}, "10.0.0.1")
     sessions.open({}, None)
     with pytest.raises(RequestError, match=r"all places for cameras are taken\n  fix: try again in") as full:
@@ -191,12 +191,12 @@ def events_of(client, url):
     return events
 
 
-def test_a_camera_gets_what_predict_says(client, service, frames, recognizer, uploads, wait_until):
+def test_a_camera_gets_the_answers_of_predict(client, service, frames, recognizer, uploads, wait_until):
     ticket = client.post("/api/live").json()
     for first in range(0, len(frames), 20):
         part = frames[first : first + 20]
         assert post_frames(client, ticket["frames"], part, first).status_code == 200
-        wait_until(lambda: not service.live.get(ticket["id"])._waiting)  # a busy machine must not make it drop any
+        wait_until(lambda: not service.live.get(ticket["id"])._waiting)  # so that a busy machine drops no frames
     assert uploads() == []
     assert client.delete(f"/api/live/{ticket['id']}").status_code == 204
     events = events_of(client, ticket["events"])
@@ -224,14 +224,14 @@ def test_uploads_are_served_while_a_camera_runs_and_a_dead_process_ends_only_the
     assert client.get("/api/health").json()["cameras"]["running"] == 1
     worker = next(each for each in service.live_workers if each._job is session.job)
     os.kill(worker.pid, signal.SIGKILL)
-    assert post_frames(client, ticket["frames"], frames[:2]).status_code == 200  # the next frames find out
+    assert post_frames(client, ticket["frames"], frames[:2]).status_code == 200  # the next request fails
     events = events_of(client, ticket["events"])
     assert events[-1][1]["problem"]["problem"] == "the worker process died while it analysed this input"
     assert post_frames(client, ticket["frames"], frames[:2], first=2).status_code == 404
     wait_until(lambda: client.get("/api/health").json()["cameras"]["running"] == 0)
 
 
-def test_frames_that_cannot_be_used_are_counted(client):
+def test_unusable_frames_are_counted(client):
     ticket = client.post("/api/live").json()
     large = jpeg(np.zeros((8, 4000, 3), np.uint8))
     assert post_frames(client, ticket["frames"], [b"no picture", large, b"\xff\xd8cut"]).status_code == 200

@@ -36,7 +36,7 @@ from epir.web.settings import CLIP_FRAMES, CURVE_POINTS, FILM_FRAMES
 
 @pytest.fixture(scope="module")
 def look(recognizer):
-    """The answer for a clip and the faces that passed."""
+    """The answer for a clip, and its album of faces."""
 
     def predict(clip, **options):
         album = Album()
@@ -197,7 +197,7 @@ def test_a_rejected_movement_is_filmed_too(recognizer, quiet, looked):
 
 
 def test_every_person_has_a_curve_and_a_film(recognizer, answer, looked):
-    """A second person, followed as track 3, who moves as the first one does."""
+    """A second person, track 3, who moves like the first."""
     moved = [replace(each, track=3) for each in answer.timeline.movements]
     other = replace(answer.all[0], track=3, timeline=replace(answer.timeline, movements=tuple(moved)))
     both = replace(answer, all=(*answer.all, other), people=(*answer.people, Person(3, other.timeline)))

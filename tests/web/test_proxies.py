@@ -1,4 +1,4 @@
-"""The examples of docs/web.md for nginx and Caddy, run as they stand but for names, ports and files."""
+"""The examples of docs/web.md for nginx and Caddy, unchanged except for names, ports and files."""
 
 import os
 import re

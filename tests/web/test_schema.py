@@ -5,23 +5,23 @@ import sys
 
 import pytest
 
-from epir.web.schema import Answer, Health, LiveTicket, PredictAnswer, Status
+from epir.web.schema import AnswerJson, HealthJson, LiveTicketJson, PredictAnswerJson, StatusJson
 
 
 def test_an_answer_fits_its_type(client, answer):
-    PredictAnswer.model_validate(answer, strict=True)
+    PredictAnswerJson.model_validate(answer, strict=True)
     status = client.get(answer["url"]).json()
-    Status.model_validate(status, strict=True)
-    Answer.model_validate(status["result"], strict=True)
-    Health.model_validate(client.get("/api/health").json())
+    StatusJson.model_validate(status, strict=True)
+    AnswerJson.model_validate(status["result"], strict=True)
+    HealthJson.model_validate(client.get("/api/health").json())
 
 
 def test_two_pictures_and_a_clip_without_a_movement_fit_it_too(client, pictures, still):
     files = [("files", (path.name, path.read_bytes())) for path in pictures]
-    PredictAnswer.model_validate(client.post("/api/predict", files=files).json(), strict=True)
+    PredictAnswerJson.model_validate(client.post("/api/predict", files=files).json(), strict=True)
     rest = client.post("/api/predict", files={"files": (still.name, still.read_bytes())}).json()
     assert rest["movements"] == []
-    PredictAnswer.model_validate(rest, strict=True)
+    PredictAnswerJson.model_validate(rest, strict=True)
 
 
 def test_options_reach_the_recognizer(client, pictures):
@@ -42,7 +42,7 @@ def test_options_reach_the_recognizer(client, pictures):
         ("faces", "none", "use one of: largest, all"),
     ],
 )
-def test_options_that_cannot_be_are_refused(client, clip, field, value, fix):
+def test_impossible_options_are_refused(client, clip, field, value, fix):
     reply = client.post("/api/predict", files={"files": (clip.name, clip.read_bytes())}, data={field: value})
     assert reply.status_code == 422
     assert reply.json()["problem"] == f"{field} cannot be {value!r}"
@@ -60,8 +60,8 @@ def test_every_status_is_named_and_every_error_has_its_type(client):
             for status, response in operation["responses"].items():
                 if status[0] in "45" and status != "416":
                     reference = response["content"]["application/json"]["schema"]["$ref"]
-                    assert reference.endswith("/ProblemBody"), (path, status)
-    assert LiveTicket.__name__ in schema["components"]["schemas"]
+                    assert reference.endswith("/ProblemJson"), (path, status)
+    assert LiveTicketJson.__name__ in schema["components"]["schemas"]
 
 
 CONFORM = "status_code_conformance,content_type_conformance,response_schema_conformance"
@@ -72,7 +72,7 @@ CONFORM = "status_code_conformance,content_type_conformance,response_schema_conf
     ("which", "checks"),
     [
         (["--exclude-path=/api/live", "--exclude-path-regex=/events$"], f"not_a_server_error,{CONFORM}"),
-        (["--include-path=/api/live"], CONFORM),  # it may well say that all places for cameras are taken
+        (["--include-path=/api/live"], CONFORM),  # all places for cameras may be taken
     ],
 )
 def test_schemathesis_finds_no_mismatch(server, which, checks):

@@ -60,7 +60,7 @@ def test_a_foreign_host_is_refused(client):
         ("http://127.0.0.1:7860", "same-site", False),
     ],
 )
-def test_only_the_own_page_may_send(origin, fetch_site, allowed):
+def test_only_pages_of_this_server_may_send(origin, fetch_site, allowed):
     assert is_same_site(origin, fetch_site, "127.0.0.1:7860") is allowed
 
 
@@ -85,14 +85,14 @@ def connection(client, **headers):
 @pytest.mark.parametrize(
     ("client", "forwarded", "address"),
     [
-        ("127.0.0.1", None, None),  # this machine itself
+        ("127.0.0.1", None, None),  # this machine
         ("127.0.0.1", "198.51.100.7", "198.51.100.7"),  # through a proxy on it
-        ("127.0.0.1", "10.9.9.9, 198.51.100.7", "198.51.100.7"),  # what the proxy itself saw stands last
-        ("198.51.100.7", "10.9.9.9", "198.51.100.7"),  # a header that anybody may invent
+        ("127.0.0.1", "10.9.9.9, 198.51.100.7", "198.51.100.7"),  # the proxy appends the address it saw
+        ("198.51.100.7", "10.9.9.9", "198.51.100.7"),  # anybody can invent the header
         ("::1", "127.0.0.1", None),
     ],
 )
-def test_whose_share_is_limited(client, forwarded, address):
+def test_limited_addresses(client, forwarded, address):
     headers = {} if forwarded is None else {"x_forwarded_for": forwarded}
     assert limited_address(connection(client, **headers)) == address
 
@@ -147,7 +147,7 @@ async def hello(scope, receive, send):
 
 
 def exchange(*parts, seconds=0.3):
-    """What a server with this time limit answers to bytes that are sent one part after the other, until it closes."""
+    """The response of a server with this time limit to bytes sent in parts, until it closes the connection."""
 
     async def run():
         config = uvicorn.Config(
@@ -179,7 +179,7 @@ def test_half_a_head_gets_408():
     assert b'"problem": "the head of the request took too long"' in reply
 
 
-def test_a_connection_without_a_byte_is_closed_without_a_word():
+def test_a_silent_connection_is_closed_without_a_response():
     assert exchange() == b""
 
 

@@ -19,7 +19,7 @@ def test_private_by_default():
         ("workers=0", r"workers cannot be 0"),
         ("queue=-1", r"queue cannot be -1\n  fix: give 0 to 10,000"),
         ("live_sessions=0", r"live_sessions cannot be 0\n  fix: give a number above 0"),
-        ("token='two words'", r"the token holds a space .*\n  fix: give ASCII"),
+        ("token='two words'", r"the token contains a space .*\n  fix: use ASCII"),
         ("max_second=5", r"there is no setting 'max_second'\n  fix: did you mean 'max_seconds'"),
     ],
 )

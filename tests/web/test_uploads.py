@@ -100,7 +100,7 @@ PICTURE, VIDEO = FileType("picture", ".png"), FileType("video", ".mp4")
 
 @pytest.fixture
 def upload(tmp_path):
-    """Makes an upload of files with these names; what ends in mp4 is a video."""
+    """Makes an upload of files with these names; those ending in mp4 are videos."""
 
     def make(*names, **fields):
         files = []
@@ -141,7 +141,7 @@ def test_many_pictures_are_called_by_the_first(upload):
     ("names", "message"),
     [
         (["a.png"], r"a.png is one picture, which shows no movement\n  fix: send two pictures, onset and apex"),
-        (["a.mp4", "b.mp4"], r"these are 2 videos\n  fix: send one request for each"),
+        (["a.mp4", "b.mp4"], r"the request has 2 videos\n  fix: send one request for each"),
         (["a.mp4", "b.png"], r"a video and 1 picture were sent\n  fix: send .* in separate requests"),
         (["a.mp4", "1.png", "2.png"], r"a video and 2 pictures were sent"),
         (["a1.png", "a2.png", "b2.png"], r"a2.png and b2.png are both frame 2\n  fix: send the pictures of one clip"),
@@ -149,7 +149,7 @@ def test_many_pictures_are_called_by_the_first(upload):
         (["1.png", "2.png", "1234567890123456.png"], r"1234567890123456.png has no frame number in its name"),
     ],
 )
-def test_files_that_make_no_clip_are_refused_with_what_to_do(upload, names, message):
+def test_files_without_a_clip_are_refused_with_a_fix(upload, names, message):
     with pytest.raises(RequestError, match=message):
         predict_task(upload(*names), [])
 
@@ -162,7 +162,7 @@ def test_times_must_match_the_frames(text):
 
 def test_times_must_rise():
     assert read_times("0, 33.5,67", 3) == [0.0, 0.0335, 0.067]
-    with pytest.raises(RequestError, match=r"the times do not rise\n  fix: send the frames in order"):
+    with pytest.raises(RequestError, match=r"the times do not increase\n  fix: send the frames in order"):
         read_times("0,33,33", 3)
 
 
@@ -180,6 +180,6 @@ def test_numbers_of_the_form(upload, field, text, value):
     + [("fps", text) for text in ("nan", "0", "inf", "fast")]
     + [("threshold", text) for text in ("1.1", "-0.1", "nan")],
 )
-def test_numbers_that_cannot_be_are_refused(upload, field, text):
+def test_impossible_numbers_are_refused(upload, field, text):
     with pytest.raises(RequestError, match=rf"{field} cannot be .*\n  fix: give .*, such as"):
         predict_task(upload("a.mp4", **{field: text}), [])

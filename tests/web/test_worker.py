@@ -1,4 +1,4 @@
-"""What the server does when a worker process is slow, dies, or has too much to do. The process is a real one."""
+"""The server when a worker process, a real one, is slow, dies, or has too much to do."""
 
 import http.client
 import os
@@ -22,7 +22,7 @@ def idle(service, client, wait_until):
 
 @pytest.fixture
 def held(service, idle):
-    """The worker process is stopped: jobs stay where they are until `held()` lets it go on."""
+    """The worker process is suspended: jobs wait until `held()` resumes it."""
     pid = service.workers[0].pid
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -84,7 +84,7 @@ def test_a_full_queue_answers_503_with_retry_after(service, client, held, pictur
 
 
 def begin_upload(server):
-    """A connection on which a form has begun and does not go on."""
+    """A connection with an unfinished form."""
     netloc = urlsplit(server)
     head = b"POST /api/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\n"
     slow = socket.create_connection((netloc.hostname, netloc.port))
@@ -93,7 +93,7 @@ def begin_upload(server):
 
 
 def test_slow_clients_lock_nobody_out(service, server, client, wait_until, monkeypatch):
-    """Forty clients of this machine that begin an upload and never end it; half of the places stay free for others."""
+    """Forty local clients start uploads and never finish; half of the places stay free for others."""
     monkeypatch.setattr("epir.web.form.DRAIN_S", 0.1)
     slow = []
     try:
@@ -127,7 +127,7 @@ def test_an_address_behind_a_proxy_has_its_share(service, client, held, pictures
     second = client.post("/api/predict?wait=false", files=pair(pictures), headers=forwarded)
     other = client.post("/api/predict?wait=false", files=pair(pictures), headers={"X-Forwarded-For": "203.0.113.8"})
     assert [each.status_code for each in (first, second, other)] == [202, 429, 202]
-    assert second.json()["problem"] == "your address has as many uploads under way as it may: 1"
+    assert second.json()["problem"] == "your address already has 1 upload in progress"
     for each in (first, other):
         assert client.delete(each.json()["url"]).status_code == 204
 
@@ -142,7 +142,7 @@ def test_a_job_that_takes_too_long_is_stopped_and_the_next_is_served(
     assert reply.status_code == 504
     assert reply.json() == {
         "problem": "this took more than 1 seconds and was stopped",
-        "fix": "cut the video around the movement, use `epir predict`, or `epir serve --set timeout_s=2`",
+        "fix": "cut the video around the movement, use `epir predict`, or start `epir serve --set timeout_s=2`",
     }
     assert uploads() == []
     assert client.post("/api/predict", files=DAMAGED).status_code == 422
@@ -153,7 +153,7 @@ def test_a_process_that_crashes_fails_its_job_and_is_replaced(service, client, e
     os.kill(service.workers[0].pid, signal.SIGKILL)
     assert status_when(endless.id, "done", "failed")["error"] == {
         "problem": "the worker process died while it analysed this input",
-        "fix": "send it again; if this happens again, save it as mp4 (H.264), or cut it around the movement",
+        "fix": "send it again; if it fails again, save it as mp4 (H.264) or cut it around the movement",
     }
     assert client.post("/api/predict", files=DAMAGED).status_code == 422
     assert uploads() == []

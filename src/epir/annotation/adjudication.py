@@ -1,102 +1,98 @@
-"""Where coders differ, and what is settled: the result of adjudication is a coder of its own, "agreed".
+"""Disagreements between coders, and their adjudication, which is stored as the coder "agreed".
 
-    adopt(study)                                          # what all agree on becomes the decision of "agreed"
-    for each in disagreements(study):                     # the rest is looked at together
-        study.decide(AGREED, each.movement, state="reject")
+    adopt(study)                                          # unanimous decisions become those of "agreed"
+    for case in disagreements(study):                     # the coders discuss the rest
+        study.decide(AGREED, case.movement, state="reject")
 
-A movement counts as settled once "agreed" has decided on it, whatever coders decide later.
+A movement is settled once "agreed" has decided on it, whatever coders decide later.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
-from epir.annotation.agreement import ACCEPT, KEYS, Coding, accepted, codings, groups, middle
+from epir.annotation.agreement import ACCEPT, KEYS, Coding, accepted, codings, groups, median_coding
 from epir.annotation.records import Decision, UnitCode
 from epir.annotation.study import Study
 from epir.annotation.vocabulary import AGREED
 from epir.spotting.timeline import OVERLAP
 
-APART = 0.1  # seconds between two apexes from which on coders do not mean the same moment
+APART = 0.1  # seconds between two apexes above which coders disagree about the time
 
 
 @dataclass(frozen=True)
 class Case:
-    """One movement, what each coder says of it, and in what they differ."""
+    """One movement, the decision of each coder, and the questions on which they differ."""
 
-    movement: int  # that "agreed" decides on
-    movements: tuple[int, ...]  # of all coders: two who marked the same by hand have two
+    movement: int  # the one that "agreed" decides on
+    movements: tuple[int, ...]  # of all coders: two coders who marked it by hand have two
     recording: int
     face: int
-    onset: int  # the middle of what the coders say
+    onset: int  # median of the coders
     apex: int
     offset: int
-    decisions: dict[str, Decision | None]  # of who coded this recording; None: has not decided on it
+    decisions: dict[str, Decision | None]  # by coder of this recording; None: not decided
     differs: tuple[str, ...]  # of presence, kind, emotion, units, time
-    settled: Decision | None  # what "agreed" says
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        return asdict(self)
+    settled: Decision | None  # the decision of "agreed"
 
 
 def disagreements(study: Study, least: float = OVERLAP) -> list[Case]:
-    """The movements in which coders differ, settled ones too, in the order of recordings and time."""
+    """The movements on which coders differ, settled ones included, in order of recording and time."""
     return [case for case in cases(study, least) if case.differs]
 
 
 def adopt(study: Study) -> int:
-    """Let "agreed" decide as all coders do where two or more of them agree; gives how many decisions are new.
+    """Decide as "agreed" where at least two coders decided and all agree; returns the number of new decisions.
 
-    Key frames are the medians of the coders. A movement that only one coder has looked at stays open.
+    Key frames are the medians of the coders. A movement that only one coder has seen stays open.
     """
     new = 0
     for case in cases(study):
-        held = [each for each in case.decisions.values() if each is not None]
-        if not case.differs and case.settled is None and len(held) > 1:
-            study.decide(AGREED, case.movement, state=held[0].state, **common(case))
+        decisions = [decision for decision in case.decisions.values() if decision is not None]
+        if not case.differs and case.settled is None and len(decisions) > 1:
+            study.decide(AGREED, case.movement, state=decisions[0].state, **common_fields(case))
             new += 1
     return new
 
 
-def common(case: Case) -> dict[str, Any]:
-    """What the coders who accept a movement have in common: median key frames, and kind, emotion and units if alike."""
-    held = [each for each in case.decisions.values() if each is not None]
-    held = [each for each in held if each.state == ACCEPT] or held
-    words = {
-        "kind": held[0].kind,
-        "emotion": next((each.emotion for each in held if each.emotion), ""),
-        "units": _units(held),
+def common_fields(case: Case) -> dict[str, Any]:
+    """The fields that the accepting coders share: median key frames, and kind, emotion and units unless they differ."""
+    decisions = [decision for decision in case.decisions.values() if decision is not None]
+    decisions = [decision for decision in decisions if decision.state == ACCEPT] or decisions
+    shared = {
+        "kind": decisions[0].kind,
+        "emotion": next((decision.emotion for decision in decisions if decision.emotion), ""),
+        "units": _units(decisions),
     }
     frames = {key: getattr(case, key) for key in KEYS}
-    return frames | {name: value for name, value in words.items() if name not in case.differs}
+    return frames | {name: value for name, value in shared.items() if name not in case.differs}
 
 
 def first_fields(study: Study, movement: int) -> dict[str, Any]:
-    """What coders have in common about a movement of a case, where "agreed" has not said anything about it yet."""
-    if any(each.movement == movement for each in study.decisions(AGREED, drafts=True)):
+    """The fields that coders share on a movement, as a start for "agreed"; empty if it already has a decision."""
+    if any(decision.movement == movement for decision in study.decisions(AGREED, drafts=True)):
         return {}
-    case = next((each for each in cases(study) if each.movement == movement), None)
-    return {} if case is None else common(case)
+    case = next((case for case in cases(study) if case.movement == movement), None)
+    return {} if case is None else common_fields(case)
 
 
 def cases(study: Study, least: float = OVERLAP) -> list[Case]:
-    """Every movement that a coder decided on, in the order of recordings and time."""
+    """Every movement that a coder decided on, in order of recording and time."""
     coded = codings(study)
-    names = sorted({each.decision.coder for each in coded})
+    names = sorted({coding.decision.coder for coding in coded})
     active = {
-        recording: sorted({each.decision.coder for each in coded if each.recording == recording})
-        for recording in {each.recording for each in coded}
+        recording: sorted({coding.decision.coder for coding in coded if coding.recording == recording})
+        for recording in {coding.recording for coding in coded}
     }
-    settled = {each.movement: each for each in study.decisions(AGREED)}
-    by_coder = {name: accepted(each for each in coded if each.decision.coder == name) for name in names}
+    settled = {decision.movement: decision for decision in study.decisions(AGREED)}
+    by_coder = {name: accepted(coding for coding in coded if coding.decision.coder == name) for name in names}
     others: dict[int, list[Coding]] = {}
-    for each in coded:
-        if each.decision.state != ACCEPT:
-            others.setdefault(each.decision.movement, []).append(each)
+    for coding in coded:
+        if coding.decision.state != ACCEPT:
+            others.setdefault(coding.decision.movement, []).append(coding)
     result = []
-    for group in (list(each.values()) for each in groups(by_coder, least)):
-        rejecting = [one for each in group for one in others.pop(each.decision.movement, [])]
+    for group in (list(group.values()) for group in groups(by_coder, least)):
+        rejecting = [other for coding in group for other in others.pop(coding.decision.movement, [])]
         result.append(_case(active[group[0].recording], group, rejecting, settled))
     result += [_case(active[group[0].recording], [], group, settled) for group in others.values()]
     return sorted(result, key=lambda case: (case.recording, case.apex, case.movement))
@@ -106,13 +102,13 @@ def _case(
     names: Sequence[str], accepting: Sequence[Coding], others: Sequence[Coding], settled: Mapping[int, Decision]
 ) -> Case:
     decisions: dict[str, Decision | None] = dict.fromkeys(names)
-    decisions |= {each.decision.coder: each.decision for each in (*others, *accepting)}
-    everyone = (*accepting, *others)
-    typical = middle(accepting or others)
-    ids = sorted({(not each.is_candidate, each.decision.movement) for each in everyone})  # candidates first
-    movements = tuple(movement for _, movement in ids)
-    decided = next((each for each in movements if each in settled), movements[0])
-    is_alone = sum(each is not None for each in decisions.values()) < 2 and all(each.is_candidate for each in accepting)
+    decisions |= {coding.decision.coder: coding.decision for coding in (*others, *accepting)}
+    typical = median_coding(accepting or others)
+    ids = sorted({(not coding.is_candidate, coding.decision.movement) for coding in (*accepting, *others)})
+    movements = tuple(movement for _, movement in ids)  # candidates first
+    decided = next((movement for movement in movements if movement in settled), movements[0])
+    count = sum(decision is not None for decision in decisions.values())
+    is_alone = count < 2 and all(coding.is_candidate for coding in accepting)
     return Case(
         decided,
         movements,
@@ -122,35 +118,37 @@ def _case(
         typical.decision.apex,
         typical.decision.offset,
         decisions,
-        () if is_alone else differences(accepting, decisions),
+        () if is_alone else differing_fields(accepting, decisions),
         settled.get(decided),
     )
 
 
-def differences(accepting: Sequence[Coding], decisions: dict[str, Decision | None]) -> tuple[str, ...]:
-    """In what coders differ; one who has not decided on a candidate differs in nothing."""
-    by_hand = any(not each.is_candidate for each in accepting)
-    states = {each.state for each in decisions.values() if each is not None}
-    missing = by_hand and None in decisions.values()  # nobody proposed it to those who have not got it
+def differing_fields(accepting: Sequence[Coding], decisions: dict[str, Decision | None]) -> tuple[str, ...]:
+    """The questions on which coders differ; a coder who has not decided on a candidate does not differ."""
+    by_hand = any(not coding.is_candidate for coding in accepting)
+    states = {decision.state for decision in decisions.values() if decision is not None}
+    missing = by_hand and None in decisions.values()  # a mark is proposed to nobody: not having it is a difference
     differs = ["presence"] if len(states) > 1 or missing or "unsure" in states else []
-    held = [each.decision for each in accepting]
-    if len({each.kind for each in held}) > 1:
+    kept = [coding.decision for coding in accepting]
+    if len({decision.kind for decision in kept}) > 1:
         differs.append("kind")
-    if len({each.emotion for each in held if each.emotion}) > 1:
+    if len({decision.emotion for decision in kept if decision.emotion}) > 1:
         differs.append("emotion")
-    if len({frozenset((unit.number, unit.side) for unit in each.units) for each in held if each.units}) > 1:
+    units = [frozenset((unit.number, unit.side) for unit in decision.units) for decision in kept if decision.units]
+    if len(set(units)) > 1:
         differs.append("units")
-    if held and max(each.apex for each in held) - min(each.apex for each in held) > APART * accepting[0].fps:
+    apexes = [decision.apex for decision in kept]
+    if apexes and max(apexes) - min(apexes) > APART * accepting[0].fps:
         differs.append("time")
     return tuple(differs)
 
 
-def _units(held: Sequence[Decision]) -> tuple[UnitCode, ...]:
-    """The units, with the letter that most coders give, of two the weaker one."""
+def _units(decisions: Sequence[Decision]) -> tuple[UnitCode, ...]:
+    """The units of these decisions, with the most frequent intensity; in a tie, the weaker one."""
     letters: dict[tuple[int, str], list[str]] = {}
-    for unit in (unit for each in held for unit in each.units):
+    for unit in (unit for decision in decisions for unit in decision.units):
         letters.setdefault((unit.number, unit.side), []).append(unit.intensity)
     return tuple(
-        UnitCode(number, side, max(sorted(filter(None, each)), key=each.count, default=""))
-        for (number, side), each in sorted(letters.items())
+        UnitCode(number, side, max(sorted(filter(None, coded)), key=coded.count, default=""))
+        for (number, side), coded in sorted(letters.items())
     )

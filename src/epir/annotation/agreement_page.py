@@ -1,4 +1,4 @@
-"""Agreement as tables, and as one page."""
+"""Agreement between coders as tables, and as an HTML page."""
 
 from collections.abc import Sequence
 
@@ -15,12 +15,12 @@ MATCHED = "of the matched movements"
 
 
 def agreement_tables(result: Agreement) -> list[Table]:
-    """What a terminal shows: the coders, every pair, and all together."""
+    """The tables for a terminal: coders, pairs, and all coders together."""
     return [coders_table(result), pairs_table(result), alpha_table(result)]
 
 
 def coders_table(result: Agreement) -> Table:
-    """How often each coder decided in which way."""
+    """The number of decisions of each coder, by state."""
     states = list(next(iter(result.decisions.values())))
     rows = [Row((name, *(str(counts[state]) for state in states))) for name, counts in result.decisions.items()]
     columns = (Column("coder"), *numbers(*states))
@@ -55,8 +55,8 @@ def pairs_table(result: Agreement) -> Table:
         )
         rows.append(Row(cells))
     notes = (
-        f"Movements are matched one to one where they share at least {result.least_overlap:g} of their union; F1 is "
-        "twice the matched ones over all. Times are medians. Intervals: bootstrap over people.",
+        f"Movements are matched one to one if their intersection over union is at least {result.least_overlap:g}; F1 "
+        "is twice the matched movements over all. Times are medians. Intervals: bootstrap over people.",
         f"Units: twice those on which both agree over all units of both, {MATCHED}, as CASME II and SAMM print it.",
         *(note for pair in result.pairs for note in _unseen(pair)),
     )
@@ -83,19 +83,19 @@ def alpha_table(result: Agreement) -> Table:
 def confusion_table(pair: PairAgreement, kappa: Kappa, what: str) -> Table:
     """Which words two coders used for the same movements."""
     rows = [
-        Row((word, *(str(each) if each else MISSING for each in counts), str(sum(counts))))
+        Row((word, *(str(count) if count else MISSING for count in counts), str(sum(counts))))
         for word, counts in zip(kappa.words, kappa.confusion, strict=True)
     ]
     columns = (Column(pair.first), *numbers(*kappa.words, group=pair.second), *numbers("all"))
     between = f" ({interval_text(kappa.interval)})" if kappa.interval else ""
-    note = f"The same {kappa.same} times of {kappa.compared}; kappa {_number(kappa.kappa)}{between}."
+    note = f"Same answer {kappa.same} times of {kappa.compared}; kappa {_number(kappa.kappa)}{between}."
     return Table(
         f"confusion-{pair.first}-{pair.second}", f"{what}: {pair.first} in rows", columns, tuple(rows), (note,)
     )
 
 
-def units_table(pair: PairAgreement) -> Table:
-    """Every action unit that one of two coders saw."""
+def unit_agreement_table(pair: PairAgreement) -> Table:
+    """Every action unit that at least one of two coders saw."""
     columns = (
         Column("AU"),
         *numbers(pair.first, pair.second, "both", group="movements with it"),
@@ -104,18 +104,18 @@ def units_table(pair: PairAgreement) -> Table:
     )
     rows = [
         Row((
-            str(each.unit), str(each.first), str(each.second), str(each.both), _number(each.reliability),
-            _number(each.kappa), _share(each.same_side, each.both), _share(each.same_intensity, each.graded),
-            _share(each.near_intensity, each.graded),
+            str(unit.unit), str(unit.first), str(unit.second), str(unit.both), _number(unit.reliability),
+            _number(unit.kappa), _share(unit.same_side, unit.both), _share(unit.same_intensity, unit.graded),
+            _share(unit.near_intensity, unit.graded),
         ))
-        for each in pair.units
+        for unit in pair.units
     ]  # fmt: skip
     note = f"All units: {_number(pair.unit_reliability)} {MATCHED}, {_number(pair.unit_reliability_of_all)} of all."
     return Table(f"units-{pair.first}-{pair.second}", "Action units", columns, tuple(rows), (note,))
 
 
 def times_table(pair: PairAgreement) -> Table:
-    """How far key frames are apart."""
+    """The median distance between key frames."""
     rows = [Row((key, _number(pair.apart_frames[key], 1), _number(pair.apart_ms[key], 0))) for key in KEYS]
     columns = (Column("key frame"), *numbers("frames", "ms"))
     title = f"Median distance, {counted(pair.matched, 'matched movement')}"
@@ -123,8 +123,8 @@ def times_table(pair: PairAgreement) -> Table:
 
 
 def disagreements_table(study: Study, cases: Sequence[Case], coders: Sequence[str]) -> Table:
-    """Where coders differ, in what, and what is settled; a decision is a word and its key frames."""
-    recordings = {each.id: each for each in study.recordings()}
+    """The movements on which coders differ, with every decision and the settled one."""
+    recordings = {recording.id: recording for recording in study.recordings()}
     words = map(Column, ("differs in", *coders, "settled"))
     columns = (Column("recording"), *numbers("apex", "s"), *words)
     rows = []
@@ -163,7 +163,7 @@ def agreement_page(study: Study, result: Agreement) -> str:
         tables = [times_table(pair)]
         tables += [confusion_table(pair, pair.emotion, "Emotion")] if pair.emotion.compared else []
         tables += [confusion_table(pair, pair.candidates, "Candidates")] if pair.candidates.compared else []
-        tables += [units_table(pair)] if pair.units else []
+        tables += [unit_agreement_table(pair)] if pair.units else []
         parts.append((f"pair-{number}", f"{pair.first} and {pair.second}", join(*map(html_table, tables))))
     settled = sum(case.settled is not None for case in cases)
     lead = element("p", f"{settled} of {len(cases)} settled. To settle the rest: ", class_="lead")
@@ -171,7 +171,7 @@ def agreement_page(study: Study, result: Agreement) -> str:
     listed = join(lead, command, html_table(disagreements_table(study, cases, result.coders)))
     parts.append(("disagreements", "Disagreements", listed if cases else element("p", "None.", class_="lead")))
     recordings = study.recordings()
-    facts = f"{counted(len(recordings), 'recording')}, {people(len({each.person for each in recordings}))}."
+    facts = f"{counted(len(recordings), 'recording')}, {people(len({recording.person for recording in recordings}))}."
     header = element(
         "header",
         element("p", "EPIR report", class_="eyebrow"),

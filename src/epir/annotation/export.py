@@ -1,14 +1,14 @@
-"""What a study's coders decided, as files that others read.
+"""Export the decisions of a study for other programs.
 
-| name | what |
+| name | content |
 |---|---|
-| `megc.csv` | movements as the spotting challenges list them, frames counted from 1 |
-| `intervals.csv` | all recordings with their movements, which `epir score` takes as annotation |
-| `decisions.csv` | every decision of every coder, rejections and notes too |
-| any other `.csv` | a manifest: a row for each micro-expression with an emotion, for `epir check manifest` and so on |
-| `.eaf`, `.TextGrid` | tiers for ELAN and Praat, a file for each recording |
+| `megc.csv` | movements in the format of the spotting challenges, frames counted from 1 |
+| `intervals.csv` | all recordings with their movements, an annotation for `epir score` |
+| `decisions.csv` | every decision of every coder, with rejections and notes |
+| any other `.csv` | a manifest: one row per micro-expression with an emotion, for `epir check manifest` and so on |
+| `.eaf`, `.TextGrid` | tiers for ELAN and Praat, one file per recording |
 
-Except for `decisions.csv` one coder is exported: adjudication ("agreed") if there is one, or else the only coder.
+All but `decisions.csv` hold the decisions of one coder: adjudication ("agreed") if it exists, or else the only coder.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ from typing import cast
 import numpy as np
 
 from epir.annotation.adjudication import cases
-from epir.annotation.agreement import Coding, accepted, codings, match
+from epir.annotation.agreement import Coding, accepted, codings, match_movements
 from epir.annotation.records import Decision, Recording
 from epir.annotation.reliability import unit_reliability
 from epir.annotation.schema import StudyError
@@ -45,22 +45,22 @@ from epir.datasets.intervals import Interval, Kind, LongVideo, in_order, write_i
 from epir.spotting.megc.submission import SPOTTING_HEADERS, TYPES
 
 MACRO, NOTE = "macro-expression", "note"  # tiers
-FURTHER = ("coder", "agreement", "unit_agreement", "note")  # columns of a manifest
+EXTRA_COLUMNS = ("coder", "agreement", "unit_agreement", "note")  # of a manifest
 DECISION_COLUMNS = (
     "recording", "person", "face", "movement", "source", "probability", "reason", "coder", "blind", "state", "kind",
     "onset", "apex", "offset", "onset_s", "apex_s", "offset_s", "emotion", "action_units", "note",
 )  # fmt: skip
-CHALLENGE = "2024"  # of the columns of megc.csv
+CHALLENGE = "2024"  # whose columns megc.csv has
 FILE_NAMES = "manifest.csv, decisions.csv, intervals.csv, megc.csv, NAME.eaf or NAME.TextGrid"
 
-Written = tuple[list[Path], Sequence[Coding], list[str]]  # files, what they hold, notes
+Written = tuple[list[Path], Sequence[Coding], list[str]]  # files, exported movements, notes
 
 
 @dataclass(frozen=True)
-class Exported:
-    """What was written."""
+class StudyExport:
+    """The files of an export, and what they hold."""
 
-    coder: str  # empty where all are
+    coder: str  # empty for all coders
     files: tuple[Path, ...]
     movements: int
     people: int
@@ -68,7 +68,7 @@ class Exported:
 
     @property
     def text(self) -> str:
-        """For a terminal."""
+        """The lines for a terminal."""
         what = f"{counted(self.movements, 'movement')} of {people(self.people)}"
         by = f", as coded by {self.coder}" if self.coder else ""
         lines = [f"{self.files[0] if len(self.files) == 1 else f'{len(self.files)} files'}: {what}{by}"]
@@ -76,17 +76,17 @@ class Exported:
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
-def export(study: Study, target: str | Path, *, coder: str | None = None, force: bool = False) -> Exported:
-    """Write the study to a file whose name says what it is (see the head of this module)."""
+def export_study(study: Study, target: str | Path, *, coder: str | None = None, force: bool = False) -> StudyExport:
+    """Write the study to a file whose name selects the format (see the top of this module)."""
     path = resolved(target)
     ending = path.suffix.casefold()
     if ending not in (".csv", ".eaf", ".textgrid"):
-        raise StudyError(f"{target} does not say what to export", fix=f"name it {FILE_NAMES}")
+        raise StudyError(f"the name {target} selects no format", fix=f"name it {FILE_NAMES}")
     if path.name.casefold() == "decisions.csv":
         return _write_decisions(study, path, coder, force)
     name = exported_coder(study, coder)
     coded = accepted(codings(study, [name]))
-    notes = [*_open_questions(study, name), *_lost(study, coded)]
+    notes = [*_open_cases(study, name), *_missing_videos(study, coded)]
     writers: Mapping[str, Callable[..., Written]] = {
         "megc.csv": _write_megc,
         "intervals.csv": _write_intervals,
@@ -95,14 +95,14 @@ def export(study: Study, target: str | Path, *, coder: str | None = None, force:
         files, written, more = _write_tiers(study, path, coded, force)
     else:
         write = writers.get(path.name.casefold(), _write_manifest)
-        with claimed_file(path, force=force, inputs=[study.path(each) for each in study.recordings()]):
+        with claimed_file(path, force=force, inputs=[study.path(recording) for recording in study.recordings()]):
             files, written, more = write(study, path, coded)
-    shown = {each.person for each in written}
-    return Exported(name, tuple(files), len(written), len(shown), (*more, *notes))
+    persons = {coding.person for coding in written}
+    return StudyExport(name, tuple(files), len(written), len(persons), (*more, *notes))
 
 
 def exported_coder(study: Study, coder: str | None = None) -> str:
-    """Whose decisions are exported: the named coder's, those of adjudication, or those of the only coder."""
+    """The coder to export: the named one, adjudication, or the only one."""
     names = study.coders()
     if coder is not None:
         if coder not in names:
@@ -114,100 +114,101 @@ def exported_coder(study: Study, coder: str | None = None) -> str:
     if not names:
         raise StudyError(f"nobody has decided anything in {study.folder}", fix=f"epir annotate {study.folder}")
     raise StudyError(
-        f"{study.folder} has decisions of {', '.join(names)}, and no result of adjudication",
-        fix=f"settle them: epir annotate {study.folder} --coder agreed; or export one of them: --coder {names[0]}",
+        f"{study.folder} has decisions of {', '.join(names)}, but no adjudication",
+        fix=f"settle them: epir annotate {study.folder} --coder agreed; or export one coder: --coder {names[0]}",
     )
 
 
-def _open_questions(study: Study, coder: str) -> list[str]:
-    """What adjudication has not settled yet."""
+def _open_cases(study: Study, coder: str) -> list[str]:
+    """Notes about movements that adjudication has not settled yet."""
     if coder != AGREED:
         return []
     waiting = [case for case in cases(study) if case.settled is None]
     differing = sum(bool(case.differs) for case in waiting)
     alone = sum(
-        not case.differs and any(each and each.state == "accept" for each in case.decisions.values())
+        not case.differs and any(decision and decision.state == "accept" for decision in case.decisions.values())
         for case in waiting
     )
-    notes = [f"{counted(differing, 'difference')} of coders not settled yet"] if differing else []
-    return notes + ([f"{counted(alone, 'movement')} left out that one coder alone has looked at"] if alone else [])
+    notes = [f"{counted(differing, 'disagreement')} not settled yet"] if differing else []
+    return notes + ([f"left out: {counted(alone, 'movement')} that only one coder has seen"] if alone else [])
 
 
-def _lost(study: Study, coded: Sequence[Coding]) -> list[str]:
-    """Recordings with movements whose video is not where it was."""
-    used = {each.recording for each in coded}
-    lost = [each.path for each in study.recordings() if each.id in used and not study.path(each).exists()]
-    return [f"{path} is not there: put it back, or start epir annotate on its new folder" for path in lost]
+def _missing_videos(study: Study, coded: Sequence[Coding]) -> list[str]:
+    """Notes about recordings with movements whose video was moved or removed."""
+    used = {coding.recording for coding in coded}
+    recordings = [recording for recording in study.recordings() if recording.id in used]
+    missing = [recording.path for recording in recordings if not study.path(recording).exists()]
+    return [f"{path} does not exist: put it back, or start epir annotate on its new folder" for path in missing]
 
 
 # ------------------------------------------------------------------------------------------------------- manifest
 
 
 def _write_manifest(study: Study, path: Path, coded: Sequence[Coding]) -> Written:
-    recordings = {each.id: each for each in study.recordings()}
-    micro = [each for each in coded if each.decision.kind == "micro"]
-    usable = [each for each in micro if each.decision.emotion and each.decision.apex > each.decision.onset]
+    recordings = {recording.id: recording for recording in study.recordings()}
+    micro = [coding for coding in coded if coding.decision.kind == "micro"]
+    usable = [coding for coding in micro if coding.decision.emotion and coding.decision.apex > coding.decision.onset]
     shares = agreement_of(usable, codings(study))
     rows = [
         {
-            "subject": each.person,
-            "emotion": each.decision.emotion,
-            "frames": str(study.path(recordings[each.recording])),
-            "onset": str(each.decision.onset),
-            "apex": str(each.decision.apex),
-            "offset": str(each.decision.offset),
-            "fps": f"{each.fps:.10g}",
-            "action_units": units_text(each.decision),
-            "coder": each.decision.coder,
+            "subject": coding.person,
+            "emotion": coding.decision.emotion,
+            "frames": str(study.path(recordings[coding.recording])),
+            "onset": str(coding.decision.onset),
+            "apex": str(coding.decision.apex),
+            "offset": str(coding.decision.offset),
+            "fps": f"{coding.fps:.10g}",
+            "action_units": unit_codes(coding.decision),
+            "coder": coding.decision.coder,
             "agreement": share,
             "unit_agreement": units,
-            "note": " ".join(each.decision.note.split()),
+            "note": " ".join(coding.decision.note.split()),
         }
-        for each, (share, units) in zip(usable, shares, strict=True)
+        for coding, (share, units) in zip(usable, shares, strict=True)
     ]
     if not rows:
         raise StudyError(
             f"{study.folder} has no micro-expression with an emotion yet",
             fix="accept candidates and name their emotions, or export decisions.csv",
         )
-    write_text(path, manifest_text(name_clips(rows), path.parent, FURTHER))
-    unnamed = sum(not each.decision.emotion for each in micro)
+    write_text(path, manifest_text(name_clips(rows), path.parent, EXTRA_COLUMNS))
+    unnamed = sum(not coding.decision.emotion for coding in micro)
     left = [
         counted(number, one, several)
         for number, one, several in (
             (len(coded) - len(micro), "macro-expression", "macro-expressions"),
             (unnamed, "movement without an emotion", "movements without an emotion"),
-            (len(micro) - len(usable) - unnamed, "movement whose apex is its onset", "movements with apex at onset"),
+            (len(micro) - len(usable) - unnamed, "movement with apex at onset", "movements with apex at onset"),
         )
         if number
     ]
     notes = [f"left out: {', '.join(left)}"] if left else []
-    others = sum(each.face > 0 for each in usable)
+    others = sum(coding.face > 0 for coding in usable)
     if others:
-        notes.append(f"{counted(others, 'movement')} of further faces: epir prepare looks at the largest face alone")
+        notes.append(f"{counted(others, 'movement')} of other faces: epir prepare uses only the largest face")
     return [path], usable, notes
 
 
-def units_text(decision: Decision) -> str:
+def unit_codes(decision: Decision) -> str:
     """Action units as annotators write them: `L12B+4`."""
     return "+".join(map(str, decision.units))
 
 
 def agreement_of(exported: Sequence[Coding], everything: Sequence[Coding]) -> list[tuple[str, str]]:
-    """Of each movement: the share of other coders who have it with the same emotion, and the reliability of its units.
+    """For each movement, the share of other coders with the same emotion, and the reliability of its units.
 
-    Other coders are those who decided something in the recording; both are empty where there is none.
+    Only coders who decided something in the recording count; both are empty if there are none.
     """
     same: list[list[bool]] = [[] for _ in exported]
     units: list[list[tuple[frozenset[int], frozenset[int]]]] = [[] for _ in exported]
-    names = {each.decision.coder for each in exported}
-    for coder in sorted({each.decision.coder for each in everything} - names):
-        decided = [each for each in everything if each.decision.coder == coder]
+    names = {coding.decision.coder for coding in exported}
+    for coder in sorted({coding.decision.coder for coding in everything} - names):
+        decided = [coding for coding in everything if coding.decision.coder == coder]
         others = accepted(decided)
-        partners = {place: others[other] for place, other in match(exported, others)}
-        begun = {each.recording for each in decided}
+        partners = {place: others[other] for place, other in match_movements(exported, others)}
+        coded_recordings = {coding.recording for coding in decided}
         for place, one in enumerate(exported):
-            if one.recording in begun:
+            if one.recording in coded_recordings:
                 other = partners.get(place)
                 same[place].append(other is not None and other.decision.emotion == one.decision.emotion)
                 units[place] += [(one.units, other.units)] if other is not None else []
@@ -225,9 +226,10 @@ def _number(value: float) -> str:
 
 
 def _write_megc(study: Study, path: Path, coded: Sequence[Coding]) -> Written:
-    names = {each.id: PurePosixPath(each.path).stem for each in study.recordings()}
+    names = {recording.id: PurePosixPath(recording.path).stem for recording in study.recordings()}
     rows = [
-        (names[each.recording], each.decision.onset + 1, each.decision.offset + 1, TYPES[_kind(each)]) for each in coded
+        (names[coding.recording], coding.decision.onset + 1, coding.decision.offset + 1, TYPES[_kind(coding)])
+        for coding in coded
     ]
     write_text(path, csv_text(SPOTTING_HEADERS[CHALLENGE], rows))
     return [path], coded, []
@@ -237,12 +239,12 @@ def _write_intervals(study: Study, path: Path, coded: Sequence[Coding]) -> Writt
     videos = []
     for recording in study.recordings():
         name = PurePosixPath(recording.path).stem
-        for face in sorted({each.face for each in coded if each.recording == recording.id}) or [0]:
+        for face in sorted({coding.face for coding in coded if coding.recording == recording.id}) or [0]:
             person = study.words.person(recording.path, face)
             intervals = in_order(
-                Interval(name, person, _kind(one), *_frames(one.decision), one.decision.emotion)
-                for one in coded
-                if (one.recording, one.face) == (recording.id, face)
+                Interval(name, person, _kind(coding), *_frames(coding.decision), coding.decision.emotion)
+                for coding in coded
+                if (coding.recording, coding.face) == (recording.id, face)
             )
             videos.append(
                 LongVideo(
@@ -253,27 +255,28 @@ def _write_intervals(study: Study, path: Path, coded: Sequence[Coding]) -> Writt
     return [path], coded, []
 
 
-def _write_decisions(study: Study, path: Path, coder: str | None, force: bool) -> Exported:
+def _write_decisions(study: Study, path: Path, coder: str | None, force: bool) -> StudyExport:
     if coder is not None:
         exported_coder(study, coder)
-    recordings = {each.id: each for each in study.recordings()}
-    movements = {each.id: each for each in study.movements()}
-    rows, shown = [], set()
+    recordings = {recording.id: recording for recording in study.recordings()}
+    movements = {movement.id: movement for movement in study.movements()}
+    rows, persons = [], set()
     clocks = cache(lambda recording, face: clock_of(study, recordings[recording], face))
-    for each in study.decisions(coder):
-        movement = movements[each.movement]
+    for decision in study.decisions(coder):
+        movement = movements[decision.movement]
         recording = recordings[movement.recording]
         clock, person = clocks(recording.id, movement.face), study.words.person(recording.path, movement.face)
-        shown.add(person)
+        persons.add(person)
         probability = f"{movement.probability:.4f}" if movement.source == "spotter" else ""
         rows.append((
             recording.path, person, movement.face, movement.id, movement.source, probability, movement.rule,
-            each.coder, int(each.blind), each.state, each.kind, each.onset, each.apex, each.offset,
-            *(f"{clock(number):.4f}" for number in _frames(each)), each.emotion, units_text(each), each.note,
+            decision.coder, int(decision.blind), decision.state, decision.kind, *_frames(decision),
+            *(f"{clock(number):.4f}" for number in _frames(decision)),
+            decision.emotion, unit_codes(decision), decision.note,
         ))  # fmt: skip
     with claimed_file(path, force=force):
         write_text(path, csv_text(DECISION_COLUMNS, rows))
-    return Exported(coder or "", (path,), len({row[3] for row in rows}), len(shown))
+    return StudyExport(coder or "", (path,), len({row[3] for row in rows}), len(persons))
 
 
 def _kind(coding: Coding) -> Kind:
@@ -288,15 +291,16 @@ def _frames(decision: Decision) -> tuple[int, int, int]:
 
 
 def _write_tiers(study: Study, path: Path, coded: Sequence[Coding], force: bool) -> Written:
-    """A file for each recording with movements; of several each has the recording's name in its own."""
-    used = [each for each in study.recordings() if any(one.recording == each.id for one in coded)]
+    """Write one file per recording with movements; if there are several, the recording's name is added to the name."""
+    coded_ids = {coding.recording for coding in coded}
+    used = [recording for recording in study.recordings() if recording.id in coded_ids]
     if not used:
         raise StudyError(f"no movement of {study.folder} is accepted yet", fix="accept one, or export decisions.csv")
     written = []
     for recording in used:
         name = PurePosixPath(recording.path).with_suffix("").as_posix().replace("../", "").replace("/", "-")
         place = path if len(used) == 1 else path.with_name(f"{path.stem}-{name}{path.suffix}")
-        tiers = _tiers(study, recording, [each for each in coded if each.recording == recording.id])
+        tiers = _tiers(study, recording, [coding for coding in coded if coding.recording == recording.id])
         with claimed_file(place, force=force, inputs=[study.path(recording)]):
             if path.suffix.casefold() == ".eaf":
                 write_eaf(place, tiers, study.path(recording))
@@ -307,22 +311,26 @@ def _write_tiers(study: Study, path: Path, coded: Sequence[Coding], force: bool)
 
 
 def _tiers(study: Study, recording: Recording, coded: Sequence[Coding]) -> list[Tier]:
-    """The tiers that `epir import-annotations` reads, macro-expressions and notes; per face if several."""
-    faces = sorted({each.face for each in coded})
+    """The tiers that `epir import-annotations` reads, plus macro-expressions and notes; one set per face if several."""
+    faces = sorted({coding.face for coding in coded})
     tiers: list[Tier] = []
     for face in faces:
         of = f" of {face}" if len(faces) > 1 else ""
         clock = clock_of(study, recording, face)
-        micro = [each.decision for each in coded if each.face == face and _kind(each) == "micro"]
-        macro = [each.decision for each in coded if each.face == face and _kind(each) == "macro"]
-
+        here = [coding.decision for coding in coded if coding.face == face]
+        micro = [decision for decision in here if decision.kind == "micro"]
+        macro = [decision for decision in here if decision.kind == "macro"]
         frame, span = 1 / recording.fps, partial(_span, clock)
-        apexes = [TierInterval(clock(each.apex), clock(each.apex) + frame, "apex") for each in micro]
-        tiers += without_overlap(EMOTION + of, (span(each, each.emotion or "unnamed") for each in micro))
+        apexes = [TierInterval(clock(decision.apex), clock(decision.apex) + frame, "apex") for decision in micro]
+        tiers += without_overlap(EMOTION + of, (span(decision, decision.emotion or "unnamed") for decision in micro))
         tiers += without_overlap(APEX + of, apexes, points=True)
-        tiers += without_overlap(UNITS + of, (span(each, units_text(each)) for each in micro if each.units))
-        tiers += without_overlap(MACRO + of, (span(each, each.emotion or "unnamed") for each in macro))
-        tiers += without_overlap(NOTE + of, (span(each, each.note) for each in (*micro, *macro) if each.note))
+        tiers += without_overlap(
+            UNITS + of, (span(decision, unit_codes(decision)) for decision in micro if decision.units)
+        )
+        tiers += without_overlap(MACRO + of, (span(decision, decision.emotion or "unnamed") for decision in macro))
+        tiers += without_overlap(
+            NOTE + of, (span(decision, decision.note) for decision in (*micro, *macro) if decision.note)
+        )
     return tiers
 
 
@@ -331,7 +339,7 @@ def _span(clock: Callable[[int], float], decision: Decision, label: str) -> Tier
 
 
 def clock_of(study: Study, recording: Recording, face: int) -> Callable[[int], float]:
-    """The seconds of a frame: its time stamp where the face was followed, else by the rate."""
+    """A function from frame number to seconds: by time stamp where the face was tracked, otherwise by frame rate."""
     curves = study.curves(recording.id, face)
     numbers, stamps = curves.get("numbers", np.zeros(0)), curves.get("seconds", np.zeros(0))
 

@@ -1,7 +1,7 @@
-"""The picture of any frame of a recording, exactly that frame: the face, large and held still, or the whole frame.
+"""Pictures of single frames of a recording: the face, enlarged and stabilised, or the whole frame.
 
-With a reference (the onset of a movement) the face is laid on it, so that the head stands still; the motion of the skin
-since then can be drawn as arrows or magnified.
+With a reference frame (the onset of a movement) the face is aligned to it, so that the head does not move; the motion
+of the skin since then can be drawn as arrows or magnified.
 """
 
 import threading
@@ -26,21 +26,21 @@ from epir.frames.seeking import SeekableVideo
 
 SIZE = 480  # px of the picture of a face
 LARGEST = 1280  # px of a whole frame
-VIDEOS, PICTURES, MOTIONS = 3, 600, 300  # that are kept
-ARROW = 0.012  # of the face's width: motion that is drawn as the longest arrow
+VIDEOS, PICTURES, MOTIONS = 3, 600, 300  # kept in caches
+ARROW = 0.012  # motion of the longest arrow, as a share of the face width
 MOST_TIMES = 10.0
-BEYOND = 50  # frames away from one that shows the face: there it is looked for anew
+BEYOND = 50  # frames from the nearest tracked frame, beyond which the face is detected again
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
 class View:
-    """How a frame is shown."""
+    """How to show a frame."""
 
     face: int = 0
-    whole: bool = False  # the frame as it is
-    reference: int | None = None  # the frame on which the face is laid
-    times: float = 1.0  # by which the motion of the skin is magnified
+    whole: bool = False  # the whole frame
+    reference: int | None = None  # the frame to which the face is aligned
+    times: float = 1.0  # magnification of the motion of the skin
     flow: bool = False
 
     def __post_init__(self) -> None:
@@ -50,14 +50,14 @@ class View:
 
 @dataclass(frozen=True)
 class Shown:
-    """A picture, ready to be sent."""
+    """A rendered picture."""
 
     jpeg: bytes
-    times: float  # by which motion is really magnified: less where the skin would fold
+    times: float  # actual magnification, reduced where the skin would fold
 
 
 class Cache(Generic[Value]):
-    """The latest values, made when they are asked for; each by one thread only."""
+    """A thread-safe LRU cache; each value is computed once, by the first thread that asks for it."""
 
     def __init__(self, most: int, close: Callable[[Value], None] | None = None) -> None:
         self._kept: OrderedDict[Hashable, Value] = OrderedDict()
@@ -66,7 +66,7 @@ class Cache(Generic[Value]):
         self._busy: dict[Hashable, threading.Lock] = {}
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value of a key."""
+        """The value of a key, from `make` if it is not cached."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
@@ -88,7 +88,7 @@ class Cache(Generic[Value]):
 
 
 class Pictures:
-    """The pictures of a study's recordings; shared by the threads of the server."""
+    """Pictures of a study's recordings; shared by the threads of the server."""
 
     def __init__(self, study: Study) -> None:
         self._study = study
@@ -99,14 +99,14 @@ class Pictures:
         self._squares: Cache[tuple[np.ndarray, np.ndarray]] = Cache(8)
 
     def video(self, recording: Recording) -> SeekableVideo:
-        """The open video; one that was moved is looked for, one that was changed is refused."""
+        """The open video; raises if the file was moved or changed."""
         path = check_recording(self._study, recording)
         counted = recording.frames if recording.state == "done" else None
         key = (recording.id, str(path), counted, recording.turns)
         return self._videos.get(key, lambda: SeekableVideo(Path(path), frames=counted, turns=recording.turns))
 
     def show(self, recording: Recording, number: int, view: View) -> Shown:
-        """One frame as it is to be seen."""
+        """Render a frame."""
         video = self.video(recording)
         key = (recording.id, number, view, self._version(recording))
         return self._shown.get(key, lambda: self._render(video, recording, number, view))
@@ -131,9 +131,9 @@ class Pictures:
         )
 
     def crop(self, recording: Recording, number: int, face: int) -> Crop:
-        """Where the face is in a frame: as it was followed, or else as it is found now."""
+        """The crop of a face in a frame: as tracked by the spotter, or else detected now."""
         key = (recording.id, face, self._version(recording))
-        numbers, squares = self._squares.get(key, lambda: self._followed(recording, face))
+        numbers, squares = self._squares.get(key, lambda: self._tracked(recording, face))
         if len(numbers):
             place = int(np.clip(np.searchsorted(numbers, number), 0, len(numbers) - 1))
             before = max(place - 1, 0)
@@ -141,10 +141,10 @@ class Pictures:
             if abs(int(numbers[near]) - number) <= BEYOND:
                 return Crop(**dict(zip(CROP, squares[near].tolist(), strict=True)))
         pixels = self.video(recording).read(number)
-        face_now = find_face(pixels)
-        return whole_square(pixels) if face_now is None else face_crop(face_now)
+        detected = find_face(pixels)
+        return whole_square(pixels) if detected is None else face_crop(detected)
 
-    def _followed(self, recording: Recording, face: int) -> tuple[np.ndarray, np.ndarray]:
+    def _tracked(self, recording: Recording, face: int) -> tuple[np.ndarray, np.ndarray]:
         curves = self._study.curves(recording.id, face)
         if not curves:
             return np.zeros(0, np.int32), np.zeros((0, len(CROP)), np.float32)
@@ -152,11 +152,11 @@ class Pictures:
         return curves["numbers"][order], curves["squares"][order]
 
     def _version(self, recording: Recording) -> Any:
-        """What pictures depend on beside the frame: where the face is followed changes until the video is done."""
+        """A cache key that changes while the recording is being spotted, because the tracked crops do."""
         return recording.state if recording.state == "done" else recording.spotted
 
 
 def whole_square(pixels: np.ndarray) -> Crop:
-    """The largest square in the middle of a frame, less the margin that is added around a face."""
+    """The largest central square of a frame, less the margin that is added around a face."""
     crop = whole_frame(pixels)
     return replace(crop, side=min(pixels.shape[:2]) / AROUND, stretch=1.0)

@@ -1,8 +1,8 @@
-"""Spotting every recording of a study once, in the background: candidates with their measures, and the curves.
+"""Spot the recordings of a study in the background: candidates with their measures, and motion curves.
 
-Several recordings are spotted at once, each by a process of its own that writes into the study as it goes, so that what
-was spotted can be reviewed while the rest is still being read. After an interruption a recording is read again from its
-beginning: the same candidates come again, and keep what was decided about them.
+Recordings are spotted in parallel processes that write to the study as they go, so that coders can review the first
+candidates while the rest is still being read. After an interruption a recording is read again from the start: the same
+candidates keep their decisions.
 """
 
 import time
@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from epir.annotation.recordings import check_recording
-from epir.annotation.records import CROP, Movement, Recording
+from epir.annotation.records import CROP, Recording, StudyMovement
 from epir.annotation.study import Study
 from epir.core.engines import Engine, Progress, Silent, one_thread
 from epir.core.errors import EpirError, machine_fault
@@ -30,15 +30,15 @@ from epir.spotting.regions import OTHER_SIDE
 from epir.spotting.timeline import FaceMovement, Timeline
 
 BETWEEN_WRITES = 2.0  # seconds
-BETWEEN_CURVES = 20.0  # seconds: these are written as a whole each time
-LIKELY_UNIT = 0.3  # probability from which a unit is part of a proposal
+BETWEEN_CURVES = 20.0  # seconds; longer, because curves are always rewritten as a whole
+LIKELY_UNIT = 0.3  # least probability of a unit in a proposal
 
 
 def spot_study(folder: Path, workers: int | None = None, progress: Progress | None = None) -> None:
-    """Spot every recording of a study that is not done; only one process at a time may do so."""
+    """Spot every recording of a study that is not done, failed ones included; one process at a time may do so."""
     progress = progress or Silent()
     with locked(folder / "spotting"), Study.open(folder) as study:
-        waiting = [each.id for each in study.recordings() if each.state != "done"]  # what failed is tried again
+        waiting = [recording.id for recording in study.recordings() if recording.state != "done"]
         progress.start("spotting recordings", len(waiting))
         for path in Engine(workers=workers).run(spot_recording, waiting, str(folder)):
             progress.advance(note=path)
@@ -46,7 +46,7 @@ def spot_study(folder: Path, workers: int | None = None, progress: Progress | No
 
 
 def spot_recording(id: int, folder: str) -> str:
-    """Spot one recording and write what was found, or why it cannot be done; gives its path."""
+    """Spot one recording, store its candidates or the error, and return its path."""
     with Study.open(folder) as study, one_thread():
         recording = study.recording(id)
         study.update_recording(id, state="spotting", spotted=0)
@@ -59,7 +59,7 @@ def spot_recording(id: int, folder: str) -> str:
 
 
 class _Proposals:
-    """What one recording gives, written every few seconds."""
+    """Spots one recording and stores candidates every few seconds."""
 
     def __init__(self, study: Study, recording: Recording) -> None:
         self._study, self._recording = study, recording
@@ -87,7 +87,7 @@ class _Proposals:
             self._finish(one_pass, frames)
 
     def _counted(self, frames: Any, one_pass: OnePass) -> Iterator[Frame]:
-        """The frames; what was spotted is written in passing."""
+        """Pass the frames on, and store new candidates and curves now and then."""
         for frame in frames:
             self._steps.push(frame.seconds)
             self._seconds = frame.seconds
@@ -101,47 +101,47 @@ class _Proposals:
                 self._drawn = time.monotonic()
 
     def _write(self) -> None:
-        """Classify and store what has become certain."""
+        """Classify and store the waiting movements."""
         if not self._waiting:
             return
         answers = self._recognizer.classifier.answers(self._waiting, self._recording.path, self._recording.fps)
         spotted = []
-        for each, answer in zip(self._waiting, answers, strict=True):
-            assert each.spotted is not None, "movements are spotted"
-            self._proposals[_identity(each.spotted)] = proposal_of(answer)
-            spotted.append(each.spotted)
+        for movement, answer in zip(self._waiting, answers, strict=True):
+            assert movement.spotted is not None, "movements are spotted"
+            self._proposals[_identity(movement.spotted)] = proposal_of(answer)
+            spotted.append(movement.spotted)
         self._waiting = []
         self._store(spotted)
 
     def _store(self, spotted: list[FaceMovement]) -> None:
         rows = [
-            Movement(
+            StudyMovement(
                 id=0,
                 recording=self._recording.id,
-                face=each.track,
-                onset=each.onset,
-                apex=each.apex,
-                offset=each.offset,
-                probability=round(each.probability, 4),
-                rule=each.reason,
-                region=each.region,
-                side=OTHER_SIDE[each.side],
-                strength=round(each.strength, 5),
-                measures={name: round(value, 5) for name, value in each.measures.items()},
-                proposal=self._proposals.get(_identity(each), {}),
+                face=movement.track,
+                onset=movement.onset,
+                apex=movement.apex,
+                offset=movement.offset,
+                probability=round(movement.probability, 4),
+                rule=movement.reason,
+                region=movement.region,
+                side=OTHER_SIDE[movement.side],
+                strength=round(movement.strength, 5),
+                measures={name: round(value, 5) for name, value in movement.measures.items()},
+                proposal=self._proposals.get(_identity(movement), {}),
             )
-            for each in spotted
+            for movement in spotted
         ]
         self._ids |= dict(zip(map(_identity, spotted), self._study.add_movements(rows), strict=True))
 
     def _finish(self, one_pass: OnePass, frames: VideoFrames) -> None:
-        """The last movements, how the whole changes the reasons of some, and which were another's in the end."""
+        """Store the last movements, update reasons that the whole video changed, and drop superseded candidates."""
         self._write()
         self._write_curves(one_pass)
-        final = [each for timeline in one_pass.timelines().values() for each in timeline.candidates]
-        known = [each for each in final if _identity(each) in self._ids]
+        final = [movement for timeline in one_pass.timelines().values() for movement in timeline.candidates]
+        known = [movement for movement in final if _identity(movement) in self._ids]
         self._store(known)
-        self._study.keep_movements(self._recording.id, [self._ids[_identity(each)] for each in known])
+        self._study.keep_movements(self._recording.id, [self._ids[_identity(movement)] for movement in known])
         count = self._steps.frames
         self._study.update_recording(
             self._recording.id, state="done", spotted=count, frames=count, seconds=round(self._seconds, 4),
@@ -154,8 +154,8 @@ class _Proposals:
 
 
 def curves_of(timeline: Timeline) -> dict[str, np.ndarray]:
-    """What is stored of a face: frame numbers, seconds, motion of each group of regions, head, and its square."""
-    squares = np.array([[getattr(each, name) for name in CROP] for each in timeline.squares], np.float32)
+    """The stored curves of a face: frame numbers, seconds, motion of each group of regions, head, and its crop."""
+    squares = np.array([[getattr(crop, name) for name in CROP] for crop in timeline.squares], np.float32)
     return {
         "numbers": timeline.numbers.astype(np.int32),
         "seconds": timeline.stamps.astype(np.float64),
@@ -166,12 +166,12 @@ def curves_of(timeline: Timeline) -> dict[str, np.ndarray]:
 
 
 def proposal_of(answer: Answer) -> dict[str, Any]:
-    """What the model says about a movement."""
-    units = [each for each in answer.units if each.probability >= LIKELY_UNIT]
+    """The model's answer for a movement, as JSON."""
+    units = [unit for unit in answer.units if unit.probability >= LIKELY_UNIT]
     return {
         "class": answer.best or "",
         "scores": {name: round(score, 4) for name, score in answer.scores.items()},
-        "units": [{"number": each.number, "side": each.side, "probability": each.probability} for each in units],
+        "units": [{"number": unit.number, "side": unit.side, "probability": unit.probability} for unit in units],
         "words": answer.text,
     }
 

@@ -1,6 +1,6 @@
-"""Which videos a study is about, and where they lie now: they are never copied, and known by their digest.
+"""The videos of a study: they stay where they are and are identified by their digest.
 
-One that was changed is refused, because its frames may no longer be those that were coded.
+A changed video raises an error, because its frames may no longer be those that were coded.
 """
 
 import os
@@ -20,17 +20,17 @@ from epir.frames.video import VIDEOS, VideoFrames
 
 
 def find_recordings(places: Sequence[str | Path]) -> list[Path]:
-    """The videos among files and in folders, however deep, in the order of their names.
+    """The videos among files and in folders, at any depth, sorted by name.
 
-    One of a folder that cannot be opened is left out with a warning; one that was named is refused.
+    An unreadable video in a folder is left out with a warning; one given by name raises an error.
     """
-    videos: dict[Path, bool] = {}  # whether it was named
-    for each in map(Path, places):
-        if each.is_dir():
-            inside = sorted(resolved(path) for path in _files(each) if path.suffix.lower() in VIDEOS)
+    videos: dict[Path, bool] = {}  # whether it was given by name
+    for place in map(Path, places):
+        if place.is_dir():
+            inside = sorted(resolved(path) for path in _files(place) if path.suffix.lower() in VIDEOS)
             videos |= {path: videos.get(path, False) for path in inside}
         else:
-            videos[resolved(each)] = True
+            videos[resolved(place)] = True
     readable, problem = [], None
     for path, is_named in videos.items():
         try:
@@ -51,7 +51,7 @@ def find_recordings(places: Sequence[str | Path]) -> list[Path]:
 
 
 def check_video(path: Path) -> None:
-    """Refuse what cannot be opened as a video."""
+    """Raise if a file cannot be opened as a video."""
     try:
         check_regular(path, error=FrameError, fix="give videos, or folders of videos")
     except FileNotFoundError:
@@ -61,9 +61,9 @@ def check_video(path: Path) -> None:
 
 
 def add_recordings(study: Study, videos: Iterable[Path], *, progress: Progress | None = None) -> list[Recording]:
-    """Add videos to a study; a known one, by its bytes, keeps all that was coded, wherever it lies now."""
+    """Add videos to a study; a known video keeps its decisions, even if it was moved."""
     progress, videos = progress or Silent(), list(videos)
-    known = {study.path(each): each for each in study.recordings()}
+    known = {study.path(recording): recording for recording in study.recordings()}
     progress.start("reading recordings", len(videos))
     added = []
     for path in videos:
@@ -80,17 +80,17 @@ def add_recordings(study: Study, videos: Iterable[Path], *, progress: Progress |
 
 
 def check_recording(study: Study, recording: Recording) -> Path:
-    """Where a video lies; one that was moved or changed is refused."""
+    """The path of a video; raises if it was moved or changed."""
     path = study.path(recording)
     if not path.is_file():
         raise StudyError(
-            f"{recording.path} is not where it was", fix="put it back, or run: epir annotate NEW_FOLDER --out STUDY"
+            f"{recording.path} was moved or removed", fix="put it back, or run: epir annotate NEW_FOLDER --out STUDY"
         )
     if _stamp(path) != (recording.bytes, recording.modified):
         if file_digest(path) != recording.digest:
             raise StudyError(
-                f"{recording.path} has changed since it was added to the study: its frames may be others",
-                fix="put the old file back, or give the new one another name; what was coded is kept",
+                f"{recording.path} has changed since it was added to the study: its frames may differ",
+                fix="put the old file back, or give the new one another name; the decisions are kept",
             )
         _place(study, recording.digest, path, recording.frames, recording.fps)
     return path
@@ -108,8 +108,8 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The files below a folder, without hidden ones and without studies."""
+    """The files below a folder, without hidden files and studies."""
     for place, folders, names in os.walk(folder):
         here = Path(place)
-        folders[:] = sorted(each for each in folders if not each.startswith(".") and kind_of(here / each) != STUDY)
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and kind_of(here / name) != STUDY)
         yield from (here / name for name in sorted(names) if not name.startswith(".") and (here / name).is_file())

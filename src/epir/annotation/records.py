@@ -1,22 +1,22 @@
-"""The records of a study: recordings, movements, and what coders decided about them."""
+"""The records of a study: recordings, movements, and the decisions of coders."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 STATES = ("accept", "reject", "unsure")
-DRAFT = "draft"  # something was changed, but nothing decided yet
+DRAFT = "draft"  # edited, but not decided yet
 KINDS = ("micro", "macro")
 SIDES = ("", "left", "right")
 INTENSITIES = ("", "A", "B", "C", "D", "E")
-LONGEST_NOTE = 4000  # letters
+LONGEST_NOTE = 4000  # characters
 CROP = ("x", "y", "side", "angle", "stretch")  # columns of the curve `squares`
 Source = Literal["spotter", "hand", "agreed"]
 
 
 @dataclass(frozen=True)
 class UnitCode:
-    """One action unit as coded; the side is that of the person."""
+    """A coded action unit; the side is the person's."""
 
     number: int
     side: str = ""  # or left, right
@@ -28,19 +28,19 @@ class UnitCode:
 
 @dataclass(frozen=True)
 class Decision:
-    """What one coder holds of one movement now."""
+    """A coder's current decision on a movement."""
 
-    movement: int  # a candidate's, or one marked by hand
+    movement: int  # id
     coder: str
-    state: str  # of STATES, or DRAFT where drafts are asked for
+    state: str  # one of STATES, or DRAFT
     onset: int
     apex: int
     offset: int
     kind: str = "micro"
-    emotion: str = ""  # a word of study.toml
+    emotion: str = ""  # one of those in study.toml
     units: tuple[UnitCode, ...] = ()
     note: str = ""
-    action: int = field(default=0, compare=False)  # the row that says so
+    action: int = field(default=0, compare=False)  # id of its row in the table `action`
     blind: bool = field(default=False, compare=False)
 
 
@@ -56,16 +56,16 @@ class Recording:
     frames: int
     fps: float
     seconds: float
-    person: str  # of its first face: `Study.person` for others
+    person: str  # of its first face; see `Study.person` for other faces
     state: str = "waiting"  # of spotting: waiting, spotting, done, failed
     spotted: int = 0  # frames so far
-    turns: int = 0
+    turns: int = 0  # quarter turns of its pictures
     message: str = ""
 
 
 @dataclass(frozen=True)
-class Movement:
-    """One candidate, or one movement marked by hand; `id` 0 before it is stored."""
+class StudyMovement:
+    """A candidate of the spotter, or a movement marked by hand; `id` is 0 until it is stored."""
 
     id: int
     recording: int
@@ -74,23 +74,23 @@ class Movement:
     apex: int
     offset: int
     source: Source = "spotter"
-    by: str = ""  # the coder who marked it
+    by: str = ""  # the coder who marked it by hand
     probability: float = 0.0
     rule: str = ""  # why the spotter rejected it
     region: str = ""
     side: str = ""
     strength: float = 0.0
     measures: Mapping[str, float] = field(default_factory=dict)
-    proposal: Mapping[str, Any] = field(default_factory=dict)  # the model's: class, scores, units, words
+    proposal: Mapping[str, Any] = field(default_factory=dict)  # of the model: class, scores, units, words
 
 
 @dataclass(frozen=True)
-class Action:
-    """Something that a coder did."""
+class StudyAction:
+    """One step of a coder: decide, undo or redo."""
 
     id: int
     at: str  # UTC
     coder: str
     kind: str  # decide, undo or redo
     movement: int
-    decision: Decision | None  # what holds since then; None where nothing does
+    decision: Decision | None  # the decision in force after it, if any

@@ -4,9 +4,9 @@
 alpha-reliability; [CASME II] Yan et al. 2014 and [SAMM] Davison et al. 2018 print the reliability of action units:
 twice the units on which two coders agree, over all units of both.
 
-A coefficient is NaN where it says nothing: nothing was compared, or everybody only ever used one word.
+A coefficient is NaN if it is undefined: nothing was compared, or all coders used a single word.
 
-Axes: P people, C words, R resamplings
+Axes: P people, C words, R bootstrap samples
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ NAN = float("nan")
 
 
 def cohen_kappa(confusion: np.ndarray) -> np.ndarray:
-    """Kappa of counts (..., C, C), the first coder's words in rows: agreement beyond what chance would give.
+    """Kappa of counts (..., C, C), the first coder's words in rows: agreement beyond chance.
 
     >>> round(float(cohen_kappa(np.array([[20, 5], [10, 15]]))), 2)
     0.4
@@ -53,7 +53,7 @@ def kappa_interval(counts: np.ndarray) -> tuple[float, float] | None:
 
 
 def krippendorff_alpha(ratings: Iterable[Collection[str]]) -> float:
-    """Nominal alpha of what the coders said of each thing; a coder who said nothing of it is left out.
+    """Nominal alpha of the ratings of each item; a coder who did not rate an item is left out there.
 
     >>> round(krippendorff_alpha([("a", "b"), ("a", "a"), ("b", "b"), ("b", "b")]), 3)
     0.533

@@ -1,13 +1,13 @@
-"""The SQLite file of a study: its tables, and the steps from an older version to this one.
+"""The SQLite file of a study: its tables, and migrations from older versions.
 
-    recording  a video: its path relative to the study, its digest, and how far it is spotted
-    movement   what the spotter proposed, or what a coder marked by hand; it never changes once it is decided on
-    action     everything that coders did, in order: decide, undo, redo. Rows are only ever added
-    standing   (a view) the `decide` rows that are not undone; the last one of a coder and a movement is what holds
-    curve      the motion of one face over a recording, a compressed array for each name
+    recording  a video: its path relative to the study, its digest, and how far it has been spotted
+    movement   a candidate of the spotter, or a movement marked by hand; fixed once somebody has decided on it
+    action     everything coders did, in order: decide, undo, redo. Rows are only ever added
+    standing   (a view) the `decide` rows that are not undone; the last one of a coder and a movement is in force
+    curve      the motion of one face over a recording, one compressed array per name
     setting    anything else as JSON, by name, such as the ranking learnt from this study
 
-Frames of a video are counted from 0, as everywhere in epir; onset, apex and offset are all part of the movement.
+Frames of a video are counted from 0, as everywhere in epir; onset and offset are part of the movement.
 Times of actions are UTC. `decision` is JSON: state, onset, apex, offset, kind, emotion, units, note.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from epir.core.errors import EpirError, MachineError
 
 FILE = "study.db"
-PATIENCE = 30.0  # seconds that a writer waits for another
+PATIENCE = 30.0  # seconds to wait for another writer
 
 TABLES = """
 CREATE TABLE recording (
@@ -86,20 +86,20 @@ CREATE TABLE curve (
 ) STRICT;
 CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 """
-MIGRATIONS = (TABLES,)  # the n-th turns version n into n + 1; an old study is brought up to date when it is opened
+MIGRATIONS = (TABLES,)  # the n-th turns version n into n + 1, when an old study is opened
 
 
 class StudyError(EpirError):
-    """A study that cannot be used, or something that cannot be done in it."""
+    """A study that cannot be used, or an operation that is not possible in it."""
 
 
-READ_ONLY = " cannot be written", "change its permissions, or copy the study to a place you may write to"
-DAMAGED = " is damaged", "put a backup in its place"
-FAULTS: tuple[tuple[str, type[EpirError], str, str], ...] = (  # words of SQLite, and what they become
+READ_ONLY = " cannot be written", "change its permissions, or copy the study to a folder you can write to"
+DAMAGED = " is damaged", "restore it from a backup"
+FAULTS: tuple[tuple[str, type[EpirError], str, str], ...] = (  # part of SQLite's message -> error
     ("full", MachineError, ": the disk is full; nothing was saved", "free disk space, then decide again"),
     ("readonly", MachineError, *READ_ONLY),
     ("unable to open", MachineError, *READ_ONLY),
-    ("locked", MachineError, " is busy: another program writes to it", "wait, then try again"),
+    ("locked", MachineError, " is busy: another program is writing to it", "wait, then try again"),
     ("disk I/O", MachineError, ": the disk reports an error", "check the disk, then try again"),
     ("malformed", StudyError, *DAMAGED),
     ("not a database", StudyError, *DAMAGED),
@@ -107,7 +107,7 @@ FAULTS: tuple[tuple[str, type[EpirError], str, str], ...] = (  # words of SQLite
 
 
 def connect(folder: Path, *, create: bool = False) -> sqlite3.Connection:
-    """The open file of a study, up to date; one in a folder that cannot be written is opened for reading alone."""
+    """Open the file of a study and migrate it to this version; read-only if the folder cannot be written."""
     path = folder / FILE
     if not create and not path.is_file():
         raise StudyError(f"{folder} is not a study: it has no {FILE}", fix="epir annotate RECORDINGS --out STUDY")
@@ -122,7 +122,8 @@ def connect(folder: Path, *, create: bool = False) -> sqlite3.Connection:
             connection = _open(path, "?mode=ro" if path.with_name(f"{FILE}-wal").exists() else "?mode=ro&immutable=1")
             if _version(connection) != len(MIGRATIONS):
                 raise StudyError(
-                    f"{path} was written by an older epir and cannot be written here", fix="copy the study elsewhere"
+                    f"{path} is from an older epir and cannot be migrated: it is read-only",
+                    fix="copy the study to a folder you can write to",
                 ) from None
     return connection
 
@@ -141,8 +142,8 @@ def _open(path: Path, options: str = "") -> sqlite3.Connection:
 
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")  # an action that was answered survives a power cut
-    connection.execute("PRAGMA wal_autocheckpoint = 1")  # study.db holds everything: a copy of it is a backup
+    connection.execute("PRAGMA synchronous = FULL")  # an acknowledged action survives a power cut
+    connection.execute("PRAGMA wal_autocheckpoint = 1")  # study.db holds everything, so that a copy is a backup
     connection.execute("PRAGMA foreign_keys = ON")
     version = _version(connection)
     if version > len(MIGRATIONS):
@@ -153,7 +154,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for number in range(_version(connection), len(MIGRATIONS)):  # another process may have been quicker
+        for number in range(_version(connection), len(MIGRATIONS)):  # another process may have migrated it meanwhile
             for statement in _statements(MIGRATIONS[number]):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {number + 1}")
@@ -168,7 +169,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """The statements of a script, so that all of them are in one transaction (`executescript` commits)."""
+    """The statements of a script, to run them in one transaction (`executescript` would commit)."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line
@@ -179,7 +180,7 @@ def _statements(script: str) -> Iterator[str]:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Faults of SQLite as errors with a fix."""
+    """Turn SQLite errors into errors with a fix."""
     try:
         yield
     except sqlite3.DatabaseError as error:

@@ -1,7 +1,7 @@
-"""The desk of one coder: a page on this machine alone, with the study behind it.
+"""The desk of one coder: a web page for this machine only, backed by the study.
 
-It listens on the loopback address, and every request must carry the token that is part of the printed address. Videos
-are read where they lie. Everything that a coder does is in the study before it is answered.
+It listens on the loopback address, and every request must carry the token in the printed address. Videos stay where
+they are. Every decision is on the disk before the server responds.
 
 Axes: n frames that show a face, P points, G groups of regions
 """
@@ -29,7 +29,7 @@ from epir.annotation.adjudication import adopt, disagreements, first_fields
 from epir.annotation.learn import SETTING as LEARNT
 from epir.annotation.learn import ranking
 from epir.annotation.picture import MOST_TIMES, Pictures, View
-from epir.annotation.records import STATES, Action, Decision, Movement, Recording
+from epir.annotation.records import STATES, Decision, Recording, StudyAction, StudyMovement
 from epir.annotation.schema import StudyError
 from epir.annotation.study import ChangedMeanwhile, Study
 from epir.annotation.vocabulary import AGREED
@@ -44,16 +44,16 @@ from epir.web.app import add_error_handlers, address_of, listen, server_of
 from epir.web.security import Asgi, Guard
 
 HOST = "127.0.0.1"
-GENTLY = 10  # of nice: the page comes before spotting
+NICENESS = 10  # of the spotting process, so that the page stays responsive
 PAGE = Path(__file__).parent / "page"
-PAUSE = 120.0  # seconds after which a coder was doing something else
-RECENT = 60  # decisions from which the pace is taken
-STEADY = 0.002  # seconds by which frames may lie beside an even rate
+PAUSE = 120.0  # seconds between two decisions that count as a break
+RECENT = 60  # latest decisions that determine the pace
+STEADY = 0.002  # seconds of jitter at a constant frame rate
 IMMUTABLE = {"Cache-Control": "private, max-age=86400, immutable"}
 
 
-class Unit(BaseModel):
-    """One action unit."""
+class UnitChange(BaseModel):
+    """An action unit in a request."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -62,8 +62,8 @@ class Unit(BaseModel):
     intensity: str = ""
 
 
-class Change(BaseModel):
-    """What a coder changes; what is left out stays."""
+class DecisionChange(BaseModel):
+    """The fields of a decision that a request changes."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -73,17 +73,17 @@ class Change(BaseModel):
     offset: int | None = None
     kind: Literal["micro", "macro"] | None = None
     emotion: str | None = None
-    units: list[Unit] | None = None
+    units: list[UnitChange] | None = None
     note: str | None = None
 
     def fields(self) -> dict[str, Any]:
-        """Those that are named."""
+        """The fields that are present."""
         return self.model_dump(exclude_none=True)
 
 
 @dataclass(frozen=True)
 class Desk:
-    """What all requests share."""
+    """The state that all requests share."""
 
     study: Study
     pictures: Pictures
@@ -92,31 +92,33 @@ class Desk:
 
     @property
     def is_agreed(self) -> bool:
-        """Whether this is adjudication: then everybody's decisions are shown, and nothing is hidden."""
+        """Whether this is adjudication, which sees everybody's decisions and all proposals."""
         return self.coder == AGREED
 
-    def movements(self, recording: int | None) -> list[Movement]:
-        """What this coder may see: every candidate, and marks of others only in adjudication."""
-        every = self.study.movements(recording)
-        return [each for each in every if self.is_agreed or each.source == "spotter" or each.by == self.coder]
+    def movements(self, recording: int | None) -> list[StudyMovement]:
+        """The movements that this coder may see: all candidates, but marks of others only in adjudication."""
+        movements = self.study.movements(recording)
+        if self.is_agreed:
+            return movements
+        return [movement for movement in movements if movement.source == "spotter" or movement.by == self.coder]
 
-    def detail(self, movement: Movement) -> dict[str, Any]:
-        """All about one movement that this coder may know now; the model's proposal not before a blind decision."""
-        held = {each.coder: each for each in self.study.decisions(recording=movement.recording, drafts=True)
-                if each.movement == movement.id}  # fmt: skip
-        mine = held.get(self.coder)
+    def detail(self, movement: StudyMovement) -> dict[str, Any]:
+        """A movement with everything this coder may see; blind coding hides the proposal until the decision."""
+        decisions = self.study.decisions(recording=movement.recording, drafts=True)
+        by_coder = {decision.coder: decision for decision in decisions if decision.movement == movement.id}
+        mine = by_coder.get(self.coder)
         is_hidden = self.blind and not self.is_agreed and (mine is None or mine.state not in STATES)
         return {
             **{name: value for name, value in asdict(movement).items() if name not in ("measures", "proposal")},
-            "decision": decision_dict(mine),
+            "decision": None if mine is None else asdict(mine),
             "proposal": None if is_hidden else dict(movement.proposal),
             "hidden": is_hidden and bool(movement.proposal),
-            "others": [decision_dict(each) for each in held.values() if each is not mine] if self.is_agreed else [],
+            "others": [asdict(other) for other in by_coder.values() if self.is_agreed and other is not mine],
             "person": self.study.person(movement),
         }
 
 
-def serve(
+def serve_desk(
     study: Study,
     coder: str,
     *,
@@ -125,30 +127,30 @@ def serve(
     workers: int | None = None,
     ready: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Serve until interrupted; `ready` gets the address with its token once it listens."""
+    """Serve until interrupted; `ready` gets the address with its token once the server listens."""
     study.words.check_coder(coder)
     if coder == AGREED:
-        adopt(study)  # what coders agree on needs no second look
+        adopt(study)  # unanimous decisions need no adjudication
     listening, token = _listen(study.folder / f".desk-{coder}.json", port)
-    is_open = any(each.state != "done" for each in study.recordings())
+    is_open = any(recording.state != "done" for recording in study.recordings())
     spotting = start_spotting(study.folder, workers) if is_open else None
     try:
         address = address_of(listening)
-        app = create_app(Desk(study, Pictures(study), coder, blind), token, listening.getsockname()[1])
+        app = create_desk_app(Desk(study, Pictures(study), coder, blind), token, listening.getsockname()[1])
         server = server_of(app)
         ready(f"{address}?token={token}")
         server.run(sockets=[listening])
     except KeyboardInterrupt:
-        return  # the usual way to end it
+        return  # the usual way to stop it
     finally:
         listening.close()
         if spotting is not None and spotting.is_alive():
-            spotting.kill()  # it begins this recording again the next time
+            spotting.kill()  # the next start spots this recording from the beginning
             spotting.join()
 
 
 def start_spotting(folder: Path, workers: int | None = None) -> BaseProcess:
-    """Spot what is missing in a study, in a process that ends with this one; what is heavy is loaded there alone."""
+    """Spot the remaining recordings in another process, which ends with this one and loads the heavy modules."""
     context = multiprocessing.get_context("spawn")
     process = context.Process(target=_spot, args=(str(folder), workers, os.getpid()), name="epir spotting")
     process.start()
@@ -157,17 +159,17 @@ def start_spotting(folder: Path, workers: int | None = None) -> BaseProcess:
 
 def _spot(folder: str, workers: int | None, parent: int) -> None:
     start_worker(parent)
-    os.nice(GENTLY)
+    os.nice(NICENESS)
     from epir.annotation.propose import spot_study
 
     try:
         spot_study(Path(folder), workers)
-    except OutputError:  # the server of another coder is spotting this study already
+    except OutputError:  # another coder's server is already spotting this study
         return
 
 
 def _listen(memory: Path, port: int) -> tuple[socket.socket, str]:
-    """A socket and a token: those of the last time where they are free, so that a page that is open goes on."""
+    """A socket and a token: the same as last time if the port is free, so that an open page keeps working."""
     before = read_json(memory, error=StudyError, fix=f"remove {memory}") if memory.exists() else {}
     token = str(before.get("token") or secrets.token_urlsafe(18))
     try:
@@ -177,13 +179,13 @@ def _listen(memory: Path, port: int) -> tuple[socket.socket, str]:
             raise
         listening = listen(HOST, 0)
     if os.access(memory.parent, os.W_OK):
-        handle = os.open(memory, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)  # for its owner alone
+        handle = os.open(memory, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)  # readable only by its owner
         with os.fdopen(handle, "w") as file:
             json.dump({"port": listening.getsockname()[1], "token": token}, file)
     return listening, token
 
 
-def create_app(desk: Desk, token: str, port: int = 0) -> Asgi:
+def create_desk_app(desk: Desk, token: str, port: int = 0) -> Asgi:
     """The application of one desk."""
     app = FastAPI(title="EPIR annotate", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     add_error_handlers(app)
@@ -209,7 +211,7 @@ def create_app(desk: Desk, token: str, port: int = 0) -> Asgi:
 
 
 def add_study(app: FastAPI, desk: Desk) -> None:
-    """The routes that list what there is."""
+    """The routes that list recordings, movements and disagreements."""
     study = desk.study
 
     @app.get("/api/study")
@@ -224,14 +226,14 @@ def add_study(app: FastAPI, desk: Desk) -> None:
             "regions": GROUPS,
             "magnify": MOST_TIMES,
             "learnt": bool(study.setting(LEARNT)),
-            "recordings": [recording_dict(study, each) for each in study.recordings()],
+            "recordings": [recording_dict(study, recording) for recording in study.recordings()],
         }
 
     @app.get("/api/status")
     def status() -> dict[str, Any]:
-        """What changes while a coder works: polled by the page."""
+        """The state that changes while a coder works; the page polls it."""
         return {
-            "recordings": [recording_dict(study, each) for each in study.recordings()],
+            "recordings": [recording_dict(study, recording) for recording in study.recordings()],
             "pace": pace_of(study.history(desk.coder)),
             "latest": study.latest(),
         }
@@ -239,9 +241,12 @@ def add_study(app: FastAPI, desk: Desk) -> None:
     @app.get("/api/movements")
     def movements(recording: int | None = None) -> dict[str, Any]:
         latest = study.latest()
-        held = {each.movement: each for each in study.decisions(desk.coder, recording, drafts=True)}
+        decisions = {decision.movement: decision for decision in study.decisions(desk.coder, recording, drafts=True)}
         ranks = ranking(study)
-        rows = [movement_row(each, held.get(each.id), ranks.get(each.id)) for each in desk.movements(recording)]
+        rows = [
+            movement_row(movement, decisions.get(movement.id), ranks.get(movement.id))
+            for movement in desk.movements(recording)
+        ]
         return {"latest": latest, "rows": rows}
 
     @app.get("/api/movements/{id}")
@@ -250,25 +255,25 @@ def add_study(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/api/movements/{id}/history")
     def history(id: int) -> list[dict[str, Any]]:
-        return [asdict(each) for each in study.history(None if desk.is_agreed else desk.coder, id)]
+        return [asdict(action) for action in study.history(None if desk.is_agreed else desk.coder, id)]
 
     @app.get("/api/disagreements")
     def differing() -> list[dict[str, Any]]:
-        return [each.to_dict() for each in disagreements(study)] if desk.is_agreed else []
+        return [asdict(case) for case in disagreements(study)] if desk.is_agreed else []
 
 
 def add_decisions(app: FastAPI, desk: Desk) -> None:
-    """The routes by which a coder decides; all of it is on the disk before the answer."""
+    """The routes for decisions; each is on the disk before the response."""
     study = desk.study
 
     @app.post("/api/movements/{id}")
-    def decide(id: int, change: Change, after: int | None = None) -> dict[str, Any]:
+    def decide(id: int, change: DecisionChange, after: int | None = None) -> dict[str, Any]:
         fields = (first_fields(study, id) if desk.is_agreed else {}) | change.fields()
         study.decide(desk.coder, id, after=after, blind=desk.blind, **fields)
         return desk.detail(study.movement(id))
 
     @app.post("/api/recordings/{id}/mark")
-    def mark(id: int, change: Change, face: Annotated[int, Query(ge=0)] = 0) -> dict[str, Any]:
+    def mark(id: int, change: DecisionChange, face: Annotated[int, Query(ge=0)] = 0) -> dict[str, Any]:
         fields = change.fields()
         frames = [fields.pop(name, 0) for name in ("onset", "apex", "offset")]
         marked = study.mark(desk.coder, id, *frames, face=face, blind=desk.blind, **fields)
@@ -281,7 +286,7 @@ def add_decisions(app: FastAPI, desk: Desk) -> None:
 
 
 def add_pictures(app: FastAPI, desk: Desk) -> None:
-    """The routes of pictures, times and curves."""
+    """The routes for pictures, times and curves."""
     study, pictures = desk.study, desk.pictures
 
     @app.get("/api/recordings/{id}/frames/{number}")
@@ -312,25 +317,20 @@ def add_pictures(app: FastAPI, desk: Desk) -> None:
         points: Annotated[int, Query(ge=10, le=4000)] = 1200,
     ) -> dict[str, Any]:
         stored = study.curves(id, face)
-        return curve_points(stored, first, study.recording(id).frames - 1 if last is None else last, points)
+        return binned_curves(stored, first, study.recording(id).frames - 1 if last is None else last, points)
 
 
 def recording_dict(study: Study, recording: Recording) -> dict[str, Any]:
-    """A recording as the page knows it."""
+    """A recording for the page."""
     return {
         **{name: value for name, value in asdict(recording).items() if name not in ("digest", "bytes", "modified")},
         "faces": study.faces(recording.id) or [0],
     }
 
 
-def decision_dict(decision: Decision | None) -> dict[str, Any] | None:
-    """A decision as the page knows it."""
-    return None if decision is None else asdict(decision)
-
-
-def movement_row(movement: Movement, held: Decision | None, rank: float | None) -> dict[str, Any]:
-    """A movement in the list; key frames are those of the coder, where there are some. A mark has no rank."""
-    place = movement if held is None else held
+def movement_row(movement: StudyMovement, decision: Decision | None, rank: float | None) -> dict[str, Any]:
+    """A row of the list, with the coder's key frames if there are any. A mark has no rank."""
+    place = decision or movement
     return {
         "id": movement.id,
         "recording": movement.recording,
@@ -342,42 +342,44 @@ def movement_row(movement: Movement, held: Decision | None, rank: float | None) 
         "side": movement.side,
         "strength": movement.strength,
         "source": movement.source,
-        "state": "" if held is None else held.state,
-        "emotion": "" if held is None else held.emotion,
+        "state": "" if decision is None else decision.state,
+        "emotion": "" if decision is None else decision.emotion,
     }
 
 
-def curve_points(curves: dict[str, np.ndarray], first: int, last: int, points: int) -> dict[str, Any]:
-    """The curves from one frame to another with at most so many points; a point is the largest value of its frames.
+def binned_curves(curves: dict[str, np.ndarray], first: int, last: int, points: int) -> dict[str, Any]:
+    """The curves between two frames in at most `points` bins, each with the largest value of its frames.
 
-    A gap without a face has no value. Motion is in per cent of the face's width.
+    A bin without a face is None. Motion is in % of the face width.
     """
     if not curves or last < first:
         return {"frames": [], "motion": {name: [] for name in GROUPS}, "head": []}
     inside = (curves["numbers"] >= first) & (curves["numbers"] <= last)
     values = np.concatenate([curves["motion"], curves["head"][:, None]], axis=1)[inside]  # (n, G + 1)
-    width = max(1, -(-(last - first + 1) // points))  # frames of a point
+    width = max(1, -(-(last - first + 1) // points))  # frames per bin
     count = (last - first) // width + 1
     highest = np.full((count, values.shape[1]), -np.inf)
     np.maximum.at(highest, (curves["numbers"][inside] - first) // width, values)  # (P, G + 1)
-    columns = [[round(100 * float(each), 3) if np.isfinite(each) else None for each in column] for column in highest.T]
+    columns = [
+        [round(100 * float(value), 3) if np.isfinite(value) else None for value in column] for column in highest.T
+    ]
     frames = [first + place * width + (width - 1) // 2 for place in range(count)]
     return {"frames": frames, "motion": dict(zip(GROUPS, columns[:-1], strict=True)), "head": columns[-1]}
 
 
 def frame_seconds(video: SeekableVideo, recording: Recording) -> dict[str, Any]:
-    """The times of a recording's frames: of an even rate its rate alone, otherwise every one."""
+    """The frame rate of a recording, and the time of every frame if the rate is not constant."""
     seconds = video.seconds()
     if seconds is None or len(seconds) < 2:
         return {"fps": recording.fps, "seconds": None}
     rate = (len(seconds) - 1) / max(float(seconds[-1] - seconds[0]), 1e-9)
     if float(np.abs(seconds - seconds[0] - np.arange(len(seconds)) / rate).max()) < STEADY + 0.3 / rate:
         return {"fps": rate, "seconds": None}
-    return {"fps": rate, "seconds": [round(float(each), 4) for each in seconds]}
+    return {"fps": rate, "seconds": [round(float(time), 4) for time in seconds]}
 
 
-def pace_of(history: Sequence[Action]) -> float | None:
-    """The usual seconds from one reviewed movement to the next, without pauses; None before there are a few."""
+def pace_of(history: Sequence[StudyAction]) -> float | None:
+    """The mean seconds between two reviewed movements, without breaks; None for fewer than three."""
     seen: set[int] = set()
     times = []
     for action in history:

@@ -1,10 +1,10 @@
-"""A study: recordings, movements, and what coders decided about them, in one SQLite file (`epir.annotation.schema`).
+"""A study: recordings, movements and decisions in one SQLite file (`epir.annotation.schema`).
 
     with Study.open("study") as study:
         for decision in study.decisions("anna"):
             ...
 
-Every call reads from and writes to the disk: several processes and windows may use one study at once.
+Every call goes to the disk, so several processes and windows can use one study at once.
 """
 
 import json
@@ -26,10 +26,10 @@ from epir.annotation.records import (
     LONGEST_NOTE,
     SIDES,
     STATES,
-    Action,
     Decision,
-    Movement,
     Recording,
+    StudyAction,
+    StudyMovement,
     UnitCode,
 )
 from epir.annotation.schema import FILE, StudyError, connect, translated
@@ -43,7 +43,7 @@ class ChangedMeanwhile(StudyError):
 
 
 class Study:
-    """An open study; `create` and `open` give one."""
+    """An open study; use `Study.create` or `Study.open`."""
 
     def __init__(self, folder: Path, *, create: bool = False) -> None:
         self.folder = folder
@@ -53,7 +53,7 @@ class Study:
 
     @classmethod
     def create(cls, folder: str | Path, *, faces: Literal["largest", "all"] = "largest") -> "Study":
-        """A new study in an empty folder; `epir.annotation.recordings.add_recordings` fills it."""
+        """Create a study in an empty folder; `epir.annotation.recordings.add_recordings` fills it."""
         with claimed(folder, STUDY) as path:
             path.mkdir(parents=True, exist_ok=True)
             write_vocabulary(path, faces)
@@ -63,11 +63,11 @@ class Study:
 
     @classmethod
     def open(cls, folder: str | Path) -> "Study":
-        """The study in a folder."""
+        """Open the study in a folder."""
         return cls(resolved(folder))
 
     def close(self) -> None:
-        """Nothing is lost without it."""
+        """Close the file; nothing is lost without it."""
         with self._lock:
             self._connection.close()
 
@@ -77,29 +77,29 @@ class Study:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    # ------------------------------------------------------------------------------------------------ what there is
+    # ------------------------------------------------------------------------------------------------------ reading
 
     def recordings(self) -> list[Recording]:
-        """All recordings, in the order of their paths."""
+        """All recordings, sorted by path."""
         return [self._recording(row) for row in self._rows("SELECT * FROM recording ORDER BY path")]
 
     def recording(self, id: int) -> Recording:
         """One recording."""
         rows = self._rows("SELECT * FROM recording WHERE id = ?", id)
         if not rows:
-            raise StudyError(f"there is no recording {id}", fix="look at the list of recordings")
+            raise StudyError(f"there is no recording {id}", fix="reload the page")
         return self._recording(rows[0])
 
-    def person(self, movement: Movement) -> str:
-        """Who moves."""
+    def person(self, movement: StudyMovement) -> str:
+        """The name of the person who moves."""
         return self.words.person(self.recording(movement.recording).path, movement.face)
 
     def path(self, recording: Recording) -> Path:
-        """Where the video lies."""
+        """The path of the video."""
         return resolved(self.folder / recording.path)
 
-    def movements(self, recording: int | None = None) -> list[Movement]:
-        """Candidates and marks, in the order of time; a mark whose decision is undone is not there."""
+    def movements(self, recording: int | None = None) -> list[StudyMovement]:
+        """Candidates and marks, in order of time; without marks whose decision was undone."""
         where, values = ("", ()) if recording is None else ("AND m.recording = ?", (recording,))
         query = (
             "SELECT * FROM movement AS m WHERE (source <> 'hand' OR EXISTS "
@@ -107,62 +107,63 @@ class Study:
         )
         return [_movement(row) for row in self._rows(query, *values)]
 
-    def movement(self, id: int) -> Movement:
+    def movement(self, id: int) -> StudyMovement:
         """One movement."""
         rows = self._rows("SELECT * FROM movement WHERE id = ?", id)
         if not rows:
-            raise StudyError(f"there is no movement {id}", fix="load the page again")
+            raise StudyError(f"there is no movement {id}", fix="reload the page")
         return _movement(rows[0])
 
     def decisions(
         self, coder: str | None = None, recording: int | None = None, *, drafts: bool = False
     ) -> list[Decision]:
-        """What holds now, in the order of recordings and time; changes that are not decided yet only with `drafts`."""
+        """The decisions in force, in order of recording and time; with `drafts`, also edits without a decision."""
         query = (
             "SELECT s.* FROM standing AS s JOIN movement AS m ON m.id = s.movement WHERE s.id = "
             "(SELECT MAX(id) FROM standing AS t WHERE t.movement = s.movement AND t.coder = s.coder)"
             f"{'' if coder is None else ' AND s.coder = ?'}{'' if recording is None else ' AND m.recording = ?'} "
             "ORDER BY m.recording, m.apex, m.id, s.coder"
         )
-        values = [each for each in (coder, recording) if each is not None]
+        values = [value for value in (coder, recording) if value is not None]
         standing = [_decision(row) for row in self._rows(query, *values)]
-        return [each for each in standing if drafts or each.state in STATES]
+        return [decision for decision in standing if drafts or decision.state in STATES]
 
     def coders(self) -> list[str]:
-        """Everybody who has decided something, by name."""
+        """The names of everybody who has decided something, sorted."""
         return [row[0] for row in self._rows("SELECT DISTINCT coder FROM standing ORDER BY coder")]
 
     def latest(self) -> int:
-        """The row of the latest action of anybody; 0 before there is one."""
+        """The id of the latest action of anybody; 0 if there is none."""
         return int(self._rows("SELECT COALESCE(MAX(id), 0) FROM action")[0][0])
 
-    def history(self, coder: str | None = None, movement: int | None = None) -> list[Action]:
-        """What was done, in order."""
+    def history(self, coder: str | None = None, movement: int | None = None) -> list[StudyAction]:
+        """The actions of a coder, on a movement, or all, in order."""
         parts = [part for part, value in (("coder = ?", coder), ("movement = ?", movement)) if value is not None]
         where = f"WHERE {' AND '.join(parts)}" if parts else ""
-        values = [each for each in (coder, movement) if each is not None]
+        values = [value for value in (coder, movement) if value is not None]
         actions = []
-        done: dict[tuple[str, int], list[Any]] = {}  # decisions that hold, by coder and movement
+        done: dict[tuple[str, int], list[Any]] = {}  # rows not undone, by coder and movement
         for row in self._rows(f"SELECT * FROM action {where} ORDER BY id", *values):
             held = done.setdefault((row["coder"], row["movement"]), [])
             if row["kind"] == "undo":
-                held[:] = [each for each in held if each["id"] != row["target"]]
+                held[:] = [other for other in held if other["id"] != row["target"]]
             elif row["kind"] == "redo":
                 held += self._rows("SELECT * FROM action WHERE id = ?", row["target"])
             else:
                 held.append(row)
             now = _decision(held[-1]) if held else None
-            actions.append(Action(row["id"], row["at"], row["coder"], row["kind"], row["movement"], now))
+            actions.append(StudyAction(row["id"], row["at"], row["coder"], row["kind"], row["movement"], now))
         return actions
 
-    # -------------------------------------------------------------------------------------------- what coders do
+    # ------------------------------------------------------------------------------------------------------- coding
 
     def decide(
         self, coder: str, movement: int, *, after: int | None = None, blind: bool = False, **fields: Any
     ) -> Decision:
-        """Add a decision; what is not named stays as this coder has it, or as it was proposed.
+        """Add a decision; fields that are not given keep the coder's value, or the proposed one.
 
-        `after` is the row that the coder has seen (0 for none): if another one holds by now, nothing is written.
+        `after` is the id of the action that the coder saw (0 for none): if another one is in force by now, nothing is
+        written and `ChangedMeanwhile` is raised.
         """
         self.words.check_coder(coder)
         known = self.movement(movement)
@@ -171,7 +172,7 @@ class Study:
             if after is not None and after != (held.action if held else 0):
                 raise ChangedMeanwhile(
                     "this movement was decided in another window meanwhile",
-                    fix="look at what it says now, then decide again",
+                    fix="check the new decision, then decide again",
                 )
             before = held or Decision(movement, coder, DRAFT, known.onset, known.apex, known.offset)
             decision = self._checked(replace(before, **_fields(fields)), known)
@@ -191,26 +192,26 @@ class Study:
         face: int = 0,
         blind: bool = False,
         **fields: Any,
-    ) -> Movement:
-        """Mark a movement where nothing was proposed, and accept it."""
+    ) -> StudyMovement:
+        """Mark a movement that the spotter did not propose, and accept it."""
         self.words.check_coder(coder)
         with self._writing():
-            new = Movement(0, self.recording(recording).id, face, onset, apex, offset, "hand", coder)
+            new = StudyMovement(0, self.recording(recording).id, face, onset, apex, offset, "hand", coder)
             decision = Decision(0, coder, "accept", onset, apex, offset)
             decision = self._checked(replace(decision, **_fields(fields)), new)
             id = self._insert_movement(new)
             self._act(coder, "decide", id, blind=blind, decision=decision)
         return replace(new, id=id)
 
-    def undo(self, coder: str) -> Action | None:
-        """Take back the last decision of a coder; None where there is none."""
+    def undo(self, coder: str) -> StudyAction | None:
+        """Undo the last decision of a coder; None if there is none."""
         return self._step(coder, "undo")
 
-    def redo(self, coder: str) -> Action | None:
-        """Decide again what was taken back last, unless something else was decided since."""
+    def redo(self, coder: str) -> StudyAction | None:
+        """Redo the decision undone last, unless the coder has decided something since; None if there is none."""
         return self._step(coder, "redo")
 
-    def _step(self, coder: str, kind: Literal["undo", "redo"]) -> Action | None:
+    def _step(self, coder: str, kind: Literal["undo", "redo"]) -> StudyAction | None:
         with self._writing():
             done: list[Any] = []
             undone: list[Any] = []
@@ -234,7 +235,7 @@ class Study:
         rows = self._rows(query, coder, movement)
         return _decision(rows[0]) if rows else None
 
-    def _checked(self, decision: Decision, movement: Movement) -> Decision:
+    def _checked(self, decision: Decision, movement: StudyMovement) -> Decision:
         check_known(decision.state, (*STATES, DRAFT), what="state of a decision")
         check_known(decision.kind, KINDS, what="kind of movement")
         if decision.emotion:
@@ -246,13 +247,13 @@ class Study:
                 fix=f"give frames from 0 to {last}, the onset first and the offset last",
             )
         if len(decision.note) > LONGEST_NOTE:
-            raise StudyError(f"a note has at most {LONGEST_NOTE} letters", fix="shorten it")
+            raise StudyError(f"the note has more than {LONGEST_NOTE} characters", fix="shorten it")
         if len({(unit.number, unit.side) for unit in decision.units}) < len(decision.units):
-            raise StudyError("an action unit is named twice", fix="name each unit once")
+            raise StudyError("an action unit is given twice", fix="give each unit once")
         for unit in decision.units:
             if not 0 < unit.number < 100 or unit.side not in SIDES or unit.intensity not in INTENSITIES:
                 raise StudyError(
-                    f"{unit} is no action unit", fix="give a number, left or right, and A to E, such as L12B"
+                    f"{unit} is not an action unit", fix="give a number, left or right, and A to E, such as L12B"
                 )
         return decision
 
@@ -271,12 +272,12 @@ class Study:
         query = "INSERT INTO action (at, coder, kind, movement, target, blind, decision) VALUES (?, ?, ?, ?, ?, ?, ?)"
         return int(self._execute(query, *values).lastrowid)
 
-    # ------------------------------------------------------------------------------------------- what spotting writes
+    # ----------------------------------------------------------------------------------------------------- spotting
 
     def add_recording(
         self, path: str | Path, digest: str, *, frames: int, fps: float, size: int = 0, modified: int = 0
     ) -> Recording:
-        """Add a video, or say where a known one lies now; its digest is its identity."""
+        """Add a video, or update the path of a known one; the digest identifies it."""
         relative = Path(path).as_posix()
         with self._writing():
             known = self._rows("SELECT id FROM recording WHERE digest = ?", digest)
@@ -295,13 +296,13 @@ class Study:
         with self._writing():
             self._execute(f"UPDATE recording SET {names} WHERE id = ?", *values.values(), id)
 
-    def add_movements(self, movements: Iterable[Movement]) -> list[int]:
-        """Add candidates; one that is known keeps its id and its decisions, and gets the new measures."""
+    def add_movements(self, movements: Iterable[StudyMovement]) -> list[int]:
+        """Add candidates and return their ids; a known one keeps its id and decisions, and gets the new measures."""
         with self._writing():
-            return [self._insert_movement(each) for each in movements]
+            return [self._insert_movement(movement) for movement in movements]
 
     def keep_movements(self, recording: int, kept: Sequence[int]) -> None:
-        """Remove the spotter's candidates of a recording that are not among `kept`, unless somebody decided on them."""
+        """Remove the candidates of a recording that are not in `kept`, unless somebody has decided on them."""
         with self._writing():
             known = self._rows(
                 "SELECT id FROM movement AS m WHERE recording = ? AND source = 'spotter' AND NOT EXISTS "
@@ -310,7 +311,7 @@ class Study:
             for id in {row["id"] for row in known} - set(kept):
                 self._execute("DELETE FROM movement WHERE id = ?", id)
 
-    def _insert_movement(self, movement: Movement) -> int:
+    def _insert_movement(self, movement: StudyMovement) -> int:
         values = asdict(movement)
         del values["id"]
         values["measures"], values["proposal"] = (json.dumps(values[name]) for name in ("measures", "proposal"))
@@ -324,7 +325,7 @@ class Study:
         return int(self._rows(query, *values.values())[0]["id"])
 
     def set_curves(self, recording: int, face: int, curves: Mapping[str, np.ndarray]) -> None:
-        """Store arrays (n,) or (n, columns) of a face by name, in place of those that are there."""
+        """Store arrays (n,) or (n, columns) of a face by name; replaces existing ones."""
         query = (
             "INSERT INTO curve VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (recording, face, name) "
             "DO UPDATE SET type = excluded.type, width = excluded.width, content = excluded.content"
@@ -336,7 +337,7 @@ class Study:
                 self._execute(query, recording, face, name, values.dtype.name, width, content)
 
     def curves(self, recording: int, face: int) -> dict[str, np.ndarray]:
-        """The arrays of a face by name; empty before it is spotted."""
+        """The arrays of a face by name; empty until it has been spotted."""
         curves = {}
         for row in self._rows("SELECT * FROM curve WHERE recording = ? AND face = ?", recording, face):
             values = np.frombuffer(zlib.decompress(row["content"]), row["type"])
@@ -344,17 +345,17 @@ class Study:
         return curves
 
     def faces(self, recording: int) -> list[int]:
-        """The faces of a recording that were followed."""
+        """The tracked faces of a recording."""
         rows = self._rows("SELECT DISTINCT face FROM curve WHERE recording = ? ORDER BY face", recording)
         return [row["face"] for row in rows]
 
     def setting(self, name: str) -> Any:
-        """A value that was stored under a name; None where there is none."""
+        """The value stored under a name, or None."""
         rows = self._rows("SELECT value FROM setting WHERE name = ?", name)
         return json.loads(rows[0]["value"]) if rows else None
 
     def set_setting(self, name: str, value: Any) -> None:
-        """Store a value that JSON can hold."""
+        """Store a JSON value under a name."""
         with self._writing():
             query = "INSERT INTO setting VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
             self._execute(query, name, json.dumps(value))
@@ -374,7 +375,7 @@ class Study:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """One transaction: all of it is on the disk when the block ends, or nothing."""
+        """One transaction: when the block ends, all of it is on the disk, or nothing."""
         with self._lock:
             if self._connection.in_transaction:
                 yield
@@ -395,13 +396,13 @@ def _fields(fields: Mapping[str, Any]) -> dict[str, Any]:
         check_known(name, known, what="part of a decision")
     if "units" not in fields:
         return dict(fields)
-    units = tuple(each if isinstance(each, UnitCode) else UnitCode(**each) for each in fields["units"])
+    units = tuple(unit if isinstance(unit, UnitCode) else UnitCode(**unit) for unit in fields["units"])
     return {**fields, "units": units}
 
 
 def _decision(row: Any) -> Decision:
     values = json.loads(row["decision"])
-    units = tuple(UnitCode(**each) for each in values.pop("units"))
+    units = tuple(UnitCode(**unit) for unit in values.pop("units"))
     return Decision(row["movement"], row["coder"], **values, units=units, action=row["id"], blind=bool(row["blind"]))
 
 
@@ -412,8 +413,8 @@ def _decision_json(decision: Decision | None) -> str:
     return json.dumps({name: values[name] for name in values if name not in ("movement", "coder", "action", "blind")})
 
 
-def _movement(row: Any) -> Movement:
+def _movement(row: Any) -> StudyMovement:
     values = dict(row)
     for name in ("measures", "proposal"):
         values[name] = json.loads(values[name])
-    return Movement(**cast(Any, values))
+    return StudyMovement(**cast(Any, values))

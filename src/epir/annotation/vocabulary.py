@@ -1,4 +1,4 @@
-"""The words of a study, in its study.toml: emotions, who codes, and who is seen in which recording."""
+"""study.toml: the emotions and coders of a study, and who is in which recording."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,22 +10,22 @@ from epir.core.errors import ConfigError
 from epir.core.files import write_text
 
 FILE = "study.toml"
-AGREED = "agreed"  # the coder that adjudication writes as
+AGREED = "agreed"  # the coder name of adjudication
 EMOTIONS = ("happiness", "surprise", "disgust", "fear", "sadness", "anger", "contempt", "repression", "others")
 CODER = re.compile(r"[\w.-]{1,40}")
-TEMPLATE = """# The words of this study. Edit them, then start `epir annotate` again; what was coded stays as it is.
+TEMPLATE = """# The settings of this study. Edit them, then restart `epir annotate`; existing decisions do not change.
 
-# What an emotion may be called. The keys 1 to 9 give the first nine.
+# The emotions that coders can choose. The keys 1 to 9 select the first nine.
 emotions = [{emotions}]
 
-# Who may code; an empty list lets everybody in. "agreed" is the coder that adjudication writes as.
+# Who may code; an empty list admits everybody. "agreed" is the coder name of adjudication.
 coders = []
 
-# Which faces are followed: "largest", or "all" where several people are to be coded.
+# Which faces to track: "largest", or "all" if several people are to be coded.
 faces = "{faces}"
 
-# Who is seen, by the path of the recording as the page shows it. Without a line here a recording shows a person of its
-# own, named as the file. Several faces get a list, in the order of their numbers. The same name is the same person.
+# Who is in a recording, by its path as shown on the page. A recording without a line here shows another person, named
+# after the file. For several faces give a list, in the order of their numbers. The same name means the same person.
 [people]
 # "day1/anna.mp4" = "anna"
 # "day2/talk.mp4" = ["anna", "ben"]
@@ -34,7 +34,7 @@ faces = "{faces}"
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What study.toml says."""
+    """The content of study.toml."""
 
     emotions: tuple[str, ...] = EMOTIONS
     coders: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Vocabulary:
     people: dict[str, Any] = field(default_factory=dict)
 
     def person(self, path: str, face: int = 0) -> str:
-        """Who a face of a recording is.
+        """The name of the person behind a face of a recording.
 
         >>> Vocabulary(people={"a.mp4": ["anna", "ben"]}).person("a.mp4", 1), Vocabulary().person("x/b.mp4", 1)
         ('ben', 'b-2')
@@ -55,15 +55,15 @@ class Vocabulary:
         return str(first) if face == 0 else f"{first}-{face + 1}"
 
     def check_coder(self, coder: str) -> None:
-        """Refuse a name that cannot be written or may not code here."""
+        """Raise if a name is malformed or not among the coders of this study."""
         if not CODER.fullmatch(coder):
-            raise ConfigError(f"{coder!r} cannot be a coder", fix="give letters and digits, such as --coder anna")
+            raise ConfigError(f"{coder!r} cannot be a coder", fix="use letters and digits, such as --coder anna")
         if self.coders and coder not in (*self.coders, AGREED):
             check_known(coder, [*self.coders, AGREED], what="coder in study.toml")
 
 
 def read_vocabulary(folder: Path) -> Vocabulary:
-    """The words of a study; the usual ones where its file was removed."""
+    """The content of study.toml; the defaults if it was removed."""
     path = folder / FILE
     if not path.exists():
         return Vocabulary()
@@ -77,9 +77,8 @@ def read_vocabulary(folder: Path) -> Vocabulary:
     check_known(values.get("faces", "largest"), ("largest", "all"), section=FILE, what="choice of faces")
     people = values.get("people", {})
     for key, names in people.items() if isinstance(people, dict) else [("people", people)]:
-        if not isinstance(names, str) and not (
-            isinstance(names, list) and all(isinstance(each, str) for each in names)
-        ):
+        is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
+        if not isinstance(names, str) and not is_list:
             raise ConfigError(f"{key} in {path} names no person", fix=f'write "{key}" = "anna", or ["anna", "ben"]')
     return Vocabulary(
         tuple(values.get("emotions", EMOTIONS)), tuple(values.get("coders", ())), values.get("faces", "largest"), people
@@ -87,6 +86,6 @@ def read_vocabulary(folder: Path) -> Vocabulary:
 
 
 def write_vocabulary(folder: Path, faces: str) -> None:
-    """Write study.toml with its explanations."""
+    """Write a commented study.toml."""
     words = ", ".join(f'"{word}"' for word in EMOTIONS)
     write_text(folder / FILE, TEMPLATE.format(emotions=words, faces=faces))

@@ -1,4 +1,4 @@
-"""The verbs `annotate` and `agree`: recordings -> a coded study, on a page of this machine, and its reliability."""
+"""The verbs `annotate` and `agree`: code recordings on a local web page, and measure how far coders agree."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,49 +19,53 @@ def annotate(
         list[Path], Argument(help="Videos and folders of videos, or a study.", metavar="RECORDINGS... | STUDY")
     ],
     out: Annotated[
-        Path | None, Option(help="The study: a new folder, or one to go on with.", show_default="the input itself")
+        Path | None, Option(help="The study: a new or an existing folder.", show_default="the input itself")
     ] = None,
     coder: Annotated[
-        str | None, Option(help="Who codes; agreed settles what others differ in.", show_default="your user name")
+        str | None,
+        Option(help="Your name as a coder; agreed settles disagreements.", show_default="your user name"),
     ] = None,
-    blind: Annotated[bool, Option("--blind", help="Hide what the model proposes until the coder has decided.")] = False,
-    faces: Annotated[str, Option(help="Of a new study: the largest face, or all.")] = "largest",
+    blind: Annotated[bool, Option("--blind", help="Hide the model's proposal until the coder has decided.")] = False,
+    faces: Annotated[str, Option(help="For a new study: code the largest face, or all.")] = "largest",
     export: Annotated[
         list[Path] | None,
-        Option(help="Write what was coded, and exit: manifest.csv, decisions.csv, megc.csv, x.eaf, x.TextGrid."),
+        Option(
+            help="Write the decisions to a file and exit: manifest.csv, decisions.csv, megc.csv, x.eaf, x.TextGrid."
+        ),
     ] = None,
     learn: Annotated[
-        bool, Option("--learn", help="Rank candidates by this study's decisions (200 or more), and exit.")
+        bool, Option("--learn", help="Learn to rank candidates from this study's decisions (200 or more), and exit.")
     ] = False,
     spot_only: Annotated[bool, Option("--spot-only", help="Spot all recordings and exit, without a page.")] = False,
-    workers: Annotated[int | None, Option(help="Recordings at once.", show_default="one per core")] = None,
-    port: Annotated[int, Option(help="The port to listen on; 0 is any free one.")] = 0,
+    workers: Annotated[int | None, Option(help="Recordings spotted in parallel.", show_default="one per core")] = None,
+    port: Annotated[int, Option(help="The port to listen on; 0 for any free one.")] = 0,
     no_browser: Annotated[bool, Option("--no-browser", help="Only print the address.")] = False,
     force: Annotated[bool, Option("--force", help="Let --export replace files.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Code recordings with the spotter as assistant: it proposes, you decide. A second call goes on where you stopped.
+    """Code recordings on a web page: the spotter proposes, you decide. Run the same command to continue.
 
     Example: epir annotate recordings --out study --coder anna
 
     Example: epir annotate study --export manifest.csv
     """
     from contextlib import closing
+    from dataclasses import asdict
 
     from epir.cli.console import show, showing_progress
 
     with showing_progress(quiet=as_json) as progress, closing(_study(inputs, out, faces, progress)) as study:
         if learn:
-            from epir.annotation.learn import learn as learn_ranking
+            from epir.annotation.learn import learn_ranking
 
             learnt = learn_ranking(study)
-            show(learnt.to_dict(), [learnt.text], as_json=as_json)
+            show(asdict(learnt), [learnt.text], as_json=as_json)
         elif export:
-            from epir.annotation.export import export as write
+            from epir.annotation.export import export_study
 
-            written = [write(study, path, coder=coder, force=force) for path in export]
-            files = [str(path) for each in written for path in each.files]
-            show({"written": files}, [each.text for each in written], as_json=as_json)
+            exports = [export_study(study, path, coder=coder, force=force) for path in export]
+            files = [str(path) for written in exports for path in written.files]
+            show({"written": files}, [written.text for written in exports], as_json=as_json)
         elif spot_only:
             from epir.annotation.propose import spot_study
 
@@ -74,7 +78,7 @@ def annotate(
 
 
 def _study(inputs: list[Path], out: Path | None, faces: str, progress: "Progress") -> "Study":
-    """The study that is named, with the recordings that are named beside it."""
+    """The new or existing study, with the recordings among the inputs added."""
     from epir.annotation.recordings import add_recordings, find_recordings
     from epir.annotation.schema import FILE
     from epir.annotation.study import Study
@@ -84,7 +88,7 @@ def _study(inputs: list[Path], out: Path | None, faces: str, progress: "Progress
     check_known(faces, ("largest", "all"), what="choice of faces")
     studies = [path for path in inputs if (path / FILE).is_file()]
     if out is None and not inputs[0].exists():
-        raise EpirError(f"there is no study {inputs[0]}", fix="begin one: epir annotate RECORDINGS --out STUDY")
+        raise EpirError(f"there is no study {inputs[0]}", fix="create one: epir annotate RECORDINGS --out STUDY")
     if out is None and studies != inputs[:1]:
         raise EpirError("these are recordings, not a study", fix="name the study: epir annotate RECORDINGS --out STUDY")
     folder, paths = (out, inputs) if out is not None else (inputs[0], inputs[1:])
@@ -108,20 +112,20 @@ def _serve(
     import webbrowser
 
     from epir.cli.console import show, warn
-    from epir.cli.serve import web_server
+    from epir.cli.serve import check_web_server
 
-    web_server()
+    check_web_server()
 
-    from epir.annotation.server import serve
+    from epir.annotation.server import serve_desk
 
     def ready(address: str) -> None:
         value = {"address": address, "study": str(study.folder), "coder": coder}
-        show(value, [f"{study.folder.name}, coded by {coder}: {address}  (Ctrl-C ends it)"], as_json=as_json)
+        show(value, [f"{study.folder.name}, coded by {coder}: {address}  (Ctrl-C stops it)"], as_json=as_json)
         sys.stdout.flush()
         if opens and not webbrowser.open(address):
-            warn("no browser could be opened: open this address in one")
+            warn("cannot open a browser: open this address yourself")
 
-    serve(study, coder, blind=blind, port=port, workers=workers, ready=ready)
+    serve_desk(study, coder, blind=blind, port=port, workers=workers, ready=ready)
 
 
 def _print_recordings(study: "Study", as_json: bool) -> None:
@@ -130,45 +134,47 @@ def _print_recordings(study: "Study", as_json: bool) -> None:
     from epir.cli.console import show, warn
 
     recordings = study.recordings()
-    counts = {each.id: len(study.movements(each.id)) for each in recordings}
-    failed = [each for each in recordings if each.state == "failed"]
-    done = [each for each in recordings if each.state != "failed"]
-    value = {"recordings": [{**asdict(each), "movements": counts[each.id]} for each in recordings]}
-    lines = [f"{each.path}: {counts[each.id]} candidates in {each.seconds:.0f} s" for each in done]
+    counts = {recording.id: len(study.movements(recording.id)) for recording in recordings}
+    failed = [recording for recording in recordings if recording.state == "failed"]
+    done = [recording for recording in recordings if recording.state != "failed"]
+    value = {"recordings": [{**asdict(recording), "movements": counts[recording.id]} for recording in recordings]}
+    lines = [f"{recording.path}: {counts[recording.id]} candidates in {recording.seconds:.0f} s" for recording in done]
     show(value, lines, as_json=as_json)
     if not as_json:
-        warn(*(f"{each.path}: {each.message}" for each in failed))
+        warn(*(f"{recording.path}: {recording.message}" for recording in failed))
     if failed:
         raise typer.Exit(2)
 
 
 def _user() -> str:
-    """The name of the user, as far as it can name a coder."""
+    """The user name, reduced to the characters allowed in a coder's name."""
     import getpass
     import re
 
     try:
         name = getpass.getuser()
-    except (OSError, KeyError):  # no such user in the system's list
+    except (OSError, KeyError):  # a user id without a name
         name = ""
     return re.sub(r"[^\w.-]", "", name)[:40] or "coder"
 
 
 def agree(
-    study: Annotated[Path, Argument(help="A study of epir annotate.", show_default=False)],
+    study: Annotated[Path, Argument(help="A study written by epir annotate.", show_default=False)],
     coder: Annotated[
         list[str] | None,
-        Option(help="Only these coders; repeat for each. agreed is adjudication.", show_default="all but agreed"),
+        Option(help="Compare only these coders. May be repeated.", show_default="all but agreed, the adjudicator"),
     ] = None,
-    overlap: Annotated[float, Option(help="Share of their union from which two movements are the same.")] = 0.5,
+    overlap: Annotated[float, Option(help="Intersection over union at which two movements match.")] = 0.5,
     out: Annotated[Path | None, Option(help="Also write a page with all tables.", show_default=False)] = None,
     force: Annotated[bool, Option("--force", help="Replace the page.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say how reliable the coding of a study is: coders against each other, movement by movement.
+    """Measure the agreement between the coders of a study, movement by movement.
 
     Example: epir agree study --out agreement.html
     """
+    from dataclasses import asdict
+
     from epir.annotation.adjudication import disagreements
     from epir.annotation.agreement import agreement
     from epir.annotation.agreement_page import agreement_page, agreement_tables
@@ -185,8 +191,8 @@ def agree(
                 write_text(page, agreement_page(opened, result))
     waiting = sum(case.settled is None for case in cases)
     lines = [table.text() for table in agreement_tables(result)]
-    lines.append(f"{counted(len(cases), 'disagreement')}, {waiting} of them not settled")
+    lines.append(f"{counted(len(cases), 'disagreement')}, {waiting} not settled")
     lines += [f"report: {out}"] if out is not None else []
     lines += [f"next: epir annotate {study} --coder agreed"] if waiting else []
-    value = {"disagreements": [case.to_dict() for case in cases], "report": None if out is None else str(out)}
+    value = {"disagreements": [asdict(case) for case in cases], "report": None if out is None else str(out)}
     show(result.to_dict() | value, lines, as_json=as_json)

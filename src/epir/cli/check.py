@@ -1,6 +1,6 @@
-"""`epir check`: whether a copy of a corpus is complete and sound."""
+"""The verb `check`: whether a copy of a corpus is complete and free of defects."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from epir.datasets.base import Defect
     from epir.datasets.survey import Counts, Survey
 
-Pair = tuple[str, str]  # what was found, what was expected
-LINES = 20  # of each kind of finding in the terminal; --json has them all
+Pair = tuple[str, str]  # actual and expected count
+MOST_LINES = 20  # of each list in the terminal; --json has them all
 
 
 def check(
     corpus: CorpusName,
     root: CorpusRoot,
-    deep: Annotated[bool, Option("--deep", help="Decode every frame too: minutes instead of seconds.")] = False,
+    deep: Annotated[bool, Option("--deep", help="Also decode every frame: minutes instead of seconds.")] = False,
     sheet: Sheet = None,
     part: Part = None,
     labels: Labels = None,
     tree: Tree = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count the clips, classes and people of a corpus against a complete copy, and list every defect.
+    """Compare the clips, classes and people of a corpus with a complete copy, and list every defect.
 
-    Exit code 0 if nothing is missing or wrong, else 1.
+    The exit code is 0 if nothing is missing or wrong, otherwise 1.
 
     Example: epir check casme2 ~/corpora/CASME2
     """
@@ -38,9 +38,14 @@ def check(
     from epir.datasets.registry import load_corpus
     from epir.datasets.survey import survey
 
+    opener: Callable[[Clip], list[str]] | None = None
+    if deep:
+        from epir.maps.inspection import inspect_clip
+
+        opener = inspect_clip
     loaded = load_corpus(corpus, root, **only_set(sheet=sheet, part=part, tree=tree, labels=labels))
     with showing_progress(quiet=not deep) as progress:
-        result = survey(loaded, opener=_inspect if deep else None, fingerprint=_fingerprint, progress=progress)
+        result = survey(loaded, opener=opener, fingerprint=_fingerprint, progress=progress)
     if as_json:
         emit_json(result.to_dict())
     else:
@@ -50,18 +55,11 @@ def check(
 
 
 def _fingerprint(clip: "Clip") -> str | None:
-    """Equal for clips that show the same frames."""
+    """A digest that is equal for clips with the same key frames."""
     from epir.frames.folder import fingerprint
 
     assert clip.frames is not None
     return fingerprint(clip.frames, clip.onset, clip.apex)
-
-
-def _inspect(clip: "Clip") -> list[str]:
-    """Decode every frame of a clip, look at the face and the key frames; what is wrong, in words."""
-    from epir.maps.inspection import inspect_clip
-
-    return inspect_clip(clip)
 
 
 def _show(result: "Survey") -> None:
@@ -77,11 +75,10 @@ def _show(result: "Survey") -> None:
     for note in corpus.notes:
         stdout.print(f"[dim]{escape(note)}[/dim]")
     _show_counts(result)
-    corrected = [f"{one.clip}  {one.field} {one.old} -> {one.new}: {one.reason}" for one in corpus.corrected]
+    corrected = [f"{fix.clip}  {fix.field} {fix.old} -> {fix.new}: {fix.reason}" for fix in corpus.corrected]
     _show_list("corrected", corrected)
-    _show_list("known in every copy of the release", _grouped(one for one in corpus.defects if one.known))
-    wrong = [*result.departures, *_grouped(corpus.faults)]
-    _show_list("[red]missing or wrong[/red]", wrong)
+    _show_list("known in every copy of the release", _grouped(defect for defect in corpus.defects if defect.known))
+    _show_list("[red]missing or wrong[/red]", [*result.departures, *_grouped(corpus.faults)])
     stdout.print("\n[green]all is well[/green]" if result.is_clean else f"\n[red]{_summary(result)}[/red]")
 
 
@@ -91,33 +88,33 @@ def _show_counts(result: "Survey") -> None:
     from epir.cli.console import stdout
 
     blocks = {"all": (result.counts, result.expected), **result.protocols}
-    compared = any(expected for _, expected in blocks.values()) or any(wanted for _, wanted in result.further.values())
+    is_compared = any(expected for _, expected in [*blocks.values(), *result.further.values()])
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("")
-    for heading in ("clips", "expected", "people", "expected") if compared else ("clips", "people"):
+    for heading in ("clips", "expected", "people", "expected") if is_compared else ("clips", "people"):
         table.add_column(heading, justify="right")
     for name, (counts, expected) in blocks.items():
         if name != "all":
             table.add_row()
         for label, *pairs in _rows(name, counts, expected):
-            table.add_row(label, *(cell for pair in pairs for cell in (pair if compared else pair[:1])))
+            table.add_row(label, *(cell for pair in pairs for cell in (pair if is_compared else pair[:1])))
         if name == "all" and result.further:
             table.add_row()
-            for what, (number, wanted) in result.further.items():
-                table.add_row(what, *(_pair(number, wanted) if compared else (str(number),)))
+            for label, (number, expected_number) in result.further.items():
+                table.add_row(label, *(_pair(number, expected_number) if is_compared else (str(number),)))
     stdout.print()
     stdout.print(table)
 
 
 def _rows(name: str, counts: "Counts", expected: "Counts | None") -> Iterator[tuple[str, Pair, Pair]]:
-    """A line for all clips, and one for each class: its name, clips and people, each with what is expected."""
+    """A row for all clips, then one for each class: label, clips and people, as pairs of actual and expected."""
     from rich.markup import escape
 
-    wanted = expected.classes if expected else {}
+    classes = expected.classes if expected else {}
     clips, people = (expected.clips, expected.people) if expected else (None, None)
     yield f"[bold]{name}", _pair(counts.clips, clips), _pair(counts.people, people)
-    for label in {**counts.classes, **wanted}:
-        yield f"  {escape(label)}", _pair(counts.classes.get(label, 0), wanted.get(label)), ("", "")
+    for label in {**counts.classes, **classes}:
+        yield f"  {escape(label)}", _pair(counts.classes.get(label, 0), classes.get(label)), ("", "")
 
 
 def _pair(number: int | None, expected: int | None) -> Pair:
@@ -126,7 +123,7 @@ def _pair(number: int | None, expected: int | None) -> Pair:
 
 
 def _grouped(defects: "Iterable[Defect]") -> list[str]:
-    """One line for each problem; clips with the very same problem share a line."""
+    """One line for each problem, with the clips that have it."""
     clips: dict[str, list[str]] = {}
     for defect in defects:
         clips.setdefault(defect.problem, []).append(defect.clip)
@@ -144,10 +141,10 @@ def _show_list(heading: str, lines: Sequence[str]) -> None:
 
     if lines:
         stdout.print(f"\n{heading}:")
-        for line in lines[:LINES]:
+        for line in lines[:MOST_LINES]:
             stdout.print(f"  {escape(line)}")
-        if len(lines) > LINES:
-            stdout.print(f"  ... and {len(lines) - LINES} more (--json lists them all)")
+        if len(lines) > MOST_LINES:
+            stdout.print(f"  ... and {len(lines) - MOST_LINES} more (--json lists them all)")
 
 
 def _summary(result: "Survey") -> str:

@@ -1,4 +1,4 @@
-"""What the verbs share: progress on stderr, one JSON object on stdout."""
+"""Output of the verbs: text or one JSON object on stdout, progress and warnings on stderr."""
 
 import json
 import shlex
@@ -18,7 +18,7 @@ from epir.core.words import duration
 stdout = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 120)
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
 
-SECONDS_BETWEEN_LINES, MOST_SECONDS = 5.0, 60.0  # of a log: more between two lines the longer the work takes
+LEAST_LINE_GAP_S, MOST_LINE_GAP_S = 5.0, 60.0  # between two log lines; the gap grows with the elapsed time
 
 
 def emit_json(value: Mapping[str, Any]) -> None:
@@ -27,13 +27,13 @@ def emit_json(value: Mapping[str, Any]) -> None:
 
 
 def say(*lines: str) -> None:
-    """Print lines on stdout as they are: brackets are no markup."""
+    """Print lines on stdout, without rich markup."""
     for line in lines:
         stdout.print(line, markup=False)
 
 
 def show(value: Mapping[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
-    """The result of a verb: one JSON object, or lines for a reader."""
+    """Print the result of a verb, as JSON or as text."""
     if as_json:
         emit_json(value)
     else:
@@ -41,14 +41,14 @@ def show(value: Mapping[str, Any], lines: Iterable[str], *, as_json: bool) -> No
 
 
 def warn(*lines: str) -> None:
-    """Print lines on stderr as they are."""
+    """Print lines on stderr, without rich markup."""
     for line in lines:
         stderr.print(line, markup=False)
 
 
 @contextmanager
 def showing_progress(*, quiet: bool = False) -> Iterator[Progress]:
-    """A bar with time left on a terminal, plain lines otherwise."""
+    """A progress bar on a terminal, plain lines otherwise; `quiet` shows nothing."""
     if stderr.is_terminal and not quiet:
         bar = Bar()
         try:
@@ -60,7 +60,7 @@ def showing_progress(*, quiet: bool = False) -> Iterator[Progress]:
 
 
 class Bar:
-    """Progress as one line that rich draws on stderr: what, how much, time left, and what happens now."""
+    """Progress as a bar on stderr: task, steps, time left and the latest note."""
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -85,7 +85,7 @@ class Bar:
                 "{task.fields[note]}",
                 style="dim",
                 markup=False,
-                table_column=one_line(ratio=1),  # what the others leave of the line
+                table_column=one_line(ratio=1),  # the rest of the line
             ),
             console=stderr,
             expand=True,
@@ -106,7 +106,7 @@ class Bar:
 
 
 class Lines(Silent):
-    """Progress as plain lines, for logs: a tenth of the time so far between two lines, and the last."""
+    """Progress as plain lines, for logs: the gap between two lines is a tenth of the elapsed time."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
@@ -114,29 +114,29 @@ class Lines(Silent):
         self._began = self._printed = 0.0
 
     def start(self, task: str, total: int) -> None:
-        """Begin a task; the first line is printed with its first steps."""
+        """Begin a task; `advance` prints its first line."""
         self._task, self._total, self._done = task, total, 0
         self._began = self._printed = time.monotonic()
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Print the status, unless the last line is only seconds old."""
+        """Print the status, unless the last line is too recent."""
         self._done += steps
         now = time.monotonic()
-        took = now - self._began
-        between = min(max(SECONDS_BETWEEN_LINES, took / 10), MOST_SECONDS)
+        elapsed = now - self._began
+        gap = min(max(LEAST_LINE_GAP_S, elapsed / 10), MOST_LINE_GAP_S)
         is_last = bool(steps) and self._done >= self._total
-        if self._quiet or not (is_last or now - self._printed >= between):
+        if self._quiet or not (is_last or now - self._printed >= gap):
             return
         self._printed = now
-        tail = f", {duration(took)}"
+        tail = f", {duration(elapsed)}"
         if self._done < self._total:
-            left = took / self._done * (self._total - self._done) if self._done else None
+            left = elapsed / self._done * (self._total - self._done) if self._done else None
             tail = "" if left is None else f", {duration(left)} left"
         sys.stderr.write(f"{self._task}: {self._done}/{self._total}{tail}{'  ' + note if note else ''}\n")
 
 
 def command_line(context: typer.Context, **changed: Any) -> str:
-    """The command line as it was given, without what has its default."""
+    """The command line that was run, without options at their defaults; `changed` replaces values by name."""
     words = ["epir", str(context.info_name)]
     for parameter in context.command.params:
         value = changed.get(str(parameter.name), context.params.get(str(parameter.name)))
@@ -148,5 +148,5 @@ def command_line(context: typer.Context, **changed: Any) -> str:
         elif value is True:
             words.append(parameter.opts[0])
         else:
-            words += [word for each in values for word in (parameter.opts[0], str(each))]
+            words += [word for item in values for word in (parameter.opts[0], str(item))]
     return shlex.join(words)

@@ -1,4 +1,4 @@
-"""`epir demo`: the whole pipeline on synthetic faces, from rendered frames to a report."""
+"""The verb `demo`: the whole pipeline on synthetic faces, from rendered frames to a report."""
 
 import sys
 from pathlib import Path
@@ -26,7 +26,7 @@ def demo(
 ) -> None:
     """Run the whole pipeline on synthetic faces: draw, check, prepare, evaluate, report.
 
-    The same command resumes an interrupted demo.
+    Run the same command to resume.
 
     Example: epir demo --out demo
     """
@@ -64,7 +64,7 @@ def demo(
             )
         announce(3, "find the faces (MTCNN) and the motion between onset and apex (Farneback)")
         prepare("synthetic", corpus, maps, workers=workers, progress=progress, force=force)
-        announce(4, "leave one subject out, with the paper's model, starting from the shipped weights")
+        announce(4, "evaluate the paper's model, leaving one subject out, from the shipped weights")
         engine = Engine(workers=workers)
         run = evaluate(maps, protocol="sde", out=run_folder, engine=engine, force=force, progress=progress)
         announce(5, "write the report")
@@ -73,7 +73,7 @@ def demo(
     others = out / "others"
     suggestions = {
         f"epir predict {corpus / '001' / '001_01'} --fps {FPS:g} --out {out / 'why'}": "one clip: what moved, and why",
-        "epir serve": "the same as a page in your browser, for your own videos",
+        "epir serve": "the same in your browser, for your own videos",
         f"epir evaluate {maps} --protocol sde --model vit,ststnet --out {others}": "other methods, same folds",
         f"epir compare {run_folder} {others / 'ststnet'}": "is the difference significant?",
         "epir check casme2 /data/CASME2": "a corpus of your own; see docs/datasets.md",
@@ -92,14 +92,14 @@ def demo(
 def activation() -> str:
     """The command that puts `epir` on the PATH of the user's shell."""
     if sys.prefix == sys.base_prefix:
-        return f"{Path(sys.executable).name} -m epir ..., wherever `epir` is not found"
+        return f"{Path(sys.executable).name} -m epir ..., if `epir` is not found"
     folder = Path(sys.prefix)
     folder = folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
     return f"source {folder}/bin/activate"
 
 
 def _draw(corpus: Path, settings: "CorpusSettings", *, workers: int, force: bool, progress: "Progress") -> None:
-    """Draw the corpus unless it is there already, complete and with the same settings."""
+    """Draw the corpus, unless a complete one with the same settings exists."""
     from epir.core.config import differences, read_toml
     from epir.core.errors import EpirError
     from epir.synthetic.corpus import CorpusSettings, write_corpus

@@ -22,25 +22,28 @@ def evaluate(
             autocompletion=options.complete_models,
         ),
     ] = None,
-    out: options.Out = None,
+    out: Annotated[
+        Path | None,
+        Option(help="The run folder.", show_default="runs/PROTOCOL-MODEL; several models: runs/PROTOCOL-models"),
+    ] = None,
     folds: options.Folds = "loso",
     seeds: options.Seeds = 1,
     training: options.Training = None,
     changes: options.Changes = None,
     zero_shot: Annotated[
-        bool, Option("--zero-shot", help="No training: the given weights predict every clip.")
+        bool, Option("--zero-shot", help="No training: the weights as they are predict every clip.")
     ] = False,
     weights: Annotated[
         Path | None, Option(help="The model folder for --zero-shot.", show_default="the shipped weights")
     ] = None,
     target: Annotated[
-        str, Option(help="What is scored: classes, or units (action units, on the clips where they are annotated).")
+        str, Option(help="What to score: classes, or units (action units, on clips annotated with them).")
     ] = "classes",
     nested: Annotated[
         list[str] | None,
         Option(
-            help="Settings to choose among inside each training fold, people kept apart: default, "
-            "'training.lr=1e-4 training.epochs=12'. Give it twice or more; it costs as many trainings, times 3.",
+            help="Candidate settings, selected inside each training fold on held-out people: default, or "
+            "'training.lr=1e-4 training.epochs=12'. Give two or more; each adds three trainings per fold.",
             show_default=False,
         ),
     ] = None,
@@ -51,12 +54,12 @@ def evaluate(
     address: options.Address = "",
     gpus: options.Gpus = 0.0,
     record: Annotated[
-        Path | None, Option(help="Also write each result as one small JSON file into this folder.", show_default="none")
+        Path | None, Option(help="Also write each result as a small JSON file into this folder.", show_default="none")
     ] = None,
     force: options.StartOver = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Train and predict every fold, print the table and write the run; the same command resumes an unfinished run.
+    """Train and predict every fold, print the scores and write the run. Run the same command to resume.
 
     Example: epir evaluate maps --protocol cde --folds 10 --seeds 3 --out runs/first
     """
@@ -66,16 +69,17 @@ def evaluate(
     from epir.core.errors import ConfigError
     from epir.models.registry import parse_models
 
-    options.check_names(maps, protocol)  # before torch is loaded: refusals are quick
+    options.check_names(maps, protocol)  # before torch is imported, so that errors come fast
     names = parse_models(model or "epir")
     check_known(target, ("classes", "units"), what="target")
     if target == "units" and len(names) > 1:
         raise ConfigError("--target units evaluates one model at a time", fix=f"for example --model {names[0]}")
     if nested and len(names) > 1:
-        raise ConfigError("--nested chooses settings of one model", fix="give one --model")
+        raise ConfigError("--nested selects settings of one model at a time", fix="give one --model")
     if zero_shot:
-        trains = {"--set": changes, "--training": training, "--nested": nested}
-        _check_zero_shot({**trains, "--seeds": seeds != 1, "--folds": folds != "loso"}, weights, model)
+        training_options: dict[str, Any] = {"--set": changes, "--training": training, "--nested": nested}
+        training_options |= {"--seeds": seeds != 1, "--folds": folds != "loso"}
+        _check_zero_shot(training_options, weights, model)
     elif weights is not None:
         raise ConfigError("--weights needs --zero-shot", fix="to train from weights use --set training.start=MODEL")
     where = Engine(engine, workers, address, gpus)
@@ -113,11 +117,11 @@ def evaluate(
     show({"runs": scores} if len(runs) > 1 else scores[names[0]], lines, as_json=as_json)
 
 
-def _check_zero_shot(trains: dict[str, Any], weights: Path | None, model: str | None) -> None:
-    """Refuse options that would have no effect without training, and another model than that of the weights."""
+def _check_zero_shot(training_options: dict[str, Any], weights: Path | None, model: str | None) -> None:
+    """Raise if a training option is set, or if `model` is not the model of the weights."""
     from epir.core.errors import ConfigError
 
-    if used := [name for name, is_used in trains.items() if is_used]:
+    if used := [name for name, is_used in training_options.items() if is_used]:
         raise ConfigError(f"--zero-shot does not train: {used[0]} has no effect", fix=f"leave out {', '.join(used)}")
     if model is not None:
         from epir.models.folder import find_folder, read_settings
@@ -125,6 +129,6 @@ def _check_zero_shot(trains: dict[str, Any], weights: Path | None, model: str | 
         name = read_settings(find_folder(weights)).name
         if model != name:
             raise ConfigError(
-                f"--zero-shot uses the weights as they are, which are of {name!r} and not of {model!r}",
+                f"--zero-shot uses the weights as they are: they belong to {name!r}, not to {model!r}",
                 fix=f"leave out --model, or give the weights of {model} with --weights",
             )

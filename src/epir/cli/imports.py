@@ -1,4 +1,4 @@
-"""The verbs `import-annotations`, `import-maps` and `import-predictions`: what others made, for epir."""
+"""The verbs `import-annotations`, `import-maps` and `import-predictions`: data from other software."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,10 +14,10 @@ def import_annotations(
     out: Annotated[Path, Option(help="The manifest to write, a CSV.")],
     video: Annotated[
         Path | None,
-        Option(help="The video or folder of frames, where a file does not name it.", show_default="as named"),
+        Option(help="The video or folder of frames, if the files do not name it.", show_default="from the files"),
     ] = None,
     fps: Annotated[
-        float | None, Option(help="Frames a second, for folders of frames.", show_default="as the video says")
+        float | None, Option(help="Frames per second, for folders of frames.", show_default="from the video")
     ] = None,
     subject: Annotated[
         str | None, Option(help="The person in all of these files.", show_default="one per video")
@@ -28,7 +28,7 @@ def import_annotations(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a lab's own annotations a corpus: ELAN, Praat or CSV files -> a manifest for epir check and epir prepare.
+    """Turn your own annotations (ELAN, Praat or CSV files) into a manifest for epir check and epir prepare.
 
     Example: epir import-annotations coded/*.eaf --out mine/manifest.csv
 
@@ -41,11 +41,11 @@ def import_annotations(
     from epir.datasets.annotations import Clock, TierNames, import_rows, manifest_text
     from epir.frames.reader import open_frames
 
-    def clock_of(place: Path) -> Clock:
-        with open_frames(place, fps) as frames:
+    def clock_of(path: Path) -> Clock:
+        with open_frames(path, fps) as frames:
             if frames.fps is None:
-                raise FrameError(f"{place} does not say how many frames a second it has", fix="give --fps")
-            return Clock(frames.fps, frames.numbers[0] if place.is_dir() else 0)
+                raise FrameError(f"{path} does not give its frame rate", fix="give --fps")
+            return Clock(frames.fps, frames.numbers[0] if path.is_dir() else 0)
 
     names = TierNames(tier, apex_tier, units_tier)
     with claimed_file(out, force=force, inputs=files):
@@ -56,34 +56,34 @@ def import_annotations(
     lines = [f"{out}: {counted(len(rows), 'clip')} of {people(len(subjects))}"]
     lines += [f"note: {path}: {words}" for path, words in without.items()]
     if subject is None and len({row["subject"] for row in rows if row["subject"] == Path(row["frames"]).stem}) > 1:
-        lines.append("note: each video counts as a person of its own; correct the column subject where it is not")
+        lines.append("note: each video counts as another person; correct the column subject if that is wrong")
     lines.append(f"next: epir prepare manifest {out} --out maps")
     value = {"manifest": str(out), "clips": len(rows), "people": len(subjects), "without_movements": without}
     show(value, lines, as_json=as_json)
 
 
 def import_maps(
-    folder: Annotated[Path, Argument(help="A folder with one PNG, NPY or NPZ file for each clip.")],
+    folder: Annotated[Path, Argument(help="A folder with one PNG, NPY or NPZ file per clip.")],
     out: Annotated[Path, Option(help="The map set to write.")],
     labels: Annotated[
         Path | None,
-        Option(help="A CSV with the columns subject, clip, emotion; also corpus, file, onset, apex, offset, fps."),
+        Option(help="A CSV with the columns subject, clip, emotion; optional: corpus, file, onset, apex, offset, fps."),
     ] = None,
     channels: Annotated[
-        str | None, Option(help="The channels of a file: u,v,strain or strain,v,u or rgb.", show_default="u,v,strain")
+        str | None, Option(help="Channel order: u,v,strain or strain,v,u or rgb.", show_default="u,v,strain")
     ] = None,
     layout: Annotated[
-        str | None, Option(help="A published folder: htnet (the composite of 442 clips).", show_default=False)
+        str | None, Option(help="The layout of a published folder: htnet (442 composite clips).", show_default=False)
     ] = None,
-    classes: Annotated[str, Option(help="The classes, where the table has numbers: negative,positive,surprise.")] = "",
-    corpus: Annotated[str, Option(help="The corpus of clips without one in the table.")] = "imported",
+    classes: Annotated[str, Option(help="Class names, if the table has numbers: negative,positive,surprise.")] = "",
+    corpus: Annotated[str, Option(help="The corpus of clips for which the table gives none.")] = "imported",
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make maps that were computed elsewhere a map set. Every file and every row must fit, or nothing is written.
+    """Import maps computed by other software as a map set. If a file or row does not fit, nothing is written.
 
-    Maps carry the licence of their corpus. The repository of HTNet states none, and its maps derive from corpora that
-    are licensed for research: use them for research only.
+    Maps carry the licence of their corpus. HTNet's repository states none, and its maps derive from corpora licensed
+    for research: use them for research only.
 
     Example: epir import-maps HTNet --layout htnet --out maps/composite
 
@@ -114,19 +114,19 @@ def import_maps(
 def import_predictions(
     table: Annotated[
         Path,
-        Argument(help="A CSV: corpus, subject, clip, truth, then prediction or a score per class; fold if known."),
+        Argument(help="A CSV: corpus, subject, clip, truth, and prediction or one score per class; optional: fold."),
     ],
     protocol: Protocol,
-    name: Annotated[str, Option(help="The method, as tables shall name it.", show_default=False)],
+    name: Annotated[str, Option(help="The name of the method in tables.", show_default=False)],
     out: Annotated[Path, Option(help="The run folder to write.", show_default=False)],
     maps: Annotated[
         list[Path] | None,
-        Option(help="Map sets whose clips the table must have; repeat for several.", show_default="no check"),
+        Option(help="Map sets whose clips the table must contain. May be repeated.", show_default="no check"),
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make predictions of other software a run for epir compare and epir report, marked as not checked.
+    """Import predictions of other software as a run for epir compare and epir report, marked as not checked.
 
     Example: epir import-predictions htnet.csv --protocol cde --name HTNet --out runs/htnet
     """

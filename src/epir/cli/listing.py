@@ -1,8 +1,8 @@
-"""The verbs `list` and `new`: the names that the other verbs know, and a file that begins a method of your own."""
+"""The verbs `list` and `new`: the names that other verbs accept, and a template for your own method."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from typer import Argument, Option
 
@@ -16,13 +16,13 @@ What = Literal["models", "protocols", "recipes", "corpora", "settings"]
 
 
 def list_(
-    what: Annotated[What, Argument(help=f"{', '.join(get_args(What))}.")],
+    what: Annotated[What, Argument(help="models, protocols, recipes, corpora or settings.")],
     show: Annotated[
-        str | None, Option(help="Print the file of this protocol, to copy from.", show_default=False)
+        str | None, Option(help="Print the file of this protocol, as a template.", show_default=False)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what can be named: models, protocols, training recipes, corpora, or settings for --set.
+    """List the models, protocols, training recipes, corpora, or settings for --set.
 
     Example: epir list models
 
@@ -62,7 +62,7 @@ def _settings() -> dict[str, str]:
         "face": FaceSettings,
         "flow": FlowSettings,
     }
-    fixed = {"model.name", "model.classes", "training.name"}  # --model, --protocol and --training say these
+    fixed = {"model.name", "model.classes", "training.name"}  # set by --model, --protocol and --training
     return {
         f"{section}.{setting.name}": _setting_line(setting)
         for section, kind in sections.items()
@@ -72,7 +72,7 @@ def _settings() -> dict[str, str]:
 
 
 def _setting_line(setting: Described) -> str:
-    """As `--set` takes it: `true`, `none`."""
+    """Type, default and description; the default as `--set` takes it: `true`, `none`."""
     is_word = setting.default is None or isinstance(setting.default, bool)
     default = str(setting.default).lower() if is_word else setting.default
     return f"{setting.kind}, default {default}" + (f": {setting.about}" if setting.about else "")
@@ -101,7 +101,7 @@ class {name}(nn.Module):
     The arguments are its settings. `classes` and `map_size` come from the protocol and the maps.
     """
 
-    recipe = "baseline"  # the training recipe where --training names none
+    recipe = "baseline"  # the training recipe without --training
 
     def __init__(self, classes: int, map_size: int = 28, width: int = 32, dropout: float = 0.5) -> None:
         super().__init__()
@@ -117,13 +117,13 @@ class {name}(nn.Module):
         self.head = nn.Linear(width * min(4, map_size) ** 2, classes)
 
     def forward(self, maps: Tensor) -> Tensor:
-        """Logits (B, C) of maps (B, 3, S, S), each channel of each map with mean 0 and deviation 1."""
+        """Logits (B, C) of maps (B, 3, S, S); each channel of each map has mean 0 and standard deviation 1."""
         return self.head(self.body(maps))
 
-    # Optional: loss(self, maps, labels), where it is not the cross-entropy; explain(self, maps) -> (B, S, S), for
-    # pictures of why; forward_features(self, maps) and forward_head(self, features), for action units.
+    # Optional: loss(self, maps, labels), instead of cross-entropy; explain(self, maps) -> (B, S, S), for pictures
+    # of why; forward_features(self, maps) and forward_head(self, features), for action units.
 '''
-TEST = '''"""{name} learns, and goes through the benchmark as every other method does."""
+TEST = '''"""{name} learns, and runs in the benchmark like every other method."""
 
 from pathlib import Path
 
@@ -148,12 +148,12 @@ def test_it_learns_in_strict_folds(tmp_path):
 
 
 def new(
-    what: Annotated[str, Argument(help="What to begin: method.", show_default=False)],
+    what: Annotated[str, Argument(help="The template: method.", show_default=False)],
     file: Annotated[Path, Argument(help="The Python file to write, such as my_net.py.", show_default=False)],
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a working network to begin with, and beside it a test that runs as it is.
+    """Write a working network as a template for your own method, with a test that passes.
 
     Example: epir new method my_net.py
     """
@@ -164,7 +164,7 @@ def new(
 
     check_known(what, ("method",), what="template")
     if file.suffix != ".py" or not file.stem.isidentifier():
-        raise ConfigError(f"{file} is not the name of a Python file that can be imported", fix="use letters: my_net.py")
+        raise ConfigError(f"{file} cannot be imported as a Python module", fix="use letters: my_net.py")
     test = file.with_name(f"test_{file.name}")
     for path in (file, test):
         if path.exists() and not force:

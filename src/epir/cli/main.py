@@ -1,7 +1,7 @@
-"""The command `epir`: its exit codes, its errors and how it is stopped.
+"""The command `epir`: exit codes, error output and signals.
 
-0 done, 1 `check` found defects, 2 something the user can correct, 130 interrupted, 143 terminated.
-Signals are heeded before anything else is imported: the verbs and typer are imported inside.
+Exit codes: 0 done, 1 `check` found defects, 2 an error the user can correct, 130 interrupted, 143 terminated.
+Signal handlers are installed first; typer and the verbs are slow to import and follow inside `_run`.
 """
 
 import atexit
@@ -18,21 +18,21 @@ from epir.core.errors import EpirError, EpirWarning, is_out_of_memory, machine_f
 
 INTERRUPTED, TERMINATED = 130, 143
 RESUMING = ("demo", "prepare", "evaluate", "benchmark", "ablate", "reproduce", "train", "spot", "annotate")
-SECONDS_TO_LEAVE = 0.1  # a destructor in which a signal was lost
+RESEND_DELAY_S = 0.1  # enough to leave the destructor that swallowed a signal
 
 
 def main() -> None:
-    """Run the command line; errors that the user can correct take two lines, bugs show their traceback."""
+    """Run the command line. User errors print two lines; bugs show a traceback."""
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # names of files that are not UTF-8 are printed as they are
+        if hasattr(stream, "reconfigure"):  # file names that are not UTF-8 print unchanged
             stream.reconfigure(errors="surrogateescape")
     before, unraisable = signal.signal(signal.SIGTERM, terminate), sys.unraisablehook
     sys.unraisablehook = _resend_lost_signals(unraisable)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", EpirWarning)
-            warnings.showwarning = _notes(warnings.showwarning)
+            warnings.showwarning = _print_as_notes(warnings.showwarning)
             _run()
     finally:
         sys.unraisablehook = unraisable
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Give stdout and stderr a place to write to where the shell has closed them (`>&-`), and no file their numbers."""
+    """Point stdout and stderr at /dev/null if the shell closed them (`>&-`), so that no file reuses their numbers."""
     for name, number in (("stdout", 1), ("stderr", 2)):
         if getattr(sys, name) is None:
             handle = os.open(os.devnull, os.O_WRONLY)
@@ -52,33 +52,33 @@ def _open_closed_streams() -> None:
 
 
 def terminate(number: int, frame: FrameType | None) -> None:
-    """End in good order: what is half written is removed on the way out."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
+    """Exit through `SystemExit`, so that partly written output is removed on the way."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(TERMINATED)
 
 
 def ignore_signal(number: int, frame: FrameType | None) -> None:
-    """What a second signal does, while the program is ending already: nothing."""
+    """Do nothing: a signal handler for a program that is already exiting."""
 
 
 def _run() -> None:
     try:
-        from epir.cli.usage import call
+        from epir.cli.usage import run_app
         from epir.cli.verbs import app
 
-        sys.exit(call(app))
+        sys.exit(run_app(app))
     except EpirError as error:
         _fail(error)
-    except KeyboardInterrupt:  # before typer, which catches it else, has begun
-        _tell_of_stop(INTERRUPTED)
+    except KeyboardInterrupt:  # raised before typer, which would turn it into SystemExit
+        _report_stop(INTERRUPTED)
         sys.exit(INTERRUPTED)
     except SystemExit as stop:
         if stop.code in (INTERRUPTED, TERMINATED):  # typer prints nothing
-            _tell_of_stop(stop.code)
+            _report_stop(stop.code)
         if not isinstance(stop.__context__, BrokenPipeError):
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)  # `epir ... | head`: the reader has closed the pipe
+        sys.exit(0)  # `epir ... | head` closed the pipe
     except Exception as error:
         if is_out_of_memory(error):
             _fail(out_of_memory())
@@ -87,16 +87,15 @@ def _run() -> None:
         _fail(machine_fault(error))
 
 
-def _tell_of_stop(code: int | str | None) -> None:
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, ignore_signal)
+def _report_stop(code: int | str | None) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, ignore_signal)
     word = "Interrupted" if code == INTERRUPTED else "Terminated"
     verb = next((name for name in sys.argv[1:] if not name.startswith("-")), "")
     resumes = verb in RESUMING or (verb == "predict" and "--table" in sys.argv)
-    what = "to resume" if resumes else "to start again"
-    sys.stderr.write(f"{word}.\nRun the same command {what}.\n")
-    warnings.simplefilter("ignore")  # of worker processes that are ended in the middle of their work
-    if "ray" in sys.modules and isinstance(code, int):  # whose threads may crash when Python takes itself apart
+    sys.stderr.write(f"{word}.\nRun the same command {'to resume' if resumes else 'to start again'}.\n")
+    warnings.simplefilter("ignore")  # worker processes that were killed while working
+    if "ray" in sys.modules and isinstance(code, int):  # ray's threads may crash during interpreter shutdown
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -109,9 +108,9 @@ def _fail(error: EpirError) -> None:
 
 
 def _resend_lost_signals(show_others: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A `sys.unraisablehook` for signals that arrive in a destructor or a callback: Python drops what they raise there.
+    """A `sys.unraisablehook` that resends a signal whose exception Python dropped in a destructor or callback.
 
-    They are sent again when it has been left. The locks of imports alone have such a callback for every module.
+    This is not rare: the import system runs such a callback for every module it loads.
     """
 
     def show(lost: Any) -> None:
@@ -124,15 +123,15 @@ def _resend_lost_signals(show_others: Callable[[Any], Any]) -> Callable[[Any], A
             return
         if number == signal.SIGTERM:
             signal.signal(number, terminate)
-        again = threading.Timer(SECONDS_TO_LEAVE, os.kill, (os.getpid(), number))
-        again.daemon = True
-        again.start()
+        timer = threading.Timer(RESEND_DELAY_S, os.kill, (os.getpid(), number))
+        timer.daemon = True
+        timer.start()
 
     return show
 
 
-def _notes(show_others: Callable[..., None]) -> Callable[..., None]:
-    """A `warnings.showwarning` that prints our own warnings as one line each, once, and leaves others as they were."""
+def _print_as_notes(show_others: Callable[..., None]) -> Callable[..., None]:
+    """A `warnings.showwarning` that prints each `EpirWarning` once, on one line, and passes on all other warnings."""
     seen = set()
 
     def show(message: Warning | str, category: type[Warning], *rest: Any) -> None:

@@ -1,4 +1,4 @@
-"""The options that several verbs share, and the values that the shell completes; nothing heavy is imported."""
+"""Options that several verbs share, and their shell completion; imports nothing heavy."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -11,15 +11,15 @@ from epir.training.recipe import RECIPES
 
 
 def only_set(**values: Any) -> dict[str, Any]:
-    """The options that the user gave: those that are not `None`."""
+    """The options the user set: those that are not `None`."""
     return {name: value for name, value in values.items() if value is not None}
 
 
-# ------------------------------------------------------------------------------------- what the shell completes
+# ------------------------------------------------------------------------------------------- shell completion
 
 
 def _completing(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
-    """What the shell is told: those names that begin with what was typed."""
+    """A completion callback: the names that start with the typed text."""
 
     def complete(typed: str) -> list[str]:
         return [name for name in names() if name.startswith(typed)]
@@ -34,7 +34,7 @@ def _corpora() -> tuple[str, ...]:
 
 
 def _settings() -> list[str]:
-    """The settings of --set, ready for a value."""
+    """The settings that --set accepts, as `part.name=`."""
     from epir.core.config import setting_names
     from epir.models.settings import ModelSettings
     from epir.training.recipe import TrainingSettings
@@ -44,7 +44,7 @@ def _settings() -> list[str]:
 
 
 def complete_models(typed: str) -> list[str]:
-    """The models whose names begin so; of a list with commas the last one is completed."""
+    """The models whose names start with the typed text; completes the last item of a comma-separated list."""
     from epir.models.registry import list_models
 
     before, comma, last = typed.rpartition(",")
@@ -62,25 +62,25 @@ def _name_code(code: list[str] | None) -> list[str] | None:
     return code
 
 
-Address = Annotated[str, Option(help="Address of a running Ray cluster.", show_default="a cluster is started")]
+Address = Annotated[str, Option(help="Address of a running Ray cluster.", show_default="start a local one")]
 AllowSeen = Annotated[
     bool,
-    Option("--allow-seen", help="Continue with people or clips seen in training; the scores are marked (leaks)."),
+    Option("--allow-seen", help="Continue although people or clips were seen in training; scores are marked (leaks)."),
 ]
 AsJson = Annotated[bool, Option("--json", help="Print one JSON object.")]
 Changes = Annotated[
     list[str] | None,
     Option(
         "--set",
-        help="Change a setting: training.epochs=30. May be repeated; epir list settings names all.",
+        help="Change a setting: training.epochs=30. May be repeated; see epir list settings.",
         show_default=False,
         autocompletion=_completing(_settings),
     ),
 ]
-Code = Annotated[  # naming it is all: a verb need not look at it
+Code = Annotated[  # the callback registers the code; verbs ignore the value
     list[str] | None,
     Option(
-        help="The code of a model folder of your own method: FILE.py:Name. May be repeated.",
+        help="The code of your own method, for a model folder trained with it: FILE.py:Name. May be repeated.",
         show_default=False,
         callback=_name_code,
     ),
@@ -89,16 +89,14 @@ CorpusName = Annotated[
     str,
     Argument(
         help="casme, casme2, casme3, samm, smic, mmew, dfme, 4dme, synthetic, manifest; long videos: casme-sq, "
-        "samm-lv, casme3-lv, smic-e; or code of your own: my_corpus.py:load.",
+        "samm-lv, casme3-lv, smic-e; or your own code: my_corpus.py:load.",
         autocompletion=_completing(_corpora),
     ),
 ]
-CorpusRoot = Annotated[
-    Path, Argument(help="The folder into which the corpus was unpacked; for manifest, the CSV file.")
-]
+CorpusRoot = Annotated[Path, Argument(help="The folder where you unpacked the corpus; for manifest, the CSV file.")]
 Detector = Annotated[
     str | None,
-    Option(help="mtcnn, or none where the pictures are cropped to the face.", show_default="the model's own"),
+    Option(help="mtcnn, or none for pictures cropped to the face.", show_default="from the model"),
 ]
 EngineName = Annotated[
     str,
@@ -107,22 +105,21 @@ EngineName = Annotated[
 Folds = Annotated[
     str,
     Option(
-        help="loso (leave one subject out; or the protocol's own), loco (one corpus), split, or a number of folds "
-        "grouped by subject."
+        help="loso (leave one subject out, or the protocol's own folds), loco (leave one corpus out), split, or the "
+        "number of folds, grouped by subject."
     ),
 ]
-Force = Annotated[bool, Option("--force", help="Replace what is there.")]
+Force = Annotated[bool, Option("--force", help="Replace existing output.")]
 Gpus = Annotated[float, Option(help="Each fold's share of a GPU, with --engine ray.")]
-Labels = Annotated[Path | None, Option(help="manifest: a CSV that gives each emotion word a class: word,class.")]
+Labels = Annotated[Path | None, Option(help="manifest: a CSV that maps emotion words to classes: word,class.")]
 Maps = Annotated[list[Path], Argument(help="Map sets of one size, written by epir prepare.", show_default=False)]
 ModelFolder = Annotated[
-    Path | None, Argument(help="A model folder, as epir train writes it.", show_default="the shipped weights")
+    Path | None, Argument(help="A model folder written by epir train.", show_default="the shipped weights")
 ]
 ModelOption = Annotated[
     Path | None,
-    Option("--model", help="A model folder, or an ONNX file.", show_default="the shipped weights"),
+    Option("--model", help="A model folder or an ONNX file.", show_default="the shipped weights"),
 ]
-Out = Annotated[Path | None, Option(help="The run folder.", show_default="runs/PROTOCOL-MODEL")]
 Part = Annotated[str | None, Option(help="smic, smic-e: hs (default), vis, nir.")]
 Protocol = Annotated[
     str,
@@ -133,8 +130,8 @@ Protocol = Annotated[
     ),
 ]
 Seeds = Annotated[int, Option(help="Number of seeds; scores are means over them.")]
-Sensitivity = Annotated[str, Option(help="low, normal or high: high finds more movements, and more that are none.")]
-Sheet = Annotated[Path | None, Option(help="The annotation sheet, if there are several.")]
+Sensitivity = Annotated[str, Option(help="low, normal or high: high finds more movements, and more false alarms.")]
+Sheet = Annotated[Path | None, Option(help="The annotation sheet, if the corpus has several.")]
 StartOver = Annotated[bool, Option("--force", help="Start over and discard finished work.")]
 Training = Annotated[
     str | None,
@@ -144,12 +141,12 @@ Training = Annotated[
         autocompletion=_completing(lambda: RECIPES),
     ),
 ]
-Tree = Annotated[str | None, Option(help="Which frames, where there are several: cropped, raw, ...")]
+Tree = Annotated[str | None, Option(help="Which frames to read, if the corpus has several: cropped, raw, ...")]
 Workers = Annotated[int | None, Option(help="Folds run in parallel.", show_default="one per core")]
 
 
 def check_names(maps: Sequence[Path], protocol: str) -> None:
-    """Refuse a protocol or a map set that does not exist, before anything heavy is imported."""
+    """Raise if the protocol or a map set does not exist, before anything heavy is imported."""
     from epir.datasets.protocols import get_protocol
     from epir.maps.mapset import load_maps
 
@@ -157,12 +154,12 @@ def check_names(maps: Sequence[Path], protocol: str) -> None:
         get_protocol(protocol)
     for folder in maps:
         if not folder.is_dir():
-            load_maps(folder)  # which says what is wrong
+            load_maps(folder)  # raises an error that names the problem
 
 
 def check_model(folder: Path | None) -> None:
-    """Refuse a model folder that does not exist, before torch is loaded."""
+    """Raise if the model folder does not exist, before torch is imported."""
     from epir.core.errors import CheckpointError
 
-    if folder is not None and not folder.exists() and len(folder.parts) != 2:  # owner/name is looked for on the hub
+    if folder is not None and not folder.exists() and len(folder.parts) != 2:  # owner/name may be on the hub
         raise CheckpointError(f"there is no model folder {folder}", fix="check the path, or make one with epir train")

@@ -1,4 +1,4 @@
-"""The verbs `prepare` and `align`: frames -> map set, and faces moved to where the weights expect them."""
+"""The verbs `prepare` and `align`: turn frames into a map set, and shift maps to where the weights expect faces."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,14 +26,18 @@ def prepare(
     changes: Annotated[
         list[str] | None, Option("--set", help="Change the flow recipe: flow.size=224, flow.method=my_flow.py:raft.")
     ] = None,
-    detector: Annotated[str | None, Option(help="mtcnn, or none for frames that are cropped already.")] = None,
-    apex: Annotated[str | None, Option(help="Apex of clips without one: spotted or middle.")] = None,
+    detector: Annotated[str | None, Option(help="mtcnn, or none for frames cropped to the face.")] = None,
+    apex: Annotated[str | None, Option(help="Apex of clips annotated without one: spotted or middle.")] = None,
     sheet: options.Sheet = None,
     tree: options.Tree = None,
     part: options.Part = None,
     labels: options.Labels = None,
-    strict: Annotated[bool, Option("--strict", help="A clip that cannot be prepared is an error.")] = False,
-    contact_sheet: Annotated[bool, Option("--contact-sheet", help="Draw one picture per person.")] = False,
+    strict: Annotated[bool, Option("--strict", help="Fail if a clip cannot be prepared, instead of omitting it.")] = (
+        False
+    ),
+    contact_sheet: Annotated[
+        bool, Option("--contact-sheet", help="Draw the faces and maps of each person as one picture.")
+    ] = False,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -69,7 +73,7 @@ def prepare(
 
 
 def _summary(maps: "MapSet", out: Path, recipe: "FlowRecipe", *, contact_sheet: bool) -> dict[str, Any]:
-    """What was made, what was left out, and what looks wrong: the JSON object of the verb."""
+    """The result as JSON: counts, clips left out, and clips or people that look wrong."""
     from epir.core.records import probably_one
     from epir.flow.recipe import changed
     from epir.maps.copies import find_copies
@@ -96,7 +100,7 @@ def _summary(maps: "MapSet", out: Path, recipe: "FlowRecipe", *, contact_sheet: 
 
 
 def _lines(summary: dict[str, Any]) -> list[str]:
-    """The same for a reader."""
+    """The summary as text."""
     from epir.maps.copies import Copy
 
     size, recipe = summary["size"], summary["recipe"]
@@ -109,23 +113,23 @@ def _lines(summary: dict[str, Any]) -> list[str]:
     for copy in summary["copies"]:
         lines.append(f"the same clip under two names: {Copy(**copy)}\n  fix: keep one of them")
     for names in summary["probably_one"]:
-        lines.append(f"probably one person: {', '.join(map(repr, names))}\n  fix: give both one name")
+        lines.append(f"probably one person: {', '.join(map(repr, names))}\n  fix: give both the same name")
     lines += [f"note: {key}: {words}" for key, words in summary["notes"].items()]
     lines += [f"left out {clip['clip']}: {clip['problem']}\n  fix: {clip['fix']}" for clip in summary["left_out"]]
     return lines
 
 
 def align(
-    maps: Annotated[Path, Argument(help="A map set that was made elsewhere.", show_default=False)],
+    maps: Annotated[Path, Argument(help="A map set made by other software.", show_default=False)],
     out: Annotated[Path, Option(help="The map set to write.", show_default=False)],
     weights: Annotated[Path | None, Option(help="A model folder.", show_default="the shipped weights")] = None,
     code: options.Code = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Move the faces in maps made elsewhere up or down to where the weights expect them, without using labels.
+    """Shift imported maps up or down to where the weights expect the face, without using labels.
 
-    Each person's maps move as suits the other people of the set: to where the weights are surest of their answers.
+    Each person's shift is the one at which the weights are most confident about the other people of the set.
 
     Example: epir align maps/theirs --out maps/aligned
     """

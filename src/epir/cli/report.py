@@ -1,4 +1,4 @@
-"""The verbs `report`, `compare` and `bench`: results as a page, side by side, and of this machine."""
+"""The verbs `report`, `compare` and `bench`: a page of results, runs side by side, and benchmarks."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,10 +14,10 @@ def report(
     out: Annotated[Path | None, Option(help="The page.", show_default="RUN/report.html")] = None,
     maps: Annotated[
         list[Path] | None,
-        Option(help="Map sets for the pictures; repeat for several.", show_default="where the run recorded them"),
+        Option(help="Map sets for the pictures. May be repeated.", show_default="those recorded in the run"),
     ] = None,
     faces: Annotated[
-        bool, Option(help="Show faces where frames are available. A licence may forbid sharing them.")
+        bool, Option(help="Show faces if frames are available. The licence may forbid sharing them.")
     ] = True,
     latex: Annotated[bool, Option("--latex", help="Also write the tables as LaTeX, beside the page.")] = False,
     markdown: Annotated[bool, Option("--markdown", help="Also write the tables as Markdown, beside the page.")] = False,
@@ -61,27 +61,27 @@ def compare(
     from epir.evaluation.table import comparison_table, score_table
 
     if len(runs) < 2:
-        raise RunError("one run cannot be compared", fix="name two run folders or more")
+        raise RunError("epir compare needs at least two runs", fix="name two run folders or more")
     opened, names = [open_run(folder) for folder in runs], [str(folder) for folder in runs]
     comparisons = compare_all(opened)
     scores = {name: scores_with_training(run) for name, run in zip(names, opened, strict=True)}
     lines = [score_table(opened, names=names).text(), comparison_table(comparisons).text()]
-    for each in comparisons:
-        lines += [f"{each.second}: {line}" for line in each.settings if each.column != "best_epoch"]
-    show({"runs": scores, "comparisons": [asdict(each) for each in comparisons]}, lines, as_json=as_json)
+    for pair in comparisons:
+        lines += [f"{pair.second}: {line}" for line in pair.settings if pair.column != "best_epoch"]
+    show({"runs": scores, "comparisons": [asdict(pair) for pair in comparisons]}, lines, as_json=as_json)
 
 
 def bench(
     context: typer.Context,
     inputs: Annotated[
         list[str] | None,
-        Argument(help="What an area measures: map sets for robustness, a corpus for flow, videos for spotting."),
+        Argument(help="Data to measure on: map sets for robustness, a corpus for flow, videos for spotting."),
     ] = None,
     only: Annotated[
         list[str] | None,
         Option(
-            help="One area: model, onnx, preparation, folds; video, flow, spotting, robustness. May be repeated.",
-            show_default="all areas of speed",
+            help="An area: model, onnx, preparation, folds, video, flow, spotting, robustness. May be repeated.",
+            show_default="model, onnx, preparation and folds",
         ),
     ] = None,
     changes: Annotated[
@@ -89,11 +89,11 @@ def bench(
     ] = None,
     quick: Annotated[bool, Option("--quick", help="Fewer rounds, less precise.")] = False,
     record: Annotated[
-        Path | None, Option(help="Also write it as data for tables: results/bench-flow.json.", show_default=False)
+        Path | None, Option(help="Also write the results as JSON: results/bench-flow.json.", show_default=False)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the speed of this machine as ratios within one run, or the accuracy of a part of epir.
+    """Measure the speed of epir on this machine, as ratios within one run, or the accuracy of one part.
 
     The areas video, flow, spotting and robustness run only when named.
 
@@ -120,9 +120,9 @@ def bench(
         record_bench(measured, record, command_line(context))
     words = {True: "reached", False: "below", None: ""}
     rows = []
-    for each in measured["ratios"]:
-        aim = "" if each["target"] is None else f">= {each['target']:g}"
-        rows.append(Row((each["name"], f"{each['value']:.2f}", aim, words[each["reached"]], each["detail"])))
+    for ratio in measured["ratios"]:
+        aim = "" if ratio["target"] is None else f">= {ratio['target']:g}"
+        rows.append(Row((ratio["name"], f"{ratio['value']:.2f}", aim, words[ratio["reached"]], ratio["detail"])))
     columns = (Column("measured"), *numbers("ratio", "aim"), Column(""), Column("what"))
     table = Table("bench", "Ratios within one run", columns, tuple(rows))
     show(measured, [table.text()], as_json=as_json)

@@ -1,4 +1,4 @@
-"""`epir score`: spotted intervals against the annotation, submission files, and runs by every convention."""
+"""The verb `score`: spotted intervals against the annotation, submission files, and runs by every convention."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 def score(
     spotted: Annotated[
-        list[Path] | None, Argument(help="Folders written by epir spot (several are pooled), or runs of epir evaluate.")
+        list[Path] | None, Argument(help="Folders written by epir spot (pooled), or runs of epir evaluate.")
     ] = None,
     annotation: Annotated[
-        Path | None, Option(help="Another list of intervals to compare with.", show_default="the corpus's own")
+        Path | None, Option(help="A list of intervals to compare with.", show_default="that of the corpus")
     ] = None,
     out: Annotated[
         Path | None, Option(help="A folder for scores.json and the tables (csv, md, tex).", show_default="none")
@@ -25,7 +25,7 @@ def score(
     challenge: Annotated[
         str | None,
         Option(
-            help="Write the files of a challenge to --out instead: 2022, 2023, 2024, 2024-str or 2025.",
+            help="Write submission files for a challenge to --out instead: 2022, 2023, 2024, 2024-str or 2025.",
             show_default="none",
         ),
     ] = None,
@@ -33,19 +33,20 @@ def score(
         list[str] | None,
         Option(
             "--explain-printed",
-            help="The counts behind printed scores: '[PART] UF1 UAR', or TABLE:METHOD of the paper. May be repeated.",
+            help="Find the counts behind printed scores: '[PART] UF1 UAR', or TABLE:METHOD of the paper. May be "
+            "repeated.",
             show_default="none",
         ),
     ] = None,
     tolerance: Annotated[
-        float | None, Option(help="Of --explain-printed.", show_default="half of the last printed digit")
+        float | None, Option(help="Tolerance of --explain-printed.", show_default="half of the last printed digit")
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Score spotted intervals: micro, macro and all, by the organisers' rule and one-to-one; STRS with its parts.
 
-    Of a run of epir evaluate: its scores as other authors would compute them from the same predictions.
+    For runs of epir evaluate, print the scores that other authors would compute from the same predictions.
 
     Example: epir score spotted/casme-sq spotted/samm-lv --out scores
 
@@ -79,21 +80,21 @@ def score(
 
         if out is None:
             raise ConfigError("--challenge writes files and needs --out", fix="add --out submission")
-        files = submission_files(challenge, [each for folder in spotted for each in to_submit(folder)])
+        files = submission_files(challenge, [video for folder in spotted for video in to_submit(folder)])
         written = _write(out, files, force)
         lines = [f"written: {path}" for path in written]
         show({"challenge": challenge, "written": written}, lines, as_json=as_json)
         return
     read = [read_spotted(folder, annotation) for folder in spotted]
     scores = score_spotting([video for videos, _ in read for video in videos])
-    notes = [word for _, words in read for word in words]
+    notes = [note for _, folder_notes in read for note in folder_notes]
     weights = [weights_name(weights_digest(folder)) for folder in spotted]
     tables = spotting_tables(scores, notes=notes, weights=weights)
     _show_tables(scores, tables, out, force=force, as_json=as_json)
 
 
 def _are_runs(folders: Sequence[Path]) -> bool:
-    """Whether these are run folders of `epir evaluate`; a mixture with others is an error."""
+    """Whether these are run folders of `epir evaluate`; raises if only some of them are."""
     from epir.core.errors import ConfigError
     from epir.core.output import RUN, kind_of
 
@@ -101,13 +102,13 @@ def _are_runs(folders: Sequence[Path]) -> bool:
     if runs and len(runs) < len(folders):
         other = next(folder for folder in folders if folder not in runs)
         raise ConfigError(
-            f"{runs[0]} is a run and {other} is not", fix="score runs and spotted videos one after another"
+            f"{runs[0]} is a run and {other} is not", fix="score runs and spotted videos in separate commands"
         )
     return bool(runs)
 
 
 def _score_runs(folders: Sequence[Path]) -> "tuple[dict[str, Any], list[Table]]":
-    """Every run by every convention, as JSON values and as tables; the curves over epochs are among the values."""
+    """Scores of every run by every convention, as JSON and as tables; the JSON includes the curves over epochs."""
     from dataclasses import asdict, replace
 
     from epir.evaluation.conventions import convention_rows, convention_table, epoch_rows
@@ -127,7 +128,7 @@ def _score_runs(folders: Sequence[Path]) -> "tuple[dict[str, Any], list[Table]]"
 
 
 def _explain_printed(texts: Sequence[str], tolerance: float | None) -> "tuple[dict[str, Any], list[Table]]":
-    """The counts behind printed scores, as JSON values and as a table."""
+    """The counts behind printed scores, as JSON and as a table."""
     from epir.evaluation.printed import explain, explanation_table, read_printed
 
     explanation = explain(read_printed(texts, tolerance))
@@ -142,28 +143,24 @@ def _explain_printed(texts: Sequence[str], tolerance: float | None) -> "tuple[di
 def _show_tables(
     scores: Mapping[str, Any], tables: "list[Table]", out: Path | None, *, force: bool, as_json: bool
 ) -> None:
-    from epir.cli.console import show
-
-    written = _write(out, _table_files(scores, tables), force) if out is not None else []
-    lines = [*(table.text() for table in tables), *(f"written: {path}" for path in written)]
-    show(scores, lines, as_json=as_json)
-
-
-def _table_files(scores: object, tables: "list[Table]") -> dict[str, str]:
     import json
 
+    from epir.cli.console import show
     from epir.core.table import latex_tables, markdown_tables
 
-    return {
+    files = {
         "scores.json": json.dumps(scores, indent=2) + "\n",
         **{f"{table.name}.csv": table.csv() for table in tables},
         "tables.md": markdown_tables(tables),
         "tables.tex": latex_tables(tables),
     }
+    written = _write(out, files, force) if out is not None else []
+    lines = [*(table.text() for table in tables), *(f"written: {path}" for path in written)]
+    show(scores, lines, as_json=as_json)
 
 
 def _write(out: Path, files: dict[str, str], force: bool) -> list[str]:
-    """Write these files into a folder; none of them is replaced without `force`."""
+    """Write the files into a folder and return their paths; replaces none without `force`."""
     from epir.core.files import write_text
     from epir.core.output import check_file, check_place, resolved
 

@@ -16,12 +16,14 @@ def benchmark(
         str | None,
         Option(
             help="Methods separated by commas: names, FILE.py:Name or package.module:Name.",
-            show_default="every built-in one that is quick and needs maps only",
+            show_default="all built-in methods that are quick and need only maps",
             autocompletion=options.complete_models,
         ),
     ] = None,
-    everything: Annotated[bool, Option("--all", help="The heavy methods too.")] = False,
-    out: options.Out = None,
+    everything: Annotated[bool, Option("--all", help="Include the slow methods.")] = False,
+    out: Annotated[
+        Path | None, Option(help="A folder for the runs and the page.", show_default="runs/PROTOCOL-benchmark")
+    ] = None,
     folds: Folds = "loso",
     seeds: Seeds = 1,
     training: options.Training = None,
@@ -34,7 +36,7 @@ def benchmark(
     force: options.StartOver = False,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate all methods under one protocol into one page and one CSV; the same command resumes.
+    """Evaluate all methods under one protocol and write one page and one CSV. Run the same command to resume.
 
     Example: epir benchmark maps --protocol cde --model epir,ststnet,my_net.py:MyNet --folds 10
     """
@@ -47,7 +49,7 @@ def benchmark(
     from epir.reports.benchmark import benchmark as run_benchmark
 
     if model is not None and everything:
-        raise ConfigError("--all and --model contradict each other", fix="leave out --all, or --model")
+        raise ConfigError("--all and --model contradict each other", fix="leave out --all or --model")
     chosen = parse_models(model) if model is not None else ()
     where = Engine(engine, workers, address, gpus)
     how: dict[str, Any] = {"protocol": protocol, "out": out, "folds": folds, "seeds": seeds, "training": training}
@@ -67,7 +69,7 @@ def ablate(
         str | None, Option(help="blocks (7 to 15) or integration (0 to 80 %).", show_default="the ladder")
     ] = None,
     out: Annotated[
-        Path | None, Option(help="The folder of the runs.", show_default="runs/PROTOCOL-ablation-ladder")
+        Path | None, Option(help="A folder for the runs.", show_default="runs/PROTOCOL-ablation-ladder, or -SWEEP")
     ] = None,
     folds: Folds = "loso",
     seeds: Seeds = 1,
@@ -81,7 +83,7 @@ def ablate(
     force: options.StartOver = False,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate the ladder of the paper's ablation into one table, from random weights; the same command resumes.
+    """Evaluate each step of the paper's ablation from random weights, as one table. Run the same command to resume.
 
     Example: epir ablate maps --protocol cde --folds 10 --out runs/ladder
     """
@@ -103,17 +105,17 @@ def ablate(
 
 def reproduce(
     maps: Maps,
-    out: Annotated[Path, Option(help="The folder of the runs and of the report.")] = Path("runs/paper"),
+    out: Annotated[Path, Option(help="A folder for the runs and the report.")] = Path("runs/paper"),
     folds: Folds = "loso",
     seeds: Seeds = 1,
     quick: Annotated[
-        bool, Option("--quick", help="A quick look: 3 folds, 10 epochs, few points of the figures. Not a result.")
+        bool, Option("--quick", help="A trial run: 3 folds, 10 epochs, few points per figure. Not a result.")
     ] = False,
     literal: Annotated[
-        bool, Option("--literal", help="Use the literal reading of the paper in every rung (the preset paper).")
+        bool, Option("--literal", help="Use the literal reading of the paper at every step (the preset paper).")
     ] = False,
-    sweeps: Annotated[bool, Option(help="Also the runs of the two figures, which cost twelve more.")] = True,
-    faces: Annotated[bool, Option(help="Show faces in the report where frames are available.")] = True,
+    sweeps: Annotated[bool, Option(help="Include the two figures, which take twelve more runs.")] = True,
+    faces: Annotated[bool, Option(help="Show faces in the report if frames are available.")] = True,
     changes: Changes = None,
     engine: EngineName = "local",
     workers: Workers = None,
@@ -121,11 +123,10 @@ def reproduce(
     gpus: Gpus = 0.0,
     as_json: AsJson = False,
 ) -> None:
-    """Make every table and figure of the paper that the maps allow, trained as the paper trains.
+    """Reproduce every table and figure of the paper that the maps allow. Run the same command to resume.
 
-    The same command resumes.
-
-    Adam, 5e-5, 300 epochs, batch 256, cross-entropy and contrastive loss; the report has the printed numbers too.
+    Training follows the paper: Adam, 5e-5, 300 epochs, batch 256, cross-entropy and contrastive loss. The report shows
+    the printed numbers beside the reproduced ones.
 
     Example: epir reproduce maps/casme2 maps/samm maps/smic --out runs/paper
     """
@@ -152,7 +153,7 @@ def reproduce(
                 progress=progress,
             )
         finally:
-            if [path.name for path in out.iterdir()] == [MARK]:  # refused before anything was run
+            if [path.name for path in out.iterdir()] == [MARK]:  # failed before the first run
                 (out / MARK).unlink()
                 out.rmdir()
         page = write_reproduction(done, out, faces=faces)

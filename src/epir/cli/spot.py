@@ -1,4 +1,4 @@
-"""`epir spot`: long videos -> intervals."""
+"""The verb `spot`: long videos -> intervals."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,8 @@ def spot(
     inputs: Annotated[
         list[str],
         Argument(
-            help="CORPUS ROOT (casme-sq, samm-lv, casme3-lv, smic-e, synthetic, manifest), or videos, folders.",
+            help="CORPUS ROOT (casme-sq, samm-lv, casme3-lv, smic-e, synthetic, manifest), or videos and folders "
+            "of frames.",
             metavar="CORPUS ROOT | VIDEO...",
         ),
     ],
@@ -23,17 +24,17 @@ def spot(
     code: options.Code = None,
     sensitivity: options.Sensitivity = "normal",
     detector: options.Detector = None,
-    fps: Annotated[float | None, Option(help="Frames a second.", show_default="as the corpus or the file says")] = None,
+    fps: Annotated[float | None, Option(help="Frames per second.", show_default="from the corpus or the file")] = None,
     sheet: options.Sheet = None,
     tree: options.Tree = None,
     part: options.Part = None,
     engine: options.EngineName = "local",
-    workers: Annotated[int | None, Option(help="Videos at once.", show_default="one per core")] = None,
+    workers: Annotated[int | None, Option(help="Videos spotted in parallel.", show_default="one per core")] = None,
     address: options.Address = "",
     force: options.StartOver = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Find the micro- and macro-expressions of long videos. Run the same command to resume.
+    """Find the micro- and macro-expressions in long videos. Run the same command to resume.
 
     Example: epir spot casme-sq data/CASME_sq --out spotted/casme-sq --workers 2
 
@@ -58,7 +59,7 @@ def spot(
             progress=progress,
         )
     done = [video.key for video in videos if record_path(out, video.key).exists()]
-    kinds = [each.kind for key in done for each in read_record(out, key).intervals]
+    kinds = [interval.kind for key in done for interval in read_record(out, key).intervals]
     micro, macro = kinds.count("micro"), kinds.count("macro")
     value = {
         "folder": str(out),
@@ -67,13 +68,13 @@ def spot(
         "micro": micro,
         "macro": macro,
         "intervals": str(out / INTERVALS),
-        "failed": [{"video": each.key, "problem": each.problem, "fix": each.fix} for each in result.failed],
+        "failed": [{"video": video.key, "problem": video.problem, "fix": video.fix} for video in result.failed],
     }
-    lines = [f"{out}: {micro} micro- and {macro} macro-expressions in {counted(len(done), 'video')}; "]
-    lines[0] += f"{result.spotted} spotted now"
+    counts = f"{micro} micro- and {macro} macro-expressions in {counted(len(done), 'video')}"
+    lines = [f"{out}: {counts}; {result.spotted} spotted now"]
     if any(video.intervals for video in videos):
         lines.append(f"next: epir score {out}")
     show(value, lines, as_json=as_json)
-    warn(*(f"{each.key}: {each.problem}\nfix: {each.fix}" for each in result.failed))
+    warn(*(f"{video.key}: {video.problem}\nfix: {video.fix}" for video in result.failed))
     if result.failed:
         raise typer.Exit(2)

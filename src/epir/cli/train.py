@@ -1,55 +1,44 @@
-"""The verbs `train`, `calibrate` and `export`: a model folder, from maps to use."""
+"""The verbs `train`, `calibrate` and `export`: write, calibrate and convert a model folder."""
 
 from pathlib import Path
 from typing import Annotated
 
 from typer import Option
 
-from epir.cli.options import (
-    AllowSeen,
-    AsJson,
-    Changes,
-    Code,
-    Force,
-    Maps,
-    ModelFolder,
-    Protocol,
-    Training,
-    Workers,
-    check_model,
-    check_names,
-)
+from epir.cli import options
 from epir.core.words import counted, people
 
-MOST_MAPS = 512  # of a map set that an export is compared on
+COMPARED_MAPS = 512  # most maps of a map set on which an export is compared
 
 
 def train(
-    maps: Maps,
-    protocol: Protocol,
+    maps: options.Maps,
+    protocol: options.Protocol,
     out: Annotated[Path, Option(help="The model folder to write.")],
     model: Annotated[str, Option(help="The model to train: a name, FILE.py:Name or package.module:Name.")] = "epir",
     start: Annotated[
-        Path | None, Option(help="A model folder to start from, or shipped.", show_default="as the recipe has it")
+        Path | None, Option(help="A model folder to start from, or shipped.", show_default="from the recipe")
     ] = None,
-    training: Training = None,
-    changes: Changes = None,
-    folds: Annotated[int, Option(help="Grouped folds that calibrate the scores.")] = 5,
+    training: options.Training = None,
+    changes: options.Changes = None,
+    folds: Annotated[int, Option(help="Number of grouped folds that calibrate the scores.")] = 5,
     seed: Annotated[int, Option(help="Random seed of the final model.")] = 0,
-    run: Annotated[Path | None, Option(help="Keep the folds as this run; a second call finishes them.")] = None,
-    workers: Workers = None,
+    run: Annotated[
+        Path | None, Option(help="Keep the folds in this run folder, so that the same command resumes them.")
+    ] = None,
+    workers: options.Workers = None,
     calibrate_on: Annotated[
         list[Path] | None,
-        Option(help="Map sets of other people that calibrate the scores, instead of folds.", show_default=False),
+        Option(help="Map sets of other people to calibrate the scores on, instead of folds.", show_default=False),
     ] = None,
-    note: Annotated[Path | None, Option(help="A text file to include in the model card.", show_default=False)] = None,
+    note: Annotated[Path | None, Option(help="A text file to add to the model card.", show_default=False)] = None,
     half: Annotated[bool, Option("--half", help="Store the weights in half precision.")] = False,
-    allow_seen: AllowSeen = False,
-    code: Code = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    allow_seen: options.AllowSeen = False,
+    code: options.Code = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Train one model on all clips, calibrate its scores on held-out people, and write its folder with a model card.
+    """Train one model on all clips, calibrate its scores on held-out people, and write it with a model card.
 
     Example: epir train maps/casme2 maps/samm maps/smic --protocol cde --out models/mine
     """
@@ -57,7 +46,7 @@ def train(
 
     from epir.cli.console import show, showing_progress
 
-    check_names([*maps, *(calibrate_on or ())], protocol)  # before torch is loaded
+    options.check_names([*maps, *(calibrate_on or ())], protocol)  # before torch is loaded
     from epir.final.train import train as train_model
 
     with showing_progress(quiet=as_json) as progress:
@@ -84,14 +73,14 @@ def train(
     is_strict = done.evaluation == "strict"
     value = {"model": str(out), "clips": done.clips, "people": done.people}
     value |= {"strict": scores} if is_strict else {"evaluation": done.evaluation, "seen_in_training": scores}
-    named = f" --code {model}" if ":" in model else ""
+    code_option = f" --code {model}" if ":" in model else ""
     lines = (
         f"{counted(done.clips, 'clip')} of {people(done.people)}, protocol {protocol}",
         f"{done.evaluation}, {'other people' if calibrate_on else 'grouped folds'}: "
         f"UF1 {scores['uf1']:.4f}  UAR {scores['uar']:.4f}  accuracy {scores['accuracy']:.4f}",
         f"temperature {fitted.temperature:.3g}: expected calibration error "
         f"{fitted.error_before:.3f} -> {fitted.error_after:.3f}",
-        f"the model is in {out}; next: epir predict VIDEO --model {out}{named}",
+        f"the model is in {out}; next: epir predict VIDEO --model {out}{code_option}",
     )
     show({**value, "calibration": asdict(fitted)}, lines, as_json=as_json)
 
@@ -108,16 +97,16 @@ def _read(note: Path | None) -> str:
 
 
 def calibrate(
-    on: Annotated[list[Path], Option(help="Map sets of people that the model has not seen.", show_default=False)],
-    protocol: Protocol,
-    model: ModelFolder = None,
-    dry_run: Annotated[bool, Option("--dry-run", help="Measure only: change nothing in the folder.")] = False,
-    code: Code = None,
-    as_json: AsJson = False,
+    on: Annotated[list[Path], Option(help="Map sets of people the model has not seen.", show_default=False)],
+    protocol: options.Protocol,
+    model: options.ModelFolder = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Measure only; write nothing to the folder.")] = False,
+    code: options.Code = None,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Fit the one temperature of a model's scores on map sets of real people, and write it into the model folder.
+    """Fit the temperature of a model's scores on map sets of real people, and write it to the model folder.
 
-    The weights stay as they are. The check leaves one corpus out: its scores under the temperature of the others.
+    The weights do not change. The reported error is cross-validated: each corpus uses the temperature of the others.
 
     Example: epir calibrate models/mine --on maps/casme2 --on maps/samm --protocol cde
     """
@@ -125,7 +114,7 @@ def calibrate(
 
     from epir.cli.console import show
 
-    check_model(model)
+    options.check_model(model)
     from epir.final.real_people import calibrate_on_real_people
 
     fitted = calibrate_on_real_people(model, on, protocol=protocol, write=not dry_run)
@@ -143,21 +132,21 @@ def calibrate(
 
 def export(
     out: Annotated[Path, Option(help="The ONNX file to write.")],
-    model: ModelFolder = None,
+    model: options.ModelFolder = None,
     maps: Annotated[
         Path | None, Option(help="A map set to compare on, besides random maps.", show_default="synthetic maps")
     ] = None,
     int8: Annotated[
-        bool, Option("--int8", help="Weights of eight bits and raw logits: smaller, faster, a little different.")
+        bool, Option("--int8", help="8-bit weights and raw logits: smaller and faster, with small differences.")
     ] = False,
     logits: Annotated[
-        bool, Option("--logits", help="Raw logits of one view only, without views and temperature in the graph.")
+        bool, Option("--logits", help="Raw logits of a single view: no averaging over views, no temperature.")
     ] = False,
-    code: Code = None,
-    force: Force = False,
-    as_json: AsJson = False,
+    code: options.Code = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Write a model as ONNX with a free batch size, compared with the original before it is kept.
+    """Export a model to ONNX with a free batch size, and compare it with the original before keeping it.
 
     Example: epir export models/mine --out models/mine/model.onnx
     """
@@ -165,7 +154,7 @@ def export(
     from epir.core.output import check_onnx
 
     check_onnx(out)
-    check_model(model)
+    options.check_model(model)
     from epir.final.export import export as export_model
     from epir.maps.mapset import load_maps
     from epir.models.folder import find_folder, read_config
@@ -173,7 +162,7 @@ def export(
 
     folder = find_folder(model)
     if maps is not None:
-        compared = load_maps(maps).maps[:MOST_MAPS]
+        compared = load_maps(maps).maps[:COMPARED_MAPS]
     else:
         settings = read_config(folder).settings
         compared = synthetic_maps(24, "direct", size=int(settings.get("map_size", 28))).maps
@@ -188,7 +177,7 @@ def export(
         "mean_score_difference": done.scores,
         "megabytes": done.megabytes,
     }
-    lines = [f"{out}: {done.megabytes:g} MB, batch of any size"]
+    lines = [f"{out}: {done.megabytes:g} MB, any batch size"]
     lines.append(f"largest difference of a logit on {counted(done.maps, 'map')}: {done.difference:.2g}")
     if int8:
         lines.append(f"the same answer on {done.same} of them, scores {done.scores:.2g} apart on average")

@@ -1,4 +1,4 @@
-"""Words that typer does not understand, in two lines as every other error: unknown names, missing or wrong values."""
+"""Usage errors of typer, rewritten as two lines like every other error: unknown names, missing or wrong values."""
 
 import os
 import re
@@ -13,35 +13,33 @@ from epir.cli.verbs import VERBS, Verb, command_name
 from epir.core.errors import ConfigError
 
 NUMBERS = {int: "a whole number", float: "a number"}
-exceptions = sys.modules[typer.BadParameter.__module__]  # those of click, or of a typer that brings its own
+exceptions = sys.modules[typer.BadParameter.__module__]  # click's, or the copy of click that newer typers bundle
 
 
-def call(app: typer.Typer) -> int:
-    """Run the command line; its exit code, or `ConfigError` for words that it does not understand."""
-    _check_filled(sys.argv)
+def run_app(app: typer.Typer) -> int:
+    """Run the command line and return its exit code; `ConfigError` for a usage error."""
+    _check_not_empty(sys.argv)
     try:
         return app(standalone_mode=False) or 0
     except exceptions.UsageError as error:
-        if isinstance(error, getattr(exceptions, "NoArgsIsHelpError", ())):  # `epir` alone: the help was printed
+        if isinstance(error, getattr(exceptions, "NoArgsIsHelpError", ())):  # `epir` alone has printed the help
             return 2
         raise in_two_lines(error, sys.argv[1:]) from None
 
 
-def _check_filled(words: list[str]) -> None:
-    """An empty path would be the current folder: `--out "$OUT"` where OUT was never set."""
+def _check_not_empty(words: list[str]) -> None:
+    """Raise for an empty value: `--out "$OUT"` with OUT unset would mean the current folder."""
     for before, word in pairwise(words):
         name, is_option, value = word.partition("=") if word.startswith("--") else (before, "", word)
         if value.strip() or (word.startswith("-") and not is_option):
             continue
         what = name if name.startswith("-") else "an argument"
-        raise ConfigError(
-            f"{what} is empty", fix="give it a value, or leave it out; a variable of the shell may be unset"
-        )
+        raise ConfigError(f"{what} is empty", fix="give it a value, or leave it out; a shell variable may be unset")
 
 
 def in_two_lines(error: Any, words: list[str]) -> ConfigError:
-    """The error for `words`, with the nearest known name where there is one."""
-    verbs = {command_name(each): each for each in VERBS}
+    """The error for `words`, with the nearest known name if one is close."""
+    verbs = {command_name(verb): verb for verb in VERBS}
     first = next((word for word in words if not word.startswith("-")), None)
     verb = verbs.get(first or "")
     name = "epir" if verb is None else f"epir {first}"
@@ -49,9 +47,8 @@ def in_two_lines(error: Any, words: list[str]) -> ConfigError:
         word = next((word for word in words if word.startswith(error.option_name)), "")
         if os.path.exists(word):
             return ConfigError(f"{name} takes {word} for an option", fix=f"write ./{word} for the file of that name")
-        known = [
-            option for each in error.ctx.command.params if not getattr(each, "hidden", False) for option in each.opts
-        ]
+        visible = [param for param in error.ctx.command.params if not getattr(param, "hidden", False)]
+        known = [option for param in visible for option in param.opts]
         return _unknown(f"{name} has no option {error.option_name}", error.option_name, known, name)
     if verb is None and first is not None:
         return _unknown(f"epir has no command {first!r}", first, list(verbs), name)
@@ -71,21 +68,21 @@ def _unknown(problem: str, typed: str, known: list[str], name: str) -> ConfigErr
 
 
 def _wrong_value(error: Any, verb: Verb, words: list[str]) -> ConfigError:
-    """A value of another type than the option has; `words` are those after the verb."""
+    """The error for a value of the wrong type; `words` are those after the verb."""
     name = _name(error.param)
     value = error.ctx.command.make_parser(error.ctx).parse_args(list(words))[0].get(error.param.name)
     types = _leaves(get_type_hints(verb)[error.param.name])
-    if choices := [each for each in types if isinstance(each, str)]:
+    if choices := [choice for choice in types if isinstance(choice, str)]:
         near = get_close_matches(str(value), choices, n=1)
         fix = f"did you mean {near[0]!r}?" if near else f"use one of: {', '.join(choices)}"
         return ConfigError(f"{name} cannot be {value!r}", fix=fix)
-    number = next((NUMBERS[each] for each in types if each in NUMBERS), None)
+    number = next((NUMBERS[kind] for kind in types if kind in NUMBERS), None)
     problem = f"{name} must be {number}, not {value!r}" if number else f"{name}: {error.message}"
     return ConfigError(problem, fix=_help(f"epir {command_name(verb)}"))
 
 
 def _leaves(hint: Any) -> list[Any]:
-    """The types in a union or a list, and the values of a literal."""
+    """The types inside a union or list, and the values of a literal."""
     parts = get_args(hint)
     if get_origin(hint) is Literal or not parts:
         return list(parts) or [hint]

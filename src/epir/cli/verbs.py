@@ -1,6 +1,6 @@
 """The verbs of the command `epir`, in the order of its help.
 
-Each imports what is heavy inside its function, so that `--help` is fast.
+Each verb imports heavy modules inside its function, which keeps `--help` fast.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ from epir.cli.train import calibrate, export, train
 
 Verb = Callable[..., Any]
 
-# The verbs by what a user wants, in the order of `epir --help`.
+# The panels of `epir --help`, in order.
 PANELS: Mapping[str, tuple[Verb, ...]] = {
     "First steps": (demo, list_),
     "Your video": (predict, spot, annotate, agree, serve, export),
@@ -43,7 +43,6 @@ VERBS: tuple[Verb, ...] = tuple(verb for verbs in PANELS.values() for verb in ve
 
 app = typer.Typer(
     name="epir",
-    help="Recognise micro-expressions: from a corpus or a video to an answer with a picture of why.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -51,21 +50,23 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_set: bool) -> None:
+    if is_set:
         typer.echo(f"epir {__version__}")
         raise typer.Exit
 
 
 @app.callback()
 def options(
-    version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Recognise micro-expressions: from a corpus or a video to an answer with a picture of why."""
 
 
 def command_name(verb: Verb) -> str:
-    """What the user types: `list_` is `list`, `import_annotations` is `import-annotations`."""
+    """The name a user types: `list_` becomes `list`, `import_annotations` becomes `import-annotations`."""
     return verb.__name__.strip("_").replace("_", "-")
 
 

@@ -1,4 +1,4 @@
-"""The web application: the page, the REST routes, their errors as JSON, and the server that runs it all."""
+"""The web application: the page, the REST routes, JSON errors, and the server that runs them."""
 
 import asyncio
 import re
@@ -28,13 +28,13 @@ from epir.web.schema import (
     FRAMES_PROBLEMS,
     PREDICT_FORM,
     UPLOAD_PROBLEMS,
-    ExampleClip,
-    Health,
-    LiveCounts,
-    LiveTicket,
-    PredictAnswer,
-    Status,
-    Ticket,
+    ExampleClipJson,
+    HealthJson,
+    LiveCountsJson,
+    LiveTicketJson,
+    PredictAnswerJson,
+    StatusJson,
+    TicketJson,
     problems,
 )
 from epir.web.security import Asgi, Guard, PunctualProtocol, limited_address
@@ -49,14 +49,15 @@ FILE = re.compile(
 )
 MEDIA_TYPES = {"jpg": "image/jpeg", "png": "image/png", "json": "application/json", "csv": "text/csv; charset=utf-8"}
 BINARY = {"type": "string", "format": "binary"}
-EVENTS = """Server-sent events: `status` (coverage, frame rate, whether there is a face), `motion` (the timeline in
-parts), `movement` (each as `epir predict --json` gives it; times are those of the frames) and `end`. A client that
-comes back sends Last-Event-ID, as browsers do, and misses nothing."""
+EVENTS = """Server-sent events: `status` (coverage, frame rate, whether a face is visible), `motion` (new parts of the
+timeline), `movement` (as in `epir predict --json`; times are those of the frames) and `end`. A client that reconnects
+sends Last-Event-ID, as browsers do, and misses nothing."""
 SIGTERM_EXIT = 143  # as shells report it
 HTTP_PROBLEMS = {
     404: ("there is no such page", "GET / is the page, GET /docs lists the REST calls"),
     405: ("this method is not allowed here", "GET /docs lists the methods"),
 }
+DELETE: dict[str, Any] = {"status_code": HTTPStatus.NO_CONTENT, "responses": problems(403, 404, 422)}
 
 
 def serve(
@@ -65,10 +66,10 @@ def serve(
     model: Path | None = None,
     ready: Callable[[list[str]], None] = lambda _: None,
 ) -> None:
-    """Serve until interrupted; `ready` gets its addresses once it listens, that of this machine first."""
+    """Serve until interrupted; `ready` gets the addresses once the server listens, the local one first."""
     settings = settings or ServeSettings()
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(SIGTERM_EXIT))  # files are removed, even while loading
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(SIGTERM_EXIT))  # removes its files, even while loading
     listening = listen(settings.host, settings.port)
     try:
         service = Service(settings, model)
@@ -80,18 +81,18 @@ def serve(
         finally:
             service.close()
     except KeyboardInterrupt:
-        return  # the usual way to end it
+        return  # the usual way to stop it
     finally:
         listening.close()
 
 
 def make_server(service: Service) -> uvicorn.Server:
-    """The web server around a service."""
+    """The web server of a service."""
     return server_of(create_app(service), service.settings.header_s)
 
 
 def server_of(app: Asgi, header_s: float = 15.0) -> uvicorn.Server:
-    """The web server around an application, without an access log; the head of a request may take so many seconds."""
+    """The web server of an application, without an access log; the head of a request must arrive in `header_s`."""
     config = uvicorn.Config(
         app,
         http=PunctualProtocol.within(header_s),
@@ -115,38 +116,38 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise EpirError(
             f"the server cannot listen on {host} port {port}: {error.strerror or error}",
-            fix="choose another --port, or 0 for any free one; --host takes an address of this machine",
+            fix="choose another --port, or 0 for any free one; --host must be an address of this machine",
         ) from None
 
 
 def address_of(listening: socket.socket) -> str:
-    """The address to open in a browser."""
+    """The address to open in a browser on this machine."""
     host, port = listening.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
 def addresses_of(listening: socket.socket) -> list[str]:
-    """The addresses to open in a browser: that of this machine, and those under which other machines reach it."""
+    """The addresses to open in a browser: on this machine, then from other machines."""
     local, (host, port) = address_of(listening), listening.getsockname()[:2]
     if host not in ("0.0.0.0", "::"):
         return [local]
-    return [local, *(f"http://{each}:{port}/" for each in network_addresses())]
+    return [local, *(f"http://{address}:{port}/" for address in network_addresses())]
 
 
 def network_addresses() -> list[str]:
-    """The IPv4 addresses of this machine in its networks; none if unknown."""
+    """The IPv4 addresses of this machine other than loopback; empty if unknown."""
     addresses = []
     with suppress(OSError):
-        addresses = [str(each[4][0]) for each in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)]
+        addresses = [str(info[4][0]) for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)]
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect(("192.0.2.1", 9))  # sends nothing: only chooses the network that leads outside
+        probe.connect(("192.0.2.1", 9))  # sends nothing, but selects the outgoing network
         addresses.append(probe.getsockname()[0])
-    return sorted({each for each in addresses if not each.startswith("127.")})
+    return sorted({address for address in addresses if not address.startswith("127.")})
 
 
 def create_app(service: Service) -> Asgi:
-    """The application around a started service, which it closes at shutdown."""
+    """The application of a started service; it closes the service at shutdown."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -178,7 +179,7 @@ def add_error_handlers(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
         first: Any = next(iter(error.errors()), {})
-        name = ".".join(str(each) for each in first.get("loc", ())[1:]) or "the request"
+        name = ".".join(map(str, first.get("loc", ())[1:])) or "the request"
         problem = f"{name} cannot be {str(first.get('input'))[:40]!r}"
         return reply(problem, str(first.get("msg", "correct it")), CLIENT_ERROR)
 
@@ -189,11 +190,11 @@ def add_error_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def unexpected(_: Request, error: Exception) -> JSONResponse:
-        return reply("internal server error", "see what epir serve printed", HTTPStatus.INTERNAL_SERVER_ERROR)
+        return reply("internal server error", "see the output of epir serve", HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 def add_page(app: FastAPI) -> None:
-    """The page and its files; a permalink is the same page, whose script reads the id."""
+    """The page and its files; a permalink (/r/ID) serves the same page, whose script reads the id."""
 
     @app.get("/", include_in_schema=False)
     @app.get("/r/{id}", include_in_schema=False)
@@ -208,15 +209,15 @@ def add_page(app: FastAPI) -> None:
 
 
 def add_uploads(app: FastAPI, service: Service) -> None:
-    """The route that takes a clip."""
+    """The route that receives a clip."""
 
     @app.post(
         "/api/predict",
         summary="Classify the movement in a video, two pictures or an example",
         openapi_extra=PREDICT_FORM,
         responses={
-            200: {"model": PredictAnswer, "description": "the answer"},
-            202: {"model": Ticket, "description": "with wait=false: queued"},
+            200: {"model": PredictAnswerJson, "description": "the answer"},
+            202: {"model": TicketJson, "description": "with wait=false: queued"},
             **UPLOAD_PROBLEMS,
         },
         response_model=None,
@@ -224,7 +225,7 @@ def add_uploads(app: FastAPI, service: Service) -> None:
     async def predict(request: Request, wait: bool = True) -> JSONResponse:
         fields = ("example", "name", "onset", "apex", "fps", "threshold", "sensitivity", "faces")
         async with receive_upload(request, service, fields=fields) as upload:
-            task = predict_task(upload, [each["name"] for each in service.examples])
+            task = predict_task(upload, [example["name"] for example in service.examples])
             job = service.submit(task, upload.folder, upload.address)
             upload.kept = True
         url = f"/api/results/{job.id}"
@@ -239,7 +240,7 @@ def add_uploads(app: FastAPI, service: Service) -> None:
 def add_results(app: FastAPI, service: Service) -> None:
     """The routes for status, results, pictures and examples."""
 
-    @app.get("/api/health", summary="Version, model, queue and limits", responses=problems(), response_model=Health)
+    @app.get("/api/health", summary="Version, model, queue and limits", responses=problems(), response_model=HealthJson)
     async def health() -> dict[str, Any]:
         return {
             "status": "ok",
@@ -252,9 +253,9 @@ def add_results(app: FastAPI, service: Service) -> None:
 
     @app.get(
         "/api/examples",
-        summary="The synthetic clips that the page offers",
+        summary="The synthetic example clips",
         responses=problems(),
-        response_model=list[ExampleClip],
+        response_model=list[ExampleClipJson],
     )
     async def examples() -> list[dict[str, Any]]:
         return service.examples
@@ -265,8 +266,8 @@ def add_results(app: FastAPI, service: Service) -> None:
         response_class=FileResponse,
         responses={
             200: {"content": {"video/webm": {"schema": BINARY}}, "description": "the video"},
-            206: {"content": {"video/webm": {"schema": BINARY}}, "description": "a range of it"},
-            416: {"description": "not a range of it"},
+            206: {"content": {"video/webm": {"schema": BINARY}}, "description": "the requested range"},
+            416: {"description": "the range is not in the file"},
             **problems(404, 422, 500, 503),
         },
     )
@@ -280,7 +281,7 @@ def add_results(app: FastAPI, service: Service) -> None:
     @app.get(
         "/api/results/{id}",
         summary="The state of a job",
-        responses={200: {"model": Status, "description": "its state"}, **problems(404, 422)},
+        responses={200: {"model": StatusJson, "description": "its state"}, **problems(404, 422)},
         response_model=None,
     )
     async def result(id: str) -> JSONResponse:
@@ -306,31 +307,25 @@ def add_results(app: FastAPI, service: Service) -> None:
         if not FILE.fullmatch(file) or file not in job.pictures:
             raise RequestError(
                 "this result has no such file",
-                fix="use the addresses that the result gives",
+                fix="use the addresses in the result",
                 status=HTTPStatus.NOT_FOUND,
             )
         return Response(job.pictures[file], media_type=MEDIA_TYPES[file.rsplit(".", 1)[-1]])
 
-    @app.delete(
-        "/api/results/{id}",
-        summary="Delete a result, or cancel its job",
-        status_code=204,
-        responses=problems(403, 404, 422),
-    )
-    async def delete(id: str) -> Response:
+    @app.delete("/api/results/{id}", summary="Delete a result, or cancel its job", **DELETE)
+    async def delete(id: str) -> None:
         service.cancel(service.results.pop(id))
-        return Response(status_code=204)
 
 
 def add_live(app: FastAPI, service: Service) -> None:
-    """Add the routes of a camera."""
+    """The routes for cameras."""
     settings = service.settings
 
     @app.post(
         "/api/live",
         summary="Begin a camera session",
         status_code=201,
-        responses={201: {"model": LiveTicket, "description": "it has begun"}, **problems(403, 422, 429, 500, 503)},
+        responses={201: {"model": LiveTicketJson, "description": "it has begun"}, **problems(403, 422, 429, 500, 503)},
         response_model=None,
     )
     async def begin(
@@ -341,7 +336,7 @@ def add_live(app: FastAPI, service: Service) -> None:
     ) -> JSONResponse:
         task = {"sensitivity": sensitivity, "faces": faces, "threshold": threshold}
         session = service.live.open(task, limited_address(request))
-        await settled(session.ready, request, on_disconnect=session.end)  # frames sent before that would be dropped
+        await settled(session.ready, request, on_disconnect=session.end)  # frames sent earlier would be dropped
         if session.job.problem is not None:
             raise session.job.problem.error()
         url = f"/api/live/{session.id}"
@@ -352,7 +347,7 @@ def add_live(app: FastAPI, service: Service) -> None:
         "/api/live/{id}/frames",
         summary="Send the next frames of a camera",
         openapi_extra=FRAMES_FORM,
-        responses={200: {"model": LiveCounts, "description": "they wait to be looked at"}, **FRAMES_PROBLEMS},
+        responses={200: {"model": LiveCountsJson, "description": "queued for analysis"}, **FRAMES_PROBLEMS},
         response_model=None,
     )
     async def frames(id: str, request: Request) -> JSONResponse:
@@ -362,7 +357,7 @@ def add_live(app: FastAPI, service: Service) -> None:
 
     @app.get(
         "/api/live/{id}/events",
-        summary="The movements in the frames of a camera, as they are found",
+        summary="The movements in the frames of a camera, as events",
         description=EVENTS,
         response_class=StreamingResponse,
         responses={
@@ -373,23 +368,17 @@ def add_live(app: FastAPI, service: Service) -> None:
     async def events(id: str, request: Request) -> StreamingResponse:
         latest = request.headers.get("last-event-id", "")
         after = int(latest) if latest.isascii() and latest.isdigit() and len(latest) < 10 else 0
-        headers = {"X-Accel-Buffering": "no"}  # nginx passes each event on at once
+        headers = {"X-Accel-Buffering": "no"}  # nginx must not buffer events
         messages = service.live.get(id).messages(after)
         return StreamingResponse(messages, media_type="text/event-stream", headers=headers)
 
-    @app.delete(
-        "/api/live/{id}",
-        summary="End a camera session; its last movements still come as events",
-        status_code=204,
-        responses=problems(403, 404, 422),
-    )
-    async def end(id: str) -> Response:
+    @app.delete("/api/live/{id}", summary="End a camera session; its last movements still arrive as events", **DELETE)
+    async def end(id: str) -> None:
         service.live.get(id).end()
-        return Response(status_code=204)
 
 
 async def settled(outcome: Future[None], request: Request, on_disconnect: Callable[[], None]) -> None:
-    """Wait for an outcome; a client that disconnects, or the end of the server, calls `on_disconnect`."""
+    """Wait for an outcome; call `on_disconnect` if the client disconnects or the server stops first."""
     waiting = asyncio.wrap_future(outcome)
     try:
         while not waiting.done():

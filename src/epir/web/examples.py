@@ -1,4 +1,4 @@
-"""The example clips of the page: synthetic faces, rendered by the server, the same on every machine."""
+"""The example clips of the page: synthetic faces rendered by the server, identical on every machine."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ SIZE, FPS, REST = 320, 100.0, 0.45  # px, frames per second, seconds of rest bef
 
 
 @dataclass(frozen=True)
-class Example:
-    """One synthetic clip; the emotion `none` is a blink only."""
+class SyntheticExample:
+    """A synthetic clip; with the emotion `none` it only blinks."""
 
     name: str
     title: str
@@ -28,10 +28,10 @@ class Example:
 
 
 EXAMPLES = (
-    Example("smile", "A brief smile", "positive", 66, "001"),
-    Example("frown", "A frown", "negative", 96, "001"),
-    Example("surprise", "Raised eyebrows", "surprise", 84, "001"),
-    Example("blink", "Only a blink", "none", 15, "001"),
+    SyntheticExample("smile", "A brief smile", "positive", 66, "001"),
+    SyntheticExample("frown", "A frown", "negative", 96, "001"),
+    SyntheticExample("surprise", "Raised eyebrows", "surprise", 84, "001"),
+    SyntheticExample("blink", "Only a blink", "none", 15, "001"),
 )
 BY_NAME = {example.name: example for example in EXAMPLES}
 
@@ -50,7 +50,7 @@ def list_examples() -> list[dict[str, Any]]:
     ]
 
 
-def plan_example(example: Example) -> "ClipPlan":
+def plan_example(example: SyntheticExample) -> "ClipPlan":
     """The plan of the clip, before rendering."""
     from epir.synthetic.clip import plan_clip
     from epir.synthetic.identity import draw_identity
@@ -71,7 +71,7 @@ def plan_example(example: Example) -> "ClipPlan":
 
 
 def example_video(name: str, folder: Path, progress: Progress) -> Path:
-    """The video of an example in `folder`, rendered if it is not there yet."""
+    """The video of an example in `folder`; renders it if it does not exist."""
     from epir.frames.film import write_film
 
     check_known(name, BY_NAME, what="example")
@@ -79,7 +79,7 @@ def example_video(name: str, folder: Path, progress: Progress) -> Path:
     return path if path.exists() else write_film(path, render_frames(BY_NAME[name], progress), FPS)
 
 
-def render_frames(example: Example, progress: Progress) -> Iterator["np.ndarray"]:
+def render_frames(example: SyntheticExample, progress: Progress) -> Iterator["np.ndarray"]:
     """The frames of an example, (SIZE, SIZE, 3) uint8 RGB."""
     from epir.synthetic.clip import draw_frame
     from epir.synthetic.corpus import portrait_of

@@ -1,6 +1,6 @@
-"""The body of a request: a streaming multipart/form-data parser, and the time limits of a body.
+"""The body of a request: a streaming multipart/form-data parser, and time limits.
 
-Small fields are kept in memory, files go to a sink. Bytes are counted as they arrive; Content-Length is not trusted.
+Small fields stay in memory, files go to a sink. Bytes are counted as they arrive; Content-Length is not trusted.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class FormReader:
         if len(boundary) > MAX_BOUNDARY:
             raise RequestError(
                 f"the boundary of the form has {len(boundary)} characters",
-                fix=f"RFC 2046 allows 70; {MAX_BOUNDARY} are accepted",
+                fix=f"use at most {MAX_BOUNDARY}; RFC 2046 allows 70",
                 status=HTTPStatus.BAD_REQUEST,
             )
         if kind != b"multipart/form-data" or not boundary:
@@ -93,13 +93,13 @@ class FormReader:
             raise _malformed() from None
 
     def finish(self) -> dict[str, str]:
-        """The fields, once the whole body has been read."""
+        """The fields; raises if the body is incomplete."""
         if not self._ended:
             raise _malformed()
         return self.fields
 
     def close(self) -> None:
-        """Close a file that was cut short."""
+        """Close the file of an incomplete part."""
         if self._part.sink is not None:
             self._part.sink.close()
             self._part.sink = None
@@ -129,7 +129,7 @@ class FormReader:
         elif part.name not in self._field_names:
             raise RequestError(
                 f"there is no field {part.name[:40]!r}",
-                fix=f"the fields are {', '.join(self._field_names)}; a file needs a file name",
+                fix=f"use {', '.join(self._field_names)}; a file needs a file name",
             )
         elif part.name in self.fields:
             raise RequestError(f"the field {part.name} is given twice", fix="give it once")
@@ -154,12 +154,12 @@ class FormReader:
 
 
 def display_name(name: str) -> str:
-    """A client's file name for display: its last part, without control characters.
+    """The last part of a client's file name, without control characters.
 
     A long name keeps its beginning and its end, which holds the frame number and the extension.
     """
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
-    shown = "".join(each if each.isprintable() else " " for each in last).strip()
+    shown = "".join(letter if letter.isprintable() else " " for letter in last).strip()
     if len(shown) > MAX_NAME:
         shown = f"{shown[: MAX_NAME // 2 - 1]}…{shown[-MAX_NAME // 2 :]}"
     return shown or "the file"
@@ -168,7 +168,7 @@ def display_name(name: str) -> str:
 async def with_deadlines(
     body: AsyncIterator[bytes], *, seconds: float, stall: float, rate: float = 0.0
 ) -> AsyncIterator[bytes]:
-    """The pieces of a body that arrives within `seconds`, pauses for `stall` at most, and keeps up `rate` bytes/s."""
+    """The pieces of a body; raises if it takes more than `seconds`, pauses for `stall`, or is below `rate` bytes/s."""
     loop = asyncio.get_running_loop()
     began, received = loop.time(), 0
     while True:
@@ -178,7 +178,7 @@ async def with_deadlines(
             now + stall: f"no byte came for {stall:g} seconds",
         }
         if rate:
-            enough = began + RATE_GRACE_S + received / rate  # until then, what has arrived is fast enough
+            enough = began + RATE_GRACE_S + received / rate  # until then, the rate is high enough
             limits.setdefault(enough, f"the upload is slower than {rate / 1024:g} KiB per second")
         until = min(limits)
         try:
@@ -199,14 +199,14 @@ async def with_deadlines(
 
 @asynccontextmanager
 async def request_body(request: Request) -> AsyncIterator[AsyncIterator[bytes]]:
-    """The body of a request. A refused one is read on, within limits: a client that still sends reads no response."""
+    """The body of a request. After an error it is still drained, within limits: a sending client reads no response."""
     body = request.stream()
     try:
         yield body
     except ClientDisconnect:
         raise RequestError("the request was cut short", fix="send it again", status=HTTPStatus.BAD_REQUEST) from None
     except RequestError:
-        if "expect" not in request.headers:  # or else the client waits for 100 Continue and gets the response instead
+        if "expect" not in request.headers:  # a client that waits for 100 Continue sends no body
             await _drain(body)
         raise
 

@@ -1,6 +1,6 @@
-"""The tasks of a worker process: answers for uploads and for the frames of a camera, and the example videos.
+"""The tasks of a worker process: answer uploads and cameras, and render the example videos.
 
-Pictures are measured before they are decoded, videos frame by frame while they are read.
+Limits apply to pictures before they are decoded, and to videos frame by frame while they are read.
 """
 
 import io
@@ -30,19 +30,19 @@ from epir.web.problems import RequestError
 from epir.web.settings import ESTIMATE_AFTER_S, LIVE_STATUS_S
 
 LEAST_BYTES = 16  # of a frame, in any codec
-SLACK = 1.1  # containers announce the number of frames this exactly
+SLACK = 1.1  # a container's frame count may be wrong by this factor
 READING = "reading"  # the stage before a video is spotted
-PICTURE_COST = 16  # decoding a picture takes as long as this many frames of a video, pixel by pixel
+PICTURE_COST = 16  # decoding a pixel of a picture takes as long as this many pixels of a video
 SHORTER, SMALLER = "cut it around the movement", "scale it down, such as to 1280 x 720"
-CANDIDATES = 20.0  # a minute that are listed
-OMITTED = ("tokens", "attribution", "input", "frames", "gaps")  # of a camera's answers: too long, or empty
+CANDIDATES = 20.0  # listed per minute
+OMITTED = ("tokens", "attribution", "input", "frames", "gaps")  # of a camera's answers: too long, or always empty
 
 
 class Exchange(Progress, Protocol):
-    """Progress that can also ask the server for more."""
+    """Progress that can also ask the server for more frames."""
 
     def exchange(self, report: Mapping[str, Any]) -> Output:
-        """Send a report; returns the next message and its blobs."""
+        """Send a report and return the next message and its blobs."""
 
 
 def infer_clip(
@@ -80,7 +80,7 @@ def infer_clip(
 
 
 def frames_needed(video: VideoFrames, onset: int | None, apex: int | None) -> int:
-    """How many frames of a video will be decoded, about; 0 if that is not known."""
+    """About how many frames of a video will be decoded; 0 if unknown."""
     if onset is None:
         return video.announced or 0
     last = onset + round(LONGEST * (video.fps or ASSUMED_RATE)) if apex is None else 2 * apex - onset
@@ -98,7 +98,7 @@ def render_example(
 def infer_live(
     recognizer: Recognizer, config: Mapping[str, Any], id: str, task: Mapping[str, Any], progress: Exchange
 ) -> Output:
-    """Spot the frames of a camera until the server ends it; the result is the last report."""
+    """Analyse the frames of a camera until the server ends the session; the result is the last report."""
     options = {name: task[name] for name in ("threshold", "sensitivity") if task.get(name) is not None}
     camera = Camera(recognizer.with_options(**options), task.get("faces", "largest"), config["live_side"])
     report: dict[str, Any] = {}
@@ -117,18 +117,18 @@ TASKS: dict[str, Callable[..., Output]] = {"predict": infer_clip, "live": infer_
 
 
 def calibrated_on(notes: Mapping[str, Any]) -> str:
-    """Whose scores the model was calibrated on: `people`, or `synthetic faces` only."""
+    """What the scores were calibrated on: `people`, or `synthetic faces` only."""
     corpora = notes.get("data", {}).get("corpora", {})
     return "synthetic faces" if set(corpora) == {"synthetic"} and REAL_PEOPLE not in notes else "people"
 
 
 def _check_face(answer: Answer) -> None:
-    """Refuse an input without a face that could be used, in words for someone at a camera."""
+    """Raise for an input without a usable face, with advice for someone at a camera."""
     if answer.label in (NO_FACE, TOO_SMALL):
-        details = [word for word in answer.warnings if word.startswith(TOO_SMALL)]
+        details = [warning for warning in answer.warnings if warning.startswith(TOO_SMALL)]
         raise FaceNotFound(
             details[0] if details else "no face was found",
-            fix=f"film the face from the front, well lit, and so close that it is {RELIABLE_FACE:.0f} px wide or more",
+            fix=f"film the face from the front, well lit, and at least {RELIABLE_FACE:.0f} px wide",
         )
 
 
@@ -138,14 +138,14 @@ def open_clip(
     """A checked video, or a folder whose pictures are within the limits."""
     if not path.is_dir():
         return open_checked(path, fps, config, on_frame)
-    check_pictures([str(each) for each in sorted(path.iterdir())], config)
+    check_pictures([str(picture) for picture in sorted(path.iterdir())], config)
     return path
 
 
 def open_checked(
     path: Path, fps: float | None, config: Mapping[str, Any], on_frame: Callable[[], None] = lambda: None
 ) -> VideoFrames:
-    """A video that ends with 413 at the first frame beyond a limit; `on_frame` is called for every one decoded."""
+    """A video that raises (413) at the first frame beyond a limit; calls `on_frame` for every decoded frame."""
 
     def check_frame(number: int, seconds: float, width: int, height: int) -> None:
         check(number, seconds, width, height)
@@ -160,19 +160,19 @@ def open_checked(
             problem = f"the video lasts more than {config['max_seconds']:g} seconds"
             raise too_large(problem, SHORTER, "max_seconds", config)
         if (number + 1) * width * height > 1e6 * config["max_megapixels"]:
-            problem = f"the video has {width} x {height} px and more than {number} frames: that is too much work"
+            problem = f"the video has {width} x {height} px and more than {number} frames, which is too much work"
             raise too_large(problem, SMALLER, "max_megapixels", config)
 
     video = VideoFrames(path, fps, check_frame)
     announced, (width, height) = video.announced or 0, video.size
-    if announced * LEAST_BYTES < path.stat().st_size:  # or else the container lies, and the frames will tell
+    if announced * LEAST_BYTES < path.stat().st_size:  # otherwise the container lies: check while reading
         last = int(announced / SLACK) - 1
         check(last, last / (video.fps or ASSUMED_RATE), width, height)
     return video
 
 
 def check_pictures(paths: Sequence[str], config: Mapping[str, Any]) -> None:
-    """Refuse pictures that are too large, or too much work together, by their heads."""
+    """Raise for pictures that are too large, or too much work in total; reads only their headers."""
     sizes = [size for size in map(announced_size, paths) if size is not None]
     for width, height in sizes:
         if width * height > config["max_pixels"]:
@@ -184,7 +184,7 @@ def check_pictures(paths: Sequence[str], config: Mapping[str, Any]) -> None:
 
 
 class CostLimit:
-    """Progress that ends a job early when it is clear that its time will not do; all of its stages count."""
+    """Progress that stops a job once it is clear that it will exceed its time limit, over all stages."""
 
     def __init__(self, progress: Progress, seconds: float) -> None:
         self._progress, self._seconds = progress, seconds
@@ -193,7 +193,7 @@ class CostLimit:
         self._stage, self._latest, self._longest = "", self._first, 0.0
 
     def decoded(self) -> None:
-        """Count a frame of a video, unless the stage counts: at the beginning, and up to the key frames of the user."""
+        """Count a decoded frame, unless the current stage counts its own steps."""
         if self._stage == READING:
             self.advance()
 
@@ -205,16 +205,16 @@ class CostLimit:
         self._progress.start(task, total)
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Count steps; `RequestError` (413) if the rest would take too long."""
+        """Count steps; raises `RequestError` (413) if the rest would take too long."""
         now = time.monotonic()
         self._longest, self._latest = max(self._longest, now - self._latest), now
         self._done += steps
         passed = now - self._began
-        usual = (passed - self._longest) / max(self._done, 1)  # one step may last: the search for a turned face
+        usual = (passed - self._longest) / max(self._done, 1)  # without the longest step: the search for a turned face
         expected = self._began - self._first + self._longest + usual * self._total
         if passed > ESTIMATE_AFTER_S and expected > self._seconds:
             share = 0.8 * self._seconds / expected
-            problem = f"this would take about {expected:.0f} seconds here; the limit is {self._seconds:g}"
+            problem = f"this would take about {expected:.0f} seconds on this server; the limit is {self._seconds:g}"
             fix = f"cut it to {100 * share:.0f} % of its length or less, or {SMALLER}"
             raise too_large(problem, fix, "timeout_s", {"timeout_s": self._seconds})
         self._progress.advance(steps, note)
@@ -225,13 +225,13 @@ class CostLimit:
 
 
 def too_large(problem: str, fix: str, setting: str, config: Mapping[str, Any]) -> RequestError:
-    """The refusal of what is too long or too large; it says which setting limits it, and what has no limit."""
+    """The error for an input beyond a limit; its fix names the setting, and `epir predict`, which has no limit."""
     more = f"`epir predict` has no such limit, and `epir serve --set {setting}={2 * config[setting]:.0f}` raises it"
     return RequestError(problem, fix=f"{fix}; {more}", status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
 
 
 class Camera:
-    """The stream of one camera and what there is to report; a new size of the frames begins another stream."""
+    """The stream of one camera and its reports; a new frame size starts another stream."""
 
     def __init__(self, recognizer: Recognizer, faces: Literal["largest", "all"], side: int) -> None:
         self._new_stream = lambda: LiveStream(recognizer, faces)
@@ -240,15 +240,15 @@ class Camera:
         self._shape: tuple[int, ...] | None = None
         self._answers: list[LiveAnswer] = []
         self._motion: list[dict[str, Any]] = []
-        self._before = {"frames": 0, "covered": 0.0}  # of streams that ended
+        self._before = {"frames": 0, "covered": 0.0}  # of earlier streams
         self._fps: float | None = None
         self._latest = 0.0
-        self.span: tuple[float | None, float | None] = (None, None)  # of all frames that were sent, dropped ones too
+        self.span: tuple[float | None, float | None] = (None, None)  # of all frames sent, dropped ones included
         self._status_at = -LIVE_STATUS_S
-        self.damaged = 0  # frames that could not be used
+        self.damaged = 0  # unusable frames
 
     def push(self, number: int, seconds: float, jpeg: bytes) -> None:
-        """Take the next frame; one that is no JPEG or too large is counted, and passed over."""
+        """Analyse the next frame; skip and count a frame that is not a JPEG or is too large."""
         self._latest = seconds
         size = announced_size(io.BytesIO(jpeg))
         pixels = decode_jpeg(jpeg) if size is not None and max(size) <= self._side else None
@@ -261,9 +261,10 @@ class Camera:
         self._answers += self._stream.push(Frame(number, seconds, pixels))
 
     def report(self) -> dict[str, Any]:
-        """What is new: movements, motion, and twice a second the state."""
-        self._motion += [live_motion(*each) for each in self._stream.new_motion()]
-        report: dict[str, Any] = {"movements": [live_answer(each) for each in self._answers], "motion": self._motion}
+        """New movements, new motion and, twice a second, the status."""
+        self._motion += [live_motion(*part) for part in self._stream.new_motion()]
+        movements = [live_answer(answer) for answer in self._answers]
+        report: dict[str, Any] = {"movements": movements, "motion": self._motion}
         self._answers, self._motion = [], []
         if time.monotonic() - self._status_at >= LIVE_STATUS_S:
             self._status_at = time.monotonic()
@@ -278,7 +279,7 @@ class Camera:
         return self.report()
 
     def status(self) -> dict[str, Any]:
-        """How much of the time was looked at, how fast, up to when, and whether there is a face."""
+        """How much of the time was analysed, at which frame rate, up to when, and whether a face is visible."""
         stream, elapsed = self._stream, self._latest - (self.span[0] or 0.0)
         self._fps = stream.fps or self._fps
         covered = self._before["covered"] + stream.coverage.covered
@@ -297,7 +298,7 @@ class Camera:
     def _end_stream(self) -> None:
         stream = self._stream
         self._answers += stream.close()
-        self._motion += [live_motion(*each) for each in stream.new_motion()]
+        self._motion += [live_motion(*part) for part in stream.new_motion()]
         self._fps = stream.fps or self._fps
         self._before["frames"] += stream.coverage.frames
         self._before["covered"] += stream.coverage.covered
@@ -305,7 +306,7 @@ class Camera:
 
 
 def live_answer(movement: LiveAnswer) -> dict[str, Any]:
-    """One movement as `epir predict --json` gives it, without what only a file has, and where the face was."""
+    """A movement as in `epir predict --json`, without the fields of a file, plus the position of the face."""
     crop = movement.crop
     face = {"x": round(crop.x, 1), "y": round(crop.y, 1), "side": round(crop.side, 1)}  # centre and side, px
     answer = {name: value for name, value in movement.answer.to_dict().items() if name not in OMITTED}
@@ -313,12 +314,12 @@ def live_answer(movement: LiveAnswer) -> dict[str, Any]:
 
 
 def live_motion(track: int, timeline: Timeline, first: int) -> dict[str, Any]:
-    """The motion of one person from entry `first` on, and what was rejected in that time."""
+    """The motion of one person from entry `first` on, and the movements rejected in that time."""
     points = curve_points(timeline, slice(first, None))
     names = ("onset_s", "apex_s", "offset_s")
     rejected = [
-        {**{name: round(at, 4) for name, at in zip(names, each.seconds, strict=True)}, "reason": each.kind}
-        for each in timeline.others
-        if each.seconds[1] >= points["time"][0]
+        {**{name: round(at, 4) for name, at in zip(names, other.seconds, strict=True)}, "reason": other.kind}
+        for other in timeline.others
+        if other.seconds[1] >= points["time"][0]
     ]
     return {"track": track, **points, "rejected": rejected}

@@ -1,4 +1,4 @@
-"""Jobs, the bounded queue they wait in, and the store of their results; safe to use from several threads."""
+"""Jobs, their bounded queue, and the store of their results; thread-safe."""
 
 import secrets
 import shutil
@@ -22,20 +22,20 @@ State = Literal["queued", "running", "done", "failed"]
 FULL = "the server is busy: its queue is full"
 
 
-def remove(folder: Path | None) -> None:
-    """Remove a folder, if there is one."""
+def remove_folder(folder: Path | None) -> None:
+    """Remove a folder with its files; nothing for None or a missing folder."""
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass
 class Job:
-    """One task for a worker process; `outcome` is set once, when it is done or has failed."""
+    """A task for a worker process; `outcome` is set once, when the job is done or has failed."""
 
     task: dict[str, Any]  # as sent to the worker process
     seconds: float  # time limit
-    folder: Path | None = None  # its upload, removed when the job ends
-    background: bool = False  # the server's own work: runs after everything else and takes no place in the queue
+    folder: Path | None = None  # the upload, removed when the job ends
+    background: bool = False  # work of the server itself: runs last and takes no place in the queue
     address: str | None = None  # of the client, if its share is limited
     id: str = field(default_factory=lambda: secrets.token_urlsafe(16))
     state: State = "queued"
@@ -47,35 +47,35 @@ class Job:
     problem: Problem | None = None
     ended: float | None = None  # time.time()
     cancelled: bool = False
-    exchange: Exchange | None = field(default=None, repr=False)  # for a job that lasts: report -> what it gets next
+    exchange: Exchange | None = field(default=None, repr=False)  # of a camera: takes a report, returns the next frames
     outcome: "Future[None]" = field(default_factory=Future, repr=False)
 
     def __post_init__(self) -> None:
-        self.outcome.set_running_or_notify_cancel()  # one waiting client must not cancel it for the others
+        self.outcome.set_running_or_notify_cancel()  # so that one waiting client cannot cancel it for the others
 
     def finish(self, result: dict[str, Any], pictures: dict[str, bytes]) -> None:
-        """Set the result."""
+        """End the job with a result."""
         self.result, self.pictures = result, pictures
         self._end("done")
 
     def fail(self, problem: Problem) -> None:
-        """Set the problem."""
+        """End the job with a problem."""
         self.problem = problem
         self._end("failed")
 
     def _end(self, state: State) -> None:
         if self.outcome.done():
             return
-        remove(self.folder)
+        remove_folder(self.folder)
         self.ended = time.time()
         self.state = state
         self.outcome.set_result(None)
 
 
 class JobQueue:
-    """First in, first out; background jobs last. A place is taken by a job that can run, never before.
+    """First in, first out; background jobs run last. A job takes a place only once its upload is complete.
 
-    Uploads that are still arriving are counted as well: so many at once, and so many of one address.
+    Uploads still arriving have limits of their own: in total, and per address.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class JobQueue:
         receiving: int = 32,
         per_address: int = 4,
         full: str = FULL,
-        what: str = "uploads",
+        what: str = "upload",
     ) -> None:
         self.places, self.workers = places, workers
         self.most_receiving, self.per_address, self._full = receiving, per_address, full
@@ -95,21 +95,21 @@ class JobQueue:
         self._waiting: deque[Job] = deque()
         self._background: deque[Job] = deque()
         self._running: list[Job] = []
-        self._closed = False
-        self.ready = 0  # workers with a process that wait for a job
+        self.closed = False
+        self.ready = 0  # idle workers with a running process
         self._seconds_per_job = FIRST_JOB_S
         self._changed = threading.Condition()
 
     @contextmanager
     def receiving(self, address: str | None = None) -> Iterator[None]:
-        """While an upload arrives; refused if it could not be queued, or if too many arrive, of one client or in all.
+        """Count an upload while it arrives; raises if it could not be queued or if too many are arriving.
 
-        One client gets half of the places at most, also this machine itself (address None): others find one free.
+        One client, this machine (address None) included, gets at most half of the places, so that others find one free.
         """
         with self._changed:
             self._check(address)
             if self._receiving.total() >= self.most_receiving:
-                raise busy(self._retry_after(), "the server is busy: too many uploads arrive at once")
+                raise busy(self._retry_after(), "the server is busy: too many uploads at once")
             if self._receiving[address] >= max(1, self.most_receiving // 2):
                 raise too_many(self._receiving[address], self._what, self._retry_after())
             self._receiving[address] += 1
@@ -120,11 +120,11 @@ class JobQueue:
                 self._receiving[address] -= 1
 
     def submit(self, job: Job) -> Job:
-        """Queue a job, or refuse it with Retry-After; a background job needs no place."""
+        """Queue a job, or raise an error with Retry-After; a background job needs no place."""
         with self._changed:
             if not job.background:
                 self._check(job.address, arrived=1)
-            elif self._closed:
+            elif self.closed:
                 job.fail(SHUTTING_DOWN)
                 return job
             (self._background if job.background else self._waiting).append(job)
@@ -132,17 +132,17 @@ class JobQueue:
         return job
 
     def take(self, seconds: float | None = None, *, ready: bool = True) -> Job | None:
-        """Wait for the next job; None once the queue is closed, or after so many seconds.
+        """Wait for the next job; None after `seconds`, or once the queue is closed.
 
-        A worker that is not `ready`, without a process, leaves the job to one that is.
+        A worker that is not `ready` (it has no process) leaves the job to one that is.
         """
         with self._changed:
             self.ready += ready
             self._changed.wait_for(
-                lambda: self._closed or ((self._waiting or self._background) and (ready or not self.ready)), seconds
+                lambda: self.closed or ((self._waiting or self._background) and (ready or not self.ready)), seconds
             )
             self.ready -= ready
-            if self._closed or not (self._waiting or self._background):
+            if self.closed or not (self._waiting or self._background):
                 return None
             job = self._waiting.popleft() if self._waiting else self._background.popleft()
             job.state = "running"
@@ -150,14 +150,14 @@ class JobQueue:
             return job
 
     def ended(self, job: Job, seconds: float) -> None:
-        """Record that a job that was taken has ended."""
+        """Record that a running job has ended."""
         with self._changed:
             self._running.remove(job)
             if not job.background and job.state == "done":
                 self._seconds_per_job += 0.3 * (seconds - self._seconds_per_job)
 
     def cancel(self, job: Job) -> None:
-        """Drop a job that waits; stopping one that runs is up to its worker."""
+        """Drop a waiting job; its worker must stop a running one."""
         with self._changed:
             job.cancelled = True
             if job not in self._waiting:
@@ -166,12 +166,12 @@ class JobQueue:
         job.fail(CANCELLED)
 
     def place(self, job: Job) -> int:
-        """The position of a job in the queue: 1 is next, 0 if it does not wait."""
+        """The position of a job in the queue: 1 is next, 0 if it is not waiting."""
         with self._changed:
-            return next((number for number, each in enumerate(self._waiting, start=1) if each is job), 0)
+            return next((number for number, other in enumerate(self._waiting, start=1) if other is job), 0)
 
     def counts(self) -> dict[str, int]:
-        """How many jobs run and wait, and how many uploads are still arriving."""
+        """The numbers of running and waiting jobs, of arriving uploads, and of places."""
         with self._changed:
             running = sum(not job.background for job in self._running_jobs())
             return {
@@ -181,15 +181,10 @@ class JobQueue:
                 "capacity": self.places,
             }
 
-    @property
-    def closed(self) -> bool:
-        """Whether no more jobs are taken."""
-        return self._closed
-
     def close(self) -> None:
         """Fail all waiting jobs and stop the workers."""
         with self._changed:
-            self._closed = True
+            self.closed = True
             left = [*self._waiting, *self._background]
             self._waiting.clear()
             self._background.clear()
@@ -198,12 +193,12 @@ class JobQueue:
             job.fail(SHUTTING_DOWN)
 
     def _running_jobs(self) -> list[Job]:
-        """The jobs that run; one that has just ended no longer counts, for its client may already send the next."""
+        """The running jobs; a job that has just ended no longer counts: its client may already send the next."""
         return [job for job in self._running if job.ended is None]
 
     def _check(self, address: str | None, *, arrived: int = 0) -> None:
-        """Refuse if the queue is full or closed, or an address has its share; `arrived` uploads are counted twice."""
-        if self._closed:
+        """Raise if the queue is full or closed, or an address has its share; `arrived` uploads would count twice."""
+        if self.closed:
             raise SHUTTING_DOWN.error()
         jobs = [*self._waiting, *(job for job in self._running_jobs() if not job.background)]
         if len(jobs) >= self.places + self.workers:
@@ -218,7 +213,7 @@ class JobQueue:
 
 
 class ResultStore:
-    """Jobs by id, in memory only; ended jobs expire, the oldest first if there are too many."""
+    """Jobs by id, in memory only; ended jobs expire after a while, or, oldest first, when they are too many."""
 
     def __init__(self, *, max_results: int, max_bytes: int, seconds: float) -> None:
         self._max_results, self._max_bytes, self._seconds = max_results, max_bytes, seconds
@@ -232,7 +227,7 @@ class ResultStore:
             self._expire()
 
     def get(self, id: str) -> Job:
-        """The job with this id."""
+        """The job with this id; raises if it has expired."""
         with self._lock:
             self._expire()
             job = self._jobs.get(id)
@@ -253,6 +248,7 @@ class ResultStore:
 
     def status(self, job: Job, queue: JobQueue) -> dict[str, Any]:
         """The state of a job, as JSON."""
+        expires = None if job.ended is None else datetime.fromtimestamp(job.ended + self._seconds, UTC)
         return {
             "id": job.id,
             "name": str(job.task.get("name", "")),
@@ -263,13 +259,8 @@ class ResultStore:
             "total": job.total,
             "result": job.result,
             "error": None if job.problem is None else job.problem.to_dict(),
-            "expires": self._expires(job),
+            "expires": None if expires is None else expires.isoformat(timespec="seconds"),
         }
-
-    def _expires(self, job: Job) -> str | None:
-        if job.ended is None:
-            return None
-        return datetime.fromtimestamp(job.ended + self._seconds, UTC).isoformat(timespec="seconds")
 
     def _expire(self) -> None:
         now = time.time()

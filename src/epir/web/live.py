@@ -1,7 +1,7 @@
-"""Cameras: a session for each, with its frames on their way to a worker process and its messages on their way back.
+"""Camera sessions: frames go to a worker process, messages come back.
 
-A session is a job that lasts: its process asks for frames, looks at them and reports. Frames wait in a bounded buffer.
-When the process is too slow they are thinned out, then dropped, and every report says how much was not looked at.
+A session is a long-running job: its process asks for frames, analyses them and reports. Frames wait in a bounded
+buffer. If the process is too slow they are thinned out, then dropped, and every report says how much was skipped.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ FULL = "all places for cameras are taken"
 
 
 class LiveFrame(NamedTuple):
-    """One frame that waits."""
+    """A waiting frame."""
 
     number: int
     seconds: float
@@ -39,7 +39,7 @@ class LiveFrame(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One message to the client."""
+    """A message to the client."""
 
     id: int
     event: str  # status, motion, movement or end
@@ -51,7 +51,7 @@ class Message(NamedTuple):
 
 
 class LiveSession:
-    """One camera; used by the event loop (frames in, messages out) and by the thread of its worker (`exchange`)."""
+    """One camera; used by the event loop (frames in, messages out) and by its worker's thread (`exchange`)."""
 
     def __init__(self, job: Job, settings: ServeSettings) -> None:
         self.job, self.id, self._settings = job, job.id, settings
@@ -71,14 +71,14 @@ class LiveSession:
         job.outcome.add_done_callback(lambda _: self._finish())
 
     def push(self, times: Sequence[float], frames: Sequence[bytes]) -> dict[str, Any]:
-        """Take the next frames of the camera; returns how many came and were dropped, and how long the rest waits."""
+        """Queue the next frames of the camera; returns the counts so far."""
         with self._changed:
             if self.ended is not None or self._ending:
                 raise _no_session()
             if self._latest is not None and times[0] <= self._latest:
                 raise RequestError(
-                    "these frames are older than the ones before",
-                    fix="send frames once, in order; times go on from request to request",
+                    "these frames are older than the previous ones",
+                    fix="send each frame once, in order; times continue from request to request",
                 )
             self._heard = time.monotonic()
             self._first = times[0] if self._first is None else self._first
@@ -96,13 +96,13 @@ class LiveSession:
             return self._counts()
 
     def end(self, reason: str = "stopped") -> None:
-        """Let the process finish with the frames that wait, and end."""
+        """End the session once the process has analysed the waiting frames."""
         with self._changed:
             self._ending = self._ending or reason
             self._changed.notify_all()
 
     def exchange(self, report: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, bytes]]:
-        """Publish what the process reports, then wait for the next frames for it; in the thread of the worker."""
+        """Publish a report of the process, then wait for its next frames; runs in the worker's thread."""
         if not self.ready.done():
             self._began = self._heard = time.monotonic()
             self.ready.set_result(None)
@@ -113,21 +113,21 @@ class LiveSession:
             if not self._waiting and not self._ending and now - self._heard >= self._settings.live_idle_s:
                 self._ending = "no frames came"
             if now - self._began >= self._settings.live_s:
-                self._ending = self._ending or "it lasted as long as a session may"
+                self._ending = self._ending or "the time limit of a session was reached"
             batch = [self._waiting.popleft() for _ in range(min(LIVE_BATCH, len(self._waiting)))]
-            span = [self._first, self._latest]  # of all frames, also of those that were dropped
-        listed = [[each.number, each.seconds] for each in batch]
+            span = [self._first, self._latest]  # of all frames, dropped ones included
+        frames = [[frame.number, frame.seconds] for frame in batch]
         kind = "end" if self._ending and not batch else "frames"
-        return {"type": kind, "frames": listed, "span": span}, {str(each.number): each.jpeg for each in batch}
+        return {"type": kind, "frames": frames, "span": span}, {str(frame.number): frame.jpeg for frame in batch}
 
     async def messages(self, after: int = 0) -> AsyncIterator[str]:
-        """The messages after the one with this id, as server-sent events, until the end."""
+        """The messages after the id `after`, as server-sent events, until the session ends."""
         bell = (asyncio.get_running_loop(), asyncio.Event())
         self._listeners.add(bell)
         try:
             while True:
                 bell[1].clear()
-                for message in [each for each in tuple(self._messages) if each.id > after]:
+                for message in [message for message in tuple(self._messages) if message.id > after]:
                     after = message.id
                     yield message.encode()
                     if message.event == "end":
@@ -141,15 +141,15 @@ class LiveSession:
             self._listeners.discard(bell)
 
     def _stride(self, sparsest: int) -> int:
-        """Every how many frames one is taken: each while few wait, then every second, then every third."""
+        """Keep every n-th frame: 1 while few wait, then 2, then 3; at most `sparsest`."""
         return min(sparsest, 1 + int(3 * self._waiting_s() / self._settings.live_backlog_s))
 
     def _bound(self) -> None:
-        """Drop the older half of what waits if it is longer or larger than it may be: one gap, not many."""
+        """If the buffer is too long or too large, drop its older half at once: one gap instead of many."""
         frames, most = self._waiting, self._settings.live_backlog_s
         if self._waiting_s() > most:
             self._drop_until(frames[-1].seconds - most / 2)
-        while sum(len(each.jpeg) for each in frames) > LIVE_BUFFER_BYTES or len(frames) > LIVE_BUFFER_FRAMES:
+        while sum(len(frame.jpeg) for frame in frames) > LIVE_BUFFER_BYTES or len(frames) > LIVE_BUFFER_FRAMES:
             self._drop_until(frames[len(frames) // 2].seconds)
 
     def _drop_until(self, seconds: float) -> None:
@@ -164,17 +164,17 @@ class LiveSession:
         return {"received": self.received, "dropped": self.dropped, "waiting_s": round(self._waiting_s(), 3)}
 
     def _publish_report(self, report: Mapping[str, Any]) -> None:
-        for each in report.get("movements", ()):
-            self._publish("movement", each)
-        for each in report.get("motion", ()):
-            self._publish("motion", each)
+        for movement in report.get("movements", ()):
+            self._publish("movement", movement)
+        for motion in report.get("motion", ()):
+            self._publish("motion", motion)
         if report.get("status"):
             with self._changed:
                 counts = self._counts()
             self._publish("status", {**report["status"], **counts})
 
     def _finish(self) -> None:
-        """Tell the client how it ended; called once, when the job is done or has failed."""
+        """Publish the last report and the end; called once, when the job is done or has failed."""
         job = self.job
         if not self.ready.done():
             self.ready.set_result(None)
@@ -193,16 +193,16 @@ class LiveSession:
 
 
 class LiveSessions:
-    """The sessions by id; they have their own workers, so that uploads do not wait for cameras."""
+    """The sessions by id, with separate workers so that uploads do not wait for cameras."""
 
     def __init__(self, settings: ServeSettings) -> None:
         self._settings = settings
-        self.queue = JobQueue(0, settings.live_sessions, per_address=1, full=FULL, what="cameras")
+        self.queue = JobQueue(0, settings.live_sessions, per_address=1, full=FULL, what="camera")
         self._sessions: dict[str, LiveSession] = {}
         self._lock = threading.Lock()
 
     def open(self, task: dict[str, Any], address: str | None) -> LiveSession:
-        """Begin a session, or refuse with Retry-After."""
+        """Begin a session, or raise an error with Retry-After."""
         job = Job({"type": "live", "name": "camera", **task}, self._settings.live_timeout_s, address=address)
         session = LiveSession(job, self._settings)
         self.queue.submit(job)
@@ -234,11 +234,9 @@ class LiveSessions:
 
     def _forget(self) -> None:
         now = time.monotonic()
-        over = [
-            each.id for each in self._sessions.values() if each.ended is not None and now - each.ended > LIVE_GRACE_S
-        ]
-        for id in over:
-            del self._sessions[id]
+        for id, session in list(self._sessions.items()):
+            if session.ended is not None and now - session.ended > LIVE_GRACE_S:
+                del self._sessions[id]
 
 
 def _no_session() -> RequestError:

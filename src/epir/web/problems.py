@@ -7,11 +7,11 @@ from http import HTTPStatus
 from epir.core.errors import EpirError
 from epir.core.words import counted
 
-CLIENT_ERROR = HTTPStatus.UNPROCESSABLE_ENTITY  # if nothing more precise fits
+CLIENT_ERROR = HTTPStatus.UNPROCESSABLE_ENTITY  # the default status of a user error
 
 
 class RequestError(EpirError):
-    """A request that is refused with an HTTP status."""
+    """An error with an HTTP status and headers."""
 
     def __init__(
         self, problem: str, *, fix: str, status: int = CLIENT_ERROR, headers: Mapping[str, str] | None = None
@@ -31,7 +31,7 @@ class Problem:
 
     @classmethod
     def of(cls, error: EpirError) -> "Problem":
-        """The problem that an error describes."""
+        """The problem of an error."""
         return cls(error.problem, error.fix, error.status if isinstance(error, RequestError) else CLIENT_ERROR)
 
     def to_dict(self) -> dict[str, str]:
@@ -39,13 +39,13 @@ class Problem:
         return {"problem": self.problem, "fix": self.fix}
 
     def error(self) -> RequestError:
-        """The same as an exception."""
+        """The problem as an exception."""
         return RequestError(self.problem, fix=self.fix, status=self.status)
 
 
 CRASHED = Problem(
     "the worker process died while it analysed this input",
-    "send it again; if this happens again, save it as mp4 (H.264), or cut it around the movement",
+    "send it again; if it fails again, save it as mp4 (H.264) or cut it around the movement",
     HTTPStatus.INTERNAL_SERVER_ERROR,
 )
 INTERNAL = Problem("internal error while processing this input", "try another file", HTTPStatus.INTERNAL_SERVER_ERROR)
@@ -61,24 +61,23 @@ CANCELLED = Problem("this job was cancelled", "send it again", HTTPStatus.GONE)
 
 
 def timed_out(seconds: float) -> Problem:
-    """A job that exceeded its time limit."""
+    """The problem of a job that exceeded its time limit."""
     return Problem(
         f"this took more than {seconds:g} seconds and was stopped",
-        f"cut the video around the movement, use `epir predict`, or `epir serve --set timeout_s={2 * seconds:.0f}`",
+        "cut the video around the movement, use `epir predict`, or start "
+        f"`epir serve --set timeout_s={2 * seconds:.0f}`",
         HTTPStatus.GATEWAY_TIMEOUT,
     )
 
 
 def busy(seconds: int, problem: str) -> RequestError:
-    """The refusal while there is no place."""
+    """The error when no place is free; try again in `seconds`."""
     return _later(problem, seconds, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 def too_many(count: int, what: str, seconds: int) -> RequestError:
-    """The refusal of one address that asks for more than its share."""
-    return _later(
-        f"your address has as many {what} under way as it may: {count}", seconds, HTTPStatus.TOO_MANY_REQUESTS
-    )
+    """The error for an address that exceeds its share; try again in `seconds`."""
+    return _later(f"your address already has {counted(count, what)} in progress", seconds, HTTPStatus.TOO_MANY_REQUESTS)
 
 
 def _later(problem: str, seconds: int, status: int) -> RequestError:

@@ -1,4 +1,4 @@
-"""The forms and responses of the REST API, for OpenAPI; tests hold the real responses against them."""
+"""The forms and responses of the REST API, for OpenAPI; tests validate real responses against them."""
 
 from typing import Any, Literal
 
@@ -8,91 +8,91 @@ Side = Literal["both", "left", "right"]
 
 
 class Strict(BaseModel):
-    """A JSON object that has these fields, and no others."""
+    """A JSON object with exactly these fields."""
 
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
 
 class Open(BaseModel):
-    """A JSON object that has at least these fields; docs/video.md describes all of `epir predict --json`."""
+    """A JSON object with at least these fields; docs/video.md describes all of `epir predict --json`."""
 
     model_config = ConfigDict(extra="allow", protected_namespaces=())
 
 
-class ProblemBody(Strict):
-    """Every error: what is wrong, and what to do."""
+class ProblemJson(Strict):
+    """An error: the problem, and how to fix it."""
 
     problem: str
     fix: str
 
 
-class Ticket(Strict):
-    """A job that was queued."""
+class TicketJson(Strict):
+    """A queued job."""
 
     id: str
-    url: str = Field(description="where its state and its result are")
+    url: str = Field(description="address of its state and result")
 
 
-class ActionUnit(Strict):
-    """One action unit of FACS."""
+class ActionUnitJson(Strict):
+    """A FACS action unit."""
 
     number: int = Field(description="FACS number, e.g. 12")
     side: Side = Field(description="of the person, not of the picture")
     probability: float = Field(ge=0, le=1, description="calibrated")
-    visible: bool | None = Field(description="whether motion stands out where the unit shows")
+    visible: bool | None = Field(description="whether motion stands out in the region of the unit")
 
 
-class Movement(Open):
-    """One movement and its class; key frames are frame numbers."""
+class MovementJson(Open):
+    """A movement and its class; key frames are frame numbers."""
 
-    input: str = Field(description="the name of the file")
+    input: str = Field(description="name of the file")
     label: str = Field(description="a class, `uncertain` or `no micro-expression found`")
     text: str = Field(description="what moved, in a sentence; left and right are the person's")
-    confidence: float | None = Field(description="the highest score")
-    scores: dict[str, float] = Field(description="by class, calibrated; they sum to 1; empty without a movement")
+    confidence: float | None = Field(description="highest score")
+    scores: dict[str, float] = Field(description="calibrated, by class; they sum to 1; empty without a movement")
     onset: int | None
     apex: int | None
     offset: int | None
-    onset_s: float | None = Field(description="seconds since the beginning")
+    onset_s: float | None = Field(description="seconds from the start")
     apex_s: float | None
     offset_s: float | None
     fps: float | None = Field(description="frames per second")
-    frames: int | None = Field(description="frames that were read")
-    track: int | None = Field(description="the person, if faces were followed")
-    probability: float | None = Field(description="of being a micro-expression at all, if it was spotted")
-    strength: float | None = Field(description="displacement at the apex, in % of the width of the face")
-    region: str = Field(description="where a spotted movement stands out most")
+    frames: int | None = Field(description="number of frames read")
+    track: int | None = Field(description="number of the person, if faces were tracked")
+    probability: float | None = Field(description="of being a micro-expression, if it was spotted")
+    strength: float | None = Field(description="displacement at the apex, in % of the face width")
+    region: str = Field(description="where a spotted movement is strongest")
     side: str = Field(description="of the person, not of the picture")
-    head: float | None = Field(description="how far the head comes and goes with it, in % of the width of the face")
-    moved: list[dict[str, Any]] = Field(description="regions of the face and their direction, the strongest first")
-    units: list[ActionUnit] = Field(description="the most probable first")
+    head: float | None = Field(description="head motion during the movement, in % of the face width")
+    moved: list[dict[str, Any]] = Field(description="regions of the face and their direction, strongest first")
+    units: list[ActionUnitJson] = Field(description="most probable first")
     warnings: list[str]
-    gaps: list[dict[str, Any]] = Field(description="frames without a face that could be used, and why")
-    tokens: dict[str, Any] | None = Field(description="what became of the tokens of the map")
-    attribution: dict[str, Any] | None = Field(description="how far the score falls without each part of the map")
+    gaps: list[dict[str, Any]] = Field(description="frames without a usable face, and why")
+    tokens: dict[str, Any] | None = Field(description="which tokens of the map were merged and kept")
+    attribution: dict[str, Any] | None = Field(description="drop of the score when a part of the map is occluded")
 
 
-class Film(Strict):
-    """Frames of the face, in one JPEG: row by row, `columns` in a row, each `size` px wide and high."""
+class FilmJson(Strict):
+    """Frames of the face in one JPEG, row by row: `columns` in a row, each `size` px wide and high."""
 
     sheet: str = Field(description="address")
     size: int
     columns: int
     frames: list[int] = Field(description="frame numbers")
     seconds: list[float]
-    flow: str = Field("", description="address: arrows from the onset to each frame, (frames, 14, 14, 2) in per cent")
+    flow: str = Field("", description="address of the arrows from the onset to each frame, (frames, 14, 14, 2), in %")
 
 
-class DrawnMovement(Movement):
+class DrawnMovementJson(MovementJson):
     """A movement with the addresses of its pictures."""
 
     pictures: dict[str, str] = Field(description="onset, apex, flow, why, tokens, rollout; empty if none were drawn")
-    scales: dict[str, float] = Field(description="what full colour stands for in flow, why and rollout, in per cent")
-    replay: Film | None = Field(description="from before the onset to after the offset")
+    scales: dict[str, float] = Field(description="the value of full colour in flow, why and rollout, in %")
+    replay: FilmJson | None = Field(description="from before the onset to after the offset")
 
 
-class Rejected(Open):
-    """A movement that is no micro-expression."""
+class RejectedJson(Open):
+    """A movement that is not a micro-expression."""
 
     reason: str
     region: str
@@ -105,11 +105,11 @@ class Rejected(Open):
     apex_s: float
     offset_s: float
     track: int
-    probability: float | None = Field(description="of being a micro-expression, also if a rule rejected it")
-    replay: Film | None
+    probability: float | None = Field(description="of being a micro-expression, even if a rule rejected it")
+    replay: FilmJson | None
 
 
-class CurveEvent(Strict):
+class CurveEventJson(Strict):
     """A movement on the timeline; times in seconds."""
 
     onset: float
@@ -119,95 +119,95 @@ class CurveEvent(Strict):
     label: str = Field(description="the class, or why it was rejected")
 
 
-class Hidden(Strict):
-    """A part of the video in which nothing could be judged; in seconds."""
+class HiddenJson(Strict):
+    """A part of the video in which movements cannot be detected; in seconds."""
 
     start: float
     stop: float
     reasons: list[str]
 
 
-class Curve(Strict):
+class CurveJson(Strict):
     """The timeline of one person: the motion of the face over time."""
 
-    track: int = Field(description="the person")
+    track: int = Field(description="number of the person")
     time: list[float] = Field(description="seconds")
     frames: list[int] = Field(description="frame numbers")
-    energy: list[float] = Field(description="motion in per cent of the width of the face")
-    level: float | None = Field(description="the motion from which movements are looked at, in the same unit")
-    events: list[CurveEvent] = Field(description="classified")
-    others: list[CurveEvent] = Field(description="rejected")
-    hidden: list[Hidden]
-    film: Film | None = Field(description="the face in the whole clip; of a long one every second frame, or fewer")
+    energy: list[float] = Field(description="motion, in % of the face width")
+    level: float | None = Field(description="detection threshold, in the same unit")
+    events: list[CurveEventJson] = Field(description="classified")
+    others: list[CurveEventJson] = Field(description="rejected")
+    hidden: list[HiddenJson]
+    film: FilmJson | None = Field(description="the face in the whole clip; a long clip is thinned to fewer frames")
 
 
-class Answer(Movement):
-    """The JSON of `epir predict --json`, with pictures, the timeline and what the scores are worth."""
+class AnswerJson(MovementJson):
+    """The JSON of `epir predict --json`, with pictures, timelines and the reliability of the scores."""
 
-    movements: list[DrawnMovement] = Field(description="all of them, in the order of time")
-    visible: dict[str, Any] | None = Field(description="how much could be judged, and which size would be seen")
-    people: list[dict[str, Any]] = Field(description="who was followed for how many seconds, and what could be seen")
-    candidates: list[dict[str, Any]] = Field([], description="the most probable of what was rejected, as movements")
-    rejected: list[Rejected]
-    pictures: dict[str, str] = Field(description="why, timeline: addresses")
+    movements: list[DrawnMovementJson] = Field(description="in order of time")
+    visible: dict[str, Any] | None = Field(description="how much could be judged, and how small a motion would show")
+    people: list[dict[str, Any]] = Field(description="how long each person was tracked, and how well they were visible")
+    candidates: list[dict[str, Any]] = Field([], description="the most probable rejected movements, classified")
+    rejected: list[RejectedJson]
+    pictures: dict[str, str] = Field(description="addresses of why and timeline")
     table: str = Field(description="address of events.csv")
-    seconds: float | None = Field(description="the length of the video")
-    curves: list[Curve] = Field(description="one for each person")
+    seconds: float | None = Field(description="length of the video")
+    curves: list[CurveJson] = Field(description="one for each person")
     model: str
-    calibrated_on: str = Field(description="whose scores the model was calibrated on: people, or synthetic faces")
-    reliability: list[dict[str, Any]] = Field(description="how often such scores were right, on real people")
+    calibrated_on: str = Field(description="what the scores were calibrated on: people, or synthetic faces")
+    reliability: list[dict[str, Any]] = Field(description="accuracy at similar scores, measured on real people")
     elapsed_s: float
 
 
-class PredictAnswer(Answer, Ticket):
-    """An answer with the address where it is kept."""
+class PredictAnswerJson(AnswerJson, TicketJson):
+    """An answer with its address."""
 
 
-class Status(Strict):
+class StatusJson(Strict):
     """The state of a job."""
 
     id: str
-    name: str = Field(description="what the clip is called")
+    name: str = Field(description="name of the clip")
     state: Literal["queued", "running", "done", "failed"]
-    place: int = Field(ge=0, description="position in the queue: 1 is next, 0 is not waiting")
+    place: int = Field(ge=0, description="position in the queue: 1 is next, 0 is not queued")
     stage: str
     done: int
     total: int
-    result: Answer | None
-    error: ProblemBody | None
+    result: AnswerJson | None
+    error: ProblemJson | None
     expires: str | None = Field(json_schema_extra={"format": "date-time"})
 
 
-class LiveTicket(Strict):
-    """A camera session that has begun."""
+class LiveTicketJson(Strict):
+    """A new camera session."""
 
     id: str
-    frames: str = Field(description="where frames are sent")
-    events: str = Field(description="where events are read")
-    seconds: float = Field(description="how long it may last")
+    frames: str = Field(description="address to send frames to")
+    events: str = Field(description="address to read events from")
+    seconds: float = Field(description="time limit of the session")
 
 
-class LiveCounts(Strict):
-    """What became of the frames of a session so far."""
+class LiveCountsJson(Strict):
+    """Counts of a session's frames so far."""
 
     received: int
-    dropped: int = Field(description="never looked at, because the server is too slow")
-    waiting_s: float = Field(description="seconds of frames that wait")
+    dropped: int = Field(description="not analysed because the server was too slow")
+    waiting_s: float = Field(description="seconds of frames in the queue")
 
 
-class Health(Strict):
+class HealthJson(Strict):
     """Version, model, queue and limits."""
 
     status: Literal["ok"]
     version: str
     model: dict[str, Any] = Field(description="name, classes, map_size")
-    queue: dict[str, int] = Field(description="running, waiting, receiving (uploads that still arrive), capacity")
+    queue: dict[str, int] = Field(description="running, waiting, receiving (uploads still arriving), capacity")
     cameras: dict[str, int] = Field(description="running, capacity")
     limits: dict[str, float]
 
 
-class ExampleClip(Strict):
-    """A synthetic clip that the page offers."""
+class ExampleClipJson(Strict):
+    """A synthetic example clip."""
 
     name: str
     title: str
@@ -230,21 +230,25 @@ PREDICT_FORM = _form(
         "files": {
             "type": "array",
             "items": _FILE,
-            "description": "one video; two pictures, onset and apex; or more, with frame numbers in their names",
+            "description": "one video; two pictures, onset and apex; or more pictures, numbered in their names",
         },
-        "example": {**_TEXT, "description": "the name of an example, in place of files"},
-        "name": {**_TEXT, "description": "what the clip is called in the answer; its file name without it"},
-        "onset": {"type": "integer", "minimum": 0, "description": "number of the onset frame; spotted without it"},
-        "apex": {"type": "integer", "minimum": 0, "description": "number of the apex frame; spotted without it"},
-        "fps": {"type": "number", "minimum": 1, "description": "frames per second, if the file does not give it"},
+        "example": {**_TEXT, "description": "name of an example, instead of files"},
+        "name": {**_TEXT, "description": "name of the clip in the answer; default: the file name"},
+        "onset": {"type": "integer", "minimum": 0, "description": "number of the onset frame; default: spotted"},
+        "apex": {"type": "integer", "minimum": 0, "description": "number of the apex frame; default: spotted"},
+        "fps": {"type": "number", "minimum": 1, "description": "frames per second, if the file does not give them"},
         "threshold": {
             "type": "number",
             "minimum": 0,
             "maximum": 1,
             "description": "answers below this score are `uncertain`; default: the threshold of the model",
         },
-        "sensitivity": {"enum": ["low", "normal", "high"], "default": "normal", "description": "high finds more"},
-        "faces": {"enum": ["largest", "all"], "default": "largest", "description": "all: movements of each person"},
+        "sensitivity": {
+            "enum": ["low", "normal", "high"],
+            "default": "normal",
+            "description": "high finds more movements, and more false alarms",
+        },
+        "faces": {"enum": ["largest", "all"], "default": "largest", "description": "whose movements to find"},
     },
     [],
 )
@@ -255,29 +259,28 @@ FRAMES_FORM = _form(
             "type": "array",
             "items": _FILE,
             "minItems": 1,
-            "description": "JPEGs of one size, in order, each frame of the camera once",
+            "description": "JPEGs of one size, in order, each frame once",
         },
         "times": {
             **_TEXT,
             "pattern": r"^\d+(\.\d+)?(,\d+(\.\d+)?)*$",
-            "description": "when each was taken, in milliseconds since the beginning: 0,33,67",
+            "description": "time of each frame, in milliseconds from the start: 0,33,67",
         },
     },
     ["frames", "times"],
 )
 
 MEANINGS = {
-    400: "the form is malformed, or the host name unknown",
+    400: "the form is malformed, or the host name is unknown",
     401: "the token is missing or wrong",
     403: "a cross-site request",
     404: "it has expired, or never existed",
-    405: "not with this method",
     408: "the request took too long to arrive",
     410: "the job was cancelled",
     413: "too large, too long, or too much work",
     415: "not a form, or not a video or picture",
-    422: "a field or the content cannot be used, such as a clip without a face",
-    429: "too many uploads of one address; see Retry-After",
+    422: "a field or file cannot be used, such as a clip without a face",
+    429: "too many uploads from one address; see Retry-After",
     500: "the worker process died, or an internal error",
     503: "busy; see Retry-After",
     504: "the time limit was reached",
@@ -286,13 +289,12 @@ Responses = dict[int | str, dict[str, Any]]
 
 
 def problems(*statuses: int) -> Responses:
-    """The error responses of a call; every call may also be refused for its host name, token or origin."""
-    every = sorted({400, 401, *statuses})
+    """The error responses of a call; 400 and 401, for the host name and the token, are part of every call."""
     responses: Responses = {}
-    for status in every:
+    for status in sorted({400, 401, *statuses}):
         headers = {"Retry-After": {"schema": {"type": "integer"}, "description": "seconds"}}
         more = {"headers": headers} if status in (429, 503) else {}
-        responses[status] = {"model": ProblemBody, "description": MEANINGS[status], **more}
+        responses[status] = {"model": ProblemJson, "description": MEANINGS[status], **more}
     return responses
 
 

@@ -1,4 +1,4 @@
-"""Security of every request: its time limit, checks of Host, Origin and token, and the headers of every response."""
+"""Security: checks of Host, Origin and token, response headers, and a time limit for request heads."""
 
 import asyncio
 import hmac
@@ -47,13 +47,13 @@ HEADERS = {
 }
 SAFE = ("GET", "HEAD", "OPTIONS")
 API = ("/api/", "/openapi.json")
-OPEN = "/static/"  # the files of the page, which hold nothing of anybody
+OPEN = "/static/"  # the files of the page, which are public
 COOKIE = "epir_token"
 SIGN_IN = Path(__file__).parent / "page" / "sign-in.html"
 
 
 class Guard:
-    """Refuses unknown host names, cross-site requests and missing tokens, and adds the headers to every response."""
+    """Rejects unknown host names, cross-site requests and missing tokens; adds the headers to every response."""
 
     def __init__(self, app: Asgi, names: Iterable[str], token: str = "", cookie: str = COOKIE) -> None:
         self._app, self._token, self._cookie = app, token, cookie
@@ -79,11 +79,11 @@ class Guard:
         if problem is not None:
             app = JSONResponse(problem.to_dict(), status_code=problem.status)
         elif self._token and not scope["path"].startswith(OPEN):
-            app = self._with_token(request) or self._app
+            app = self._check_token(request) or self._app
         await app(scope, receive, with_headers)
 
-    def _with_token(self, request: HTTPConnection) -> Response | None:
-        """The refusal of a request without the token; None if it carries it.
+    def _check_token(self, request: HTTPConnection) -> Response | None:
+        """The response to a request without the token; None if the token is correct.
 
         The page gets the token once, in its address, and keeps it as a cookie.
         """
@@ -119,9 +119,9 @@ class Guard:
 
 
 def limited_address(request: HTTPConnection) -> str | None:
-    """The address of a client whose share is limited: everyone but this machine itself.
+    """The address of a client whose share is limited; None for this machine.
 
-    A reverse proxy on this machine names its client last in X-Forwarded-For. From elsewhere it is not believed.
+    A reverse proxy on this machine names its client last in X-Forwarded-For. From other machines it is ignored.
     """
     peer = request.client.host if request.client is not None else ""
     if not _is_loopback(peer):
@@ -138,7 +138,7 @@ def _is_loopback(address: str) -> bool:
 
 
 def is_known_host(host: str, names: frozenset[str]) -> bool:
-    """Whether a Host header is an IP address or a known name, which DNS rebinding cannot forge."""
+    """Whether a Host header is an IP address or a known name: DNS rebinding can forge neither."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
         _ = urlsplit(f"//{host}").port
@@ -154,14 +154,14 @@ def is_known_host(host: str, names: frozenset[str]) -> bool:
 
 
 def is_same_site(origin: str | None, fetch_site: str | None, host: str) -> bool:
-    """Whether a request comes from this server's own page, or from no page at all."""
+    """Whether a request comes from a page of this server, or from no page at all."""
     if fetch_site is not None and fetch_site not in ("same-origin", "none"):
         return False
     return origin is None or origin_host(origin) == host.lower()
 
 
 def origin_host(origin: str) -> str:
-    """The host and port of an origin, empty if it is `null` or malformed."""
+    """The host and port of an origin; empty if it is `null` or malformed."""
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:
@@ -169,9 +169,9 @@ def origin_host(origin: str) -> str:
 
 
 class PunctualProtocol(H11Protocol):
-    """uvicorn's HTTP with a time limit for the head of every request: 408 if a part of it came.
+    """uvicorn's HTTP with a time limit for the head of a request: 408 if only a part of it arrives.
 
-    uvicorn itself waits for ever: a client that sends one byte and then nothing would hold its connection.
+    uvicorn itself waits forever: a client that sends one byte and then nothing would hold its connection.
     """
 
     head_s = 15.0
@@ -184,15 +184,15 @@ class PunctualProtocol(H11Protocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._head_timer: asyncio.TimerHandle | None = None
-        self._begun = False  # a part of a head has come
+        self._begun = False  # a part of a head has arrived
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for the first head."""
+        """Start waiting for the first head."""
         super().connection_made(transport)
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes; the timer runs from the first byte of a head to its last."""
+        """Receive bytes; the timer runs from the first byte of a head to its last."""
         super().data_received(data)
         if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
             self._begun = True
@@ -202,7 +202,7 @@ class PunctualProtocol(H11Protocol):
             self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing to wait for."""
+        """Stop waiting."""
         self._stop_waiting()
         super().connection_lost(exc)
 

@@ -1,4 +1,4 @@
-"""The state of one server: its private folder, its queue, its results, its cameras and its workers."""
+"""The state of a server: its private folder, queue, results, cameras and workers."""
 
 import os
 import secrets
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from epir.core.output import resolved
-from epir.web.jobs import Job, JobQueue, ResultStore, remove
+from epir.web.jobs import Job, JobQueue, ResultStore, remove_folder
 from epir.web.live import LiveSessions
 from epir.web.problems import RequestError
 from epir.web.settings import LIVE_WORKER_IDLE_S, RENDER_S, WORKER_SETTINGS, ServeSettings
@@ -17,11 +17,13 @@ from epir.web.worker import Worker
 
 
 class PrivateFolder:
-    """A temporary folder that only its owner can open; it is removed with the server."""
+    """A temporary folder that only its owner can open; removed when the server ends."""
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=f"epir-serve-{os.getpid()}-"))  # mode 0700
-        self._remove = weakref.finalize(self, remove, self.path)  # also if a signal ends the process while it loads
+        self._remove = weakref.finalize(
+            self, remove_folder, self.path
+        )  # also if a signal ends the process while it loads
         self.uploads = self.path / "uploads"
         self.examples = self.path / "examples"
         for folder in (self.uploads, self.examples):
@@ -39,7 +41,7 @@ class PrivateFolder:
 
 
 class Service:
-    """What the routes use; `start` it before, `close` it after."""
+    """The state behind the routes; `start` before use, `close` afterwards."""
 
     def __init__(self, settings: ServeSettings, model: Path | None = None) -> None:
         self.settings = settings
@@ -83,20 +85,20 @@ class Service:
         self.private.close()
 
     def submit(self, task: dict[str, Any], folder: Path | None, address: str | None = None) -> Job:
-        """Queue the job for one upload, or refuse it; a queued job removes its folder."""
+        """Queue the job for one upload, or raise; once queued, the job removes the folder."""
         job = self.queue.submit(Job(task, self.settings.timeout_s, folder, address=address))
         self.results.add(job)
         return job
 
     def cancel(self, job: Job) -> None:
-        """Cancel a job, whether it waits or runs."""
+        """Cancel a waiting or running job."""
         self.queue.cancel(job)
         for worker in self.workers:
             worker.cancel(job)
 
     def example(self, name: str) -> tuple[Path, Job]:
         """The path of an example's video, and the job that renders it."""
-        names = [each["name"] for each in self.examples]
+        names = [example["name"] for example in self.examples]
         if name not in names:
             raise RequestError(
                 f"there is no example {name[:40]!r}", fix=f"use one of: {', '.join(names)}", status=HTTPStatus.NOT_FOUND

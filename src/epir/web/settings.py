@@ -1,4 +1,4 @@
-"""Every limit of the server: what `--set` changes, and the constants that nobody needs to change."""
+"""The limits of the server: settings for `--set`, and constants."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ MAX_FIELD = 8192  # bytes of a text field
 MAX_BOUNDARY = 256
 MAX_NAME = 120  # characters of a file name
 MAX_DIGITS = 15  # of a frame number in a file name
-DRAIN_S, DRAIN_BYTES = 5.0, 256 * MIB  # how far a refused body is still read
+DRAIN_S, DRAIN_BYTES = 5.0, 256 * MIB  # limits for reading the rest of a rejected body
 RATE_GRACE_S = 10.0  # before a body must arrive at `min_rate`
 DISCONNECT_S = 0.5  # between two checks whether a waiting client is still connected
 KEEP_ALIVE_S, SHUTDOWN_S = 15, 3
@@ -24,17 +24,17 @@ CANCEL_S = 3.0  # to react to a cancelled job
 PROGRESS_S = 0.1  # between two progress messages
 MAX_MESSAGE = 256 * MIB  # one message or blob of a worker
 MAX_BLOBS = 1000  # of one message
-ESTIMATE_AFTER_S = 8.0  # of work, after which the remaining time can be estimated
+ESTIMATE_AFTER_S = 8.0  # of work before the remaining time is estimated
 FIRST_JOB_S = 5.0  # estimate for a job before any has run
 
 # Cameras
 LIVE_WORKER_IDLE_S = 120.0  # after which a camera's worker process ends
 LIVE_BATCH = 8  # frames per message to the worker
-LIVE_MESSAGES = 2000  # that a client who reconnects can still get
+LIVE_MESSAGES = 2000  # kept for a client that reconnects
 LIVE_BUFFER_BYTES, LIVE_BUFFER_FRAMES = 48 * MIB, 600  # waiting frames
-LIVE_SPARSEST_S = 0.12  # between two frames after thinning: farther apart, the spotter would lose the face
-LIVE_HEARTBEAT_S = 10.0  # between two events, even if nothing happens
-LIVE_GRACE_S = 10.0  # for which an ended session can still be read
+LIVE_SPARSEST_S = 0.12  # between two frames after thinning; with larger gaps the spotter loses the face
+LIVE_HEARTBEAT_S = 10.0  # at most, between two events
+LIVE_GRACE_S = 10.0  # during which an ended session can still be read
 LIVE_STATUS_S = 0.5  # between two status events
 
 # Results
@@ -53,12 +53,12 @@ class ServeSettings:
 
     host: str = "127.0.0.1"
     port: int = 7860  # 0: any free one
-    names: tuple[str, ...] = ()  # further host names, as behind a reverse proxy
+    names: tuple[str, ...] = ()  # further host names, such as that of a reverse proxy
     token: str = ""  # that every request must carry; empty: none
-    workers: int = 1  # processes; each holds the model
+    workers: int = 1  # processes; each loads the model
     queue: int = 8  # uploads that may wait
-    receiving: int = 32  # uploads that may arrive at once, half of them from one client; they are not queued yet
-    per_address: int = 4  # uploads of one address that arrive, wait or run; this machine itself is not limited
+    receiving: int = 32  # uploads that may arrive at once, at most half of them from one client
+    per_address: int = 4  # uploads of one address that arrive, wait or run; no limit for this machine
     max_bytes: int = 256 * MIB  # of one request
     max_seconds: float = 300.0  # of a video
     max_frames: int = 12000
@@ -68,13 +68,13 @@ class ServeSettings:
     max_memory: int = 4096 * MIB  # of a worker process, on Linux
     header_s: float = 15.0  # to receive the head of a request
     receive_s: float = 600.0  # to receive one request
-    stall_s: float = 20.0  # without a byte of it
+    stall_s: float = 20.0  # without receiving a byte
     min_rate: float = 16 * 1024.0  # bytes per second of a body, on average, after its first seconds
     timeout_s: float = 300.0  # to process one upload
-    live_sessions: int = 2  # cameras at once; each has its own worker process
+    live_sessions: int = 2  # cameras at once; each has a worker process
     live_s: float = 3600.0  # of one session
     live_idle_s: float = 15.0  # without a frame, after which a session ends
-    live_backlog_s: float = 3.0  # of frames that may wait; beyond that they are thinned, then dropped
+    live_backlog_s: float = 3.0  # of frames that may wait; they are thinned before, dropped beyond
     live_frames: int = 60  # of one request
     live_side: int = 1280  # px
     live_bytes: int = 8 * MIB  # of one request
@@ -82,9 +82,9 @@ class ServeSettings:
     keep_results: int = 50
     keep_bytes: int = 256 * MIB  # pictures of all results
     keep_s: float = 1800.0
-    examples_ahead: bool = True  # render the examples at the start, not on first use
-    movements: int = 12  # of one video that get pictures, the strongest first
-    rejected: int = 24  # rejected movements of one video that get a replay, the strongest first
+    examples_ahead: bool = True  # render the examples at startup, not on first use
+    movements: int = 12  # of one video that get pictures, strongest first
+    rejected: int = 24  # rejected movements of one video that get a replay, strongest first
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
@@ -98,7 +98,7 @@ class ServeSettings:
             if not 0 < value < float("inf"):
                 raise ConfigError(f"{name} cannot be {value:g}", fix="give a number above 0")
         if self.token and not (self.token.isascii() and self.token.isprintable() and " " not in self.token):
-            raise ConfigError("the token holds a space or an unusual character", fix="give ASCII letters and digits")
+            raise ConfigError("the token contains a space or a special character", fix="use ASCII letters and digits")
         if not 0 <= self.queue <= 10_000:
             raise ConfigError(f"queue cannot be {self.queue}", fix="give 0 to 10,000")
 
@@ -110,7 +110,7 @@ class ServeSettings:
     def limits(self) -> dict[str, float]:
         """The limits that clients need to know."""
         renamed = {"results": "keep_results", "results_s": "keep_s", "time_s": "timeout_s"}
-        same = ("live_frames", "live_side", "live_bytes", "live_sessions", "live_s")
+        live = ("live_frames", "live_side", "live_bytes", "live_sessions", "live_s")
         most = ("bytes", "seconds", "frames", "pixels", "megapixels", "pictures")
-        names = {**{each: f"max_{each}" for each in most}, **{each: each for each in same}, **renamed}
-        return {name: getattr(self, setting) for name, setting in names.items()}
+        settings = {**{name: f"max_{name}" for name in most}, **{name: name for name in live}, **renamed}
+        return {name: getattr(self, setting) for name, setting in settings.items()}

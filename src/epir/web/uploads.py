@@ -1,7 +1,7 @@
 """From the body of a request to a task for a worker process.
 
-Files are streamed into a private folder under generated names, typed by content, and removed after use. The frames of a
-camera stay in memory.
+Files are streamed into a private folder under generated names, identified by content, and removed after use. Camera
+frames stay in memory.
 """
 
 import math
@@ -20,7 +20,7 @@ from epir.core.words import counted
 from epir.frames.folder import LAST_INTEGER
 from epir.spotting.settings import THRESHOLDS
 from epir.web.form import FormReader, display_name, request_body, with_deadlines
-from epir.web.jobs import remove
+from epir.web.jobs import remove_folder
 from epir.web.problems import RequestError
 from epir.web.security import limited_address
 from epir.web.service import Service
@@ -28,25 +28,25 @@ from epir.web.settings import MAX_DIGITS, ServeSettings
 
 ACCEPTED = "a video (mp4, mov, mkv, webm, avi, wmv, mpg, gif) or pictures (jpg, png, bmp, webp, avif, heic)"
 FRAME = (int, 0, 999_999_999, "give the number of a frame, such as 12")
-NUMBERS: dict[str, tuple[Callable[[str], float], float, float, str]] = {  # fields: type, least, most, and what to do
+NUMBERS: dict[str, tuple[Callable[[str], float], float, float, str]] = {  # fields: type, minimum, maximum, fix
     "onset": FRAME,
     "apex": FRAME,
     "fps": (float, 1, 100_000, "give the frames per second of the camera, such as 200"),
     "threshold": (float, 0, 1, "give a score from 0 to 1, such as 0.6"),
 }
-SNIFF_BYTES = 200  # enough to recognise every file type: a transport stream repeats its mark after 188
+SNIFF_BYTES = 200  # enough to identify every file type: a transport stream repeats its sync byte after 188
 
 
 @dataclass(frozen=True)
 class FileType:
-    """A type of file, and the suffix it is stored under."""
+    """A file type, and the suffix for storing it."""
 
     kind: Literal["video", "picture"]
     suffix: str
 
 
 HEIC, AVIF = FileType("picture", ".heic"), FileType("picture", ".avif")
-BRANDS = {  # of the ISO container that videos and pictures share; any other is an mp4
+BRANDS = {  # of the ISO container, which videos and pictures share; any other brand is an mp4
     b"qt  ": FileType("video", ".mov"),
     **dict.fromkeys((b"avif", b"avis"), AVIF),
     **dict.fromkeys((b"heic", b"heix", b"heim", b"heis", b"mif1", b"msf1"), HEIC),
@@ -68,13 +68,13 @@ STARTS = {
 
 
 def sniff(start: bytes) -> FileType | None:
-    """The type of a file by its first bytes, whatever its name says; None if it is not one that can be read.
+    """The type of a file by its first bytes, whatever its name; None if it is not supported.
 
-    The short list also keeps text formats from the video decoder, which would follow the paths written in them.
+    The short list also keeps text formats away from the video decoder, which would follow the paths in them.
     """
     if start[4:8] == b"ftyp":
         brand = start[8:12]
-        if brand == b"mif1" and b"avif" in start[16:64]:  # pictures in general; what they are in particular follows
+        if brand == b"mif1" and b"avif" in start[16:64]:  # a generic brand; the compatible brands are specific
             brand = b"avif"
         return BRANDS.get(brand, FileType("video", ".mp4"))
     if start[4:8] in (b"moov", b"mdat", b"wide", b"free", b"skip"):  # old QuickTime has no brand
@@ -85,13 +85,13 @@ def sniff(start: bytes) -> FileType | None:
         return FileType("picture", ".bmp")
     known = next((kind for first, kind in STARTS.items() if start.startswith(first)), None)
     if known is None and (start[:1] == b"G" == start[188:189] or start[4:5] == b"G" == start[196:197]):
-        return FileType("video", ".ts")  # packets of 188 bytes, or with a time before each
+        return FileType("video", ".ts")  # packets of 188 bytes, or 192 with time stamps
     return known
 
 
 @dataclass(frozen=True)
 class UploadedFile:
-    """One uploaded file: where it is stored, its type, and the client's name for it."""
+    """An uploaded file: its path, its type, and the client's name for it."""
 
     path: Path
     type: FileType
@@ -106,11 +106,11 @@ class Upload:
     fields: dict[str, str] = field(default_factory=dict)
     files: list[UploadedFile] = field(default_factory=list)
     address: str | None = None  # of the client, if its share is limited
-    kept: bool = False  # by a job, which removes the folder when it ends
+    kept: bool = False  # a job owns the folder and removes it when it ends
 
 
 class FileSink:
-    """Writes one file to disk, once its type is known from the first bytes."""
+    """Writes one file to disk, once its first bytes identify its type."""
 
     def __init__(self, upload: Upload, name: str) -> None:
         self._upload, self._name = upload, name
@@ -141,7 +141,7 @@ class FileSink:
         type_ = sniff(self._start)
         if type_ is None:
             raise RequestError(
-                f"{self._name} is not a video or picture that can be read",
+                f"{self._name} is not a supported video or picture",
                 fix=f"send {ACCEPTED}; the content counts, not the name",
                 status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             )
@@ -153,9 +153,9 @@ class FileSink:
 
 @asynccontextmanager
 async def receive_upload(request: Request, service: Service, *, fields: tuple[str, ...]) -> AsyncIterator[Upload]:
-    """Read the fields and files of a request; they are removed afterwards unless a job has set `kept`.
+    """Read the fields and files of a request; removes the files afterwards unless a job set `kept`.
 
-    The place in the queue is taken afterwards, by the job.
+    An upload takes no place in the queue: its job does.
     """
     settings, address = service.settings, limited_address(request)
     folder: Path | None = None
@@ -172,7 +172,7 @@ async def receive_upload(request: Request, service: Service, *, fields: tuple[st
                 yield upload
     finally:
         if upload is None or not upload.kept:
-            remove(folder)
+            remove_folder(folder)
 
 
 async def _read_files(
@@ -183,7 +183,7 @@ async def _read_files(
             raise RequestError(f"there is no file field {name[:40]!r}", fix="send files as files")
         if len(upload.files) >= settings.max_pictures:
             raise RequestError(
-                f"there are more than {settings.max_pictures} files",
+                f"the request has more than {settings.max_pictures} files",
                 fix=f"send at most {settings.max_pictures}, or make a video of them",
                 status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
             )
@@ -194,7 +194,7 @@ async def _read_files(
         async for piece in body:
             reader.feed(piece)
     finally:
-        with suppress(RequestError):  # the type of a half-read file matters no more
+        with suppress(RequestError):  # the type of an incomplete file does not matter
             reader.close()
     upload.fields = reader.finish()
 
@@ -216,23 +216,23 @@ def predict_task(upload: Upload, examples: list[str]) -> dict[str, Any]:
         return {"type": "predict", "example": example, "name": f"example: {example}", **options}
     if not files:
         raise RequestError("no file was sent", fix=f"send {ACCEPTED} as files, or the name of an example")
-    name = display_name(fields["name"]) if fields.get("name") else _clip_name([each.name for each in files])
+    name = display_name(fields["name"]) if fields.get("name") else _clip_name([file.name for file in files])
     return {
         "type": "predict",
         "files": [str(path) for path in _one_clip(upload)],
         "folder": str(upload.folder),
-        "names": {str(each.path): each.name for each in files},
+        "names": {str(file.path): file.name for file in files},
         "name": name,
         **options,
     }
 
 
 def _one_clip(upload: Upload) -> list[Path]:
-    """The paths of one clip: a video, two pictures, or the folder of numbered pictures that more of them become."""
-    videos = [each for each in upload.files if each.type.kind == "video"]
-    pictures = [each for each in upload.files if each.type.kind == "picture"]
+    """The paths of one clip: a video, two pictures, or, for more pictures, a folder of numbered ones."""
+    videos = [file for file in upload.files if file.type.kind == "video"]
+    pictures = [file for file in upload.files if file.type.kind == "picture"]
     if len(videos) > 1:
-        raise RequestError(f"these are {len(videos)} videos", fix="send one request for each")
+        raise RequestError(f"the request has {len(videos)} videos", fix="send one request for each")
     if videos and pictures:
         raise RequestError(
             f"a video and {counted(len(pictures), 'picture')} were sent",
@@ -244,29 +244,31 @@ def _one_clip(upload: Upload) -> list[Path]:
             fix="send two pictures, onset and apex, or a video",
         )
     if len(upload.files) <= 2:
-        return [each.path for each in upload.files]
+        return [file.path for file in upload.files]
     upload.files = number_frames(upload)
     return [upload.files[0].path.parent]
 
 
 def number_frames(upload: Upload) -> list[UploadedFile]:
-    """The pictures in a new folder, named by the last integer of the client's names: their frame number."""
+    """Move the pictures to a new folder, named by their frame number: the last integer in the client's name."""
     frames: dict[int, UploadedFile] = {}
-    for each in upload.files:
-        number = LAST_INTEGER.search(Path(each.name).stem)
+    for file in upload.files:
+        number = LAST_INTEGER.search(Path(file.name).stem)
         if number is None or len(number[1]) > MAX_DIGITS:
             raise RequestError(
-                f"{each.name} has no frame number in its name", fix="name the pictures img1.jpg, img2.jpg, ..."
+                f"{file.name} has no frame number in its name", fix="name the pictures img1.jpg, img2.jpg, ..."
             )
-        other = frames.setdefault(int(number[1]), each)
-        if other is not each:
+        other = frames.setdefault(int(number[1]), file)
+        if other is not file:
             raise RequestError(
-                f"{other.name} and {each.name} are both frame {int(number[1])}", fix="send the pictures of one clip"
+                f"{other.name} and {file.name} are both frame {int(number[1])}", fix="send the pictures of one clip"
             )
     folder = upload.folder / "frames"
     folder.mkdir(mode=0o700)
-    moved = [(each, folder / f"{number}{each.type.suffix}") for number, each in sorted(frames.items())]
-    return [replace(each, path=each.path.rename(path)) for each, path in moved]
+    return [
+        replace(file, path=file.path.rename(folder / f"{number}{file.type.suffix}"))
+        for number, file in sorted(frames.items())
+    ]
 
 
 def _clip_name(names: Sequence[str]) -> str:
@@ -274,7 +276,7 @@ def _clip_name(names: Sequence[str]) -> str:
 
 
 def _number(fields: dict[str, str], name: str) -> float | None:
-    """The value of a field of `NUMBERS`; None where it is empty."""
+    """The value of a field of `NUMBERS`; None if it is empty."""
     text, (kind, low, high, fix) = fields.get(name, ""), NUMBERS[name]
     if not text:
         return None
@@ -295,7 +297,7 @@ def _choice(fields: dict[str, str], name: str, choices: tuple[str, ...], *, defa
 
 
 class MemorySink:
-    """A file that is kept in memory."""
+    """A file in memory."""
 
     def __init__(self) -> None:
         self.content = bytearray()
@@ -309,7 +311,7 @@ class MemorySink:
 
 
 async def receive_frames(request: Request, settings: ServeSettings) -> tuple[list[float], list[bytes]]:
-    """The times in seconds and the JPEGs of one request of a camera."""
+    """The times in seconds and the JPEGs of one camera request."""
     sinks: list[MemorySink] = []
 
     def open_sink(name: str, filename: str) -> MemorySink:
@@ -317,8 +319,8 @@ async def receive_frames(request: Request, settings: ServeSettings) -> tuple[lis
             raise RequestError(f"there is no file field {name[:40]!r}", fix="send files as frames")
         if len(sinks) >= settings.live_frames:
             raise RequestError(
-                f"there are more than {settings.live_frames} frames",
-                fix="send them more often, a few at a time",
+                f"the request has more than {settings.live_frames} frames",
+                fix="send fewer frames at a time, more often",
                 status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
             )
         sinks.append(MemorySink())
@@ -330,20 +332,20 @@ async def receive_frames(request: Request, settings: ServeSettings) -> tuple[lis
         async for piece in with_deadlines(body, seconds=settings.live_timeout_s, stall=settings.stall_s):
             reader.feed(piece)
         times = read_times(reader.finish().get("times", ""), len(sinks))
-    return times, [bytes(each.content) for each in sinks]
+    return times, [bytes(sink.content) for sink in sinks]
 
 
 def read_times(text: str, count: int) -> list[float]:
-    """Rising times in seconds, one for each of `count` frames, from milliseconds: `0,33,67`."""
+    """The times of `count` frames in seconds, increasing, from text in milliseconds: `0,33,67`."""
     try:
-        times: list[Any] = [float(each) / 1000 for each in text.split(",")]
+        times: list[Any] = [float(time) / 1000 for time in text.split(",")]
     except ValueError:
         times = []
-    if not count or len(times) != count or not all(math.isfinite(each) and 0 <= each < 1e6 for each in times):
+    if not count or len(times) != count or not all(math.isfinite(time) and 0 <= time < 1e6 for time in times):
         raise RequestError(
             "the times do not match the frames",
             fix="send frames, and times=0,33,67,...: one number of milliseconds for each frame",
         )
     if not all(a < b for a, b in pairwise(times)):
-        raise RequestError("the times do not rise", fix="send the frames in order, each once")
+        raise RequestError("the times do not increase", fix="send the frames in order, each once")
     return times

@@ -1,6 +1,6 @@
-"""A worker, from both sides: the thread of the server that gives it jobs, and the process that runs them.
+"""A worker: a process that runs jobs, and the thread of the server that feeds it.
 
-The process holds the recognizer. A damaged file can only crash this process; the server then starts another one.
+The process holds the recognizer. A damaged file can crash only this process; the server then starts another one.
 """
 
 import json
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def send(pipe: Connection, message: Mapping[str, Any], blobs: Mapping[str, bytes] | None = None) -> None:
     """Send one message as JSON, followed by its blobs.
 
-    No pickles: a worker process that a damaged file has taken over can send wrong values, but no code.
+    No pickles: a worker process taken over by a malicious file can send wrong values, but no code.
     """
     blobs = blobs or {}
     pipe.send_bytes(json.dumps({"message": message, "blobs": list(blobs)}).encode())
@@ -61,8 +61,8 @@ def receive(pipe: Connection) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 def run_worker(pipe: Connection, config: Mapping[str, Any]) -> None:
-    """Load the model, report that, then run jobs until the pipe ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends this process
+    """Load the model, report that it is ready, then run jobs until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Ctrl-C the server ends this process
     _limit_resources(config)
     try:
         recognizer, info = _load(config)
@@ -93,7 +93,7 @@ def _limit_resources(config: Mapping[str, Any]) -> None:
 
 
 def _load(config: Mapping[str, Any]) -> tuple["Recognizer", dict[str, Any]]:
-    import epir.web.inference  # noqa: F401  (with all that it imports, so that the first job need not wait for it)
+    import epir.web.inference  # noqa: F401  (so that the first job need not wait for its imports)
     from epir.recognition.recognizer import Recognizer
     from epir.web.examples import list_examples
 
@@ -111,7 +111,7 @@ def _run_job(
 
     progress = PipeProgress(pipe, id)
     try:
-        progress.start("reading", 1)  # also tells the server that the job has arrived
+        progress.start("reading", 1)  # the server learns that the job has started
         result, pictures = TASKS[task["type"]](recognizer, config, id, task, progress)
         send(pipe, {"type": "done", "id": id, "result": result}, pictures)
         return
@@ -121,7 +121,7 @@ def _run_job(
         problem = Problem.of(error)
     except Exception as error:
         problem = OUT_OF_MEMORY
-        if not is_out_of_memory(error):  # a bug: the traceback goes to the server's terminal, a general message out
+        if not is_out_of_memory(error):  # a bug: print the traceback here, send the client a general message
             traceback.print_exc()
             problem = INTERNAL
     text = {name: with_client_names(value, task) for name, value in problem.to_dict().items()}
@@ -141,7 +141,7 @@ class Cancelled(Exception):
 
 
 class PipeProgress(Silent):
-    """Progress that is sent to the server a few times a second; raises `Cancelled` when the server asks for it."""
+    """Progress, sent to the server a few times a second; raises `Cancelled` if the server cancels the job."""
 
     def __init__(self, pipe: Connection, id: str) -> None:
         self._pipe, self._id = pipe, id
@@ -153,13 +153,13 @@ class PipeProgress(Silent):
         self._report()
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Report the count, unless that was done just now."""
+        """Report the count, unless the last report is too recent."""
         self._done += steps
         if time.monotonic() - self._reported >= PROGRESS_S:
             self._report()
 
     def exchange(self, report: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, bytes]]:
-        """Send a report of a job that lasts, and wait for what it gets next."""
+        """Send the report of a camera, and wait for its next frames."""
         send(self._pipe, {"type": "next", "id": self._id, "report": report})
         while True:
             message, blobs = receive(self._pipe)
@@ -179,7 +179,7 @@ class PipeProgress(Silent):
 
 
 class Worker:
-    """A worker process and the thread that gives it jobs, enforces their time limits and restarts it after a crash."""
+    """A worker process and the thread that feeds it, enforces time limits and restarts it after a crash."""
 
     def __init__(self, queue: JobQueue, config: Mapping[str, Any], *, idle_s: float | None = None) -> None:
         self._queue, self._config, self._idle_s = queue, dict(config), idle_s
@@ -189,7 +189,7 @@ class Worker:
         self._timed_out = self._closing = False
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="epir-worker", daemon=True)
-        self.info: dict[str, Any] = {}  # the model and the examples, as the process reports them
+        self.info: dict[str, Any] = {}  # the model and the examples, reported by the process
 
     @property
     def pid(self) -> int | None:
@@ -197,7 +197,7 @@ class Worker:
         return self._process.pid if self._process is not None else None
 
     def start(self) -> dict[str, Any]:
-        """Start the process and wait until it has loaded the model."""
+        """Start the process, wait until it has loaded the model, and return `info`."""
         self._start_process()
         self._thread.start()
         return self.info
@@ -229,7 +229,7 @@ class Worker:
             job = self._queue.take(self._idle_s, ready=self._process is not None)
             if job is None:
                 if not self._queue.closed:
-                    self._end_process()  # nothing to do for a while: give its memory back
+                    self._end_process()  # idle: free its memory
                 continue
             began = time.monotonic()
             try:
@@ -241,7 +241,7 @@ class Worker:
                 self._queue.ended(job, time.monotonic() - began)
 
     def _run_job(self, job: Job) -> None:
-        """Run one job to its end; if the process died before it began the job, try once more."""
+        """Run one job to its end; if the process dies before starting it, try once more."""
         for _ in range(2):
             if job.cancelled:
                 return job.fail(CANCELLED)
@@ -260,7 +260,7 @@ class Worker:
                 self._start_process()
 
     def _try_job(self, job: Job) -> None:
-        """Send a job to the process; it has ended when this returns, unless the process died before beginning it."""
+        """Send a job to the process and wait for its end; the job is open if the process died before starting it."""
         pipe = self._pipe
         assert pipe is not None
         self._timed_out = False
@@ -273,10 +273,12 @@ class Worker:
             while not ended:
                 timer = timer or _start_timer(job.seconds, self._time_out, job)
                 message, blobs = receive(pipe)
-                if message["type"] == "next" and job.exchange is not None:  # the time limit is for what it does now
+                if message["type"] == "next" and job.exchange is not None:  # the time limit is per exchange
                     timer.cancel()
                     timer = None
-                    self._answer(pipe, job, message)
+                    reply, frames = job.exchange(message["report"])
+                    with self._lock:
+                        send(pipe, {"id": job.id, **reply}, frames)
                 else:
                     ended = self._handle_message(message, blobs, job)
         except (EOFError, OSError):
@@ -295,15 +297,8 @@ class Worker:
             with self._lock:
                 self._job = None
 
-    def _answer(self, pipe: Connection, job: Job, message: Mapping[str, Any]) -> None:
-        """Give a job that lasts what it gets next."""
-        assert job.exchange is not None
-        reply, blobs = job.exchange(message["report"])
-        with self._lock:
-            send(pipe, {"id": job.id, **reply}, blobs)
-
     def _handle_message(self, message: Mapping[str, Any], blobs: dict[str, bytes], job: Job) -> bool:
-        """Take one message; True if it ended the job."""
+        """Handle one message; True if it ends the job."""
         if message.get("id") != job.id:
             return False
         if message["type"] == "progress":
@@ -326,7 +321,7 @@ class Worker:
                 raise SHUTTING_DOWN.error()
             process.start()
             self._process, self._pipe = process, pipe
-        remote.close()  # so that the pipe ends with the process
+        remote.close()  # so that the pipe closes with the process
         try:
             if not pipe.poll(START_S):
                 raise EOFError
@@ -335,7 +330,7 @@ class Worker:
             self._end_process()
             raise EpirError(
                 "the worker process stopped while loading the model",
-                fix="see what it printed; it needs about 1 GiB of memory",
+                fix="see its output; it needs about 1 GiB of memory",
             ) from None
         if message.get("type") != "ready":
             self._end_process()

@@ -214,7 +214,7 @@ def test_two_windows_do_not_overwrite_each_other(desk_study, desk, open_desk):
 
 def test_a_blind_page_has_no_proposal_before_the_decision(desk_study, desk, open_desk):
     page = open_desk(desk(desk_study(), "anna", "--blind").address)
-    assert "secret" not in page.content() and "once you have decided" in page.locator("#proposal").inner_text()
+    assert "secret" not in page.content() and "after you decide" in page.locator("#proposal").inner_text()
     page.keyboard.press("r")
     page.locator("#proposal", has_text="secret 0").wait_for()
     assert "The model’s proposal" in page.locator("#proposal").inner_text()
@@ -245,7 +245,7 @@ def test_the_timeline_zooms_and_stays_light(desk_study, desk, open_desk):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_1280_px_and_can_be_read_aloud(desk_study, desk, open_desk, scheme):
+def test_it_fits_1280_px_and_is_accessible(desk_study, desk, open_desk, scheme):
     page = open_desk(desk(desk_study()).address, color_scheme=scheme)
     shows(page, 16)
     assert page.evaluate("() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]") == [
@@ -261,7 +261,7 @@ def test_it_fits_1280_px_and_can_be_read_aloud(desk_study, desk, open_desk, sche
     assert unnamed == []
     page.keyboard.press("?")
     card = page.locator("#card").inner_text()
-    for words in ("Accept", "Flick between onset and apex", "Magnify more, less", "Mark a movement"):
+    for words in ("Accept", "Switch between onset and apex", "Magnify more, less", "Mark a movement"):
         assert words in card
     assert page.locator("#rows").get_by_role("option", selected=True).count() == 1
     assert re.search(r"frame 16", page.get_by_role("img", name=re.compile("The face")).get_attribute("aria-label"))

@@ -21,7 +21,7 @@ def figures(page):
 
 
 @pytest.mark.parametrize("which", ["plain_chromium", "firefox_with_camera"], ids=["chromium", "firefox"])
-def test_the_camera_is_looked_at_as_a_stream_until_it_is_stopped(open_page, request, which):
+def test_the_camera_is_analysed_as_a_stream_until_it_stops(open_page, request, which):
     page = open_page("/#camera", using=request.getfixturevalue(which))
     sent = []
     page.on("response", lambda reply: reply.url.endswith("/frames") and sent.append(reply.status))
@@ -37,7 +37,7 @@ def test_the_camera_is_looked_at_as_a_stream_until_it_is_stopped(open_page, requ
     if which == "plain_chromium":
         page.wait_for_selector("#camera-curve .curve", state="attached")
     else:
-        page.get_by_text("No face is seen. Look into the camera, with light from the front.").wait_for()
+        page.get_by_text("No face is visible. Look into the camera, with light from the front.").wait_for()
     page.get_by_role("button", name="Stop").click()
     assert track.evaluate("(track) => track.readyState") == "ended"
     assert page.locator("#camera-hint").inner_text() == "The camera is off."
@@ -126,7 +126,7 @@ def test_movements_are_listed_replayed_and_saved(open_page):
     with open(saved.value.path(), encoding="utf-8") as file:
         saved_movements = json.load(file)["movements"]
     assert MOVEMENT["scores"] in [each["scores"] for each in saved_movements]
-    page.get_by_role("button", name="Forget them").click()
+    page.get_by_role("button", name="Clear the list").click()
     assert page.locator("#camera-history").is_hidden()
 
 
@@ -175,7 +175,7 @@ def test_a_refused_camera_permission_is_explained(open_page, browser):
     page.get_by_role("button", name="Start the camera").click()
     text = page.locator("#camera-problem .problem")
     text.wait_for()
-    assert text.inner_text() == "The browser may not use the camera."
+    assert text.inner_text() == "The browser blocked the camera."
     assert page.locator("#camera-problem .fix").inner_text().startswith("Allow it for this page")
     assert page.get_by_role("button", name="Start the camera").is_visible()
 
@@ -185,8 +185,8 @@ def test_the_list_of_calls_needs_no_network(open_page):
     page.get_by_text("/api/predict", exact=True).click()
     page.wait_for_selector("details[open] table")
     assert "408" in page.locator("details[open]").inner_text()
-    page.locator("details[open] a", has_text="PredictAnswer").first.click()
-    page.wait_for_selector("#type-PredictAnswer[open] table")
+    page.locator("details[open] a", has_text="PredictAnswerJson").first.click()
+    page.wait_for_selector("#type-PredictAnswerJson[open] table")
 
 
 MOTION = """async ([parts, seen]) => {
@@ -211,7 +211,7 @@ STATUS = {
 }
 
 
-def told(page, name, data):
+def send_event(page, name, data):
     page.evaluate("([name, data]) => window.tell(name, data)", [name, data])
 
 
@@ -227,35 +227,35 @@ def test_after_a_cut_no_curve_runs_backwards_and_stop_erases_nothing(open_page):
     page.evaluate(MOTION, [[], 0])
     start(page)
     page.wait_for_function(
-        "() => window.tell && document.querySelector('#camera-answer .label').textContent === 'Looking'"
+        "() => window.tell && document.querySelector('#camera-answer .label').textContent === 'Watching'"
     )
     page.wait_for_timeout(300)
 
     def part(track, *times):
         curve = {"track": track, "time": times, "frames": [round(60 * each) for each in times], "level": 0.2}
-        told(page, "motion", {**curve, "energy": [0.3] * len(times), "rejected": []})
+        send_event(page, "motion", {**curve, "energy": [0.3] * len(times), "rejected": []})
 
     part(0, 1.0, 1.1, 1.2)
     part(1, 8.4, 8.5, 8.6)
     part(0, 1.3, 1.4)
-    told(page, "status", STATUS)
+    send_event(page, "status", STATUS)
     page.wait_for_function("() => document.querySelectorAll('#camera-curve .curve').length === 2")
     assert [len(line) for line in xs(page)] == [5, 3]
     assert all(line == sorted(line) for line in xs(page))
     words = page.locator("#camera-warnings").inner_text()
-    assert "3 frames of 540 left out; no gap" in words and "too slow" not in words
+    assert "3 frames of 540 skipped; no gap" in words and "too slow" not in words
     page.get_by_role("button", name="Stop").click()
     part(1, 8.7)
     page.wait_for_function(
         "() => document.querySelectorAll('#camera-curve .curve')[1]?.getAttribute('points').split(' ').length === 4"
     )
-    assert page.locator("#camera-answer .label").inner_text() == "Looking"
+    assert page.locator("#camera-answer .label").inner_text() == "Watching"
 
 
-def test_a_server_that_leaves_out_many_frames_is_called_too_slow(open_page):
+def test_a_server_that_skips_many_frames_is_too_slow(open_page):
     page = open_page("/static/responsible-use.html")
-    call = "async (values) => (await import('/static/format.js')).leftOut(...values)"
+    call = "async (values) => (await import('/static/format.js')).skippedNote(...values)"
     assert page.evaluate(call, ["the server", 0, 540, False]) is None
     assert page.evaluate(call, ["the server", 60, 540, True]) == (
-        "the server is too slow for this camera (60 frames of 540 left out)"
+        "the server is too slow for this camera (60 frames of 540 skipped)"
     )

@@ -101,7 +101,7 @@ def test_a_file_above_the_limit_is_not_even_sent(open_page, tmp_path):
         file.truncate(300 << 20)
     upload(page, tmp_path / "long.mp4")
     page.wait_for_selector("#start-problem:not([hidden])")
-    assert page.locator("#start-problem-text").inner_text() == "long.mp4: this is 300 MB; the limit is 256 MB."
+    assert page.locator("#start-problem-text").inner_text() == "long.mp4 is 300 MB; the limit is 256 MB."
     assert sent == []
 
 

@@ -40,7 +40,7 @@ def test_how_certain_an_answer_is(call):
     known = [{"low": 0.8, "high": 0.9, "clips": 40, "right": 0.775}]
     answer = {"label": "positive", "scores": {"positive": 0.8, "negative": 0.2}}
     assert call("certainty", answer, "people", known) == (
-        "On real people the model had not seen, 78 of 100 annotated clips with such a score were classified right. "
+        "On real people the model had not seen, 78 of 100 annotated clips with such a score were classified correctly. "
         "Score 0.80."
     )
     assert sure("uncertain", negative=0.45, positive=0.55) == "Most likely positive, but its score is only 0.55."
@@ -57,7 +57,7 @@ def test_how_certain_an_answer_is(call):
 
 def test_why_a_movement_was_rejected(call):
     blink = {"reason": "blink", "onset_s": 1.0, "offset_s": 1.3, "probability": 0.0}
-    assert call("why", blink) == "The eyes shut, or the skin around them went along with a blink."
+    assert call("why", blink) == "The eyes closed, or the skin around them moved with a blink."
     assert call("why", {**blink, "reason": "too long"}) == "It lasted 0.30 s. A micro-expression takes at most 0.5 s."
     unclear = {**blink, "reason": "unclear", "probability": 0.21}
     assert call("why", unclear).endswith("It is a micro-expression with a probability of 0.21.")

@@ -172,7 +172,7 @@ def test_many_numbered_pictures_are_one_clip_up_to_the_limit(open_page, instantl
     choose(page, many)
     page.wait_for_selector("#start-problem:not([hidden])")
     assert page.locator("#start-problem-text").inner_text() == (
-        "a0000.jpg to a0300.jpg: these are 301 pictures; the limit is 300."
+        "a0000.jpg to a0300.jpg: 301 pictures exceed the limit of 300."
     )
     instantly(page)
     listen(page)
@@ -206,9 +206,9 @@ def test_several_clips_become_a_table(open_page, clip, jpegs):
     rows = page.locator("#batch-rows tr")
     assert rows.locator("th").all_inner_texts() == ["b.mp4", "img7.jpg to img18.jpg", "notes.mp4"]
     assert page.locator("#batch-status").inner_text() == "3 of 3 done, 1 without an answer"
-    assert "notes.mp4 is not a video or picture that can be read." in rows.last.inner_text()
+    assert "notes.mp4 is not a supported video or picture." in rows.last.inner_text()
     with page.expect_download() as download:
-        page.get_by_role("button", name="Table of all (CSV)").click()
+        page.get_by_role("button", name="Save table (CSV)").click()
     table = list(csv.DictReader(io.StringIO(download.value.path().read_text())))
     assert {row["file"] for row in table} == {"b.mp4", "img7.jpg to img18.jpg", "notes.mp4"}
     assert [row["file"] for row in table if row["error"]] == ["notes.mp4"]
@@ -221,7 +221,7 @@ def test_several_clips_become_a_table(open_page, clip, jpegs):
     assert rows.count() == 3 and page.get_by_role("link", name="b.mp4").count() == 1
 
 
-def test_where_nothing_is_found_the_face_is_shown_and_a_span_can_be_marked(open_page):
+def test_without_a_movement_the_face_is_shown_and_a_span_can_be_marked(open_page):
     page = open_page()
     page.locator(".example", has_text="blink").click()
     assert answered(page) == "No micro-expression found"
@@ -231,7 +231,7 @@ def test_where_nothing_is_found_the_face_is_shown_and_a_span_can_be_marked(open_
     page.locator(".entry summary", has_text="Blink").focus()
     page.keyboard.press("Enter")
     assert page.locator(".entry .reason").inner_text() == (
-        "The eyes shut, or the skin around them went along with a blink."
+        "The eyes closed, or the skin around them moved with a blink."
     )
     assert page.locator(".entry canvas").count() == 1
 
@@ -311,7 +311,7 @@ def show_result(open_page, server, several):
     return show
 
 
-def test_what_could_not_be_judged_is_hatched_and_what_was_rejected_is_not(show_result):
+def test_hidden_spans_are_hatched_and_rejected_movements_are_not(show_result):
     """In dark mode both were dark grey."""
     page = show_result(curve={"hidden": [{"start": 0.0, "stop": 2.0, "reasons": ["speech"]}]})
     fill = page.locator(".timeline .hidden-span").get_attribute("fill")
@@ -322,7 +322,7 @@ def test_what_could_not_be_judged_is_hatched_and_what_was_rejected_is_not(show_r
     assert "gradient" in keys[0] and keys[1] == "none"
 
 
-def test_a_list_that_is_cut_short_has_a_lower_edge(show_result, several):
+def test_a_scrolling_list_has_a_lower_edge(show_result, several):
     page = show_result(rejected=several["result"]["rejected"] * 10)
     assert page.locator(".entry:visible").count() == 8
     assert page.locator(".entries").evaluate("(list) => getComputedStyle(list).borderBottomWidth") == "1px"
@@ -347,7 +347,7 @@ def test_marks_are_set_on_the_largest_face_of_several(show_result, several):
     page = show_result(curves=[first, {**first, "track": 1, "events": [], "others": []}], people=people)
     page.get_by_text("Mark onset and apex by hand").click()
     assert [lane.locator("line.mark").count() for lane in page.locator(".lane").all()] == [0, 2]
-    assert page.locator(".mark .note").first.inner_text().endswith("It is for person 2, the largest face.")
+    assert page.locator(".mark .note").first.inner_text().endswith("It is about person 2, the largest face.")
 
 
 NOTHING = {"label": "no micro-expression found", "scores": {}, "movements": [], "onset": None, "apex": None}
@@ -357,7 +357,7 @@ HIDDEN = "In none of the 6 s can a micro-expression be ruled out (speech): most 
 @pytest.mark.parametrize(
     ("judged", "title"), [(0, "Could not be judged"), (2.0, "No micro-expression found")], ids=["none", "some"]
 )
-def test_where_nothing_could_be_judged_none_found_is_not_said(show_result, several, server, judged, title):
+def test_without_judged_time_the_answer_is_not_none_found(show_result, several, server, judged, title):
     visible = {"judged_s": judged, "text": HIDDEN}
     page = show_result(**NOTHING, visible=visible, text="", confidence=None)
     assert page.locator("#result .label").inner_text() == title
@@ -379,7 +379,7 @@ def test_the_box_at_the_pointer_holds_its_text(open_page, result_id):
     assert box["x"] <= text["x"] and text["x"] + text["width"] <= box["x"] + box["width"]
 
 
-def test_a_batch_is_followed_on_after_a_reload(open_page):
+def test_a_batch_continues_after_a_reload(open_page):
     """The request that the reload cancels is no answer."""
     page, calls = open_page(), []
 
@@ -411,7 +411,7 @@ def test_after_an_error_nothing_has_to_be_entered_again(open_page, result_id):
     page.get_by_role("spinbutton", name="Frames per second").fill("200")
     choose(page, [("notes.mp4", b"only text")])
     page.wait_for_selector("#start-problem:not([hidden])")
-    assert "notes.mp4 is not a video" in page.locator("#start-problem-text").inner_text()
+    assert "notes.mp4 is not a supported video" in page.locator("#start-problem-text").inner_text()
     assert page.get_by_role("spinbutton", name="Frames per second").input_value() == "200"
     assert page.evaluate("document.activeElement.id") == "start-problem-retry"
     ticket = {"id": result_id, "url": f"/api/results/{result_id}"}
@@ -433,7 +433,7 @@ def test_a_phone_shows_all_of_it(open_page, result_id):
         assert box["width"] >= 180 and box["height"] >= 36  # a finger can set a frame
 
 
-def test_what_is_stored_stands_beside_the_upload(open_page):
+def test_the_privacy_note_is_beside_the_upload(open_page):
     page = open_page()
     page.locator("#kept", has_text="30 minutes").wait_for()
     words = page.locator(".privacy").inner_text()

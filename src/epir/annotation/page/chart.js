@@ -1,4 +1,4 @@
-// The timeline of a recording: a curve for each region, every candidate, and the key frames to drag. Drawn by uPlot.
+// The timeline of a recording, drawn by uPlot: a curve for each region, every candidate, and key frames to drag.
 
 import { fetchJson } from "/static/api.js";
 import { byId, element } from "/static/dom.js";
@@ -7,11 +7,11 @@ import { setKey } from "./panel.js";
 import { pause, show } from "./stage.js";
 
 const HEIGHT = 168; // px
-const LANE = 13; // px at the top, where candidates lie
-const COLOURS = ["#0072b2", "#cc79a7", "#009e73", "#e69f00", "#d55e00", "#7f7f7f"]; // Okabe and Ito: told apart by everyone
+const LANE = 13; // px at the top, for candidates
+const COLOURS = ["#0072b2", "#cc79a7", "#009e73", "#e69f00", "#d55e00", "#7f7f7f"]; // Okabe and Ito: safe for colour-blind people
 const STATE_COLOURS = { accept: "--movement", reject: "--muted", unsure: "--warn", draft: "--accent", "": "--accent" };
-const LEAST = 20; // frames that are shown at least
-const CONTEXT = 1.5; // seconds around a movement that is looked at
+const LEAST = 20; // frames shown at least
+const CONTEXT = 1.5; // seconds shown around the current movement
 
 let plot = null;
 let range = [0, 1];
@@ -53,11 +53,11 @@ function make() {
 
 /** Round seconds between two ticks, for about ten of them. */
 function tickStep() {
-  const wanted = (secondsOf(range[1]) - secondsOf(range[0])) / 10;
-  return [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600].find((step) => step >= wanted) ?? 1200;
+  const least = (secondsOf(range[1]) - secondsOf(range[0])) / 10;
+  return [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600].find((step) => step >= least) ?? 1200;
 }
 
-/** The frames at which these seconds are. */
+/** The frames of the ticks. */
 function ticks() {
   const step = tickStep();
   const first = Math.ceil(secondsOf(range[0]) / step - 1e-6);
@@ -65,7 +65,7 @@ function ticks() {
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, place) => frameAt((first + place) * step));
 }
 
-/** A line that is dragged, or moved with the arrow keys. */
+/** A line to drag, or to move with the arrow keys. */
 function handle(name) {
   const node = element("div", { class: `handle ${name}`, role: "slider", tabindex: "0", "aria-label": name, hidden: true }, element("span", {}, name));
   let frame = null;
@@ -95,7 +95,7 @@ function handle(name) {
   return node;
 }
 
-/** Put the lines where they belong. */
+/** Position the lines. */
 function place() {
   if (!plot) return;
   const put = (node, frame) => {
@@ -116,7 +116,7 @@ function place() {
   }
 }
 
-/** Every candidate in the lane above the curves, and the one that is looked at over all of it. */
+/** Draw every candidate in the lane above the curves, and the current one over the whole height. */
 function drawLane(chart) {
   const { ctx, bbox } = chart;
   const ratio = devicePixelRatio;
@@ -153,7 +153,7 @@ function drawLane(chart) {
 function clicked(event) {
   const bounds = plot.over.getBoundingClientRect();
   const frame = plot.posToVal(event.clientX - bounds.left, "x");
-  const width = (range[1] - range[0]) / plot.over.clientWidth; // frames of a px
+  const width = (range[1] - range[0]) / plot.over.clientWidth; // frames per px
   const near = model.rows.filter((row) => row.recording === model.recording.id && frame >= row.frames[0] - 3 * width && frame <= row.frames[2] + 3 * width);
   pause();
   const best = near.sort((a, b) => Math.abs(a.frames[1] - frame) - Math.abs(b.frames[1] - frame))[0];
@@ -199,18 +199,18 @@ export function showMovement() {
   setRange((frames?.onset ?? model.frame) - around, (frames?.offset ?? model.frame) + around);
 }
 
-async function fetchCurves() {
+export async function fetchCurves() {
   const number = ++latest;
   const [first, last] = [Math.floor(range[0]), Math.ceil(range[1])];
   const points = Math.max(100, Math.round(byId("chart").clientWidth));
   try {
-    const found = await fetchJson(`/api/recordings/${model.recording.id}/curves?face=${model.face}&first=${first}&last=${last}&points=${points}`);
+    const curves = await fetchJson(`/api/recordings/${model.recording.id}/curves?face=${model.face}&first=${first}&last=${last}&points=${points}`);
     if (number !== latest) return;
-    const columns = [...model.study.regions.map((name) => found.motion[name]), found.head];
-    plot.setData(found.frames.length ? [found.frames, ...columns] : [range, ...names().map(() => [null, null])], false);
+    const columns = [...model.study.regions.map((name) => curves.motion[name]), curves.head];
+    plot.setData(curves.frames.length ? [curves.frames, ...columns] : [range, ...names().map(() => [null, null])], false);
     plot.redraw(false, true);
     plot.setScale("x", { min: range[0], max: range[1] });
-    byId("chart").dataset.points = found.frames.length;
+    byId("chart").dataset.points = curves.frames.length;
     place();
   } catch (problem) {
     emit("problem", problem);
@@ -264,5 +264,3 @@ export function setUpChart() {
   byId("zoom-all").addEventListener("click", showAll);
 }
 
-/** The curves have grown. */
-export const refreshCurves = fetchCurves;

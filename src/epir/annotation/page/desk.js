@@ -1,9 +1,9 @@
-// The coder's desk: puts the parts together, and keeps up with what spotting and other windows do.
+// The coder's desk: connects the parts, and follows spotting and other windows.
 
 import { fetchJson } from "/static/api.js";
 import { byId, element } from "/static/dom.js";
 import { sentence } from "/static/format.js";
-import { refreshCurves, setUpChart } from "./chart.js";
+import { fetchCurves, setUpChart } from "./chart.js";
 import { setUpKeys } from "./keys.js";
 import { firstRow, refresh, reviewText, setUpList } from "./list.js";
 import { lastFrame, loadRows, loadStudy, mark, model, on, openMovement, openRecording, step, unsaved, whileOpening } from "./model.js";
@@ -11,7 +11,7 @@ import "./panel.js";
 import { setUpStage, show } from "./stage.js";
 
 const POLL = 2500; // ms
-const RELOAD = 8000; // ms between two looks at the list while a recording is spotted
+const RELOAD = 8000; // ms between two reloads of the list while a recording is spotted
 const MICRO = 0.12; // seconds from onset to apex, and from apex to offset, of a mark
 
 let reloaded = 0;
@@ -27,7 +27,7 @@ const tell = (text, lasting = false) => {
 };
 
 on("problem", (problem) => tell(sentence(problem.problem ?? problem.message) + (problem.fix ? ` ${sentence(problem.fix)}` : ""), problem.status === 0 || problem.status === 507));
-on("told", (text) => tell(text));
+on("message", (text) => tell(text));
 on("saved", () => {
   if (byId("alarm").textContent.includes("does not respond") || byId("alarm").textContent.includes("disk is full")) tell("");
   refresh({ keep: true });
@@ -81,19 +81,19 @@ async function poll() {
     else if (finished || (grown && Date.now() - reloaded > RELOAD)) {
       reloaded = Date.now();
       await loadRows(scope());
-      if (shown && old && shown.spotted !== old.spotted) refreshCurves();
+      if (shown && old && shown.spotted !== old.spotted) fetchCurves();
       if (!model.detail && firstRow()) await openMovement(firstRow().id);
     }
     review();
     if (byId("alarm").textContent.includes("does not respond")) tell("");
   } catch (problem) {
-    if (problem.status === 401) tell("The address of this page is an old one. Open the one that epir annotate prints now.", true);
-    else tell(sentence(problem.problem ?? String(problem)) + " What was saved is kept; start epir annotate again.", true);
+    if (problem.status === 401) tell("The address of this page is no longer valid. Open the one that epir annotate prints now.", true);
+    else tell(sentence(problem.problem ?? String(problem)) + " Saved decisions are kept; start epir annotate again.", true);
   }
   setTimeout(poll, POLL);
 }
 
-/** Another window, or another coder, has done something. */
+/** Reload after another window, or another coder, has done something. */
 async function otherWindow() {
   await loadRows(scope());
   const id = model.detail?.id;
@@ -103,10 +103,10 @@ async function otherWindow() {
   const { frame } = model;
   await openMovement(id);
   show(frame);
-  tell("Another window has changed this movement: this is what it says now.");
+  tell("Another window has changed this movement. This is the new decision.");
 }
 
-/** A mark around the frame that is shown. */
+/** Mark a movement around the current frame. */
 function markHere() {
   const reach = Math.max(1, Math.round(MICRO * model.times.fps));
   const apex = Math.min(Math.max(model.frame, 1), Math.max(lastFrame() - 1, 0));

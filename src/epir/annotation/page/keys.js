@@ -1,4 +1,4 @@
-// Everything by keyboard: one table of keys, which is also the card of shortcuts.
+// Keyboard control: one table of keys, which also fills the card of shortcuts.
 
 import { byId, element } from "/static/dom.js";
 import { move, showAll, showMovement, zoom } from "./chart.js";
@@ -11,12 +11,12 @@ const focus = (id) => () => byId(id)?.focus();
 const to = (name) => () => keyFrames() && (pause(), show(keyFrames()[name]));
 const pan = (share) => () => move(share);
 
-/** [keys, what they do, function]; the first key is shown. */
+/** [keys, description, function]. */
 export const GROUPS = [
   ["The list", [
     [["j", "ArrowDown"], "Next candidate", () => go(1)],
-    [["k", "ArrowUp"], "Candidate before", () => go(-1)],
-    [["n", "Enter"], "Next one that is not decided", () => go(1, { open: true })],
+    [["k", "ArrowUp"], "Previous candidate", () => go(-1)],
+    [["n", "Enter"], "Next undecided candidate", () => go(1, { open: true })],
     [["/"], "Sort and filter", focus("sort")],
   ]],
   ["The decision", [
@@ -33,21 +33,21 @@ export const GROUPS = [
     [["m"], "Mark a movement at this frame", () => byId("mark").click()],
     [["z", "Control+z"], "Undo", () => step("undo")],
     [["Shift+Z", "Control+y"], "Redo", () => step("redo")],
-    [["Shift+1", "Shift+2", "Shift+3", "Shift+4"], "Adjudication: take what a coder says", (key) => takeFrom(Number(key.at(-1)) - 1)],
+    [["Shift+1", "Shift+2", "Shift+3", "Shift+4"], "Adjudication: adopt a coder’s decision", (key) => takeFrom(Number(key.at(-1)) - 1)],
   ]],
   ["The picture", [
     [["ArrowLeft"], "One frame back", () => stepBy(-1)],
-    [["ArrowRight"], "One frame on", () => stepBy(1)],
+    [["ArrowRight"], "One frame forward", () => stepBy(1)],
     [["Shift+ArrowLeft"], "Ten frames back", () => stepBy(-10)],
-    [["Shift+ArrowRight"], "Ten frames on", () => stepBy(10)],
+    [["Shift+ArrowRight"], "Ten frames forward", () => stepBy(10)],
     [["Shift+Q", "Shift+W", "Shift+E"], "Go to onset, apex, offset", (key) => to({ Q: "onset", W: "apex", E: "offset" }[key.at(-1)])()],
-    [["f"], "Flick between onset and apex", flick],
+    [["f"], "Switch between onset and apex", flick],
     [["Space"], "Play or pause", play],
     [[",", "."], "Slower, faster", (key) => turn("speed", key === "," ? -1 : 1)],
     [["l"], "Loop", () => toggle("loop")],
     [["o"], "Flow", () => toggle("flow")],
     [["x", "Shift+X"], "Magnify more, less", (key) => turn("times", key === "x" ? 1 : -1)],
-    [["b"], "Hold the face still", () => toggle("stabilise")],
+    [["b"], "Stabilise the face", () => toggle("stabilise")],
     [["h"], "Whole frame", () => toggle("whole")],
   ]],
   ["The timeline", [
@@ -61,12 +61,12 @@ export const GROUPS = [
 ];
 
 const table = new Map(GROUPS.flatMap(([, rows]) => rows.flatMap(([keys, , run]) => keys.map((key) => [key, run]))));
-const AT_ONCE = new Set(["/", "?", "Escape"]); // whatever movement is loading
-let line = Promise.resolve(); // keys are heard one after the other, each once the movement it is about is there
+const AT_ONCE = new Set(["/", "?", "Escape"]); // run even while a movement is loading
+let line = Promise.resolve(); // other keys run one after the other, each once its movement has loaded
 const SHOWN = { ArrowDown: "↓", ArrowUp: "↑", ArrowLeft: "←", ArrowRight: "→", Shift: "⇧", Control: "Ctrl" };
 const shown = (key) => key.split("+").filter(Boolean).map((part) => SHOWN[part] ?? part.toUpperCase()).join(" ") || "+";
 
-/** A key press as the table writes it: Shift is written with letters, digits and arrows. */
+/** A key press as written in the table: with Shift for letters, digits and arrows only. */
 function pressed(event) {
   if (event.metaKey || event.altKey) return "";
   if (event.ctrlKey) return `Control+${event.key.toLowerCase()}`;
@@ -89,10 +89,10 @@ function onKey(event) {
   event.preventDefault();
   if (key === "Enter" && target.id === "units") return target.blur();
   if (AT_ONCE.has(key)) table.get(key)(key);
-  else line = line.then(opened).then(() => void Promise.resolve(table.get(key)(key)).catch(() => {})); // problems were told
+  else line = line.then(opened).then(() => void Promise.resolve(table.get(key)(key)).catch(() => {})); // already reported
 }
 
-/** Listen, and write the card. */
+/** Listen to keys, and fill the card. */
 export function setUpKeys() {
   document.addEventListener("keydown", onKey);
   byId("single-keys").checked = localStorage.getItem("keys") !== "off";

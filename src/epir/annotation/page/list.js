@@ -1,4 +1,4 @@
-// The list of candidates: sorted, filtered, and only as many rows drawn as are seen.
+// The list of candidates: sorted and filtered; only visible rows are drawn.
 
 import { byId, element } from "/static/dom.js";
 import { kind, percent, where } from "/static/format.js";
@@ -6,14 +6,14 @@ import { STATES, clockOf, emit, model, on, openMovement } from "./model.js";
 
 const HEIGHT = 46; // px of a row
 const MARKS = { accept: "✓", reject: "✕", unsure: "?", draft: "…", "": "" };
-const WORDS = { accept: "accepted", reject: "rejected", unsure: "unsure", draft: "begun", "": "not decided" };
+const WORDS = { accept: "accepted", reject: "rejected", unsure: "unsure", draft: "started", "": "not decided" };
 const box = () => byId("rows");
 let visible = [];
 
 const choice = (id) => byId(id).value;
 export const isDecided = (row) => STATES.includes(row.state);
 
-/** What is reported first, unless this study has a ranking of its own; then the most probable. */
+/** Reported candidates first, unless this study has a learnt ranking; then by probability. */
 function byProbability(a, b) {
   const rank = (row) => (row.source === "hand" ? -1 : model.study.learnt || !row.rule ? 0 : 1);
   return rank(a) - rank(b) || (b.probability ?? 0) - (a.probability ?? 0) || a.id - b.id;
@@ -26,7 +26,7 @@ const ORDERS = {
   region: (a, b) => a.region.localeCompare(b.region) || byProbability(a, b),
 };
 
-/** The rows that a review goes through: so many of the most probable a minute of each recording, and marks by hand. */
+/** The rows to review: the most probable per minute of each recording, reported and decided ones, and marks by hand. */
 export function reviewed() {
   const depth = Number(choice("depth"));
   if (!depth) return model.rows;
@@ -36,7 +36,7 @@ export function reviewed() {
     const done = recording.state === "done" ? recording.seconds : recording.spotted / recording.fps;
     for (const row of rows.slice(0, Math.max(1, Math.round((depth * done) / 60)))) chosen.add(row);
   }
-  return model.rows.filter((row) => chosen.has(row) || !row.rule || isDecided(row)); // reported ones and marks always
+  return model.rows.filter((row) => chosen.has(row) || !row.rule || isDecided(row));
 }
 
 function passes(row) {
@@ -50,7 +50,7 @@ function passes(row) {
   );
 }
 
-/** Make the list anew; `keep` keeps rows that no longer pass the filter, so that nothing jumps while one decides. */
+/** Rebuild the list; `keep` keeps rows that no longer pass the filter, so that nothing jumps while a coder decides. */
 export function refresh({ keep = false } = {}) {
   if (!keep) visible = reviewed().filter(passes).sort(ORDERS[choice("sort")]);
   fillChoices();
@@ -111,18 +111,18 @@ function scrollTo(place) {
   else if (top + HEIGHT > list.scrollTop + list.clientHeight) list.scrollTop = top + HEIGHT - list.clientHeight;
 }
 
-/** Go to the next row of the list (1), the one before (-1), or the next one that is not decided. */
+/** Go to the next row of the list (1), the previous row (-1), or the next undecided row. */
 export async function go(way, { open = false } = {}) {
   const at = visible.findIndex(({ id }) => id === model.detail?.id);
   const rows = way > 0 ? visible.slice(at + 1) : visible.slice(0, Math.max(at, 0)).reverse();
   const next = open ? (rows.find((row) => !isDecided(row)) ?? visible.find((row) => !isDecided(row))) : rows[0];
   if (next) await openMovement(next.id);
-  else emit("told", open ? "Everything in this list is decided." : "This is the end of the list.");
+  else emit("message", open ? "Everything in this list is decided." : "This is the end of the list.");
 }
 
 export const firstRow = () => visible.find((row) => !isDecided(row)) ?? visible[0];
 
-/** How far the review is, in words. */
+/** The progress of the review, in words. */
 export function reviewText() {
   if (model.study.adjudicates) {
     const cases = model.rows.filter(({ id }) => model.cases.has(id));

@@ -1,18 +1,18 @@
-// What the desk knows: the study, the list, the movement that is looked at; and saving, one change after the other.
+// The state of the desk: the study, the list and the current movement; and saving, one change after the other.
 
 import { fetchJson } from "/static/api.js";
 
 export const STATES = ["accept", "reject", "unsure"];
-const AGAIN = 2000; // ms until a change that could not be sent is sent again
+const AGAIN = 2000; // ms until a failed change is sent again
 
 export const model = {
   study: null,
-  recording: null, // the one that is shown
+  recording: null, // the current one
   face: 0,
   times: { fps: 30, seconds: null },
   rows: [], // of the list: of one recording or of all
-  latest: 0, // action that this page knows
-  detail: null, // the movement that is looked at
+  latest: 0, // latest action that this page knows
+  detail: null, // the current movement
   frame: 0,
   pace: null,
   cases: new Map(), // of adjudication, by movement
@@ -20,7 +20,7 @@ export const model = {
 
 const listeners = new Map();
 
-/** Call `listener` whenever `event` happens: study, recording, rows, detail, frame, saved, problem, times. */
+/** Call `listener` on each `event`: recording, rows, detail, frame, saved, problem, times, ... */
 export function on(event, listener) {
   listeners.set(event, [...(listeners.get(event) ?? []), listener]);
 }
@@ -31,7 +31,7 @@ export function emit(event, value) {
 
 const send = (path, body) => fetchJson(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
 
-/** The key frames of the movement as the coder has them. */
+/** The key frames of the movement, as set by the coder or proposed. */
 export function keyFrames(detail = model.detail) {
   const place = detail?.decision ?? detail;
   return place ? { onset: place.onset, apex: place.apex, offset: place.offset } : null;
@@ -43,7 +43,7 @@ export function secondsOf(frame) {
   return seconds ? (seconds[Math.min(Math.max(Math.round(frame), 0), seconds.length - 1)] ?? 0) : frame / fps;
 }
 
-/** The frame at a time, or between two of them. */
+/** The frame at a time, interpolated. */
 export function frameAt(time) {
   const { fps, seconds } = model.times;
   if (!seconds) return time * fps;
@@ -63,10 +63,9 @@ export const lastFrame = () => Math.max(0, (model.recording?.frames ?? 1) - 1);
 
 export async function loadStudy() {
   model.study = await fetchJson("/api/study");
-  emit("study");
 }
 
-/** Show another recording; its list, unless that of all recordings is shown, comes with it. */
+/** Switch to another recording. */
 export async function openRecording(id, { face = 0 } = {}) {
   model.recording = model.study.recordings.find((each) => each.id === id) ?? model.study.recordings[0];
   model.face = face;
@@ -81,9 +80,8 @@ export async function openRecording(id, { face = 0 } = {}) {
 }
 
 export async function loadRows(scope) {
-  const found = await fetchJson(scope ? `/api/movements?recording=${scope}` : "/api/movements");
-  model.rows = found.rows;
-  model.latest = found.latest;
+  const { rows, latest } = await fetchJson(scope ? `/api/movements?recording=${scope}` : "/api/movements");
+  Object.assign(model, { rows, latest });
   if (model.study.adjudicates) {
     const cases = await fetchJson("/api/disagreements");
     model.cases = new Map(cases.map((each) => [each.movement, each]));
@@ -93,12 +91,12 @@ export async function loadRows(scope) {
 
 let opening = Promise.resolve();
 
-/** Resolves when the movement that was asked for last is there: what is pressed meanwhile is about that one. */
+/** Resolves when the movement requested last has loaded: keys pressed meanwhile are meant for it. */
 export const opened = () => opening;
 
 export const openMovement = (id) => whileOpening(open(id));
 
-/** The same promise; what is pressed before it is kept waits. */
+/** Make key presses wait for a promise; returns it. */
 export function whileOpening(done) {
   opening = done.catch(() => {});
   return done;
@@ -113,7 +111,7 @@ async function open(id) {
   emit("detail", { moved: true });
 }
 
-/** The row of a movement as the coder has it. */
+/** Update the row of a movement. */
 function fillRow(detail) {
   const row = model.rows.find((each) => each.id === detail.id);
   if (!row) return;
@@ -147,7 +145,7 @@ function enqueue(work) {
   return done;
 }
 
-/** Do it until the server answers: a change waits here while it is away or its disk is full. */
+/** Retry while the server does not respond or its disk is full. */
 async function insistently(work) {
   for (;;) {
     try {
@@ -160,7 +158,7 @@ async function insistently(work) {
   }
 }
 
-/** Change the decision on the movement that is looked at. */
+/** Change the decision on the current movement. */
 export function decide(fields) {
   const { id } = model.detail;
   const now = { ...(model.detail.decision ?? { ...model.detail, ...EMPTY, action: 0 }), ...fields };
@@ -178,17 +176,17 @@ export function decide(fields) {
       take(detail);
       throw problem;
     }
-  }).catch(() => {}); // it was told
+  }).catch(() => {}); // already reported
   emit("detail", { moved: false });
   return done;
 }
 
 const EMPTY = { state: "draft", kind: "micro", emotion: "", units: [], note: "" };
-const actions = new Map(); // the latest action on each movement that this page has seen
+const actions = new Map(); // the latest action that this page has seen, by movement
 const seen = (id) => actions.get(id) ?? 0;
 on("detail", ({ moved }) => moved && actions.set(model.detail.id, model.detail.decision?.action ?? 0));
 
-/** Mark a movement where nothing was proposed. */
+/** Mark a movement by hand. */
 export function mark(frames) {
   return enqueue(async () => {
     const detail = await send(`/api/recordings/${model.recording.id}/mark?face=${model.face}`, frames);
@@ -204,11 +202,11 @@ export function mark(frames) {
   }).catch(() => {});
 }
 
-/** Undo or redo; the movement it is about is shown. */
+/** Undo or redo, and show the movement. */
 export function step(kind) {
   return enqueue(async () => {
     const { movement } = await send(`/api/${kind}`, {});
-    if (!movement) return emit("told", `Nothing to ${kind}.`);
+    if (!movement) return emit("message", `Nothing to ${kind}.`);
     actions.set(movement.id, movement.decision?.action ?? 0);
     if (movement.recording !== model.recording.id) await openRecording(movement.recording, { face: movement.face });
     model.detail = movement;

@@ -1,4 +1,4 @@
-// The decision: state, key frames, kind, emotion, action units, note; and what the model and other coders say.
+// The decision: state, key frames, kind, emotion, action units and note; the model's proposal and other coders.
 
 import { byId, element } from "/static/dom.js";
 import { kind, percent, score, unitName, where, why } from "/static/format.js";
@@ -12,7 +12,7 @@ const WAIT = 350; // ms after the last letter of a note until it is saved
 
 const key = (letter) => element("kbd", {}, letter.toUpperCase());
 
-/** Set onset, apex or offset; the others make room, so that they stay in order. */
+/** Set onset, apex or offset; moves the others if needed, so that they stay in order. */
 export function setKey(name, frame) {
   if (!model.detail) return;
   const frames = keyFrames();
@@ -38,12 +38,11 @@ export function toggleKind() {
   if (model.detail) decide({ kind: model.detail.decision?.kind === "macro" ? "micro" : "macro" });
 }
 
-/** The units in a text such as `4+L12B`; null where it cannot be read. */
+/** The units in a text such as `4+L12B`; null if it is malformed. */
 export function readUnits(text) {
-  const parts = text.split(/[\s,+;]+/).filter(Boolean);
-  const found = parts.map((part) => UNIT.exec(part));
-  if (found.some((each) => !each || Number(each[2]) === 0)) return null;
-  const units = found.map(([, side, number, intensity]) => ({ number: Number(number), side: { l: "left", r: "right" }[side.toLowerCase()] ?? "", intensity: intensity.toUpperCase() }));
+  const parts = text.split(/[\s,+;]+/).filter(Boolean).map((part) => UNIT.exec(part));
+  if (parts.some((part) => !part || Number(part[2]) === 0)) return null;
+  const units = parts.map(([, side, number, intensity]) => ({ number: Number(number), side: { l: "left", r: "right" }[side.toLowerCase()] ?? "", intensity: intensity.toUpperCase() }));
   return new Set(units.map(({ number, side }) => `${side}${number}`)).size === units.length ? units : null;
 }
 
@@ -55,7 +54,7 @@ function toggleUnit(number) {
   decide({ units: has ? units.filter((unit) => unit.number !== number) : [...units, { number, side: "", intensity: "" }].sort((a, b) => a.number - b.number) });
 }
 
-let drawnFor = null; // the movement that the panel was made for
+let drawnFor = null; // the movement of the panel
 let noteTimer = 0;
 
 function build() {
@@ -82,10 +81,10 @@ function build() {
   note.addEventListener("blur", () => note.value !== (model.detail.decision?.note ?? "") && (clearTimeout(noteTimer), decide({ note: note.value })));
   const units = element("input", { id: "units", placeholder: "for example 4+L12B", "aria-label": "Action units: number, L or R before it, A to E after it", "aria-describedby": "units-help", autocomplete: "off", spellcheck: "false" });
   const readable = () => {
-    const found = readUnits(units.value);
-    units.setAttribute("aria-invalid", String(!found));
-    byId("units-help").textContent = found ? found.map((unit) => `${unitName(unit.number)}${unit.side ? `, ${unit.side}` : ""}`).join("; ") : "a number, with L or R before it and A to E after it";
-    return found;
+    const coded = readUnits(units.value);
+    units.setAttribute("aria-invalid", String(!coded));
+    byId("units-help").textContent = coded ? coded.map((unit) => `${unitName(unit.number)}${unit.side ? `, ${unit.side}` : ""}`).join("; ") : "a number, with L or R before it and A to E after it";
+    return coded;
   };
   units.addEventListener("input", readable);
   units.addEventListener("change", () => readable() && decide({ units: readable() }));
@@ -146,8 +145,8 @@ function fill() {
 function fillProposal({ proposal, hidden, source }) {
   const box = byId("proposal");
   box.className = "proposal";
-  if (hidden) return box.replaceChildren(element("p", { class: "note" }, "Blind: what the model proposes is shown once you have decided."));
-  if (!proposal?.class) return box.replaceChildren(source === "hand" ? "" : element("p", { class: "note" }, "No proposal of the model."));
+  if (hidden) return box.replaceChildren(element("p", { class: "note" }, "Blind: the model’s proposal is shown after you decide."));
+  if (!proposal?.class) return box.replaceChildren(source === "hand" ? "" : element("p", { class: "note" }, "The model has no proposal."));
   const scores = Object.entries(proposal.scores).map(([name, value]) => `${name} ${score(value)}`).join(", ");
   const units = proposal.units.map((unit) => `${unit.number}${unit.side === "both" ? "" : ` ${unit.side}`} (${score(unit.probability)})`).join(", ");
   box.replaceChildren(
@@ -158,30 +157,30 @@ function fillProposal({ proposal, hidden, source }) {
   );
 }
 
-/** What the other coders say, for adjudication. */
+/** The decisions of the other coders, for adjudication. */
 function fillOthers({ id, others }) {
-  const found = model.cases.get(id);
-  const decisions = found ? Object.entries(found.decisions) : others.map((each) => [each.coder, each]);
+  const disagreement = model.cases.get(id);
+  const decisions = disagreement ? Object.entries(disagreement.decisions) : others.map((each) => [each.coder, each]);
   if (!model.study.adjudicates) return;
   const rows = decisions.map(([coder, each], place) =>
     element(
       "tr",
       {},
       element("th", { scope: "row" }, coder),
-      element("td", {}, each ? `${each.state}, ${each.kind}` : "nothing"),
+      element("td", {}, each ? `${each.state}, ${each.kind}` : "no decision"),
       element("td", {}, each ? [each.emotion, unitsText(each.units), `${each.onset}–${each.apex}–${each.offset}`].filter(Boolean).join(" · ") : ""),
-      element("td", {}, element("button", { type: "button", class: "button", click: () => takeFrom(place), "aria-keyshortcuts": `Shift+${place + 1}` }, "take", element("kbd", {}, `⇧${place + 1}`))),
+      element("td", {}, element("button", { type: "button", class: "button", click: () => takeFrom(place), "aria-keyshortcuts": `Shift+${place + 1}` }, "adopt", element("kbd", {}, `⇧${place + 1}`))),
     ),
   );
-  byId("others").replaceChildren(element("h3", {}, found ? `Coders differ in ${found.differs.join(", ")}` : "What coders say"), element("table", { class: "coders" }, element("tbody", {}, rows)));
+  byId("others").replaceChildren(element("h3", {}, disagreement ? `Coders differ in ${disagreement.differs.join(", ")}` : "Decisions of the coders"), element("table", { class: "coders" }, element("tbody", {}, rows)));
 }
 
 /** Decide as another coder did. */
 export function takeFrom(place) {
   const { detail } = model;
   if (!model.study.adjudicates || !detail) return;
-  const found = model.cases.get(detail.id);
-  const decisions = found ? Object.values(found.decisions) : detail.others;
+  const disagreement = model.cases.get(detail.id);
+  const decisions = disagreement ? Object.values(disagreement.decisions) : detail.others;
   if (place >= decisions.length) return;
   const chosen = decisions[place];
   if (!chosen) return decide({ state: "reject" });

@@ -1,16 +1,16 @@
-// The picture: the true frame, fetched when it is needed and ahead of it; playing, flicking, magnifying.
+// The picture: exact frames, fetched on demand and ahead; playback, switching between key frames, magnification.
 
 import { byId, element } from "/static/dom.js";
 import { clockOf, emit, keyFrames, lastFrame, model, on, secondsOf } from "./model.js";
 
 const SPEEDS = [[1 / 16, "1/16"], [1 / 8, "1/8"], [1 / 4, "1/4"], [1 / 2, "1/2"], [1, "1"]];
-const AROUND = 0.35; // seconds before the onset and after the offset that are played too
+const AROUND = 0.35; // seconds played before the onset and after the offset
 const KEPT = 900; // pictures
 const AT_ONCE = 4; // requests ahead
 const REST = 300; // ms on the last frame of a loop
 
 const blobs = new Map(); // address -> promise of { blob, times }
-let wanted = 0; // counts what is asked for: an older picture is not drawn over a newer one
+let requested = 0; // counts requests, so that an older picture is not drawn over a newer one
 let running = false;
 let ahead = new AbortController();
 
@@ -32,37 +32,37 @@ const address = (frame) => `/api/recordings/${model.recording.id}/frames/${frame
 function load(frame, signal) {
   const path = address(frame);
   if (!blobs.has(path)) {
-    const found = fetch(path, { signal }).then(async (response) => {
-      if (!response.ok) throw Object.assign(new Error(), await response.json().catch(() => ({ problem: "no picture", fix: "load the page again" })));
+    const picture = fetch(path, { signal }).then(async (response) => {
+      if (!response.ok) throw Object.assign(new Error(), await response.json().catch(() => ({ problem: "no picture", fix: "reload the page" })));
       return { blob: await response.blob(), times: Number(response.headers.get("X-Times")) };
     });
-    blobs.set(path, found);
-    found.catch(() => blobs.delete(path));
+    blobs.set(path, picture);
+    picture.catch(() => blobs.delete(path));
     if (blobs.size > KEPT) blobs.delete(blobs.keys().next().value);
   }
   return blobs.get(path);
 }
 
-/** Show a frame of the recording; resolves when it is drawn, or something newer was asked for. */
+/** Show a frame of the recording; resolves when it is drawn, or when a newer one was requested. */
 export async function show(frame) {
   frame = Math.min(Math.max(Math.round(frame), 0), lastFrame());
   model.frame = frame;
   emit("frame");
-  const number = ++wanted;
+  const number = ++requested;
   const canvas = byId("picture");
   try {
     const { blob, times } = await load(frame);
     const picture = await createImageBitmap(blob);
-    if (number !== wanted) return;
+    if (number !== requested) return;
     if (canvas.width !== picture.width || canvas.height !== picture.height) Object.assign(canvas, { width: picture.width, height: picture.height });
     canvas.getContext("2d").drawImage(picture, 0, 0);
     canvas.dataset.frame = frame;
     canvas.setAttribute("aria-label", `The ${byId("whole").checked ? "whole frame" : "face"}, ${words(frame)}`);
     const asked = Number(byId("times").value);
-    byId("really").textContent = view().has("times") && times < asked - 0.05 ? `limited to ${times} ×: beyond it the skin would fold` : "";
+    byId("really").textContent = view().has("times") && times < asked - 0.05 ? `limited to ${times} ×; beyond that the skin would fold` : "";
     trouble(null);
   } catch (problem) {
-    if (problem.name === "AbortError" || number !== wanted) return;
+    if (problem.name === "AbortError" || number !== requested) return;
     trouble(problem.problem ? problem : { problem: "the server does not respond", fix: "start epir annotate again" });
   }
 }
@@ -72,13 +72,13 @@ function trouble(problem) {
   byId("trouble").textContent = problem ? `${problem.problem}: ${problem.fix}` : "";
 }
 
-/** What a frame is called: its number, its time, and onset, apex or offset. */
+/** The label of a frame: its number, its time, and onset, apex or offset. */
 export function words(frame) {
   const names = Object.entries(keyFrames() ?? {}).filter(([, at]) => at === frame).map(([name]) => name);
   return [`frame ${frame}`, clockOf(frame, 3), ...names].join(" · ");
 }
 
-/** The frames that are played: the movement and a little around it, or two seconds where there is none. */
+/** The frames to play: the movement with a margin, or about two seconds without a movement. */
 function span() {
   const frames = keyFrames();
   const pad = Math.max(2, Math.round(AROUND * model.times.fps));
@@ -86,7 +86,7 @@ function span() {
   return [Math.max(0, first), Math.min(lastFrame(), last)];
 }
 
-/** Fetch what will be played, the nearest frames first. */
+/** Fetch the frames to play, key frames first. */
 export function fetchAhead() {
   ahead.abort();
   ahead = new AbortController();
@@ -124,13 +124,13 @@ export async function play() {
   }
 }
 
-/** One frame on or back, or more. */
+/** Move by a number of frames. */
 export function stepBy(frames) {
   pause();
   return show(model.frame + frames);
 }
 
-/** From the onset to the apex, or back. */
+/** Switch between onset and apex. */
 export function flick() {
   const frames = keyFrames();
   if (!frames) return;
@@ -138,7 +138,7 @@ export function flick() {
   show(model.frame === frames.apex ? frames.onset : frames.apex);
 }
 
-/** The next choice of a list, or the one before. */
+/** Select the next or previous option of a list. */
 export function turn(id, way) {
   const select = byId(id);
   select.selectedIndex = Math.min(Math.max(select.selectedIndex + way, 0), select.options.length - 1);

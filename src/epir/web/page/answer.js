@@ -1,4 +1,4 @@
-// One result: the answer first, then when it moved, what moved, what was rejected, marks by hand, and the downloads.
+// One result: the answer, the timeline, the evidence, rejected movements, marks by hand, and downloads.
 
 import { element } from "./dom.js";
 import { at, certainty, clock, counted, heading, inPageWords, labelClass, NOT_FOUND, percent, rangeOf, rejectedText, score, seconds, sentence, title, topClass, unitName } from "./format.js";
@@ -8,15 +8,15 @@ import { replay } from "./replay.js";
 import { lanesOf, timeline } from "./timeline.js";
 
 const OVERLAYS = [
-  ["why", "Why", "How far the score of this class falls without each part of the face. Numbers are shares of all falls."],
+  ["why", "Why", "How much the score of this class falls when a part of the face is hidden. Numbers are shares of the total fall."],
   ["flow", "Flow", "How the skin moved from onset to apex. Colour and arrows give the direction. Head motion is removed."],
-  ["tokens", "Tokens", "The paper’s method: patches of one colour were merged into one token. Thick outlines with numbers are the tokens that the heads selected."],
-  ["rollout", "Attention", "The paper’s method: the share of attention that each patch gets through all layers, mean of the heads."],
+  ["tokens", "Tokens", "The paper’s method: patches of one colour were merged into one token. Thick, numbered outlines show the tokens that the heads selected."],
+  ["rollout", "Attention", "The paper’s method: the share of attention that each patch gets through all layers, averaged over heads."],
 ];
 
 /**
- * Fill `section` with a result. `truth` is known for examples; `clip` is what was sent, if this page still has it;
- * `onMark(marks, files)` asks for the answer to a span, `onDelete` deletes the result, `expires` says until when it is kept.
+ * Fill `section` with a result. `truth` is known for examples; `clip` is the uploaded clip, if this page still has it;
+ * `onMark(marks, files)` requests the answer for a span, `onDelete` deletes the result, `expires` is when the server does.
  */
 export function showResult(section, id, result, { truth = null, clip = null, expires = null, onMark, onDelete }) {
   const { movements, rejected = [] } = result;
@@ -25,7 +25,7 @@ export function showResult(section, id, result, { truth = null, clip = null, exp
   const eventOf = (movement) => curveOf(curves, movement)?.events.find((event) => event.frames[0] === movement.onset) ?? null;
   const strongest = Math.max(0, movements.findIndex((each) => each.onset === result.onset && each.apex === result.apex));
   const head = element("div", { class: "answer" });
-  const spoken = element("p", { class: "visually-hidden", role: "status" }); // what changes, for screen readers
+  const spoken = element("p", { class: "visually-hidden", role: "status" }); // changes, for screen readers
   const faces = element("div");
   const spotted = curves.length > 0;
   const others = rejectedList(rejected);
@@ -76,7 +76,7 @@ export function showResult(section, id, result, { truth = null, clip = null, exp
 /** The curve of the person who moved. */
 const curveOf = (curves, movement) => curves.find((each) => each.track === (movement?.track ?? 0)) ?? curves[0];
 
-/** The film of the person who is seen longest. */
+/** The film of the person who is visible longest. */
 const longestFilm = (curves = []) => curves.reduce((a, b) => (b.time.length > (a?.time.length ?? 0) ? b : a), null)?.film ?? null;
 
 function answerHead(movement, which, truth, { calibrated_on: calibratedOn, reliability = [], curves, rejected = [], visible = null }) {
@@ -120,7 +120,7 @@ function units(list) {
   );
 }
 
-/** A table of how many answers were right on real people by their score, with the range of this answer marked. */
+/** A table of accuracy on real people by score, with the range of this answer marked. */
 function onRealPeople(movement, reliability) {
   if (!reliability.length) return null;
   const own = rangeOf(movement.scores[topClass(movement.scores)], reliability);
@@ -138,11 +138,11 @@ function onRealPeople(movement, reliability) {
     "details",
     { class: "reliability" },
     element("summary", {}, "How often is it right?"),
-    element("table", {}, element("caption", {}, `On real people the model had not seen, in clips that people had annotated${movement.probability === null ? "" : ", not in movements that were spotted"}`), element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows)),
+    element("table", {}, element("caption", {}, `On real people the model had not seen, in annotated clips${movement.probability === null ? "" : ", not spotted movements"}`), element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows)),
   );
 }
 
-/** The replay of a movement beside what lies over the face, and below both its key frames and facts. */
+/** The replay of a movement beside the overlays, and below both its key frames and facts. */
 function evidence(movement, result) {
   const { onset, apex, offset } = movement;
   const names = new Map([[offset, "offset"], [apex, "apex"], [onset, "onset"]]);
@@ -163,7 +163,7 @@ function evidence(movement, result) {
   return element("div", { class: "movement" }, player, overlay(movement), stills, definitions(facts));
 }
 
-/** A list with one bar per class, in the model's order, the highest highlighted. */
+/** A list with one bar per class, in the model's order; the highest is highlighted. */
 export function scoreBars(scores) {
   const top = topClass(scores);
   const rows = Object.entries(scores).map(([name, value]) => {
@@ -233,10 +233,10 @@ function actions(id, result, found, onDelete) {
 }
 
 function keptUntil(expires) {
-  return `The clip is deleted already. This result and its pictures are deleted at ${clock(expires)}, or when you delete it. Until then anyone with the link who can reach this server sees it.`;
+  return `The clip has been deleted. This result and its pictures will be deleted at ${clock(expires)}, or when you delete them. Until then, anyone who has the link and can reach this server can see them.`;
 }
 
-/** Copy text; false where there is no clipboard, as on a page without https. */
+/** Copy text; false without a clipboard, as on a page without https. */
 async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -265,10 +265,10 @@ function still(source, name, place, alt) {
   );
 }
 
-/** What the Why map shows, in words: the regions without which the score falls most. */
+/** The Why map in words: the regions whose hiding lowers the score most. */
 function whyText({ label, regions }) {
   const falls = Object.entries(regions).filter(([, fall]) => fall > 0).sort((a, b) => b[1] - a[1]);
-  if (!falls.length) return `without any one region, the score of ${label} does not fall`;
+  if (!falls.length) return `hiding a single region does not lower the score of ${label}`;
   const [[first, most], ...others] = falls.slice(0, 3).map(([name, fall]) => [name, percent(100 * fall)]);
   const then = others.length ? `, then ${others.map(([name, fall]) => `${name} (${fall})`).join(" and ")}` : "";
   return `the score of ${label} falls most without the ${first} (by ${most})${then}`;
@@ -301,7 +301,7 @@ function overlay({ pictures, scales = {}, text: moved, attribution = null }) {
   return element("figure", { class: "keyframe overlay" }, switches, image, element("figcaption", {}, scale, note));
 }
 
-/** The scale of a picture: what its colours stand for. */
+/** The colour scale of a picture. */
 function scaleOf(key, most) {
   const bar = (name, low, high) => [element("span", {}, low), element("i", { class: `bar ${name}`, "aria-hidden": "true" }), element("span", {}, high)];
   if (key === "flow" && most) return [element("i", { class: "wheel", "aria-hidden": "true" }), element("span", {}, `Hue: direction. Full colour: ${percent(most)} of the face’s width.`)];

@@ -45,7 +45,7 @@ export function postForm(path, form, onProgress, signal) {
   });
 }
 
-/** Wait for a job to end and return its status; `signal` stops waiting, `onStatus` gets its state until then. */
+/** Wait for a job to end and return its status; `onStatus` gets each state before that, `signal` stops waiting. */
 export async function waitForJob(id, signal, onStatus) {
   for (let poll = 0; ; poll++) {
     const status = await fetchJson(`/api/results/${encodeURIComponent(id)}`, { signal });
@@ -57,7 +57,7 @@ export async function waitForJob(id, signal, onStatus) {
 
 function problemOf(status, body, retry) {
   const problem = body?.problem ?? `the server responded with status ${status}`;
-  const fix = body?.fix ?? "try again; if it happens again, see what epir serve prints";
+  const fix = body?.fix ?? "try again; if it happens again, see the output of epir serve";
   return new Problem(problem, fix, { status, retry: Number(retry) || 0 });
 }
 

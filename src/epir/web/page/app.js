@@ -1,4 +1,4 @@
-// The page: which section is visible, and what leads from one to the next.
+// The page: which section is visible, and how one leads to the next.
 
 import { showResult } from "./answer.js";
 import { fetchJson, postForm, Problem, waitForJob } from "./api.js";
@@ -14,7 +14,7 @@ const EXAMPLES = "epir-examples"; // session storage: the example behind a resul
 let health = null;
 let pictures = [];
 let controller = new AbortController(); // aborts the current upload or wait
-const sent = new Map(); // the clips of this page by the id of their result: for marks by hand
+const sent = new Map(); // uploaded clips by the id of their result, for marks by hand
 const camera = openCamera();
 const batch = openBatch(() => health?.limits, (id, clip) => sent.set(id, clip));
 
@@ -31,7 +31,7 @@ function show(name, { focus = true } = {}) {
   byId(`${name}-title`)?.focus({ preventScroll: true });
 }
 
-/** Show what the address asks for: the start, a result, the table of a batch, or the camera. */
+/** Show the section that the address names: the start, a result, the table of a batch, or the camera. */
 function route({ focus = true } = {}) {
   controller.abort();
   controller = new AbortController();
@@ -62,7 +62,7 @@ function go(address) {
   route();
 }
 
-/** Take chosen or dropped files: one clip is sent at once, two pictures are first put in order, several clips are a batch. */
+/** Handle chosen or dropped files: send one clip, ask for the order of two pictures, or start a batch of several clips. */
 function takeEntries(entries) {
   if (pictures.length === 1 && entries.length === 1 && isPicture(entries[0].file)) {
     entries = [{ file: pictures[0], folder: "" }, ...entries];
@@ -71,7 +71,7 @@ function takeEntries(entries) {
   if (location.pathname !== "/" || location.hash) history.pushState(null, "", "/");
   camera.stop();
   clearProblem();
-  if (!clips.length) return failed(new Problem("there is no video or picture among these files", "choose a video, pictures, or a folder of pictures"), null);
+  if (!clips.length) return failed(new Problem("none of these files is a video or picture", "choose a video, pictures, or a folder of pictures"), null);
   if (clips.length > 1) return startBatch(clips);
   const { files } = clips[0];
   if (files.every(isPicture) && files.length < 3) orderPictures(files);
@@ -91,10 +91,10 @@ function orderPictures(files) {
   if (byId("pair").hidden) show("pair");
 }
 
-/** Show that a clip is being sent; `fraction` goes from 0 to 1. */
+/** Show that a clip is being uploaded; `fraction` goes from 0 to 1. */
 function showSending(name, fraction = null) {
   byId("working-name").textContent = name;
-  showWork("Sending the clip", fraction, fraction === null ? "" : `${Math.round(100 * fraction)} %`);
+  showWork("Uploading the clip", fraction, fraction === null ? "" : `${Math.round(100 * fraction)} %`);
 }
 
 /** Show the state of a job. */
@@ -113,7 +113,7 @@ function showWork(text, fraction, count) {
   byId("working-count").textContent = count;
 }
 
-/** Send a clip, {name, files} or {name, example}, and wait for its answer; `marks` are set by hand on the result `from`. */
+/** Send a clip, {name, files} or {name, example}, and wait for its answer; `marks` were set by hand on the result `from`. */
 async function submit(clip, { marks = null, from = null } = {}) {
   controller.abort();
   controller = new AbortController();
@@ -135,7 +135,7 @@ async function submit(clip, { marks = null, from = null } = {}) {
   }
 }
 
-/** Wait for a result and show it; after a failure the clip that was sent here can be sent again. */
+/** Wait for a result and show it; after a failure, a clip of this page can be sent again. */
 async function awaitResult(id, { clip = null, marks = null, from = null } = {}) {
   const { signal } = controller;
   if (byId("working").hidden) {
@@ -154,7 +154,7 @@ async function awaitResult(id, { clip = null, marks = null, from = null } = {}) 
       clip: sent.get(id) ?? (example && { name: example.title, example }),
       expires: status.expires,
       onDelete: () => deleteResult(id),
-      onMark: (found, files) => mark(id, status.result, found, files),
+      onMark: (chosen, files) => mark(id, status.result, chosen, files),
     });
     show("result");
   } catch (error) {
@@ -162,14 +162,14 @@ async function awaitResult(id, { clip = null, marks = null, from = null } = {}) 
   }
 }
 
-/** Ask for the answer between two frames of a result's clip. */
+/** Request the answer between two frames of a result's clip. */
 function mark(id, result, { onset, apex }, files) {
   const example = exampleOf(id);
   const known = files ? clipsOf(files.map((file) => ({ file, folder: "" })))[0] : sent.get(id) ?? { name: example?.title, example };
   submit(known, { marks: [["onset", onset], ["apex", apex], ...(result.fps ? [["fps", result.fps]] : [])], from: id });
 }
 
-/** Say what is wrong. A clip that was sent from here stays chosen, with all its settings, so that it can be sent again. */
+/** Show an error. A clip of this page stays chosen, with all its settings, so that it can be sent again. */
 function failed(error, clip, { marks = null, from = null } = {}) {
   if (error.name === "AbortError") return;
   if (!(error instanceof Problem)) {

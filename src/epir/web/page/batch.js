@@ -1,24 +1,24 @@
-// Several clips: one after the other to the server, and a table with a row for each.
+// Several clips: sent to the server one after the other, and a table with a row for each.
 
 import { postForm, waitForJob } from "./api.js";
 import { byId, element, save } from "./dom.js";
 import { at, counted, csvCell, heading, NOT_FOUND, score, sentence, stage } from "./format.js";
 import { checkClip, clipForm } from "./input.js";
 
-const AT_ONCE = 2; // clips that the server has at a time: the next is there when one is done
-const STORED = "epir-batch"; // session storage, so that the table is still there after a reload
+const AT_ONCE = 2; // clips at the server: the next one is ready when one is done
+const STORED = "epir-batch"; // session storage, so that the table survives a reload
 const BUSY = [429, 503];
 const LEAVING = 1000; // ms
 
-/** The batch of this page. `onSent(id, clip)` tells which clip a result is of. Returns {run, restore, show, stop}. */
+/** The batch of this page. `onSent(id, clip)` reports the clip of a result. Returns {run, restore, show, stop}. */
 export function openBatch(getLimits, onSent) {
   let rows = [];
   let controller = new AbortController();
-  let leaving = false; // a reload cancels requests: that is no answer, and the next page goes on
+  let leaving = false; // a reload cancels requests: not a failure, the next page continues
 
   addEventListener("beforeunload", () => {
     leaving = true;
-    setTimeout(() => (leaving = false), LEAVING); // it stayed
+    setTimeout(() => (leaving = false), LEAVING); // the user stayed
   });
 
   async function run(clips, options) {
@@ -37,7 +37,7 @@ export function openBatch(getLimits, onSent) {
   async function answer(row, options, signal) {
     try {
       checkClip(row.clip, getLimits());
-      row.text = "Sending";
+      row.text = "Uploading";
       show();
       const job = await send(clipForm(row.clip, options), signal);
       row.id = job.id;
@@ -65,7 +65,7 @@ export function openBatch(getLimits, onSent) {
     if (!error.problem) console.error(error);
   }
 
-  /** Show the table as it was before a reload; false if there is none. Clips that were not sent are lost with the page. */
+  /** Show the table from before a reload; false if there is none. Clips not yet sent are lost. */
   function restore() {
     if (rows.length) return show();
     rows = JSON.parse(sessionStorage.getItem(STORED) ?? "[]");
@@ -105,7 +105,7 @@ export function openBatch(getLimits, onSent) {
   return { run, restore, show, stop };
 }
 
-/** Send a form; while the server is busy, try again when it says. */
+/** Send a form; while the server is busy, retry after the time it names. */
 async function send(form, signal) {
   for (;;) {
     try {
@@ -149,7 +149,7 @@ function answerCells({ found, label, text, confidence, apex, apex_s, count }) {
   ];
 }
 
-/** The tables of all answers as one, with a column for what failed. */
+/** The tables of all answers as one, with a column for errors. */
 export function joined(rows) {
   const tables = rows.filter((row) => row.table).map((row) => row.table.trimEnd().split("\n"));
   const head = tables[0]?.[0] ?? "file";

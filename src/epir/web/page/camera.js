@@ -1,22 +1,22 @@
-// The camera: its picture, what is found in it as it is found, and how much of the time was really looked at.
+// The camera: its picture, movements as they are found, and how much of the time was analysed.
 
 import { scoreBars, warnings } from "./answer.js";
 import { Problem } from "./api.js";
 import { beginSession, Capture, filmOf, listDevices, openDevice } from "./capture.js";
 import { byId, element, save } from "./dom.js";
 import { History } from "./history.js";
-import { certainty, exactClock, labelClass, leftOut, score, sentence, title, topClass } from "./format.js";
+import { certainty, exactClock, labelClass, score, sentence, skippedNote, title, topClass } from "./format.js";
 import { timeline } from "./timeline.js";
 
 const LOW_RATE = 50; // frames per second below which a micro-expression may be missed
 const SHOWN = 20; // seconds of the curve
 const AROUND = 250; // ms of a replay before the onset and after the offset
 const SHOWN_PARTS = ["camera-answer", "camera-figures", "camera-curve", "camera-warnings"];
-const RESTARTS = 3; // sessions that may fail one after the other
-const UNAVAILABLE = new Problem("the browser does not allow this page to use a camera", "open it as localhost, or over https");
+const RESTARTS = 3; // sessions that may fail in a row
+const UNAVAILABLE = new Problem("the browser does not let this page use a camera", "open it as localhost, or over https");
 const DISCONNECTED = new Problem("the camera was disconnected", "start it again");
 const FACES = {
-  "no face": "No face is seen. Look into the camera, with light from the front.",
+  "no face": "No face is visible. Look into the camera, with light from the front.",
   "face too small": "The face is too small. Come closer.",
 };
 
@@ -25,7 +25,7 @@ export function openCamera() {
   const video = byId("camera-video");
   const history = new History();
   let running = null; // {controller, stream, capture, session, ...} while the camera is on
-  let shown = null; // the latest of them: what it shows stays until the camera is started again
+  let shown = null; // the latest of them: it stays visible until the camera is started again
 
   async function start() {
     stop();
@@ -50,9 +50,9 @@ export function openCamera() {
     }
   }
 
-  /** Begin a session with the server; also after one ended although the camera is still on. */
+  /** Begin a session with the server; also when one ended while the camera was on. */
   async function beginAgain(state) {
-    byId("camera-answer").replaceChildren(line("Preparing"), element("p", { class: "certainty" }, "The server loads the model."));
+    byId("camera-answer").replaceChildren(line("Preparing"), element("p", { class: "certainty" }, "The server is loading the model."));
     const on = {
       status: (status) => showStatus(state, status),
       motion: (motion) => showMotion(state, motion),
@@ -61,7 +61,7 @@ export function openCamera() {
     };
     const options = { sensitivity: byId("camera-sensitivity").value };
     state.session = await beginSession(options, on, state.controller.signal);
-    byId("camera-answer").replaceChildren(line("Looking"), element("p", { class: "certainty" }, "No movement so far."));
+    byId("camera-answer").replaceChildren(line("Watching"), element("p", { class: "certainty" }, "No movement so far."));
   }
 
   function takeFrame(state, frame) {
@@ -76,7 +76,7 @@ export function openCamera() {
     if (state.controller.signal.aborted) return;
     if (++state.failures > RESTARTS) return fail(problem ?? new Problem(reason, "start the camera again"));
     try {
-      await beginAgain(state); // the time until then counts as not looked at
+      await beginAgain(state); // the time until then counts as not analysed
     } catch (error) {
       if (!state.controller.signal.aborted) fail(cameraProblem(error));
     }
@@ -112,9 +112,9 @@ export function openCamera() {
       notes.push(`${Math.ceil(100 * (1 - state.coverage))} % of the time was not analysed`);
     }
     const total = status.received + state.lost + state.session.lost + skipped;
-    notes.push(leftOut("the server", missed, total, gaps), leftOut("this browser", skipped, total, gaps));
+    notes.push(skippedNote("the server", missed, total, gaps), skippedNote("this browser", skipped, total, gaps));
     if (status.rate !== null && status.rate < LOW_RATE) {
-      notes.push(`${Math.round(status.rate)} frames per second are analysed: below ${LOW_RATE}, a micro-expression may be missed`);
+      notes.push(`only ${Math.round(status.rate)} frames per second are analysed: below ${LOW_RATE}, a micro-expression may be missed`);
     }
     byId("camera-warnings").replaceChildren(...(warnings(notes.filter(Boolean))?.children ?? []));
   }
@@ -173,7 +173,7 @@ export function openCamera() {
     byId("camera-problem").replaceChildren(element("div", { class: "card warning" }, problem, fix));
   }
 
-  /** Record the picture, only when asked to; the film is offered as a file and goes nowhere else. */
+  /** Record the picture, only on request; the recording is offered as a file and goes nowhere else. */
   function record() {
     const state = running;
     if (!state?.stream) return;
@@ -218,13 +218,13 @@ function showRecording(on) {
   byId("camera-record").setAttribute("aria-pressed", String(on));
 }
 
-/** Offer the cameras, once there are several to choose from. */
+/** List the cameras. */
 async function showDevices(stream = null) {
   const devices = await listDevices();
   const chosen = stream?.getVideoTracks()[0].getSettings().deviceId ?? byId("camera-device").value;
   const options = devices.filter((each) => each.deviceId).map((each, number) =>
     element("option", { value: each.deviceId, selected: each.deviceId === chosen }, each.label || `Camera ${number + 1}`));
-  byId("camera-device").replaceChildren(...(options.length ? options : [element("option", { value: "" }, "The usual one")]));
+  byId("camera-device").replaceChildren(...(options.length ? options : [element("option", { value: "" }, "Default")]));
 }
 
 function showFigures(figures) {
@@ -261,10 +261,10 @@ function event({ onset_s, apex_s, offset_s }, shift, label) {
 function cameraProblem(error) {
   if (error instanceof Problem) return error;
   const known = {
-    NotAllowedError: ["the browser may not use the camera", "allow it for this page in the browser, then start again"],
+    NotAllowedError: ["the browser blocked the camera", "allow it for this page in the browser, then start again"],
     NotFoundError: ["there is no camera", "plug one in, or drop a video instead"],
     NotReadableError: ["the camera is in use", "close the program that uses it, then start again"],
-    OverconstrainedError: ["this camera is not there any more", "choose another one, then start again"],
+    OverconstrainedError: ["this camera is no longer available", "choose another one, then start again"],
   };
   const other = ["the camera did not start", "try another browser, or drop a video instead"];
   if (!known[error.name]) console.error(error);

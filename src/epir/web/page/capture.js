@@ -1,5 +1,5 @@
-// A camera: each frame as a JPEG with its time, the last seconds kept in this browser for replays, and the session with
-// the server, in which frames go up in order and events come back. Nothing is dropped without being counted.
+// A camera: frames as JPEGs with their times, the last seconds kept for replays, and the session with the server, to
+// which frames go in order and from which events come back. Every dropped frame is counted.
 
 import { fetchJson, Problem } from "./api.js";
 
@@ -8,26 +8,26 @@ const QUALITY = 0.85;
 const KEPT = 15000; // ms
 const AT_ONCE = 4; // frames that may be encoded at the same time
 const EVENTS = ["status", "motion", "movement", "end"];
-const LONGEST = 4000; // ms of frames that may wait to be sent; beyond, the older half is dropped
+const LONGEST = 4000; // ms of frames that may wait to be sent; beyond that, the older half is dropped
 const MOST = 30; // frames in one request
-const PAUSE = 30; // ms between two requests, so that several frames go together
+const PAUSE = 30; // ms between two requests, so that several frames share one
 
 const LOST = new Problem("the connection to the server was lost", "check that epir serve is still running");
 
-/** Open a camera; `deviceId` is empty for the usual one. */
+/** Open a camera; `deviceId` is empty for the default one. */
 export function openDevice(deviceId) {
   const which = deviceId ? { deviceId: { exact: deviceId } } : { facingMode: "user" };
   const video = { ...which, width: { ideal: 640 }, height: { ideal: 480 }, frameRate: { ideal: 120 } };
   return navigator.mediaDevices.getUserMedia({ audio: false, video });
 }
 
-/** The cameras of this machine; they have names once one of them was allowed. */
+/** The cameras of this machine; they have names once the user has allowed one. */
 export async function listDevices() {
   const devices = (await navigator.mediaDevices?.enumerateDevices?.()) ?? [];
   return devices.filter((each) => each.kind === "videoinput");
 }
 
-/** Encodes every frame of a video element that plays; `onFrame({time, blob})` gets them in order. */
+/** Encodes every frame of a playing video element; `onFrame({time, blob})` gets them in order. */
 export class Capture {
   constructor(video, onFrame, signal) {
     Object.assign(this, { video, onFrame, signal });
@@ -39,7 +39,7 @@ export class Capture {
     this.#await();
   }
 
-  /** The frames between two times that went up and are still kept. */
+  /** The kept frames between two times that were sent. */
   between(from, to) {
     return this.kept.filter(({ time, number }) => number !== undefined && from <= time && time <= to);
   }
@@ -69,7 +69,7 @@ export class Capture {
     canvas.toBlob((blob) => this.#encoded(Object.assign(frame, { blob, done: true })), "image/jpeg", QUALITY);
   }
 
-  /** Pass on what is ready, in order. */
+  /** Pass on encoded frames, in order. */
   #encoded() {
     while (this.encoding[0]?.done) {
       const frame = this.encoding.shift();
@@ -81,7 +81,7 @@ export class Capture {
   }
 }
 
-/** A film of frames for the player, cut to the face ({x, y, side}); made and kept in this browser. */
+/** A film of frames for the player, cropped to the face ({x, y, side}); it stays in this browser. */
 export async function filmOf(frames, face, timeOf) {
   const size = 256;
   const columns = 8;
@@ -113,7 +113,7 @@ class Session {
     this.waiting = []; // {time, blob}, time in ms of this page
     this.origin = null; // time of the first frame
     this.sent = 0;
-    this.lost = 0; // frames that never went up
+    this.lost = 0; // frames that were never sent
     this.over = false;
     this.events = new EventSource(ticket.events);
     for (const name of EVENTS) {
@@ -125,7 +125,7 @@ class Session {
     this.#sendAll();
   }
 
-  /** Take a frame: a JPEG and its time. */
+  /** Queue a frame: a JPEG and its time. */
   push(frame) {
     if (this.over) return;
     this.origin ??= frame.time;
@@ -141,7 +141,7 @@ class Session {
     return this.origin + 1000 * seconds;
   }
 
-  /** Let the server finish with what it has; its last movements still come. */
+  /** End the session; the server still sends the last movements. */
   stop() {
     if (this.stopped) return;
     this.stopped = true;
@@ -149,7 +149,7 @@ class Session {
     fetchJson(`/api/live/${this.ticket.id}`, options).catch(() => this.#end({ reason: "stopped", problem: null }));
   }
 
-  /** Send what waits, one request at a time, so that frames cannot overtake each other. */
+  /** Send waiting frames, one request at a time, so that they arrive in order. */
   async #sendAll() {
     while (!this.over && !this.stopped) {
       const frames = this.waiting.splice(0, MOST);

@@ -1,4 +1,4 @@
-// DOM helpers. Text is only ever set as text: nothing a server or a file name contains becomes markup.
+// DOM helpers. Text is always set as text: nothing from a server or a file name becomes markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -1,4 +1,4 @@
-// A film: frames of the face in one JPEG, row by row, drawn one at a time to the exact frame.
+// A film: frames of the face in one JPEG, row by row, drawn one at a time.
 
 import { element } from "./dom.js";
 
@@ -11,14 +11,14 @@ export function nearest(film, frame) {
   return best;
 }
 
-const sheets = new WeakMap(); // a sheet is loaded once, however many pictures show it
+const sheets = new WeakMap(); // each sheet is loaded once
 
 function sheetOf(film) {
   if (!sheets.has(film)) sheets.set(film, Object.assign(new Image(), { src: film.sheet }));
   return sheets.get(film);
 }
 
-/** A canvas that shows one frame of a film: `show(index)`, and then `onDrawn(context, index)`, once it is loaded. */
+/** A canvas that shows one frame of a film: `show(index)` draws it once loaded, then calls `onDrawn(context, index)`. */
 export function filmCanvas(film, { side = 2 * film.size, label = "", onDrawn = () => {} } = {}) {
   const canvas = element("canvas", { width: side, height: side, role: "img", "aria-label": label });
   const context = canvas.getContext("2d");

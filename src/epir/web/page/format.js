@@ -2,9 +2,9 @@
 
 export const UNCERTAIN = "uncertain";
 export const NOT_FOUND = "no micro-expression found";
-export const MACRO = "macro"; // an expression that lasts longer
-const SLOW = 0.02; // share of frames left out, from which the server or the browser is called too slow
-const LONGEST = 0.5; // seconds from onset to offset: what is called a micro-expression
+export const MACRO = "macro"; // a longer expression
+const SLOW = 0.02; // share of skipped frames above which the server or the browser is too slow
+const LONGEST = 0.5; // seconds from onset to offset of a micro-expression
 
 const STAGES = {
   reading: "Reading the clip",
@@ -14,20 +14,20 @@ const STAGES = {
   rendering: "Rendering the example",
 };
 
-const KINDS = { [MACRO]: "long expression", head: "head movement", unclear: "not clear enough" }; // others are words already
+const KINDS = { [MACRO]: "long expression", head: "head movement", unclear: "not clear enough" }; // others read well
 
 const REASONS = {
-  blink: () => "The eyes shut, or the skin around them went along with a blink.",
-  head: () => "The head moved too far. Once its motion is removed, too little is certain about the face.",
+  blink: () => "The eyes closed, or the skin around them moved with a blink.",
+  head: () => "The head moved too much: with its motion removed, the motion of the face is uncertain.",
   light: () => "The light on the face changed, which looks like motion.",
   occlusion: () => "Something covered part of the face.",
-  "too large": () => "It went further than a micro-expression goes.",
+  "too large": () => "It is too large for a micro-expression.",
   "too long": (length) => `It lasted ${seconds(length)}. A micro-expression takes at most ${LONGEST} s.`,
   "too short": (length) => `It lasted ${seconds(length)}, which is too short to tell from noise.`,
-  speech: () => "The mouth went on moving before or after it, as in speaking or chewing.",
-  gaze: () => "The lids only followed the eyes as they looked elsewhere.",
-  "inside a macro-expression": () => "It is a part of an expression that lasts longer.",
-  "return of an expression": () => "The face did not come back to where it was: an expression began or ended.",
+  speech: () => "The mouth kept moving before or after it, as in speaking or chewing.",
+  gaze: () => "The eyelids only followed the eyes as the gaze shifted.",
+  "inside a macro-expression": () => "It is part of a longer expression.",
+  "return of an expression": () => "The face did not return to where it started: an expression began or ended.",
   [MACRO]: (length) => `It lasted ${seconds(length)}: an expression, but longer than the ${LONGEST} s of a micro-expression.`,
 };
 
@@ -38,13 +38,13 @@ const UNITS = {
   20: "lip stretcher", 23: "lip tightener", 24: "lip pressor", 25: "lips part", 26: "jaw drop",
 };
 
-// What the command line calls an option, and where it is on this page.
+// Advice in brackets that names an option of the command line, and the same for this page.
 const OPTIONS = [
-  ["(say --fps)", "(give it under Settings)"],
-  ["(--faces all looks at each)", "(under Settings, all can be looked at)"],
+  [/\([^()]*--fps[^()]*\)/, "(give it under Settings)"],
+  [/\([^()]*--faces[^()]*\)/, "(choose all faces under Settings)"],
 ];
 
-/** A message of the recognizer with the words of this page. */
+/** A message of the recognizer in the words of this page. */
 export const inPageWords = (message) => OPTIONS.reduce((text, [option, words]) => text.replace(option, words), String(message));
 
 /** The name of an action unit. */
@@ -65,20 +65,20 @@ export const seconds = (value) => `${value.toFixed(2)} s`;
 export const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 export const percent = (value) => `${Number(value.toPrecision(2))} %`;
 
-/** A value as a cell of CSV; text that a spreadsheet would run as a formula gets an apostrophe in front. */
+/** A value as a CSV cell, with an apostrophe before text that a spreadsheet would run as a formula. */
 export function csvCell(value) {
   const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? "");
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** What to say about frames of a camera that were left out by `who`, null if there are none; some always get lost. */
-export function leftOut(who, count, total, gaps) {
+/** A note about camera frames that `who` skipped, null if none; a few are always lost. */
+export function skippedNote(who, count, total, gaps) {
   if (!count) return null;
-  const frames = `${counted(count, "frame")} of ${total} left out${gaps ? "" : "; no gap"}`;
+  const frames = `${counted(count, "frame")} of ${total} skipped${gaps ? "" : "; no gap"}`;
   return count > SLOW * total ? `${who} is too slow for this camera (${frames})` : frames;
 }
 
-/** A place in a clip: its frame, and its time where that is known. */
+/** A place in a clip: its frame, and its time if known. */
 export const at = (frame, time) => (time === null || time === undefined ? `frame ${frame}` : `frame ${frame} · ${seconds(time)}`);
 
 export function bytes(count) {
@@ -104,17 +104,17 @@ export function topClass(scores) {
   return names.length ? names.reduce((a, b) => (scores[b] > scores[a] ? b : a)) : null;
 }
 
-/** The range of scores that a score lies in, of those that are known from real people; undefined if none. */
+/** The entry of `reliability` whose range of scores contains a score; undefined if none. */
 export function rangeOf(value, reliability) {
   return reliability.find(({ low, high }) => low <= value && (value < high || high === 1));
 }
 
-/** What an answer is called. Where nothing was found because nothing could be judged, "none found" would say too much. */
+/** The title of an answer. If nothing could be judged, "no micro-expression found" would claim too much. */
 export function heading({ label, visible = null }) {
   return label === NOT_FOUND && visible?.judged_s === 0 ? "Could not be judged" : title(label);
 }
 
-/** How certain an answer is: what was right on real people before the score, where both count clips with given key frames. */
+/** How certain an answer is, in words: the accuracy on real people if it is known for annotated key frames, and the score. */
 export function certainty(answer, calibratedOn = "people", reliability = []) {
   const name = topClass(answer.scores);
   if (!name) return "No movement was both short and clear enough to be reported.";
@@ -127,7 +127,7 @@ export function certainty(answer, calibratedOn = "people", reliability = []) {
     return `${chance}; if it is one, most likely ${name}${doubt}.`;
   }
   const known = rangeOf(answer.scores[name], reliability);
-  const real = known && `On real people the model had not seen, ${Math.round(100 * known.right)} of 100 annotated clips with such a score were classified right.`;
+  const real = known && `On real people the model had not seen, ${Math.round(100 * known.right)} of 100 annotated clips with such a score were classified correctly.`;
   if (answer.label === UNCERTAIN) return [real, `Most likely ${name}, but its score is only ${value}.`].filter(Boolean).join(" ");
   if (real) return `${real} Score ${value}.`;
   const share = Math.round(100 * answer.scores[name]);
@@ -137,7 +137,7 @@ export function certainty(answer, calibratedOn = "people", reliability = []) {
   return `Score ${value}: ${right} such answers were correct on ${people ? "people" : "synthetic faces"} the model had not seen.${caution}`;
 }
 
-/** What a rejected movement is called. */
+/** The name of a reason for rejection. */
 export const kind = (reason) => KINDS[reason] ?? reason;
 
 /** Why a movement was rejected, as a sentence. */
@@ -145,10 +145,10 @@ export function why(rejected) {
   const length = rejected.offset_s - rejected.onset_s;
   if (REASONS[rejected.reason]) return REASONS[rejected.reason](length);
   const likely = rejected.probability > 0 ? ` It is a micro-expression with a probability of ${score(rejected.probability)}.` : "";
-  return `It stood out too little from what this face does otherwise.${likely}`;
+  return `It did not stand out enough from the usual motion of this face.${likely}`;
 }
 
-/** How many movements were rejected, and as what. */
+/** How many movements were rejected, and why. */
 export function rejectedText(rejected) {
   const counts = new Map();
   for (const { reason } of rejected) counts.set(kind(reason), (counts.get(kind(reason)) ?? 0) + 1);
@@ -156,12 +156,12 @@ export function rejectedText(rejected) {
   return `${counted(rejected.length, "movement")} ${rejected.length === 1 ? "was" : "were"} rejected: ${kinds.join(", ")}.`;
 }
 
-/** Where a movement was: its region with the side of the person. */
+/** Where a movement was: the region and the person's side. */
 export function where({ region, side }) {
   return side === "left" || side === "right" ? `${side} ${region}` : region;
 }
 
-/** The state of a job, for the line above the progress bar. */
+/** The state of a job, as text above the progress bar. */
 export function stage(status) {
   if (status.state === "queued") {
     return status.place > 1 ? `Waiting: number ${status.place} in the queue` : "Waiting: next in the queue";

@@ -1,10 +1,10 @@
-// What the camera has shown: a list with replays, and tables to keep. All of it stays in this browser.
+// The movements of a camera: a list with replays, and tables to save. All of it stays in this browser.
 
 import { byId, element, save } from "./dom.js";
 import { csvCell, exactClock, labelClass, score, title, topClass } from "./format.js";
 import { replay } from "./replay.js";
 
-const WITH_FILM = 40; // movements whose frames are kept, the latest
+const WITH_FILM = 40; // latest movements whose frames are kept
 const COLUMNS = ["file", "movement", "track", "onset", "apex", "offset", "onset_s", "apex_s", "offset_s", "fps", "class"];
 const MORE = ["probability", "units", "strength", "region", "side", "text", "warnings", "clock"];
 

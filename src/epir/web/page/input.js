@@ -1,4 +1,4 @@
-// What the user gives: files from the pickers or dropped on the page, folders too, two pictures in order, or an example.
+// Input: files and folders from the pickers or dropped on the page, the order of two pictures, and examples.
 
 import { fetchJson, Problem } from "./api.js";
 import { byId, element, prefersReducedMotion } from "./dom.js";
@@ -43,7 +43,7 @@ const folderOf = (path) => (path ?? "").split("/").slice(0, -1).join("/");
 
 /** The files of a drop, and those of its folders. */
 async function droppedEntries(transfer) {
-  const roots = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean); // gone after the first wait
+  const roots = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean); // they vanish after the first await
   if (!roots.some((root) => root.isDirectory)) return [...transfer.files].map((file) => ({ file, folder: "" }));
   return (await Promise.all(roots.map((root) => filesBelow(root, "")))).flat();
 }
@@ -61,7 +61,7 @@ async function filesBelow(entry, folder) {
   return (await Promise.all(inside.map((each) => filesBelow(each, below)))).flat();
 }
 
-/** The clips that files make, each {name, files}: every video is one, and so are the pictures of each folder. */
+/** The clips among files, each {name, files}: every video is a clip, and so are the pictures of each folder. */
 export function clipsOf(entries) {
   const clips = [];
   const folders = new Map();
@@ -83,29 +83,29 @@ function pictureNames(files) {
   return files.length > 2 ? `${files[0].name} to ${files.at(-1).name}` : files.map((file) => file.name).join(", ");
 }
 
-/** Refuse what the server would refuse, before it is sent: too many pictures, or too large. */
+/** Throw for a clip that the server would reject, before it is sent: too many pictures, or too large. */
 export function checkClip({ name, files }, limits) {
   if (limits?.pictures && files.length > limits.pictures) {
-    throw new Problem(`${name}: these are ${counted(files.length, "picture")}; the limit is ${limits.pictures}`, "choose those around the movement, or make a video of them");
+    throw new Problem(`${name}: ${counted(files.length, "picture")} exceed the limit of ${limits.pictures}`, "choose those around the movement, or make a video of them");
   }
   const size = files.reduce((sum, file) => sum + file.size, 0);
   if (limits?.bytes && size > limits.bytes) {
     const fix = `cut the clip around the movement, analyse it with epir predict, or start epir serve --set max_bytes=${2 * limits.bytes}`;
-    throw new Problem(`${name}: this is ${bytes(size)}; the limit is ${bytes(limits.bytes)}`, fix);
+    throw new Problem(`${name} is ${bytes(size)}; the limit is ${bytes(limits.bytes)}`, fix);
   }
 }
 
-/** Pictures in the order of time: by the last number in their names, as frames are numbered; onset before apex if equal. */
+/** Pictures in order of time: by the last number in their names, the frame number; onset before apex if equal. */
 export function sortPictures(files) {
   const number = (file) => Number(file.name.replace(/\.[^.]*$/, "").match(LAST_INTEGER)?.[1] ?? -1);
   const isApex = (file) => /apex/i.test(file.name) - /onset/i.test(file.name);
   return [...files].sort((a, b) => number(a) - number(b) || isApex(a) - isApex(b) || a.name.localeCompare(b.name, "en", { numeric: true }));
 }
 
-/** What is set in the form below the drop zone. */
+/** The settings in the form below the drop zone. */
 export const readOptions = () => [...new FormData(byId("options"))].filter(([, value]) => value !== "");
 
-/** Forget what is set: it was for the last clip. */
+/** Clear the settings, which were for the last clip. */
 export const resetOptions = () => byId("options").reset();
 
 /** The form for POST /api/predict. */
@@ -137,7 +137,7 @@ function pictureTile(role, file) {
   }
   const picture = element("img", { src: URL.createObjectURL(file), alt: `${role}: ${file.name}` });
   const name = element("span", { class: "file" }, file.name);
-  picture.addEventListener("error", () => picture.replaceWith(element("span", { class: "unseen" }, "This browser cannot show it; the server can read it.")));
+  picture.addEventListener("error", () => picture.replaceWith(element("span", { class: "unseen" }, "This browser cannot show it, but the server can read it.")));
   return element("li", {}, element("strong", {}, role), picture, name);
 }
 
@@ -151,7 +151,7 @@ export async function showExamples(onChoose) {
   for (const [number, each] of tiles.entries()) await loadVideo(each.querySelector("video"), examples[number]);
 }
 
-/** Load one thumbnail after the other: the server may still be rendering them, after the user's own clip. */
+/** Load a thumbnail; one at a time, because the server may still be rendering them. */
 function loadVideo(video, example) {
   return new Promise((resolve) => {
     video.addEventListener("loadeddata", resolve, { once: true });

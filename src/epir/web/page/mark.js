@@ -1,22 +1,22 @@
-// Onset and apex set by hand on the timeline, with the face at both, and the answer for that span.
+// Onset and apex set by hand on the timeline, with the face at both, and a button to analyse that span.
 
 import { element } from "./dom.js";
 import { filmCanvas, nearest } from "./film.js";
 import { at, counted, seconds } from "./format.js";
 import { joinCurves, lanesOf, timeOf } from "./timeline.js";
 
-const RISE = 0.12; // seconds from onset to apex, to begin with
+const RISE = 0.12; // initial seconds from onset to apex
 const LONGEST = 0.5; // seconds
 
-/** Who is largest among the curves of a result: marks are answered for the largest face. */
+/** The track of the largest face: answers to marks are about that person. */
 export function largestTrack({ curves, people = [] }) {
   const size = ({ track }) => people.find((each) => each.track === track)?.face_px ?? 0;
   return curves.reduce((a, b) => (size(b) > size(a) ? b : a)).track;
 }
 
 /**
- * A panel beside `curve`, the timeline of the result. `clip` is what was sent, null if this page does not have it any more;
- * `onMark(marks, files)` asks for the answer.
+ * A panel for `curve`, the timeline of the result. `clip` is the uploaded clip, null if this page no longer has it;
+ * `onMark(marks, files)` requests the answer.
  */
 export function markPanel(result, curve, clip, onMark) {
   const largest = largestTrack(result);
@@ -49,7 +49,7 @@ export function markPanel(result, curve, clip, onMark) {
     "details",
     { class: "mark" },
     element("summary", {}, "Mark onset and apex by hand"),
-    element("p", { class: "note" }, "Drag the two lines on the timeline, or use the sliders. You get the answer for the motion between both frames, whatever was spotted.", lanes.length > 1 && ` It is for person ${largest + 1}, the largest face.`),
+    element("p", { class: "note" }, "Drag the two lines on the timeline, or use the sliders. The answer is for the motion between these frames, whatever was spotted.", lanes.length > 1 && ` It is about person ${largest + 1}, the largest face.`),
     element("div", { class: "marks" }, parts),
     note,
     element("p", { class: "actions" }, analyse(result, clip, (files) => onMark({ ...marks }, files))),
@@ -89,7 +89,7 @@ function part(name, whole, curves, move) {
   });
 }
 
-/** The button that asks for the answer; the clip is chosen once more where this page does not have it. */
+/** The button that requests the answer; the user chooses the clip again if this page no longer has it. */
 function analyse(result, clip, onFiles) {
   if (clip) return element("button", { type: "button", class: "button primary", click: () => onFiles(null) }, "Analyse this span");
   const picker = element("input", { type: "file", multiple: true, class: "visually-hidden", id: "mark-files" });
@@ -97,6 +97,6 @@ function analyse(result, clip, onFiles) {
   return [
     picker,
     element("label", { class: "button primary", for: "mark-files" }, "Choose the clip again"),
-    element("span", { class: "note" }, `The server has deleted ${result.input}: choose it again, and this span is analysed.`),
+    element("span", { class: "note" }, `The server has deleted ${result.input}: choose it again to analyse this span.`),
   ];
 }

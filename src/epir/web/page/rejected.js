@@ -1,10 +1,10 @@
-// Movements that were rejected: a list in which each can be opened, with its replay and the reason.
+// Rejected movements: a list whose entries open to show the replay and the reason.
 
 import { element } from "./dom.js";
 import { at, counted, kind, percent, score, title, where, why } from "./format.js";
 import { replay } from "./replay.js";
 
-const FIRST = 8; // that are listed at once
+const FIRST = 8; // entries listed at first
 
 /** A section with the rejected movements, null if there are none; its method `open(event)` opens one. */
 export function rejectedList(rejected) {
@@ -22,7 +22,7 @@ export function rejectedList(rejected) {
     "section",
     { class: "rejected" },
     element("h2", {}, `Rejected: ${counted(rejected.length, "movement")}`),
-    element("p", { class: "note" }, "What moved, but is no micro-expression. Open one to see it and why."),
+    element("p", { class: "note" }, "These movements are not micro-expressions. Open one to see it and the reason."),
     element("div", { class: "entries" }, items),
     items.length > FIRST ? more : null,
   );

@@ -1,4 +1,4 @@
-// A movement in slow motion, over and over, with arrows of the flow; every part works with the keyboard.
+// A movement in slow motion, in a loop, with flow arrows; all controls work with the keyboard.
 
 import { fetchJson } from "./api.js";
 import { element, prefersReducedMotion, svgElement } from "./dom.js";
@@ -8,7 +8,7 @@ import { at, percent } from "./format.js";
 const SPEEDS = [[1 / 16, "1/16"], [1 / 8, "1/8"], [1 / 4, "1/4"], [1 / 2, "1/2"], [1, "real time"]];
 const LOOP = 2.5; // seconds that a loop should take
 const WIDTH = 400; // px of the picture, about
-const REST = 0.5; // seconds on the last frame, before it begins again
+const REST = 0.5; // seconds on the last frame, before the loop restarts
 const LONGEST = 1.6; // cells: the arrow of the strongest motion
 const SHORTEST = 0.3; // of the strongest motion: shorter arrows are not drawn
 
@@ -62,8 +62,8 @@ export function replay(film, { names = new Map(), label = "", begin = 0, playing
   show(nearest(film, begin));
   if (playing && !prefersReducedMotion() && frames.length > 1) setTimeout(() => canvas.isConnected && play());
   if (film.flow) {
-    fetchJson(film.flow).then((found) => {
-      flow = found.map(withoutBackground);
+    fetchJson(film.flow).then((fields) => {
+      flow = fields.map(withoutBackground);
       peak = strongest(flow);
       legend.replaceChildren(...arrowLegend(flow[0].length, peak));
       legend.hidden = false;
@@ -86,14 +86,14 @@ export function replay(film, { names = new Map(), label = "", begin = 0, playing
   );
 }
 
-/** The arrows of one frame, without those below and beside the chin: there is no face. */
+/** The arrows of one frame, without those below and beside the chin, outside the face. */
 function withoutBackground(field) {
   const place = (index) => (index + 0.5) / field.length - 0.5; // from -0.5 to 0.5
   const beside = (x, y) => y > 0 && Math.hypot(x, y) > 0.5;
   return field.map((row, y) => row.map((arrow, x) => (beside(place(x), place(y)) ? [0, 0] : arrow)));
 }
 
-/** The strongest motion in per cent: in the frame that moves most, all but the longest arrows stay below it. */
+/** The strongest motion in %: the 97th percentile of the frame that moves most. */
 function strongest(flow) {
   const lengths = flow.map((field) => field.flat().map(([u, v]) => Math.hypot(u, v)).sort((a, b) => a - b));
   return Math.max(0.05, ...lengths.map((each) => each[Math.floor(0.97 * each.length)]));
@@ -127,7 +127,7 @@ function drawArrows(context, flow, peak, index) {
   draw(2.6, "#0a3f7a");
 }
 
-/** An arrow of a round length, in the scale of the picture. */
+/** An arrow of a round length, at the scale of the picture. */
 function arrowLegend(cells, peak) {
   const round = [0.05, 0.1, 0.2, 0.5, 1, 2, 5].findLast((value) => value <= peak);
   const width = (round / peak) * LONGEST * (WIDTH / cells);

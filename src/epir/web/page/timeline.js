@@ -1,4 +1,4 @@
-// The motion of every face over the clip: movements, what was rejected, the threshold, and marks that are set by hand.
+// The motion of every face over the clip: movements, rejected movements, the threshold, and marks set by hand.
 
 import { element, svgElement } from "./dom.js";
 import { filmCanvas, nearest } from "./film.js";
@@ -9,15 +9,15 @@ const EDGE = { left: 58, right: 12, top: 34, bottom: 50 };
 const LETTER = 7.4; // px: the width of one letter, at most
 const GAP = 10; // px between two labels
 const FACE = 88; // px: the picture at the pointer
-const LOST = 0.25; // seconds without a face, from which the line is broken
-const HATCH = 7; // px between the lines over what could not be judged
-const NEAR = 1; // seconds before and after an instant, in which the face's rest is its usual motion
+const LOST = 0.25; // seconds without a face that break the line
+const HATCH = 7; // px between the lines over spans that could not be judged
+const NEAR = 1; // seconds before and after a moment whose median motion is the baseline
 
 /**
- * A figure of `curves`, one for each person ({track, time, frames, energy, level, events, others, film}): seconds, and motion
- * in per cent of the face's width. People who are seen at the same time get a chart each; all charts show the same `span`
- * [from, to] of seconds. A click on an event calls `onChoose`, on a rejected one `onReject(event, track)`. Marks are set on
- * the chart of the person `marked`.
+ * A figure of `curves`, one for each person ({track, time, frames, energy, level, events, others, film}): time in seconds,
+ * motion in % of the face width. People visible at the same time get a chart each; all charts show the same `span` [from, to]
+ * in seconds. A click on an event calls `onChoose`, on a rejected one `onReject(event, track)`. Marks go on the chart of the
+ * person `marked`.
  * Methods: `choose(event)` highlights one; `mark(marks, onMove)` shows marks {onset, apex} (frames) that can be dragged.
  */
 export function timeline(curves, onChoose = null, { onReject = null, span = null, marked = curves[0].track } = {}) {
@@ -49,7 +49,7 @@ export function timeline(curves, onChoose = null, { onReject = null, span = null
   return figure;
 }
 
-/** Curves in as few charts as possible: two that overlap in time are not in the same one. */
+/** Curves grouped into as few charts as possible: two that overlap in time need different charts. */
 export function lanesOf(curves) {
   const lanes = [];
   for (const curve of curves) {
@@ -61,7 +61,7 @@ export function lanesOf(curves) {
   return lanes;
 }
 
-/** All curves as one, in the order of their frames: of two people in one frame, the one who moves more. */
+/** All curves as one, in order of frames; if two people share a frame, the one who moves more counts. */
 export function joinCurves(curves) {
   const points = new Map();
   for (const { time, frames, energy } of curves) {
@@ -73,7 +73,7 @@ export function joinCurves(curves) {
   return { frames, time: frames.map((each) => points.get(each).time), energy: frames.map((each) => points.get(each).energy) };
 }
 
-/** The places of a curve where a stretch without a face ends. */
+/** The indices of a curve at which a gap without a face ends. */
 export function breaks({ time }) {
   const steps = time.slice(1).map((each, place) => each - time[place]);
   const usual = [...steps].sort((a, b) => a - b)[Math.floor(steps.length / 2)] ?? 0;
@@ -86,14 +86,14 @@ export function frameAt(curve, time) {
   return { frame: curve.frames[index], time: curve.time[index], energy: curve.energy[index] };
 }
 
-/** The number of the frame at any time, also where no face was seen. */
+/** The number of the frame at any time, even without a face. */
 function frameNumber(curve, time) {
   const near = frameAt(curve, time);
   const rate = (curve.frames.at(-1) - curve.frames[0]) / (curve.time.at(-1) - curve.time[0] || 1);
   return Math.max(0, near.frame + Math.round((time - near.time) * rate));
 }
 
-/** The time of a frame of a curve, between the points that are known. */
+/** The time of a frame, interpolated between the points of a curve. */
 export function timeOf(curve, frame) {
   const { frames, time } = curve;
   const next = frames.findIndex((each) => each >= frame);
@@ -175,9 +175,9 @@ function chart(curves, width, state, { onChoose, onReject, peek, range, marked }
   return root;
 }
 
-let hatches = 0; // each chart has a pattern with a name of its own
+let hatches = 0; // makes the id of each pattern unique
 
-/** Slanted lines, which no grey or colour of the chart can be taken for. */
+/** Slanted lines, unlike any grey or colour of the chart. */
 function hatching(id) {
   const line = svgElement("line", { class: "hatch", x1: 0, x2: 0, y1: 0, y2: HATCH });
   return svgElement("pattern", { id, width: HATCH, height: HATCH, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, line);
@@ -209,7 +209,7 @@ function drawMarks(root, curve, { marks, onMove }, { x, floor, timeAt }) {
   };
 }
 
-/** The face and the numbers at the pointer; hidden from screen readers, which have the lists. */
+/** The face and the values at the pointer; hidden from screen readers, which read the lists. */
 function peekBox() {
   const canvases = new Map(); // by film
   const text = element("span");
@@ -228,7 +228,7 @@ function peekBox() {
   return box;
 }
 
-/** What the colours and lines stand for. */
+/** The meaning of colours and lines. */
 function legend(curves) {
   const events = curves.flatMap((each) => each.events);
   const others = curves.flatMap((each) => each.others ?? []);
@@ -240,11 +240,11 @@ function legend(curves) {
     events.length ? key("key-event", "Classified; the line is the apex") : null,
     others.length ? key("key-other", "Rejected") : null,
     curves.some(({ hidden = [] }) => hidden.length) ? key("key-hidden", "Could not be judged") : null,
-    level ? key("key-level", `Threshold: a movement rises by ${percent(level)} of the face or more from where the face rests`) : null,
+    level ? key("key-level", `Threshold: a movement rises at least ${percent(level)} of the face above its rest`) : null,
   );
 }
 
-/** How far a movement must go at each instant: the usual motion around it, and the least rise above that. */
+/** The threshold at each moment: the median motion around it plus `level`. */
 export function threshold({ time, energy, level }) {
   let [low, high] = [0, 0];
   return time.map((now) => {
@@ -260,15 +260,15 @@ function description({ energy }, events, others, length) {
   return `Motion of the face over ${seconds(length)}, at most ${percent(Math.max(...energy))} of its width, with ${movements} and ${others.length} rejected`;
 }
 
-/** The labels above the chart, as many as fit: the chosen movement first, then the others, then what was rejected. */
+/** As many labels above the chart as fit: the chosen movement first, then the others, then rejected movements. */
 function labels(events, others, chosen, x, width) {
-  const wanted = [
+  const candidates = [
     ...events.map((event) => [event, event.label, event === chosen ? "event-name chosen" : "event-name"]),
     ...others.map((other) => [other, kind(other.label), "other-name"]),
   ].sort(([a], [b]) => (b === chosen) - (a === chosen));
   const taken = [];
   const placed = [];
-  for (const [event, text, name] of wanted) {
+  for (const [event, text, name] of candidates) {
     const half = (LETTER * text.length) / 2;
     const middle = Math.min(Math.max(x(event.apex), EDGE.left + half), width - EDGE.right - half);
     if (taken.some(([low, high]) => middle - half < high && middle + half > low)) continue;
