@@ -101,6 +101,14 @@ def test_folders_of_frames_are_not_listed_before_a_clip_needs_them(tmp_path, rel
         tree.listing(unused)
 
 
+def test_of_two_videos_with_one_name_the_more_usual_ending_counts(tmp_path):
+    for name in ("a.gif", "a.avi", "b.mpg"):
+        (tmp_path / name).touch()
+    layouts = Layouts({"{clip}.avi": "video"}, {})
+    matches = match_folders(Tree(tmp_path), [place("1", "a"), place("1", "b")], layouts)
+    assert matches.folders == {"1/a": tmp_path / "a.avi", "1/b": tmp_path / "b.mpg"}
+
+
 def test_no_folders_but_ignored_ones(tmp_path, release):
     release.frames(tmp_path / "depth" / "1" / "x" / "color", range(3))
     assert match_folders(Tree(tmp_path), [place("1", "x")], LAYOUTS).kind == ""

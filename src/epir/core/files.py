@@ -25,6 +25,10 @@ from epir.core.errors import FAULTS, EpirError, machine_fault
 if TYPE_CHECKING:
     import numpy as np
 
+VIDEO_ENDINGS = (  # usual ones first; the reader also tries files with other endings
+    ".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi", ".wmv", ".mpg", ".mpeg",
+    ".gif", ".3gp", ".ts", ".mts", ".m2ts", ".flv", ".ogv", ".asf", ".mxf", ".y4m",
+)  # fmt: skip
 LONGEST_NAME = 150  # bytes of a name that temporary names repeat
 MOST_SETTINGS = 16 << 20  # bytes of an index or of settings
 MOST_TEXT = 1 << 30  # bytes of a table or of a fold

@@ -17,14 +17,13 @@ from typing import Any
 from urllib.parse import unquote
 
 from epir.core.errors import DatasetError, MissingExtra
-from epir.core.files import atomic_write, joined, read_text
+from epir.core.files import VIDEO_ENDINGS, atomic_write, joined, read_text
 from epir.core.output import resolved
 
 ENDINGS = (".eaf", ".textgrid")
 SHORTEST = 0.001  # seconds: ELAN counts milliseconds
 EMOTION, APEX, UNITS = "micro-expression", "apex", "action units"  # tiers
 HEADER = ("clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps", "action_units")
-VIDEOS = (".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi", ".wmv", ".mpg")
 COLUMNS: Mapping[str, tuple[str, ...]] = {  # of a CSV, by what they may be called
     "frames": ("frames", "file", "video"),
     "emotion": ("emotion", "class", "label"),
@@ -320,7 +319,7 @@ def _within(each: TierInterval, others: Iterable[TierInterval]) -> TierInterval 
 
 def _beside(path: Path) -> Path:
     """The video of the same name beside a file, or a folder of frames of that name."""
-    candidates = [path.with_suffix(ending) for ending in VIDEOS]
+    candidates = [path.with_suffix(ending) for ending in VIDEO_ENDINGS]
     return next((place for place in [*candidates, path.with_suffix("")] if place.exists()), candidates[0])
 
 

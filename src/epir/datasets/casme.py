@@ -13,7 +13,7 @@ from dataclasses import replace
 from epir.core.records import Clip
 from epir.datasets.folders import Layouts
 from epir.datasets.loading import SheetFormat, sheet_columns
-from epir.datasets.sheet import Table
+from epir.datasets.sheet import Sheet
 from epir.datasets.spelling import column
 
 CASME_WORDS = frozenset({"tense", "disgust", "repression", "surprise", "happiness", "fear", "contempt", "sadness"})
@@ -41,21 +41,21 @@ CASME = SheetFormat(
     subject="sub{:02d}".format,
     words=CASME_WORDS,
     layouts=LAYOUTS,
-    version=lambda clips, table: "2019" if len(table.rows) == 193 or "2019" in table.path.stem else "2013",
+    version=lambda clips, sheet: "2019" if len(sheet.rows) == 193 or "2019" in sheet.path.stem else "2013",
     rows=189,
 )
 
 
-def casme2_version(clips: Sequence[Clip], table: Table) -> str:
+def casme2_version(clips: Sequence[Clip], sheet: Sheet) -> str:
     """`2014` or `2019`: by the clips that moved, or, in a part of the sheet, by its columns and its name."""
     moved = {clip.emotion for clip in clips if clip.key in CASME2_MOVED}
     if moved == {"sadness"}:
         return "2014"
     if moved == {"surprise"}:
         return "2019"
-    if "2019" in table.path.name or "objectiveclasses" in map(column, table.columns):
+    if "2019" in sheet.path.name or "objectiveclasses" in map(column, sheet.columns):
         return "2019"
-    return "2014" if "2014" in table.path.name else "unknown"
+    return "2014" if "2014" in sheet.path.name else "unknown"
 
 
 CASME2 = SheetFormat(

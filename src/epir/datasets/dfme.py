@@ -14,7 +14,7 @@ from epir.core.errors import DatasetError
 from epir.core.words import counted
 from epir.datasets.folders import Layouts, Tree
 from epir.datasets.loading import Events, SheetFormat, sheet_columns
-from epir.datasets.sheet import Row, Table, find_sheet, read_table
+from epir.datasets.sheet import Sheet, SheetRow, find_sheet, read_sheet
 from epir.datasets.spelling import units_without
 
 SEVEN = ("anger", "contempt", "disgust", "fear", "happiness", "sadness", "surprise")  # EmotionId 0, 1, ...
@@ -47,13 +47,13 @@ def split_of(name: str) -> str:
     )
 
 
-def events(disk: Tree, table: Table) -> Events:
+def events(disk: Tree, sheet: Sheet) -> Events:
     """The rows of all sheets that lie in the folder of the first, each with its part of the split."""
-    path, others = find_sheet(disk, SHEETS, title="DFME") if table.path.is_relative_to(disk.root) else (table.path, ())
-    beside = [one for one in (path, *others) if one.parent == table.path.parent and one != table.path]
-    tables = [table, *(read_table(one, COLUMNS | FURTHER, optional=FURTHER) for one in beside)]
-    parts = {split_of(one.path.name): one for one in reversed(tables)}
-    rows: list[Row] = []
+    path, others = find_sheet(disk, SHEETS, title="DFME") if sheet.path.is_relative_to(disk.root) else (sheet.path, ())
+    beside = [one for one in (path, *others) if one.parent == sheet.path.parent and one != sheet.path]
+    sheets = [sheet, *(read_sheet(one, COLUMNS | FURTHER, optional=FURTHER) for one in beside)]
+    parts = {split_of(one.path.name): one for one in reversed(sheets)}
+    rows: list[SheetRow] = []
     for part in ("train", "test-a", "test-b"):
         if part in parts:
             for row in parts[part].rows:
@@ -76,6 +76,6 @@ DFME = SheetFormat(
     words=WORDS,
     layouts=Layouts({"{clip}": "frames"}, {}, example="test_data_B/sub0001_01/00020.png"),
     events=events,
-    version=lambda clips, table: "challenge",  # no other sheets are in circulation
+    version=lambda clips, sheet: "challenge",  # no other sheets are in circulation
     first_frame=0,
 )

@@ -13,7 +13,7 @@ from itertools import combinations
 
 from epir.datasets.folders import Layouts, Tree
 from epir.datasets.loading import Events, SheetFormat, sheet_columns
-from epir.datasets.sheet import Row, Table
+from epir.datasets.sheet import Sheet, SheetRow
 from epir.datasets.spelling import units_without
 
 FIVE = ("positive", "negative", "surprise", "repression", "others")
@@ -22,16 +22,16 @@ WORDS = frozenset("+".join(words) for size in range(1, 6) for words in combinati
 _STATIC = re.compile(r"\(k\)", re.IGNORECASE)  # a unit that is there, but does not move
 
 
-def events(disk: Tree, table: Table) -> Events:
+def events(disk: Tree, sheet: Sheet) -> Events:
     """The rows with one label, made from the columns of the classes, and without static units."""
-    rows = [_event(row) for row in table.rows]
+    rows = [_event(row) for row in sheet.rows]
     several = sum("+" in row.cells["emotion"] for row in rows)
-    static = sum(bool(_STATIC.search(row.cells.get("action_units", ""))) for row in table.rows)
+    static = sum(bool(_STATIC.search(row.cells.get("action_units", ""))) for row in sheet.rows)
     notes = [f"{several} clips have more than one class"] if several else []
     return rows, [*notes, f"static action units, marked (k), are dropped in {static} clips"] if static else notes
 
 
-def _event(row: Row) -> Row:
+def _event(row: SheetRow) -> SheetRow:
     marked = [name for name in FIVE if row.cells.get(name, "") not in ("", "0")]
     words = "+".join(marked) or row.cells.get("emotion", "")
     units = units_without(row.cells.get("action_units", ""), _STATIC)
@@ -54,6 +54,6 @@ FOURDME = SheetFormat(
         example="gray_micro/1/clip_name/1.jpg",
     ),
     events=events,
-    version=lambda clips, table: "v1",  # so the release names its sheet
+    version=lambda clips, sheet: "v1",  # so the release names its sheet
     rows=267,
 )

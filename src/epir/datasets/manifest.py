@@ -25,7 +25,7 @@ from epir.datasets.base import (
 )
 from epir.datasets.folders import Tree, check_unpacked
 from epir.datasets.intervals import LongVideo, find_intervals, read_intervals
-from epir.datasets.sheet import Row, read_cells, read_table
+from epir.datasets.sheet import SheetRow, read_cells, read_sheet
 from epir.datasets.spelling import MISSING, column, not_a_number
 
 COLUMNS = ("clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps", "corpus")
@@ -131,12 +131,12 @@ def read_manifest(path: Path, *, root: Path, corpus: str = "manifest") -> Corpus
 
 
 def _manifest(path: Path, root: Path, corpus: str) -> Corpus:
-    table = read_table(path, {name: (name,) for name in COLUMNS}, optional=OPTIONAL, exact=True)
+    listed = read_sheet(path, {name: (name,) for name in COLUMNS}, optional=OPTIONAL, exact=True)
     disk = Tree(path.parent)
     clips: dict[str, Clip] = {}
     rows: dict[str, int] = {}
     wrong: list[Defect] = []
-    for row in table.rows:
+    for row in listed.rows:
         empty = [name for name in ("clip", "subject") if not row.cells[name]]
         if empty:
             wrong += [Defect(f"row {row.number}", f"the {name} is empty", kind="empty cell") for name in empty]
@@ -155,7 +155,7 @@ def _manifest(path: Path, root: Path, corpus: str) -> Corpus:
     return with_people(Corpus(corpus, root, path.name, tuple(clips.values()), defects=tuple(wrong), tree="as listed"))
 
 
-def _clip(row: Row, folder: Path, corpus: str) -> tuple[Clip, list[Problem]]:
+def _clip(row: SheetRow, folder: Path, corpus: str) -> tuple[Clip, list[Problem]]:
     cells = row.cells
     numbers, problems = read_numbers(cells, zero=True)
     if not cells["emotion"]:

@@ -30,7 +30,7 @@ MMEW = SheetFormat(
         example="Micro_Expression/happiness/S03-01-002/1.jpg",
         ignored=("macro_expression",),
     ),
-    version=lambda clips, table: "v2" if "_v2" in table.path.stem.casefold() else "v1",  # of the same counts
+    version=lambda clips, sheet: "v2" if "_v2" in sheet.path.stem.casefold() else "v1",  # of the same counts
     rows=300,
     trimmed=True,
 )

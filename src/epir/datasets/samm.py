@@ -16,8 +16,8 @@ from epir.core.errors import DatasetError
 from epir.core.records import Clip
 from epir.datasets.base import FRAMES
 from epir.datasets.folders import Layouts, Tree
-from epir.datasets.loading import Events, SheetFormat, kind_of, sheet_columns
-from epir.datasets.sheet import Table, find_sheet, read_table
+from epir.datasets.loading import Events, SheetFormat, expression_kind, sheet_columns
+from epir.datasets.sheet import Sheet, find_sheet, read_sheet
 
 SAMM_WORDS = frozenset({"anger", "other", "happiness", "surprise", "contempt", "disgust", "fear", "sadness"})
 
@@ -52,15 +52,15 @@ def rounded(text: str) -> str:
     return str(int(float(text) + 0.5)) if _FRACTION.fullmatch(text) else text
 
 
-def events(disk: Tree, table: Table) -> Events:
+def events(disk: Tree, sheet: Sheet) -> Events:
     """The rows with whole frame numbers, the names of their videos, and the emotions of SAMM."""
     emotions, note = _emotions(disk)
     rows = []
     fractions = 0
-    for row in table.rows:
+    for row in sheet.rows:
         numbers = {name: rounded(row.cells[name]) for name in FRAMES}
         fractions += any(numbers[name] != row.cells[name] for name in FRAMES)
-        kind = kind_of(row, table) if row.cells["clip"] else ""
+        kind = expression_kind(row, sheet) if row.cells["clip"] else ""
         micro = kind == "micro"
         changed = {
             "video": row.cells["clip"].rpartition("_")[0],
@@ -84,13 +84,13 @@ def _emotions(disk: Tree) -> tuple[dict[str, str], str]:
         path, _ = find_sheet(disk, form.sheets, title=form.title)
     except DatasetError:
         return {}, f"no emotions: put the sheet of SAMM ({form.sheets[0]}) beside that of the long videos"
-    table = read_table(path, form.columns, page=form.page)
-    return {row.cells["clip"]: row.cells["emotion"] for row in table.rows}, f"emotions from {disk.relative(path)}"
+    sheet = read_sheet(path, form.columns, page=form.page)
+    return {row.cells["clip"]: row.cells["emotion"] for row in sheet.rows}, f"emotions from {disk.relative(path)}"
 
 
-def version(clips: Sequence[Clip], table: Table) -> str:
+def version(clips: Sequence[Clip], sheet: Sheet) -> str:
     """`v1`, with fractions of frames or an onset 0, or `later`."""
-    for row in table.rows:
+    for row in sheet.rows:
         cells = [row.cells[name] for name in FRAMES]
         if any(map(_FRACTION.fullmatch, cells)) or (row.cells["clip"] and cells[0] == "0"):
             return "v1"

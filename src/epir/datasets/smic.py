@@ -17,7 +17,7 @@ from epir.core.records import Clip
 from epir.datasets.base import Corpus, Defect, Problem, defects, frame_problems
 from epir.datasets.folders import DEEPEST, Layouts, Tree, frame_notes
 from epir.datasets.loading import Events, SheetFormat, load_sheet
-from epir.datasets.sheet import Row, Table
+from epir.datasets.sheet import Sheet, SheetRow
 
 WORDS = frozenset({"negative", "positive", "surprise"})
 RATES = {"hs": 100.0, "vis": 25.0, "nir": 25.0}
@@ -58,7 +58,7 @@ def long_format(part: str) -> SheetFormat:
     """The long clips of SMIC-E, one row for each: up to three micro-expressions between neutral frames."""
     prefix = "" if part == "hs" else f"{part}_"
 
-    def several(row: Row) -> list[Row]:
+    def several(row: SheetRow) -> list[SheetRow]:
         name = _CLIP.fullmatch(row.cells["clip"])
         if name is None:  # remarks stand below the table
             return []
@@ -71,10 +71,10 @@ def long_format(part: str) -> SheetFormat:
                 movements.append(replace(row, cells={**row.cells, **event, "emotion": TOKENS[name[2].lower()]}))
         return movements
 
-    def events(disk: Tree, table: Table) -> Events:
+    def events(disk: Tree, sheet: Sheet) -> Events:
         apexes = "the column ApexF is not part of the release and is not read"
-        notes = [apexes] if "ApexF" in table.columns else []
-        return [event for row in table.rows for event in several(row)], notes
+        notes = [apexes] if "ApexF" in sheet.columns else []
+        return [event for row in sheet.rows for event in several(row)], notes
 
     def video(path: Path) -> tuple[int, str] | None:
         name = _CLIP.fullmatch(path.name)
@@ -97,7 +97,7 @@ def long_format(part: str) -> SheetFormat:
             example=f"{part.upper()}_long/SMIC-{part.upper()}-E/s01/s01_ne_01/image559740.jpg",
             clip_name=clip_name,
         ),
-        version=lambda clips, table: f"{part}-e",
+        version=lambda clips, sheet: f"{part}-e",
         events=events,
         name="smic-e",
         video=video,

@@ -3,9 +3,10 @@
 import re
 from pathlib import PurePath
 
+from epir.core.files import VIDEO_ENDINGS
+
 MISSING = frozenset({"", "/", "\\", "?", "-", "-1", "nan", "none", "null", "n/a", "na", "#n/a"})
 PICTURES = frozenset({".jpg", ".jpeg", ".png", ".bmp"})
-VIDEOS = frozenset({".avi", ".mp4", ".mov", ".m4v", ".mkv", ".webm", ".wmv", ".mpg", ".mpeg"})
 ARCHIVES = frozenset({".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz"})
 
 _SUBJECT = re.compile(r"(?:(?:subject|sub|spno|sp|s)[\s._-]*)?(\d{1,100})(?:\.0+)?", re.IGNORECASE)
@@ -86,7 +87,7 @@ def frame_of_file(name: str) -> int | None:
 
 def is_video(name: str) -> bool:
     """Whether a file is a video, by its name."""
-    return PurePath(name).suffix.casefold() in VIDEOS
+    return PurePath(name).suffix.casefold() in VIDEO_ENDINGS
 
 
 def is_archive(name: str) -> bool:

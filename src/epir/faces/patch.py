@@ -15,7 +15,7 @@ CUBIC = 3  # px around a crop that its interpolation uses
 
 
 @dataclass(frozen=True, slots=True)
-class Patch:
+class FacePatch:
     """The surroundings of a face in colour, as much as was kept of a frame."""
 
     pixels: np.ndarray  # (h, w, 3) uint8 RGB
@@ -28,7 +28,7 @@ class Patch:
         x, y = ((at + 0.5) * self.scale - 0.5 for at in (crop.x - self.left, crop.y - self.top))
         return replace(crop, x=x, y=y, side=crop.side * self.scale)
 
-    def laid_on(self, other: "Patch") -> "Patch":
+    def laid_on(self, other: "FacePatch") -> "FacePatch":
         """The same surroundings over the part of the frame that another patch shows, and as large."""
         scale = self.scale / other.scale
         x, y = ((there - here) * self.scale for there, here in ((other.left, self.left), (other.top, self.top)))
@@ -60,7 +60,7 @@ def small_face(pixels: np.ndarray, crop: Crop, size: int) -> np.ndarray:
     left, top, right, bottom = _around(crop, 1.0, pixels.shape)
     grey = cv2.cvtColor(pixels[top:bottom, left:right], cv2.COLOR_RGB2GRAY)
     part, halved = _halved(grey, crop.side / (2 * size))
-    placed = Patch(part, left, top, halved).place(crop)
+    placed = FacePatch(part, left, top, halved).place(crop)
     times = max(1, math.ceil(placed.side * max(placed.stretch, 1.0) / size - 0.01))
     fine = cv2.warpAffine(
         part,
@@ -72,18 +72,18 @@ def small_face(pixels: np.ndarray, crop: Crop, size: int) -> np.ndarray:
     return fine if times == 1 else cv2.resize(fine, (size, size), interpolation=cv2.INTER_AREA)
 
 
-def cut_patch(pixels: np.ndarray, crop: Crop, most: int) -> Patch:
+def cut_patch(pixels: np.ndarray, crop: Crop, most: int) -> FacePatch:
     """A copy of the surroundings of a crop; sides longer than `most` px are made smaller (0: never)."""
     left, top, right, bottom = _around(crop, AROUND, pixels.shape)
     part = pixels[top:bottom, left:right]
     longest = max(part.shape[:2])
     if not most or longest <= most:
-        return Patch(part.copy() if most else part, left, top, 1.0)
+        return FacePatch(part.copy() if most else part, left, top, 1.0)
     half, halved = _halved(part, longest / most)
     scale = min(1.0, most / max(half.shape[:2]))
     size = max(1, round(half.shape[1] * scale)), max(1, round(half.shape[0] * scale))
     small = half if scale == 1.0 else cv2.resize(half, size, interpolation=cv2.INTER_LINEAR)
-    return Patch(small, left, top, halved * small.shape[1] / half.shape[1])
+    return FacePatch(small, left, top, halved * small.shape[1] / half.shape[1])
 
 
 def _halved(part: np.ndarray, times: float) -> tuple[np.ndarray, float]:
@@ -107,7 +107,7 @@ def _around(crop: Crop, factor: float, shape: tuple[int, ...]) -> tuple[int, int
     return left, top, max(right, left + 1), max(bottom, top + 1)
 
 
-def _moved(face: Face, part: Patch) -> Face:
+def _moved(face: Face, part: FacePatch) -> Face:
     """A face of a patch that was not scaled, in px of the frame."""
     x, y = part.left, part.top
     left, top, right, bottom = face.box

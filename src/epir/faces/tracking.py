@@ -31,7 +31,7 @@ from epir.faces.finder import (
     shared_colours,
 )
 from epir.faces.mtcnn import find_faces
-from epir.faces.patch import Patch, cut_patch, face_near, small_face
+from epir.faces.patch import FacePatch, cut_patch, face_near, small_face
 from epir.frames.reader import Frame
 
 NO_FACE, TOO_SMALL = "no face", "face too small"
@@ -52,7 +52,7 @@ class TrackedFace:
     crop: Crop
     face: np.ndarray  # (size, size) uint8, grey
     landmarks: np.ndarray  # (5, 2) eyes, nose, corners of the mouth in px of `face`, when it was last looked for
-    patch: Patch | None = None
+    patch: FacePatch | None = None
     shot: int = 0  # counts the stretches in which each person is followed without a break
 
     def laid_on(self, other: "TrackedFace") -> "TrackedFace":

@@ -37,14 +37,14 @@ def spot_apex(frames: Frames, onset: int, offset: int, crop: Crop) -> int:
     short one. Missing frames are skipped.
     """
     numbers = frames_after(frames, onset, offset)
-    before = small_face(frames.read(onset), crop)
-    left = face_motion(before, small_face(frames.read(numbers[-1]), crop))  # at the end
+    before = spotting_face(frames.read(onset), crop)
+    left = face_motion(before, spotting_face(frames.read(numbers[-1]), crop))  # at the end
     seen: dict[int, float] = {}
     low, high = 0, len(numbers) - 1
     while True:
         step = max(1, -(-(high - low) // SAMPLES))
         for place in sorted({*range(low, high + 1, step), high} - seen.keys()):  # rising: a video is read forwards
-            motion = face_motion(before, small_face(frames.read(numbers[place]), crop))
+            motion = face_motion(before, spotting_face(frames.read(numbers[place]), crop))
             drift = DRIFT * (numbers[place] - onset) / (numbers[-1] - onset)
             seen[place] = strength(motion - drift * left)
         best = max(seen, key=lambda place: (seen[place], -place))
@@ -65,7 +65,7 @@ def frames_after(frames: Frames, onset: int, offset: int) -> list[int]:
     return numbers
 
 
-def small_face(frame: np.ndarray, crop: Crop) -> np.ndarray:
+def spotting_face(frame: np.ndarray, crop: Crop) -> np.ndarray:
     """The face of a frame, grey and small, (h, h) uint8."""
     return to_grey(crop.apply(frame, SPOTTING_SIZE))
 

@@ -22,6 +22,7 @@ import numpy as np
 from av.video.reformatter import VideoReformatter
 
 from epir.core.errors import FrameError, is_machine_fault, machine_fault
+from epir.core.files import VIDEO_ENDINGS
 from epir.core.words import FASTEST_RATE
 from epir.frames.damage import check_frame_count, damaged_jpeg, decoder_errors, refuses, stricter_decoder
 from epir.frames.film import TOLD, quantiser_of
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
     from av.container import InputContainer
     from av.video.stream import VideoStream
 
-VIDEOS = frozenset(
-    {".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi", ".wmv", ".mpg", ".gif"}  # what people have; more are tried
-    | {".mpeg", ".3gp", ".ts", ".mts", ".m2ts", ".flv", ".ogv", ".asf", ".mxf", ".y4m"}
-)
 # Containers of video, and nothing that names other files (playlists) or draws text.
 CONTAINERS = (
     "mov,mp4,matroska,webm,avi,asf,mpeg,mpegts,mpegvideo,gif,apng,flv,ogg,m4v,h264,hevc,mjpeg,ivf,mxf,dv,nut"
@@ -311,10 +308,10 @@ def open_video(path: Path) -> tuple["InputContainer", "VideoStream"]:
             raise machine_fault(error, path) from None
         if isinstance(error, UnicodeError):
             raise FrameError(f"the name of {path} is not UTF-8", fix="rename the video") from None
-        if path.suffix.lower() not in VIDEOS:
+        if path.suffix.lower() not in VIDEO_ENDINGS:
             raise FrameError(
                 f"{path} is neither a folder of pictures nor a video",
-                fix=f"video files end in {', '.join(sorted(VIDEOS))}",
+                fix=f"video files end in {', '.join(VIDEO_ENDINGS)}",
             ) from None
         raise FrameError(
             f"{path} cannot be opened as a video: it is damaged, or its codec is missing",

@@ -244,7 +244,7 @@ def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28) -> PreparedClip
             f"the annotation of {clip.key} leads to no frames", fix="run epir check to see what is missing"
         )
     with open_frames(clip.frames) as opened:
-        onset, offset = span(clip, opened)
+        onset, offset = onset_and_offset(clip, opened)
         notes = [*filter(None, [clip.extra.get("notes")]), *inspect_span(opened, onset, offset)]
         first = opened.read(onset)
         turns = find_turn(first, recipe.face)
@@ -265,7 +265,7 @@ def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28) -> PreparedClip
     return PreparedClip(done, face_map(*faces, recipe, size))
 
 
-def span(clip: Clip, frames: Frames) -> tuple[int, int]:
+def onset_and_offset(clip: Clip, frames: Frames) -> tuple[int, int]:
     """Onset and offset; the first and last frame where they are not annotated."""
     onset = frames.numbers[0] if clip.onset is None else clip.onset
     offset = frames.numbers[-1] if clip.offset is None else clip.offset
