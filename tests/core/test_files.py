@@ -35,7 +35,7 @@ def test_every_reader_takes_the_same_endings_for_videos(tmp_path, ending):
 
     video = tmp_path / f"clip{ending}"
     video.touch()
-    with pytest.raises(FrameError, match="cannot be opened as a video|holds no frame"):
+    with pytest.raises(FrameError, match=r"cannot be opened as a video|holds no frame"):
         open_frames(video).frame(0)
     assert is_video(video.name) and is_video(video.name.upper())
     smile = [Tier("micro-expression", (TierInterval(0.1, 0.5, "positive"),))]

@@ -188,7 +188,7 @@ def test_a_label_map_gives_words_a_class(tmp_path, release, header):
         ("negative", "anger"),
         ("surprise", "startle"),
     ]
-    assert corpus.notes == ("classes from map.txt; 1 clips are left out by it",)
+    assert corpus.notes == ("classes from map.txt, which leaves out 1 clip",)
     cde = get_protocol("cde")
     assert [cde.label(one) for one in corpus.clips] == ["positive", "negative", "surprise"]
 

@@ -90,7 +90,7 @@ def test_departures_are_said_in_words():
         "3 clips, expected 4",
         "3 clips of a, expected 2",
         "0 clips of b, expected 2",
-        "1 clips of c, expected 0",
+        "1 clip of c, expected 0",
     ]
     assert list(counts.departures(Counts(3))) == []
 

@@ -119,7 +119,7 @@ def test_labels_out_of_range_and_a_table_that_is_not_there(write_table, tmp_path
         import_maps(**write_table("1,a,0", "2,b,2"), classes=("negative", "positive"))
     with pytest.raises(MapSetError, match=r"there is no table .*none\.csv\n  fix: give it with --labels"):
         import_maps(tmp_path / "flow", tmp_path / "maps", labels=tmp_path / "none.csv")
-    with pytest.raises(ConfigError, match=r"no table of labels is given\n  fix: add --labels TABLE, or --layout"):
+    with pytest.raises(ConfigError, match=r"the table of labels is missing\n  fix: add --labels TABLE, or --layout"):
         import_maps(tmp_path / "flow", tmp_path / "maps")
     with pytest.raises(ConfigError, match=r"there is no layout 'htnett'\n  fix: did you mean 'htnet'\?"):
         import_maps(tmp_path / "flow", tmp_path / "maps", layout="htnett")

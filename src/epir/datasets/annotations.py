@@ -1,7 +1,8 @@
-"""Annotations of a lab's own (ELAN, Praat, CSV) -> a manifest, so that they become a corpus.
+"""Convert a lab's annotations (ELAN, Praat, CSV) to a manifest, which can be loaded as a corpus.
 
-Tiers are read by name, those of `epir predict --out` unless others are given: `micro-expression` holds the emotion from
-onset to offset, `apex` marks the apex, `action units` the units. Times become frame numbers by the clock of the video.
+Tiers are read by name. The defaults are the tiers that `epir predict --out` writes: `micro-expression` holds the
+emotion from onset to offset, `apex` marks the apex, `action units` the units. The frame rate of the video converts
+times to frame numbers.
 """
 
 import csv
@@ -24,7 +25,7 @@ ENDINGS = (".eaf", ".textgrid")
 SHORTEST = 0.001  # seconds: ELAN counts milliseconds
 EMOTION, APEX, UNITS = "micro-expression", "apex", "action units"  # tiers
 HEADER = ("clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps", "action_units")
-COLUMNS: Mapping[str, tuple[str, ...]] = {  # of a CSV, by what they may be called
+COLUMNS: Mapping[str, tuple[str, ...]] = {  # of a CSV: field -> possible names
     "frames": ("frames", "file", "video"),
     "emotion": ("emotion", "class", "label"),
     "onset": ("onset",),
@@ -47,11 +48,11 @@ class TierInterval:
 
 @dataclass(frozen=True)
 class Tier:
-    """A named row of intervals, in the order of time."""
+    """A named row of intervals, sorted by time."""
 
     name: str
     intervals: tuple[TierInterval, ...]
-    points: bool = False  # the start of each interval is meant
+    points: bool = False  # only the start of each interval counts
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Tiers:
     media: Path | None = None
 
     def get(self, name: str) -> Tier | None:
-        """The tier of this name, whatever its case."""
+        """The tier with this name, ignoring case."""
         return next((tier for tier in self.tiers if tier.name.strip().casefold() == name.strip().casefold()), None)
 
     @property
@@ -72,13 +73,13 @@ class Tiers:
 
 
 def without_overlap(name: str, intervals: Iterable[TierInterval], *, points: bool = False) -> list[Tier]:
-    """One tier, or several (`name 2`, ...) where intervals overlap: a tier can hold one at a time."""
+    """One tier, or several (`name 2`, ...) if intervals overlap: within a tier they must not."""
     rows: list[list[TierInterval]] = []
-    for each in sorted(intervals, key=lambda one: (one.start, one.end)):
-        row = next((row for row in rows if row[-1].end <= each.start), None)
+    for interval in sorted(intervals, key=lambda one: (one.start, one.end)):
+        row = next((row for row in rows if row[-1].end <= interval.start), None)
         if row is None:
             rows.append(row := [])
-        row.append(each)
+        row.append(interval)
     return [Tier(f"{name} {n}" if n > 1 else name, tuple(row), points) for n, row in enumerate(rows, start=1)]
 
 
@@ -90,9 +91,9 @@ def write_eaf(path: Path, tiers: Sequence[Tier], media: Path | None = None) -> P
         eaf.add_linked_file(resolved(media).as_uri(), relpath=relative, mimetype=_mime(media))
     for tier in tiers:
         eaf.add_tier(tier.name)
-        for each in tier.intervals:
-            start = round(1000 * each.start)
-            eaf.add_annotation(tier.name, start, max(round(1000 * each.end), start + 1), each.label)
+        for interval in tier.intervals:
+            start = round(1000 * interval.start)
+            eaf.add_annotation(tier.name, start, max(round(1000 * interval.end), start + 1), interval.label)
     if tiers:
         eaf.remove_tier("default")  # which every new file has
     with atomic_write(path) as temporary:
@@ -102,7 +103,7 @@ def write_eaf(path: Path, tiers: Sequence[Tier], media: Path | None = None) -> P
 
 
 def write_textgrid(path: Path, tiers: Sequence[Tier], seconds: float) -> Path:
-    """Write a Praat file of a recording of so many seconds, with interval tiers and point tiers."""
+    """Write a Praat file with interval tiers and point tiers; `seconds` is the length of the recording."""
     textgrid = _praatio()
     end = max([seconds, *(each.end for tier in tiers for each in tier.intervals)]) + SHORTEST
     grid = textgrid.Textgrid(0.0, end)
@@ -126,7 +127,7 @@ def read_tiers(path: Path) -> Tiers:
         return _read_eaf(path)
     if path.suffix.casefold() == ".textgrid":
         return _read_textgrid(path)
-    raise DatasetError(f"{path} is no annotation file", fix=f"give files that end in {', '.join(ENDINGS)} or .csv")
+    raise DatasetError(f"{path} is not an annotation file", fix=f"give files that end in {', '.join(ENDINGS)} or .csv")
 
 
 def _read_eaf(path: Path) -> Tiers:
@@ -144,7 +145,7 @@ def _read_eaf(path: Path) -> Tiers:
 
 
 def _linked(path: Path, link: dict[str, Any]) -> Path | None:
-    """The media that an ELAN file names, where it still is, or beside the file."""
+    """The media that an ELAN file links to, or the file of that name beside the ELAN file."""
     relative, url = link.get("RELATIVE_MEDIA_URL") or "", link.get("MEDIA_URL") or ""
     places = [joined(path.parent, relative)] if relative else []
     named = Path(unquote(url.removeprefix("file://"))) if url else None
@@ -167,7 +168,7 @@ def _read_textgrid(path: Path) -> Tiers:
 
 @contextmanager
 def _readable(path: Path, program: str) -> Any:
-    """Any failure of a library to read a file, as one error; what it prints goes to stderr, beside the answer."""
+    """Turn any error of a library that reads a file into a `DatasetError`, and send what it prints to stderr."""
     try:
         with redirect_stdout(sys.stderr):
             yield
@@ -199,7 +200,7 @@ def _praatio() -> Any:
 
 @dataclass(frozen=True)
 class Clock:
-    """How seconds become frame numbers: frames a second, and the number of the first frame."""
+    """Converts seconds to frame numbers: frames per second, and the number of the first frame."""
 
     fps: float
     first: int = 0
@@ -211,7 +212,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class TierNames:
-    """Which tiers hold what."""
+    """The names of the tiers to read."""
 
     emotion: str = EMOTION
     apex: str = APEX
@@ -220,7 +221,7 @@ class TierNames:
 
 @dataclass(frozen=True)
 class Imported:
-    """The rows of a manifest, and the files without any movement, each with a sentence."""
+    """The rows of a manifest, and the files without movements, each with a sentence."""
 
     rows: tuple[dict[str, str], ...]
     without_movements: Mapping[str, str]
@@ -234,7 +235,7 @@ def import_rows(
     subject: str | None = None,
     video: Path | None = None,
 ) -> Imported:
-    """The movements of all files; without `subject` each video is taken to show a person of its own."""
+    """The movements of all files; without `subject`, each video counts as a different person."""
     names = names or TierNames()
     rows: list[dict[str, str]] = []
     without: dict[str, str] = {}
@@ -244,7 +245,7 @@ def import_rows(
         else:
             tiers = read_tiers(path)
             if not any(_is(tier.name, names.emotion) for tier in tiers.tiers):
-                without[str(path)] = f"it has no tier {names.emotion!r} but {tiers.names or 'none at all'}"
+                without[str(path)] = f"it has no tier {names.emotion!r}; its tiers are: {tiers.names or 'none'}"
                 continue
             movements = _tier_rows(path, tiers, clock_of, names, subject, video)
         if not movements:
@@ -259,7 +260,7 @@ def import_rows(
 
 
 def manifest_text(rows: Iterable[Mapping[str, str]], folder: Path, further: Sequence[str] = ()) -> str:
-    """The CSV of a manifest in `folder`, with `further` columns; paths are relative to it."""
+    """The CSV of a manifest in `folder`, with `further` columns; its paths are relative to `folder`."""
     text = io.StringIO()
     writer = csv.DictWriter(text, (*HEADER, *further), lineterminator="\n")
     writer.writeheader()
@@ -281,20 +282,20 @@ def _tier_rows(
         return []
     place = video or tiers.media or _beside(path)
     if not place.exists():
-        raise DatasetError(f"{path} is about {place}, which is not there", fix="give the video: --video FILE")
+        raise DatasetError(f"{path} annotates {place}, which does not exist", fix="give the video: --video FILE")
     clock = clock_of(place)
     rows = []
     for tier in chosen:
-        person = tier.name.strip()[len(names.emotion.strip()) :]  # ` of 1` where there are several people
+        person = tier.name.strip()[len(names.emotion.strip()) :]  # ` of 1` if there are several people
         apexes, units = tiers.get(names.apex + person), tiers.get(names.units + person)
-        for each in tier.intervals:
-            apex = _within(each, apexes.intervals if apexes else ())
-            unit = _within(each, units.intervals if units else ())
-            onset, offset = clock.frame(each.start), clock.frame(each.end)
+        for movement in tier.intervals:
+            apex = _within(movement, apexes.intervals if apexes else ())
+            unit = _within(movement, units.intervals if units else ())
+            onset, offset = clock.frame(movement.start), clock.frame(movement.end)
             rows.append(
                 {
                     "subject": (subject or place.stem) + person.replace(" of ", "-"),
-                    "emotion": each.label,
+                    "emotion": movement.label,
                     "frames": str(place),
                     "onset": str(onset),
                     "apex": "" if apex is None else str(clock.frame(apex.start)),
@@ -306,19 +307,19 @@ def _tier_rows(
     return rows
 
 
-def _is(name: str, wanted: str) -> bool:
-    """Whether a tier is the wanted one, or that of one of several people: `micro-expression of 1`."""
-    plain, known = name.strip().casefold(), wanted.strip().casefold()
-    return plain == known or (plain.startswith(f"{known} of ") and plain[len(known) + 4 :].isdigit())
+def _is(name: str, tier: str) -> bool:
+    """Whether `name` is the name of this tier, or of this tier for one of several people: `micro-expression of 1`."""
+    name, tier = name.strip().casefold(), tier.strip().casefold()
+    return name == tier or (name.startswith(f"{tier} of ") and name[len(tier) + 4 :].isdigit())
 
 
-def _within(each: TierInterval, others: Iterable[TierInterval]) -> TierInterval | None:
-    """The first of the other intervals that begins within this one."""
-    return next((other for other in others if each.start - 1e-3 <= other.start <= each.end + 1e-3), None)
+def _within(movement: TierInterval, others: Iterable[TierInterval]) -> TierInterval | None:
+    """The first of the other intervals that begins within this movement."""
+    return next((other for other in others if movement.start - 1e-3 <= other.start <= movement.end + 1e-3), None)
 
 
 def _beside(path: Path) -> Path:
-    """The video of the same name beside a file, or a folder of frames of that name."""
+    """The video, or the folder of frames, with the same name beside a file."""
     candidates = [path.with_suffix(ending) for ending in VIDEO_ENDINGS]
     return next((place for place in [*candidates, path.with_suffix("")] if place.exists()), candidates[0])
 
@@ -354,7 +355,7 @@ def _csv_rows(path: Path, subject: str | None) -> list[dict[str, str]]:
 
 
 def name_clips(rows: Iterable[dict[str, str]]) -> list[dict[str, str]]:
-    """The rows with a clip name each, counted for each video."""
+    """The rows with clip names, numbered per video: `a_01`, `a_02`."""
     counts: dict[str, int] = {}
     named = []
     for row in rows:

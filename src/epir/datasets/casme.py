@@ -1,7 +1,7 @@
-"""CASME [1] and CASME II [2]: column names, spellings and label maps.
+"""CASME [1] and CASME II [2]: column names, spellings and emotion words.
 
-The sheet of CASME II exists in two versions, recognised by content: three clips of sub24 are sadness in 2014, surprise
-in 2019.
+The sheet of CASME II exists in two versions, told apart by their content: three clips of sub24 are sadness in the
+version of 2014, surprise in that of 2019.
 
 [1] Yan et al. 2013, CASME Database: A Dataset of Spontaneous Micro-Expressions Collected from Neutralized Faces, FG
 [2] Yan et al. 2014, CASME II: An Improved Spontaneous Micro-Expression Database and the Baseline Evaluation, PLoS ONE
@@ -32,8 +32,8 @@ CASME = SheetFormat(
     fps=60.0,
     sheets=("CASME-coded-2*.xls*", "casme.xls*", "casme.csv", "CASME[-_ ]*.xls*", "CASME[-_ ]*.csv"),
     columns=sheet_columns(
-        *("{}F", "{}Frame"),  # a column Onset is a duration
-        apex=("ApexF1", "ApexFrame"),  # a second apex stands in ApexF2
+        *("{}F", "{}Frame"),  # the column Onset holds a duration
+        apex=("ApexF1", "ApexFrame"),  # ApexF2 holds a second apex
         emotion=("Emotion", "Estimated Emotion"),
     ),
     further={"action_units": ("AU", "Action Units")},
@@ -47,7 +47,7 @@ CASME = SheetFormat(
 
 
 def casme2_version(clips: Sequence[Clip], sheet: Sheet) -> str:
-    """`2014` or `2019`: by the clips that moved, or, in a part of the sheet, by its columns and its name."""
+    """`2014` or `2019`, by the three relabelled clips or, if the sheet lacks them, by its columns and file name."""
     moved = {clip.emotion for clip in clips if clip.key in CASME2_MOVED}
     if moved == {"sadness"}:
         return "2014"

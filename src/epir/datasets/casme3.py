@@ -1,8 +1,8 @@
-"""CAS(ME)^3 Part A [1], as clips and as long videos: column names, spellings and label maps.
+"""CAS(ME)^3 Part A [1], as clips and as long videos: column names, spellings and emotion words.
 
-A video holds several micro-expressions, so that the name of a clip carries its onset: `a_355`. The sheet of the long
-videos lists macro-expressions too, and no emotions: they are taken from the label sheet of the micro-expressions, if it
-lies beside; the two list the same movements in the same order.
+A video holds several micro-expressions, so the name of a clip contains its onset: `a_355`. The sheet of the long videos
+also lists macro-expressions, but no emotions: these come from the label sheet of the micro-expressions, if it is there;
+both sheets list the same movements in the same order.
 
 [1] Li et al. 2023, CAS(ME)^3: A Third Generation Facial Spontaneous Micro-Expression Database with Depth Information
     and High Ecological Validity, IEEE Transactions on Pattern Analysis and Machine Intelligence
@@ -42,20 +42,20 @@ CASME3 = SheetFormat(
         ignored=("depth", "video"),
     ),
 )
-MICRO = {860: "v2", 921: "v1"}  # how many micro-expressions each version of the sheet lists
+MICRO = {860: "v2", 921: "v1"}  # number of micro-expressions -> version of the sheet
 
 _VIDEO = re.compile(r"spno\.?(\d+)/([a-m])(?:/color)?", re.IGNORECASE)
 
 
 def video(path: Path) -> tuple[int, str] | None:
-    """Subject and name of the video that a folder holds."""
+    """Subject and name of the video in a folder."""
     parts = path.parts[-3:] if path.name.casefold() == "color" else path.parts[-2:]
     match = _VIDEO.fullmatch("/".join(parts))
     return (int(match[1]), match[2].lower()) if match else None
 
 
 def events(disk: Tree, sheet: Sheet) -> Events:
-    """The rows with names for their videos, and the emotions of the micro-expressions."""
+    """The rows with video names, and with the emotions of the micro-expressions."""
     rows = [_event(row, sheet) for row in sheet.rows if row.cells["kind"]]
     micro = [row for row in rows if row.cells["kind"] == "micro"]
     emotions, note = _emotions(disk, micro)
@@ -70,7 +70,7 @@ def _event(row: SheetRow, sheet: Sheet) -> SheetRow:
 
 
 def _emotions(disk: Tree, micro: Sequence[SheetRow]) -> tuple[dict[int, str], str]:
-    """The emotion of each row by its number: by order where both sheets fit, else by subject, video and frames."""
+    """Row number -> emotion, and a note; rows are matched by order if both sheets agree, else by video and frames."""
     form = CASME3
     try:
         path, _ = find_sheet(disk, form.sheets, title=form.title)
@@ -88,7 +88,7 @@ def _emotions(disk: Tree, micro: Sequence[SheetRow]) -> tuple[dict[int, str], st
 
 
 def _alike(row: SheetRow, label: SheetRow) -> bool:
-    """Whether two rows mean one movement: the same video, and at least one frame in common (four cells are broken)."""
+    """Whether two rows describe one movement: same video, and at least one equal frame (four cells are broken)."""
     return _video(row) == _video(label) and any(whole(row.cells[name]) == whole(label.cells[name]) for name in FRAMES)
 
 
@@ -101,7 +101,7 @@ def _frames(row: SheetRow) -> tuple[object, ...]:
 
 
 def version(clips: Sequence[Clip], sheet: Sheet) -> str:
-    """`v1` or `v2`, by the number of micro-expressions, or, in a part of the sheet, by its name."""
+    """`v1` or `v2`, by the number of micro-expressions or, for a partial sheet, by its file name."""
     micro = sum(row.cells["kind"].casefold().startswith("micro") for row in sheet.rows)
     named = re.search(r"v(\d)", sheet.path.stem, re.IGNORECASE)
     return MICRO.get(micro, f"v{named[1]}" if named else "unknown")

@@ -1,6 +1,6 @@
-"""DFME [1] as the CCAC challenge delivered it: three sheets, for training, test A and test B; the split is fixed.
+"""DFME [1] as the CCAC challenge released it: three sheets, for training, test A and test B; the split is fixed.
 
-Frames are counted from 0, and each clip has a frame rate of its own (200, 300 or 500).
+Frame numbers start at 0, and the frame rate (200, 300 or 500) varies between clips.
 
 [1] Zhao et al. 2023, DFME: A New Benchmark for Dynamic Facial Micro-expression Recognition, IEEE Transactions on
     Affective Computing
@@ -31,7 +31,7 @@ _TEST = re.compile(r"test[\W_]*(?:data|set)?[\W_]*([ab])(?![a-z])|(?<![a-z])([ab
 
 
 def split_of(name: str) -> str:
-    """The part of the challenge that a sheet lists, by the name of its file.
+    """The part of the challenge that a sheet lists, by its file name.
 
     >>> split_of("DFME_train.xlsx"), split_of("DFME_test_A.xlsx"), split_of("test_data_B.xlsx")
     ('train', 'test-a', 'test-b')
@@ -48,7 +48,7 @@ def split_of(name: str) -> str:
 
 
 def events(disk: Tree, sheet: Sheet) -> Events:
-    """The rows of all sheets that lie in the folder of the first, each with its part of the split."""
+    """The rows of all sheets in the folder of the first, each with its part of the split."""
     path, others = find_sheet(disk, SHEETS, title="DFME") if sheet.path.is_relative_to(disk.root) else (sheet.path, ())
     beside = [one for one in (path, *others) if one.parent == sheet.path.parent and one != sheet.path]
     sheets = [sheet, *(read_sheet(one, COLUMNS | FURTHER, optional=FURTHER) for one in beside)]

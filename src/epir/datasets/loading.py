@@ -198,7 +198,7 @@ def _corrected_row(
 
 
 def _fitting(form: SheetFormat, row: CorrectedRow, frames: Sequence[int]) -> CorrectedRow:
-    """The row, uncorrected if its corrections refer to row numbers and only the sheet's own frames are in the folder."""
+    """The row, without corrections by row number if the folder holds the sheet's frames but not the corrected ones."""
     if form.rows is None or not frames or not any(one.field in FRAMES for one in row.corrected):
         return row
 

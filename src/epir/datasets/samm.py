@@ -1,7 +1,7 @@
-"""SAMM [1] and SAMM Long Videos [2]: column names, spellings and label maps.
+"""SAMM [1] and SAMM Long Videos [2]: column names, spellings and emotion words.
 
-The micro-movements of the long videos are those of SAMM under the same names, in other frame numbers for 82 of 159
-clips. Their sheet has no emotions: they are taken from the sheet of SAMM, if it lies beside.
+The micro-movements of the long videos are the clips of SAMM under the same names, with other frame numbers in 82 of 159
+cases. Their sheet has no emotions: these come from the sheet of SAMM, if it is there.
 
 [1] Davison et al. 2018, SAMM: A Spontaneous Micro-Facial Movement Dataset, IEEE Transactions on Affective Computing
 [2] Yap et al. 2020, SAMM Long Videos: A Spontaneous Facial Micro- and Macro-Expressions Dataset, FG
@@ -38,13 +38,13 @@ _FRACTION = re.compile(r"\d+\.\d*[1-9]\d*")
 
 
 def video(path: Path) -> tuple[int, str] | None:
-    """Subject and name of the video that a folder holds."""
+    """Subject and name of the video in a folder."""
     match = _VIDEO.fullmatch(path.name)
     return (int(match[1]), path.name) if match else None
 
 
 def rounded(text: str) -> str:
-    """A frame number of the first version of the sheet, some of which are fractions, as the organisers round it.
+    """A frame number of the sheet's first version, where some are fractions, rounded as the organisers do.
 
     >>> rounded("1487.5"), rounded("1605.0"), rounded("-1")
     ('1488', '1605.0', '-1')
@@ -53,7 +53,7 @@ def rounded(text: str) -> str:
 
 
 def events(disk: Tree, sheet: Sheet) -> Events:
-    """The rows with whole frame numbers, the names of their videos, and the emotions of SAMM."""
+    """The rows with whole frame numbers, video names, and the emotions of SAMM."""
     emotions, note = _emotions(disk)
     rows = []
     fractions = 0
@@ -78,7 +78,7 @@ def events(disk: Tree, sheet: Sheet) -> Events:
 
 
 def _emotions(disk: Tree) -> tuple[dict[str, str], str]:
-    """The emotion of each micro-movement by its file name, and a note on where they come from."""
+    """Clip -> emotion for the micro-movements, and a note on their source."""
     form = SAMM
     try:
         path, _ = find_sheet(disk, form.sheets, title=form.title)
@@ -89,7 +89,7 @@ def _emotions(disk: Tree) -> tuple[dict[str, str], str]:
 
 
 def version(clips: Sequence[Clip], sheet: Sheet) -> str:
-    """`v1`, with fractions of frames or an onset 0, or `later`."""
+    """`v1` if the sheet has fractional frames or an onset of 0, else `later`."""
     for row in sheet.rows:
         cells = [row.cells[name] for name in FRAMES]
         if any(map(_FRACTION.fullmatch, cells)) or (row.cells["clip"] and cells[0] == "0"):

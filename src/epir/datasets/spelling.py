@@ -1,4 +1,4 @@
-"""The many spellings of one thing: subjects, frame numbers, columns and emotion words."""
+"""Normalise the spellings of subjects, frame numbers, columns and emotion words."""
 
 import re
 from pathlib import PurePath
@@ -18,7 +18,7 @@ _SYNONYMS = (frozenset({"other", "others"}), frozenset({"happy", "happiness"}), 
 
 
 def plain(cell: object) -> str:
-    """A cell's text without surrounding blanks: `6.0` from a spreadsheet is `6`, no value is ``.
+    """A cell's text with blanks normalised: `6.0` from a spreadsheet becomes `6`, an empty cell ``.
 
     >>> plain(6.0), plain(" sub06 "), plain(None)
     ('6', 'sub06', '')
@@ -31,7 +31,7 @@ def plain(cell: object) -> str:
 
 
 def whole(text: str) -> str:
-    """A whole number in its plainest form, `046` and `46.0` as `46`; any other text as it is."""
+    """A whole number in its shortest form, `46` for `046` and `46.0`; any other text unchanged."""
     return str(int(text.partition(".")[0])) if _WHOLE.fullmatch(text) else text
 
 
@@ -41,7 +41,7 @@ def column(name: object) -> str:
 
 
 def subject_number(text: object) -> int | None:
-    """The number of a subject in any spelling, or `None` if it is not one.
+    """The number of a subject in any spelling; `None` for other text.
 
     >>> {subject_number(text) for text in ("6", "006", 6, 6.0, "sub06", "S6", "spNO.6", "spno6")}
     {6}
@@ -51,10 +51,7 @@ def subject_number(text: object) -> int | None:
 
 
 def frame_number(cell: object, *, zero: bool = False) -> int | None:
-    """The frame number in a cell, `None` where it is missing (0 too, unless `zero` makes it a number).
-
-    Raises `ValueError` for anything else.
-    """
+    """The frame number in a cell; `None` if it is missing, or 0 without `zero`; `ValueError` for anything else."""
     text = plain(cell)
     if text.casefold() in MISSING:
         return None
@@ -67,7 +64,7 @@ def frame_number(cell: object, *, zero: bool = False) -> int | None:
 
 
 def not_a_number(name: str, text: str, what: str) -> str:
-    """A sentence on a cell that is no number of this kind, with a hint where a decimal comma was written."""
+    """The message for a cell that is not a number, with a hint for a decimal comma."""
     hint = f" (write a decimal point: {text.replace(',', '.')})" if _DECIMAL_COMMA.fullmatch(text.strip()) else ""
     return f"the {name} is {text!r}, which is not a {what}{hint}"
 
@@ -91,18 +88,18 @@ def is_video(name: str) -> bool:
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file has to be unpacked first, by its name."""
+    """Whether a file is an archive, by its name."""
     return PurePath(name).suffix.casefold() in ARCHIVES
 
 
 def synonyms(word: str) -> frozenset[str]:
-    """An emotion word in lower case, with its other spelling where the corpora use two."""
+    """An emotion word in lower case, with its other spelling if the corpora use two."""
     lower = " ".join(word.split()).casefold()
     return next((both for both in _SYNONYMS if lower in both), frozenset({lower}))
 
 
 def units_without(text: str, pattern: re.Pattern[str]) -> str:
-    """The action units of a cell without those that match; 0, neutral, where nothing else is annotated.
+    """The action units of a cell without those that match `pattern`; 0 (neutral) if none is left.
 
     >>> units_without("4+7(k)+L12", re.compile("k")), units_without("7(k)", re.compile("k")), units_without("", _WHOLE)
     ('4+L12', '0', '')
