@@ -142,7 +142,7 @@ class OnePass:
             if onset.number < self._ends.get(track, onset.number):
                 return
             self._ends[track] = offset.number
-        yield SpottedMovement(movement, onset, apex.laid_on(onset), offset.laid_on(onset))
+        yield SpottedMovement(movement, onset, apex.aligned_to(onset), offset.aligned_to(onset))
 
 
 def _shown(face: TrackedFace, latest: Frame | None) -> ShownFace:
