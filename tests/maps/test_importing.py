@@ -80,7 +80,7 @@ def test_further_columns_and_numbers_for_classes(write_table):
         (("1,a,joy",), r"the file b\.png is in no row of the table"),
         (("1,a,joy", "2,b,joy", "3,c,joy"), r"row 4: there is no file c"),
         (("1,a,joy", "2,b,joy", "1,a,joy"), r"row 4: the clip imported/1/a is in row 2 already"),
-        (("1,a,joy", "2,b,joy", "3,a,joy"), r"row 4: the file a is that of row 2"),
+        (("1,a,joy", "2,b,joy", "3,a,joy"), r"row 4: the file a belongs to row 2"),
         (("1,a,joy", ",b,joy"), r"row 3: the subject is empty"),
     ],
 )

@@ -30,7 +30,7 @@ class Crop:
     stretch: float = 1.0
 
     def apply(self, frame: np.ndarray, size: int) -> np.ndarray:
-        """Cut the square out of a (H, W, 3) uint8 frame as (size, size, 3); beyond the frame, its border is repeated."""
+        """Cut the square out of a (H, W, 3) uint8 frame as (size, size, 3); beyond the frame its border is repeated."""
         times = max(1, math.ceil(self.side * max(self.stretch, 1.0) / size - 0.01))  # no frame pixel is skipped
         fine = cv2.warpAffine(
             frame,

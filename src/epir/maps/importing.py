@@ -184,7 +184,7 @@ def _clips(
         if path is None:
             problems.append(f"row {number}: there is no file {name}")
         elif path in owners:
-            problems.append(f"row {number}: the file {name} is that of row {owners[path]}")
+            problems.append(f"row {number}: the file {name} belongs to row {owners[path]}")
         else:
             owners[path] = number
             files[number] = path
