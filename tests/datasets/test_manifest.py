@@ -198,7 +198,7 @@ def test_a_label_map_gives_words_a_class(tmp_path, release, header):
     [
         ("joy\n", "row 1: 'joy' is not a word and its class"),
         ("joy,positive\nJoy,negative\n", "row 2: 'Joy' has two classes"),
-        ("word,class\n", "gives no word a class"),
+        ("word,class\n", "lists no classes"),
         ("rage,negative\n", "manifest/anna/c0 is labelled 'joy', which "),
     ],
 )

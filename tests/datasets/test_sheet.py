@@ -152,7 +152,10 @@ def test_workbooks_without_values(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("subject,clip\n1,2,5\n", "row 2 has 3 cells, the header 2\n  fix: put a cell that holds a separator into"),
+        (
+            "subject,clip\n1,2,5\n",
+            "row 2 has 3 cells, but the header has 2\n  fix: put cells that contain a separator in",
+        ),
         ("subject,clip,Clip\n1,a,b\n", "has the column 'clip' twice\n  fix: remove or rename one of them"),
     ],
 )

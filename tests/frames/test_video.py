@@ -193,7 +193,7 @@ def test_sound_alone_is_refused(tmp_path):
         frame.rate = 8000
         container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
-    with pytest.raises(FrameError, match=r"a.mkv holds no moving pictures\n  fix: "):
+    with pytest.raises(FrameError, match=r"a.mkv has no video stream\n  fix: "):
         VideoFrames(path)
 
 

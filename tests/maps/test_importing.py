@@ -160,6 +160,6 @@ def test_the_published_composite(published, tmp_path):
         import_maps(published.parent, tmp_path / "other", layout="htnet")
     published.write_text("\n".join([*lines[:-1], lines[-1].replace(",2,", ",1,")]))
     with pytest.raises(
-        MapSetError, match=r"is not the published one: 110 clips of positive, expected 109; 82 clips of sur"
+        MapSetError, match=r"is not the published table: 110 clips of positive, expected 109; 82 clips of sur"
     ):
         import_maps(published.parent, tmp_path / "other", layout="htnet")

@@ -126,14 +126,18 @@ def check_ranges(settings: object, most: Mapping[str, float], *, section: str) -
             bound = most.get(field.name, 1e9)
             if not -1e9 <= number <= bound:  # also true for nan
                 is_finite = isinstance(number, int) or math.isfinite(number)
+                shown = f"{number:g}" if isinstance(number, float) else _shown(number)
                 raise ConfigError(
-                    f"{_dotted(section, field.name)} cannot be {_short(number)}",
+                    f"{_dotted(section, field.name)} cannot be {shown}",
                     fix=f"give {bound:,g} or less" if is_finite and number > bound else "give a finite number",
                 )
 
 
-def _short(number: float) -> str:
-    return f"{number:g}" if isinstance(number, float) else str(number) if abs(number) < 10**24 else "so large a number"
+def check_choices(settings: object, *, section: str = "") -> None:
+    """Raise an error if a field with a `Literal` type holds another value."""
+    for name, hint in typing.get_type_hints(type(settings)).items():
+        if get_origin(hint) is Literal:
+            check_known(getattr(settings, name), get_args(hint), section=_dotted(section, name), what="choice")
 
 
 def override(settings: Settings, changes: Iterable[str]) -> Settings:

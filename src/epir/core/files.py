@@ -25,7 +25,8 @@ from epir.core.errors import FAULTS, EpirError, machine_fault
 if TYPE_CHECKING:
     import numpy as np
 
-VIDEO_ENDINGS = (  # usual ones first; the reader also tries files with other endings
+PICTURE_ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".avif", ".heic", ".heif")
+VIDEO_ENDINGS = (  # the usual ones first; the reader also tries files with other endings
     ".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi", ".wmv", ".mpg", ".mpeg",
     ".gif", ".3gp", ".ts", ".mts", ".m2ts", ".flv", ".ogv", ".asf", ".mxf", ".y4m",
 )  # fmt: skip
@@ -164,8 +165,8 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
-        return True
+    except PermissionError:  # it belongs to another user
+        pass
     return True
 
 

@@ -105,14 +105,14 @@ def write_eaf(path: Path, tiers: Sequence[Tier], media: Path | None = None) -> P
 def write_textgrid(path: Path, tiers: Sequence[Tier], seconds: float) -> Path:
     """Write a Praat file with interval tiers and point tiers; `seconds` is the length of the recording."""
     textgrid = _praatio()
-    end = max([seconds, *(each.end for tier in tiers for each in tier.intervals)]) + SHORTEST
+    end = max([seconds, *(interval.end for tier in tiers for interval in tier.intervals)]) + SHORTEST
     grid = textgrid.Textgrid(0.0, end)
     for tier in tiers:
         if tier.points:
-            places = [(each.start, each.label) for each in tier.intervals]
+            places = [(point.start, point.label) for point in tier.intervals]
             grid.addTier(textgrid.PointTier(tier.name, places, 0.0, end))
         else:
-            parts = [(each.start, max(each.end, each.start + SHORTEST), each.label) for each in tier.intervals]
+            parts = [(part.start, max(part.end, part.start + SHORTEST), part.label) for part in tier.intervals]
             grid.addTier(textgrid.IntervalTier(tier.name, parts, 0.0, end))
     with atomic_write(path) as temporary:
         grid.save(str(temporary), format="long_textgrid", includeBlankSpaces=True)
@@ -136,11 +136,10 @@ def _read_eaf(path: Path) -> Tiers:
         eaf = pympi.Eaf(str(path), suppress_version_warning=True)
         tiers = []
         for name in eaf.get_tier_names():
-            spans = sorted(each[:3] for each in eaf.get_annotation_data_for_tier(name))
-            tiers.append(
-                Tier(name, tuple(TierInterval(a / 1000, b / 1000, str(label).strip()) for a, b, label in spans))
-            )
-        linked = [media for each in eaf.get_linked_files() if (media := _linked(path, each)) is not None]
+            spans = sorted(annotation[:3] for annotation in eaf.get_annotation_data_for_tier(name))
+            intervals = tuple(TierInterval(a / 1000, b / 1000, str(label).strip()) for a, b, label in spans)
+            tiers.append(Tier(name, intervals))
+        linked = [media for link in eaf.get_linked_files() if (media := _linked(path, link)) is not None]
     return Tiers(tuple(tiers), linked[0] if linked else None)
 
 

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from epir.core.errors import DatasetError
+from epir.core.files import PICTURE_ENDINGS
 from epir.core.records import Clip, conflicting_people, fill_people
 from epir.core.words import missing_frames, ranges
 from epir.datasets.folders import Tree
 from epir.datasets.intervals import LongVideo
-from epir.datasets.spelling import PICTURES, frame_number, is_archive, not_a_number, plain, whole
+from epir.datasets.spelling import frame_number, is_archive, not_a_number, plain, whole
 
 FRAMES = ("onset", "apex", "offset")
 
@@ -226,7 +227,7 @@ def place_problems(clip: Clip, disk: Tree, *, written: str = "", absent: str = "
         return list(frame_problems(clip, disk.listing(place).frames))
     if not place.exists():
         return [("no folder", f"there is no folder or video {written}")]
-    if place.suffix.casefold() in PICTURES:
+    if place.suffix.casefold() in PICTURE_ENDINGS:
         return [("no folder", f"{written} is one picture; give the folder that holds it")]
     if is_archive(place.name):
         return [("no folder", f"{written} is an archive that was not unpacked")]

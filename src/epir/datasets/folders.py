@@ -171,25 +171,25 @@ class Matches:
     other_kinds: tuple[str, ...] = ()
 
 
-def match_folders(tree: Tree, places: Sequence[Place], layouts: Layouts, *, wanted: str | None = None) -> Matches:
-    """The folder of each clip, in the kind of tree called `wanted`, or else in the most complete tree."""
+def match_folders(tree: Tree, places: Sequence[Place], layouts: Layouts, *, kind: str | None = None) -> Matches:
+    """The folder of each clip, in the tree of this `kind`, or else in the most complete tree."""
     search = _Search(tree, layouts)
     trees = search.trees(places)
     matched = {
-        kind: folders
-        for kind, roots in trees.items()
+        name: folders
+        for name, roots in trees.items()
         if (folders := {place.clip: folder for place in places if (folder := search.folder(place, roots))})
     }
-    if wanted is not None and wanted not in matched:
+    if kind is not None and kind not in matched:
         raise DatasetError(
-            f"{tree.root} has no {wanted!r} frames",
+            f"{tree.root} has no {kind!r} frames",
             fix=f"choose one of: {', '.join(matched)}" if matched else "unpack the frames there",
         )
     if not matched:
         return Matches()
-    best = wanted or max(matched, key=lambda kind: len(matched[kind]))  # a tie goes to the first: the preferred kind
+    best = kind or max(matched, key=lambda name: len(matched[name]))  # a tie goes to the first: the preferred kind
     homes = dict.fromkeys(folder for folder, _ in trees[best])
-    return Matches(best, matched[best], tuple(homes), tuple(kind for kind in matched if kind != best))
+    return Matches(best, matched[best], tuple(homes), tuple(name for name in matched if name != best))
 
 
 def frame_notes(disk: Tree, homes: Sequence[Path], other_kinds: Sequence[str]) -> Iterator[str]:
@@ -210,8 +210,8 @@ class _Search:
     def trees(self, places: Sequence[Place]) -> dict[str, list[tuple[Path, str]]]:
         """Every kind of tree below the root, with the folders that hold subjects or clips and their layouts."""
         firsts = {layout: layout.split("/")[0] for layout in self.layouts.kinds}
-        wanted = {
-            part: {self._wanted(part, spelling) for place in places for spelling in place.spellings}
+        searched = {
+            part: {self._meaning(part, spelling) for place in places for spelling in place.spellings}
             for part in firsts.values()
         }
         kinds: dict[str, list[tuple[Path, str]]] = {}
@@ -222,7 +222,7 @@ class _Search:
                 entered: set[Path] = set()
                 for layout, part in firsts.items():
                     index = self._index(folder, part)
-                    hits = [path for meaning in index.keys() & wanted[part] for path in index[meaning]]
+                    hits = [path for meaning in index.keys() & searched[part] for path in index[meaning]]
                     if hits:
                         kinds.setdefault(self._kind(folder, layout), []).append((folder, layout))
                         entered.update(hits)
@@ -244,7 +244,7 @@ class _Search:
     def _follow(self, folder: Path, parts: Sequence[str], spelling: Mapping[str, str]) -> Path | None:
         if not parts:
             return folder
-        for child in self._index(folder, parts[0]).get(self._wanted(parts[0], spelling), ()):
+        for child in self._index(folder, parts[0]).get(self._meaning(parts[0], spelling), ()):
             if end := self._follow(child, parts[1:], spelling):
                 return end
         return None
@@ -263,7 +263,7 @@ class _Search:
             self._indices[folder, part] = index
         return self._indices[folder, part]
 
-    def _wanted(self, part: str, spelling: Mapping[str, str]) -> object:
+    def _meaning(self, part: str, spelling: Mapping[str, str]) -> object:
         part = Path(part).stem if is_video(part) else part
         return self.layouts.meaning(part, part.format(**spelling))
 

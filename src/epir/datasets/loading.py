@@ -121,7 +121,7 @@ def load_sheet(form: SheetFormat, root: Path, *, sheet: str | Path | None = None
         raise DatasetError(f"{path} has no rows below its header", fix="give another sheet with --sheet")
 
     places = [Place(_key(form, row), row.spellings) for row in rows]
-    matches = match_folders(disk, places, form.layouts, wanted=tree)
+    matches = match_folders(disk, places, form.layouts, kind=tree)
     clips: list[Clip] = []
     corrected: list[Correction] = []
     for row in rows:

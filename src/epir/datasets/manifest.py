@@ -55,7 +55,7 @@ def read_labels(path: Path) -> dict[str, str]:
         if classes.setdefault(cells[0].casefold(), cells[1]) != cells[1]:
             raise DatasetError(f"{path}, row {number}: {cells[0]!r} has two classes", fix="delete one of the two rows")
     if not classes:
-        raise DatasetError(f"{path} gives no word a class", fix=LABELS)
+        raise DatasetError(f"{path} lists no classes", fix=LABELS)
     return classes
 
 

@@ -61,7 +61,7 @@ def corpus_words() -> Mapping[str, frozenset[str]]:
     from epir.datasets import casme, casme3, casme_sq, dfme, fourdme, mmew, samm, smic
 
     sheets = (casme.CASME2, samm.SAMM, casme3.CASME3, casme.CASME, mmew.MMEW, dfme.DFME, fourdme.FOURDME)
-    return {"smic": smic.WORDS, **{each.corpus: each.words for each in (*sheets, casme_sq.CASME_SQ)}}
+    return {"smic": smic.WORDS, **{form.corpus: form.words for form in (*sheets, casme_sq.CASME_SQ)}}
 
 
 @dataclass(frozen=True)

@@ -79,11 +79,11 @@ def load_corpus(name: str, root: str | Path, **options: Any) -> Corpus:
     >>> [clip.key for clip in corpus.clips]
     ['synthetic/001/001_01']
     """
-    wanted = name.strip().casefold()
-    if wanted not in _HOMES and (is_plugin_name(name) or name in list_plugins(GROUP)):
+    lower = name.strip().casefold()
+    if lower not in _HOMES and (is_plugin_name(name) or name in list_plugins(GROUP)):
         return _load_user_corpus(name, _existing(root, name), options)
     _check_corpus(name, (*_HOMES, *list_plugins(GROUP)))
-    corpus: Corpus = _call(wanted, root, _HOMES[wanted].clips, options)
+    corpus: Corpus = _call(lower, root, _HOMES[lower].clips, options)
     return corpus
 
 
@@ -97,18 +97,18 @@ def load_long_videos(name: str, root: str | Path, **options: Any) -> list[LongVi
 
     Videos without frames are listed too, so that their movements count as missed.
     """
-    wanted, known = name.strip().casefold(), list_long_corpora()
-    if (wanted in _HOMES or is_plugin_name(name)) and wanted not in known:
-        raise DatasetError(f"{wanted} has no long videos", fix=f"use one of: {', '.join(known)}")
+    lower, known = name.strip().casefold(), list_long_corpora()
+    if (lower in _HOMES or is_plugin_name(name)) and lower not in known:
+        raise DatasetError(f"{lower} has no long videos", fix=f"use one of: {', '.join(known)}")
     _check_corpus(name, known)
-    loaded: Corpus | list[LongVideo] = _call(wanted, root, _HOMES[wanted].videos, options)
+    loaded: Corpus | list[LongVideo] = _call(lower, root, _HOMES[lower].videos, options)
     return list(loaded.videos) if isinstance(loaded, Corpus) else loaded
 
 
 def _check_corpus(name: str, known: Sequence[str]) -> None:
-    wanted = name.strip().casefold()
-    if wanted not in known:
-        near = get_close_matches(wanted, (*known, *list_plugins(GROUP)), n=2)
+    lower = name.strip().casefold()
+    if lower not in known:
+        near = get_close_matches(lower, (*known, *list_plugins(GROUP)), n=2)
         raise DatasetError(
             f"there is no corpus {name!r}",
             fix=f"did you mean {' or '.join(map(repr, sorted(near)))}?" if near else f"use one of: {', '.join(known)}",

@@ -142,8 +142,8 @@ def _check_cells(path: Path, grid: Grid, start: int, fields: Iterable[str]) -> N
     for number, cells in enumerate(grid[start + 1 :], start=start + 2):
         if any(cells[len(names) :]):
             raise DatasetError(
-                f"{path}, row {number} has {len(cells)} cells, the header {len(names)}",
-                fix="put a cell that holds a separator into quotation marks, and write decimals with a point",
+                f"{path}, row {number} has {len(cells)} cells, but the header has {len(names)}",
+                fix="put cells that contain a separator in quotation marks, and write decimals with a point",
             )
 
 

@@ -202,9 +202,9 @@ def _clip(disk: Tree, folder: Path, part: str, subject: str) -> tuple[Clip, list
 
 
 def _nothing(disk: Tree, part: str, tree: str | None, homes: list[Home]) -> DatasetError:
-    wanted = f"{tree} frames of the part {part}" if tree else f"clips of the part {part}"
+    missing = f"{tree} frames of the part {part}" if tree else f"clips of the part {part}"
     here = sorted({f"{home.part or 'an unnamed part'} ({home.tree})" for home in homes if home.tree})
-    problem = f"{disk.root} holds no {wanted} of SMIC"
+    problem = f"{disk.root} holds no {missing} of SMIC"
     if here:
         return DatasetError(problem, fix=f"found there: {', '.join(here)}; choose with --part and --tree")
     if homes:

@@ -3,10 +3,9 @@
 import re
 from pathlib import PurePath
 
-from epir.core.files import VIDEO_ENDINGS
+from epir.core.files import PICTURE_ENDINGS, VIDEO_ENDINGS
 
 MISSING = frozenset({"", "/", "\\", "?", "-", "-1", "nan", "none", "null", "n/a", "na", "#n/a"})
-PICTURES = frozenset({".jpg", ".jpeg", ".png", ".bmp"})
 ARCHIVES = frozenset({".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz"})
 
 _SUBJECT = re.compile(r"(?:(?:subject|sub|spno|sp|s)[\s._-]*)?(\d{1,100})(?:\.0+)?", re.IGNORECASE)
@@ -76,7 +75,7 @@ def frame_of_file(name: str) -> int | None:
     (46, 5562, None)
     """
     path = PurePath(name)
-    if name.startswith(".") or path.suffix.casefold() not in PICTURES:
+    if name.startswith(".") or path.suffix.casefold() not in PICTURE_ENDINGS:
         return None
     numbers = _DIGITS.findall(path.stem)
     return int(numbers[-1]) if numbers else None

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from epir.core.config import check_known, check_ranges, setting
+from epir.core.config import check_choices, check_ranges, setting
 from epir.core.errors import ConfigError
 
 TEMPLES = 2.06  # width between the temples, relative to the mean of eye distance and height from eyes to mouth
@@ -103,9 +103,7 @@ class FaceSettings:
     frames: Literal["onset", "both"] = setting("onset", "both: find a second crop on the apex, which adds false motion")
 
     def __post_init__(self) -> None:
-        check_known(self.detector, ("mtcnn", "none"), section="face.detector", what="choice")
-        check_known(self.frames, ("onset", "both"), section="face.frames", what="choice")
-        check_known(self.choice, ("largest", "central"), section="face.choice", what="choice")
+        check_choices(self, section="face")
         if not 20 <= self.min_face <= 1000:
             raise ConfigError(f"face.min_face cannot be {self.min_face}", fix="give a width in pixels from 20 to 1000")
         if not 0.0 <= self.margin <= 3.0:
@@ -136,7 +134,7 @@ class TrackingSettings:
 
     def __post_init__(self) -> None:
         check_ranges(self, {"size": 4096, "patch": 4096}, section="tracking")
-        check_known(self.faces, ("largest", "all"), section="tracking.faces", what="choice")
+        check_choices(self, section="tracking")
         for name in ("least_face", "redetect", "again", "confirm", "far"):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"tracking.{name} cannot be {getattr(self, name)}", fix="give a number above 0")

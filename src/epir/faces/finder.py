@@ -185,7 +185,7 @@ def flatness(face: np.ndarray) -> float:
 
 def correlation(one: np.ndarray, other: np.ndarray) -> float:
     """The correlation of two grey faces (h, h) under one crop; a change of brightness leaves it at 1."""
-    first, second = (each.astype(np.float32) - each.mean(dtype=np.float32) for each in (one, other))
+    first, second = (face.astype(np.float32) - face.mean(dtype=np.float32) for face in (one, other))
     scale = float(np.sqrt((first * first).sum() * (second * second).sum()))
     if scale == 0:
         return float(not first.any() and not second.any())

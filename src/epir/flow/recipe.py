@@ -8,15 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any, Literal
 
-from epir.core.config import check_known, check_ranges, differences, digest, override, setting, to_dict
+from epir.core.config import check_choices, check_known, check_ranges, differences, digest, override, setting, to_dict
 from epir.core.errors import ConfigError
 from epir.core.plugins import is_plugin_name, list_plugins, load_object
 from epir.faces.face import FaceSettings
 
 METHODS = ("farneback", "dis", "tvl1")
 GROUP = "epir.flows"  # the entry points of installed packages
-STRAINS = ("paper", "tensor", "magnitude")
-HEAD_MOTIONS = ("keep", "median", "similarity")
 
 
 @dataclass(frozen=True)
@@ -71,11 +69,7 @@ class FlowRecipe:
     apex: Literal["spotted", "middle"] = "spotted"  # for clips whose apex is not annotated
 
     def __post_init__(self) -> None:
-        check_known(self.strain, STRAINS, section="strain", what="choice")
-        check_known(self.strain_at, ("flow", "map"), section="strain_at", what="choice")
-        check_known(self.head_motion, HEAD_MOTIONS, section="head_motion", what="choice")
-        check_known(self.normalise, ("none", "minmax"), section="normalise", what="choice")
-        check_known(self.apex, ("spotted", "middle"), section="apex", what="choice")
+        check_choices(self)
 
     @property
     def digest(self) -> str:

@@ -54,7 +54,7 @@ def stricter_decoder(stream: av.VideoStream) -> av.VideoCodecContext | None:
     return decoder
 
 
-def refuses(decoder: av.VideoCodecContext, packet: av.Packet) -> bool:
+def fails_on(decoder: av.VideoCodecContext, packet: av.Packet) -> bool:
     """Whether this decoder fails on a packet, or on an earlier one that the packet needs."""
     try:
         decoder.decode(packet)

@@ -39,7 +39,7 @@ def write_film(path: Path, frames: Iterable[np.ndarray], fps: float, *, exact: b
     import av
 
     if path.suffix not in CODECS:
-        raise FrameError(f"{path} cannot be written as a video", fix=f"let its name end in {' or '.join(CODECS)}")
+        raise FrameError(f"{path} cannot be written as a video", fix=f"use a name that ends in {' or '.join(CODECS)}")
     codec, options = CODECS[path.suffix]
     options = {**options, **(EXACT if exact and codec == "libx264" else {})}
     with atomic_write(path) as temporary:
@@ -58,7 +58,7 @@ def write_film(path: Path, frames: Iterable[np.ndarray], fps: float, *, exact: b
                     even = np.ascontiguousarray(frame[:height, :width])
                     container.mux(stream.encode(av.VideoFrame.from_ndarray(even, format="rgb24")))
                 if stream is None:
-                    raise FrameError("there are no frames to write", fix="give at least one")
+                    raise FrameError("there are no frames to write", fix="give at least one frame")
                 container.mux(stream.encode(None))
         except av.FFmpegError as error:
             fault = OSError(error.errno, error.strerror, str(path))

@@ -7,7 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 from epir.core.errors import FrameError
-from epir.frames.picture import PICTURES, picture_size, read_picture
+from epir.core.files import PICTURE_ENDINGS
+from epir.frames.picture import picture_size, read_picture
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames, missing_frame, unreadable
 
 LAST_INTEGER = re.compile(r"(\d+)\D*$")
@@ -24,7 +25,7 @@ class FolderFrames(Frames):
         if not self._files:
             raise FrameError(
                 f"{path} holds no numbered pictures",
-                fix=f"it should hold files such as img1.jpg; known endings: {', '.join(sorted(PICTURES))}",
+                fix=f"it should hold files such as img1.jpg; known endings: {', '.join(PICTURE_ENDINGS)}",
             )
 
     @cached_property
@@ -78,7 +79,7 @@ def numbered_pictures(folder: Path) -> dict[int, list[Path]]:
     files: dict[int, list[Path]] = {}
     for file in folder.iterdir():
         match = LAST_INTEGER.search(file.stem)
-        if match and file.suffix.lower() in PICTURES and not file.name.startswith("."):
+        if match and file.suffix.lower() in PICTURE_ENDINGS and not file.name.startswith("."):
             files.setdefault(int(match[1]), []).append(file)
     return files
 

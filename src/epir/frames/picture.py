@@ -13,10 +13,8 @@ from epir.core.errors import FrameError
 from epir.core.files import check_regular, read_bytes
 from epir.frames.damage import damaged_jpeg, damaged_png
 
-BY_OPENCV = frozenset({".jpg", ".jpeg", ".png", ".bmp"})
-BY_PILLOW = frozenset({".webp", ".avif"})
-BY_FFMPEG = frozenset({".heic", ".heif"})  # with one tile only: phones write dozens, which FFmpeg does not join
-PICTURES = BY_OPENCV | BY_PILLOW | BY_FFMPEG
+BY_PILLOW = (".webp", ".avif")  # OpenCV reads all others
+BY_FFMPEG = (".heic", ".heif")  # with one tile only: phones write dozens, which FFmpeg does not join
 MOST_PIXELS = 1 << 16  # per side: reported for a picture that is far too large
 ORIENTATION = 0x0112  # the EXIF tag of the camera's orientation; from 5 on, width and height are swapped
 COPY_AGAIN = "copy it again; if it looks right nevertheless, save it again in a picture editor"

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from epir.core.errors import FrameError
+from epir.core.files import PICTURE_ENDINGS
 from epir.core.words import missing_frames, ranges
-from epir.frames.picture import PICTURES
 
 if TYPE_CHECKING:
     from epir.frames.folder import FolderFrames
@@ -100,7 +100,7 @@ def open_frames(path: str | Path, fps: float | None = None) -> Frames:
         return FolderFrames(path, fps)
     if not path.exists():
         raise FrameError(f"there is no folder or video {path}", fix="check the path")
-    if path.suffix.lower() in PICTURES:
+    if path.suffix.lower() in PICTURE_ENDINGS:
         raise FrameError(
             f"{path} is one picture, not a clip",
             fix=f"give two pictures, onset and apex, or the folder that holds them: {path.parent}",

@@ -26,7 +26,7 @@ from av.video.reformatter import VideoReformatter
 from epir.core.errors import FrameError, is_machine_fault, machine_fault
 from epir.core.files import VIDEO_ENDINGS
 from epir.core.words import FASTEST_RATE
-from epir.frames.damage import check_frame_count, damaged_jpeg, decoder_errors, refuses, stricter_decoder
+from epir.frames.damage import check_frame_count, damaged_jpeg, decoder_errors, fails_on, stricter_decoder
 from epir.frames.film import REPORT_QUANTISER, quantiser_of
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames, missing_frame
 
@@ -232,7 +232,7 @@ class VideoFrames(Frames):
             fault = fault or any(not message.startswith(HARMLESS) for message in errors)
             if packet is not None and packet.size > 0:
                 fault = fault or (is_mjpeg and damaged_jpeg(bytes(packet)))
-                fault = (stricter is not None and refuses(stricter, packet)) or fault  # it sees every packet
+                fault = (stricter is not None and fails_on(stricter, packet)) or fault  # it sees every packet
             if fault:
                 damage.begin(packet)
             for picture in pictures:
@@ -320,10 +320,10 @@ def open_video(path: Path) -> tuple["InputContainer", "VideoStream"]:
             fix="play it in a video player; if it plays there, convert it to mp4 (H.264) or to png pictures",
         ) from None
     cover = av.stream.Disposition.attached_pic
-    streams = [each for each in container.streams.video if not each.disposition & cover]
+    streams = [stream for stream in container.streams.video if not stream.disposition & cover]
     if not streams or streams[0].codec_context is None:
         container.close()
-        raise FrameError(f"{path} holds no moving pictures", fix="give a video file; sound alone has no face")
+        raise FrameError(f"{path} has no video stream", fix="give a file with pictures, not only sound")
     streams[0].codec_context.thread_count = 1
     return container, streams[0]
 

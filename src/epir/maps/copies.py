@@ -71,12 +71,11 @@ def find_copies_between(
 def _copies(
     maps: np.ndarray, clips: Sequence[Clip], others: np.ndarray, other_clips: Sequence[Clip], *, same: bool
 ) -> list[Copy]:
-    maps, others = (each.reshape(len(each), -1, *each.shape[-2:]) for each in (maps, others))  # (n, C, S, S)
-    people, other_people = (np.array([clip.person for clip in each]) for each in (clips, other_clips))
+    maps, others = (array.reshape(len(array), -1, *array.shape[-2:]) for array in (maps, others))  # (n, C, S, S)
     copies = []
     for first, second in sorted(_candidates(maps, others, same=same)):
         is_equal = np.array_equal(maps[first], others[second])
-        if not is_equal and people[first] == other_people[second]:
+        if not is_equal and clips[first].person == other_clips[second].person:
             continue
         correlation, moved = (1.0, "") if is_equal else _nearest(maps[first], others[second])
         limit = NEARLY_EQUAL if _varies(np.stack([maps[first], others[second]])).all() else NEARLY_EQUAL_BARE

@@ -21,10 +21,10 @@ from epir.core.config import check_known
 from epir.core.errors import ConfigError, EpirError, MapSetError
 from epir.core.files import open_array, read_bytes, read_rows
 from epir.core.records import Clip
-from epir.datasets.spelling import PICTURES, subject_number
+from epir.datasets.spelling import subject_number
 from epir.maps.mapset import CHANNELS, LARGEST, MapSet, save_maps
 
-ENDINGS = (*sorted(PICTURES), ".npy", ".npz")
+ENDINGS = (".bmp", ".jpeg", ".jpg", ".png", ".npy", ".npz")
 FIX = "correct the table and the folder; nothing was written"
 SHOWN = 20  # problems in a message
 COLUMNS = ("corpus", "subject", "clip", "emotion", "file")
@@ -229,7 +229,7 @@ def _find(place: Path, name: str) -> Path | None:
     path = place / name
     if path.suffix.casefold() in ENDINGS:
         return path if path.is_file() else None
-    files = [each for ending in ENDINGS if (each := path.with_name(path.name + ending)).is_file()]
+    files = [file for ending in ENDINGS if (file := path.with_name(path.name + ending)).is_file()]
     return files[0] if len(files) == 1 else None
 
 
@@ -308,7 +308,7 @@ def _npz(path: Path) -> tuple[np.ndarray, bool]:
 def _check(problems: Sequence[str], table: Path) -> None:
     if problems:
         more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
-        raise MapSetError(f"{table} and its files do not fit: {'; '.join(problems[:SHOWN])}{more}", fix=FIX)
+        raise MapSetError(f"{table} and its files do not match: {'; '.join(problems[:SHOWN])}{more}", fix=FIX)
 
 
 def _check_counts(clips: Sequence[Clip], layout: Layout, table: Path) -> None:
@@ -321,7 +321,7 @@ def _check_counts(clips: Sequence[Clip], layout: Layout, table: Path) -> None:
     ]
     if wrong or set(people) != set(layout.people):
         raise MapSetError(
-            f"{table} is not the published one: {'; '.join(wrong) or f'corpora {sorted(people)}'}",
+            f"{table} is not the published table: {'; '.join(wrong) or f'corpora {sorted(people)}'}",
             fix="copy the whole folder again, or leave --layout out and give --labels and --channels",
         )
 

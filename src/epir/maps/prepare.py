@@ -128,7 +128,7 @@ def _make_set(
 
 
 def chosen_recipe(recipe: str | FlowRecipe, detector: str | None, apex: str | None) -> FlowRecipe:
-    """The flow recipe with another face detector or apex policy, where given."""
+    """The flow recipe, with its face detector and apex policy replaced if they are not `None`."""
     changes = {"face.detector": detector, "apex": apex}
     return flow_recipe(recipe, [f"{setting}={value}" for setting, value in changes.items() if value is not None])
 
@@ -139,7 +139,7 @@ def as_corpus(corpus: str | Corpus | Sequence[Clip], root: str | Path | None, op
         from epir.datasets.registry import load_corpus
 
         if root is None:
-            raise DatasetError(f"no folder is given for {corpus}", fix="give the folder into which it was unpacked")
+            raise DatasetError(f"the folder of {corpus} is missing", fix="give the folder into which it was unpacked")
         corpus = load_corpus(corpus, root, **options)
     if not isinstance(corpus, Corpus):
         corpus = Corpus("clips", Path(root or "."), "", fill_people(tuple(corpus), error=DatasetError))
@@ -239,9 +239,7 @@ def prepare_one(clip: Clip, recipe: FlowRecipe, size: int) -> tuple[str, Prepare
 def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28) -> PreparedClip:
     """The map of one clip, from its onset and apex; the face is detected on the onset."""
     if clip.frames is None:
-        raise FrameError(
-            f"the annotation of {clip.key} leads to no frames", fix="run epir check to see what is missing"
-        )
+        raise FrameError(f"the clip {clip.key} has no frames", fix="run epir check to see what is missing")
     with open_frames(clip.frames) as opened:
         onset, offset = onset_and_offset(clip, opened)
         notes = [*filter(None, [clip.extra.get("notes")]), *inspect_span(opened, onset, offset)]
