@@ -12,7 +12,6 @@ import tomllib
 import types
 import typing
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
@@ -20,6 +19,7 @@ import tomli_w
 
 from epir.core.errors import ConfigError
 from epir.core.files import MOST_SETTINGS, read_text, write_text
+from epir.core.words import did_you_mean
 
 Settings = TypeVar("Settings")
 Value = TypeVar("Value")
@@ -101,15 +101,10 @@ def _type_words(hint: Any) -> str:
 
 def check_known(name: str, known: Iterable[str], *, section: str = "", what: str = "setting") -> None:
     """Raise `ConfigError` with the nearest known name unless `name` is one of `known`."""
-    names = sorted(known)
-    if name in names:
-        return
-    near = get_close_matches(name, names, n=1)
-    where = f"[{section}] has no" if section else "there is no"
-    raise ConfigError(
-        f"{where} {what} {name!r}",
-        fix=f"did you mean {near[0]!r}?" if near else f"use one of: {', '.join(names)}",
-    )
+    names = list(known)
+    if name not in names:
+        where = f"[{section}] has no" if section else "there is no"
+        raise ConfigError(f"{where} {what} {name!r}", fix=did_you_mean(name, names))
 
 
 def check_ranges(settings: object, most: Mapping[str, float], *, section: str) -> None:

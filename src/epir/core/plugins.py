@@ -20,6 +20,7 @@ from typing import Any
 
 from epir.core.errors import ConfigError, EpirError
 from epir.core.files import MOST_SETTINGS, read_bytes
+from epir.core.words import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +106,9 @@ def _installed(name: str, group: str, what: str, known: Iterable[str]) -> tuple[
     """The same for the entry point of an installed package."""
     entries: dict[str, EntryPoint] = {entry.name: entry for entry in entry_points(group=group)}
     if name not in entries:
-        names = sorted({*entries, *known})
-        near = get_close_matches(name, names, n=2)
-        fix = f"did you mean {' or '.join(map(repr, sorted(near)))}?" if near else f"use one of: {', '.join(names)}"
-        raise ConfigError(
-            f"there is no {what} {name!r}",
-            fix=fix if names else f"write FILE.py:NAME or install a package with {group}",
-        )
+        names = {*entries, *known}
+        install = f"write FILE.py:NAME or install a package with {group}"
+        raise ConfigError(f"there is no {what} {name!r}", fix=did_you_mean(name, names, most=2) if names else install)
     entry = entries[name]
     module = _import_module(entry.module, name)
     return module, entry.attr or "", _record(name, module, entry.dist.name if entry.dist else "")

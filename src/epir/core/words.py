@@ -1,6 +1,7 @@
 """Format counts, durations and frame numbers the same way everywhere."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
+from difflib import get_close_matches
 
 FASTEST_RATE = 100_000.0  # frames per second of any camera
 RUNS_SHOWN = 5  # runs of numbers listed by `ranges`
@@ -33,6 +34,17 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def did_you_mean(name: str, known: Iterable[str], *, most: int = 1) -> str:
+    """The fix for an unknown name: up to `most` similar names, or else all known names.
+
+    >>> did_you_mean("cassme2", ["samm", "casme2"]), did_you_mean("x", ["samm", "casme2"])
+    ("did you mean 'casme2'?", 'use one of: casme2, samm')
+    """
+    names = sorted(known)
+    near = sorted(get_close_matches(name, names, n=most))
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else f"use one of: {', '.join(names)}"
 
 
 def percent(share: float) -> float:

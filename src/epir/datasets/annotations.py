@@ -5,8 +5,6 @@ emotion from onset to offset, `apex` marks the apex, `action units` the units. T
 times to frame numbers.
 """
 
-import csv
-import io
 import os
 import sys
 import warnings
@@ -18,7 +16,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from epir.core.errors import DatasetError, MissingExtra
-from epir.core.files import VIDEO_ENDINGS, atomic_write, joined, read_text
+from epir.core.files import VIDEO_ENDINGS, atomic_write, csv_text, joined, read_rows
 from epir.core.output import resolved
 
 ENDINGS = (".eaf", ".textgrid")
@@ -260,12 +258,9 @@ def import_rows(
 
 def manifest_text(rows: Iterable[Mapping[str, str]], folder: Path, further: Sequence[str] = ()) -> str:
     """The CSV of a manifest in `folder`, with `further` columns; its paths are relative to `folder`."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, (*HEADER, *further), lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({**row, "frames": Path(os.path.relpath(row["frames"], folder)).as_posix()})
-    return text.getvalue()
+    columns = (*HEADER, *further)
+    placed = ({**row, "frames": Path(os.path.relpath(row["frames"], folder)).as_posix()} for row in rows)
+    return csv_text(columns, ([row.get(name, "") for name in columns] for row in placed))
 
 
 def _tier_rows(
@@ -324,15 +319,13 @@ def _beside(path: Path) -> Path:
 
 
 def _csv_rows(path: Path, subject: str | None) -> list[dict[str, str]]:
-    if not path.is_file():
-        raise DatasetError(f"there is no file {path}", fix="check the path")
-    text = read_text(path, error=DatasetError, fix="save it as CSV with commas, in UTF-8")
-    reader = csv.DictReader(io.StringIO(text, newline=""))
     try:
-        lines = list(reader)
-    except csv.Error as error:
-        raise DatasetError(f"{path} is not a table: {error}", fix="save it as CSV with commas, in UTF-8") from None
-    known = {name.strip().casefold(): name for name in reader.fieldnames or ()}
+        lines = read_rows(path, (), error=DatasetError, fix="save it as CSV with commas, in UTF-8")
+    except FileNotFoundError:
+        raise DatasetError(f"there is no file {path}", fix="check the path") from None
+    if not lines:
+        return []
+    known = {name.strip().casefold(): name for name in lines[0] if name}
     columns = {field: next((known[name] for name in spelt if name in known), None) for field, spelt in COLUMNS.items()}
     missing = [field for field in ("frames", "emotion", "onset") if columns[field] is None]
     if missing:

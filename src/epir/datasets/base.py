@@ -19,7 +19,7 @@ from epir.core.records import Clip, conflicting_people, fill_people
 from epir.core.words import missing_frames, ranges
 from epir.datasets.folders import Tree
 from epir.datasets.intervals import LongVideo
-from epir.datasets.spelling import frame_number, is_archive, not_a_number, plain, whole
+from epir.datasets.spelling import frame_number, frame_rate, is_archive, not_a_number, plain, whole
 
 FRAMES = ("onset", "apex", "offset")
 
@@ -244,6 +244,15 @@ def read_numbers(cells: Mapping[str, str], *, zero: bool) -> tuple[dict[str, int
         except ValueError:
             problems.append(("no number", not_a_number(name, cells[name], "frame number")))
     return numbers, problems
+
+
+def read_fps(cells: Mapping[str, str], problems: list[Problem]) -> float | None:
+    """The frame rate of a row, `None` if missing; a cell that is not a frame rate is added to `problems`."""
+    try:
+        return frame_rate(cells.get("fps"))
+    except ValueError:
+        problems.append(("no number", not_a_number("fps", cells["fps"], "frame rate")))
+        return None
 
 
 def frame_problems(clip: Clip, frames: Sequence[int]) -> Iterator[Problem]:

@@ -7,18 +7,16 @@ its last. The number of a frame is the last integer of its file name; most corpo
 `intervals.csv` has one row per movement. A video without movements has one row with an empty `kind`.
 """
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NoReturn, get_args
 
 from epir.core.errors import DatasetError, is_machine_fault
-from epir.core.files import joined, write_text
+from epir.core.files import csv_text, joined, write_text
 from epir.datasets.folders import check_unpacked
 from epir.datasets.sheet import SheetRow, read_sheet
-from epir.datasets.spelling import frame_number, frame_of_file, plain
+from epir.datasets.spelling import frame_number, frame_of_file, frame_rate, plain
 
 Kind = Literal["micro", "macro"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -129,19 +127,17 @@ def _read(path: Path, corpus: str) -> list[LongVideo]:
 
 def write_intervals(path: Path, videos: Iterable[LongVideo]) -> None:
     """Write the videos to a CSV; paths below its folder are written relative to it."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    rows: list[tuple[object, ...]] = []
     for video in videos:
         place = video.path.relative_to(path.parent) if path.parent in video.path.parents else video.path
         start = (video.corpus, video.subject, video.name, place.as_posix(), f"{video.fps:.10g}")
         end = (video.first, "" if video.frames is None else video.frames)
         for one in video.intervals:
             apex = "" if one.apex is None else one.apex
-            writer.writerow((*start, one.kind, one.onset, apex, one.offset, one.emotion, *end))
+            rows.append((*start, one.kind, one.onset, apex, one.offset, one.emotion, *end))
         if not video.intervals:
-            writer.writerow((*start, "", "", "", "", "", *end))
-    write_text(path, text.getvalue())
+            rows.append((*start, "", "", "", "", "", *end))
+    write_text(path, csv_text(COLUMNS, rows))
 
 
 def first_and_length(numbers: Iterable[int]) -> tuple[int, int] | None:
@@ -156,10 +152,10 @@ def _video(path: Path, row: SheetRow, corpus: str) -> LongVideo:
         if not cells[name]:
             _fail(path, row, f"the {'video' if name == 'clip' else name} is empty", "fill in that cell")
     try:
-        fps = float(cells["fps"])
+        fps = frame_rate(cells["fps"])
     except ValueError:
-        fps = 0.0
-    if not 0 < fps < float("inf"):
+        fps = None
+    if fps is None:
         _fail(path, row, f"the fps is {cells['fps']!r}, which is not a frame rate", "for example 30")
     place = joined(path.parent, cells["path"])
     there = first_and_length(_numbers(place)) or (1, None)
@@ -195,11 +191,10 @@ def _interval(path: Path, row: SheetRow, video: LongVideo) -> Interval:
 
 
 def _number(path: Path, row: SheetRow, name: str) -> int | None:
-    cells: Mapping[str, str] = row.cells
     try:
-        return frame_number(cells.get(name), zero=True)
+        return frame_number(row.cells.get(name), zero=True)
     except ValueError:
-        _fail(path, row, f"the {name} is {cells[name]!r}, which is not a frame number", "correct that cell")
+        _fail(path, row, f"the {name} is {row.cells[name]!r}, which is not a frame number", "correct that cell")
 
 
 def _fail(path: Path, row: SheetRow, problem: str, fix: str) -> NoReturn:

@@ -17,12 +17,13 @@ from epir.datasets.base import (
     defects,
     order_problems,
     place_problems,
+    read_fps,
     read_numbers,
 )
 from epir.datasets.folders import VIDEO, Layouts, Matches, Place, Tree, frame_notes, match_folders
 from epir.datasets.intervals import KINDS, Interval, Kind, LongVideo, first_and_length, in_order
 from epir.datasets.sheet import Sheet, SheetRow, find_sheet, read_sheet
-from epir.datasets.spelling import is_video, not_a_number, plain, subject_number, synonyms, whole
+from epir.datasets.spelling import is_video, plain, subject_number, synonyms, whole
 
 TRIMMED = "the folder of the clip is trimmed: its frames are numbered from its first one"
 
@@ -243,20 +244,11 @@ def _clip(form: SheetFormat, row: CorrectedRow, folder: Path | None) -> tuple[Cl
         subject=row.subject,
         clip=row.clip,
         emotion=plain(emotion).casefold(),
-        fps=_fps(form, cells, problems),
+        fps=read_fps(cells, problems) or form.fps,
         frames=folder,
         extra={name: cells[name] for name in form.passed_on if cells.get(name)},
         **numbers,
     ), problems
-
-
-def _fps(form: SheetFormat, cells: Mapping[str, str], problems: list[Problem]) -> float:
-    text = cells.get("fps", "")
-    try:
-        return float(text) if text else form.fps
-    except ValueError:
-        problems.append(("no number", not_a_number("fps", text, "frame rate")))
-        return form.fps
 
 
 def expression_kind(row: SheetRow, sheet: Sheet) -> Kind:

@@ -4,7 +4,6 @@ Its columns are `clip,subject,emotion,frames`, optionally `onset,apex,offset,fps
 kept. `frames` is a folder of pictures or a video file, relative to the CSV.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from epir.core.errors import DatasetError, is_machine_fault
 from epir.core.facs import unknown_units
 from epir.core.files import joined
 from epir.core.records import Clip
-from epir.core.words import FASTEST_RATE, counted
+from epir.core.words import counted
 from epir.datasets.base import (
     Corpus,
     Defect,
@@ -20,13 +19,14 @@ from epir.datasets.base import (
     defects,
     order_problems,
     place_problems,
+    read_fps,
     read_numbers,
     with_people,
 )
 from epir.datasets.folders import Tree, check_unpacked
 from epir.datasets.intervals import LongVideo, find_intervals, read_intervals
 from epir.datasets.sheet import SheetRow, read_cells, read_sheet
-from epir.datasets.spelling import MISSING, column, not_a_number
+from epir.datasets.spelling import column
 
 COLUMNS = ("clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps", "corpus")
 OPTIONAL = ("onset", "apex", "offset", "fps", "corpus")
@@ -167,25 +167,11 @@ def _clip(row: SheetRow, folder: Path, corpus: str) -> tuple[Clip, list[Problem]
         subject=cells["subject"],
         clip=cells["clip"],
         emotion=cells["emotion"],
-        fps=_fps(cells, problems),
+        fps=read_fps(cells, problems),
         frames=joined(folder, cells["frames"]) if cells["frames"] else None,
         extra={name: cell for name, cell in row.further.items() if cell},
         **numbers,
     ), problems
-
-
-def _fps(cells: Mapping[str, str], problems: list[Problem]) -> float | None:
-    text = cells.get("fps", "")
-    if text.casefold() in MISSING:
-        return None
-    try:
-        fps = float(text)
-    except ValueError:
-        fps = 0.0
-    if not 0 < fps <= FASTEST_RATE:
-        problems.append(("no number", not_a_number("fps", text, "frame rate")))
-        return None
-    return fps
 
 
 def _with_bounds(clip: Clip, disk: Tree) -> Clip:

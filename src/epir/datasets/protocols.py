@@ -25,7 +25,6 @@ the same clips from either version of the CASME II sheet; clips that the rule al
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
@@ -35,6 +34,7 @@ from typing import Any
 from epir.core.config import digest, toml_values
 from epir.core.errors import ConfigError, ProtocolError
 from epir.core.records import Clip
+from epir.core.words import did_you_mean
 from epir.datasets.spelling import synonyms
 
 THREE = ("negative", "positive", "surprise")
@@ -118,7 +118,7 @@ class Protocol:
             if clips and name not in known:
                 raise ProtocolError(
                     f"the protocol {self.name} filters by the column {name!r}, which no clip has",
-                    fix=_nearest(name, known) if known else "remove it from [only]",
+                    fix=did_you_mean(name, known) if known else "remove it from [only]",
                 )
 
     def split_parts(self, people: Iterable[str]) -> dict[str, str]:
@@ -131,7 +131,7 @@ class Protocol:
                 if not any(fnmatchcase(person, name) for person in people):
                     raise ProtocolError(
                         f"the protocol {self.name} has {name!r} in the part {part}, but no clip shows that person",
-                        fix=_nearest(name, people),
+                        fix=did_you_mean(name, people),
                     )
         part_of = {}
         for person in people:
@@ -236,7 +236,7 @@ def read_protocol(path: Path) -> Protocol:
 def _known_name(name: str) -> str:
     lower = name.strip().casefold()
     if lower not in list_protocols():
-        fix = _nearest(lower, list_protocols())
+        fix = did_you_mean(lower, list_protocols())
         also = "" if fix.startswith("did") else ", or a file that ends in .toml"
         raise ProtocolError(f"there is no protocol {name!r}", fix=fix + also)
     return lower
@@ -324,7 +324,7 @@ def _word_table(
         for text in _texts(words, name, where, least=1):
             word = " ".join(text.split()).casefold()
             if known is not None and word != ANY_WORD and not synonyms(word) & known:
-                raise ProtocolError(f"{where}: the corpus has no word {text!r}", fix=_nearest(word, known))
+                raise ProtocolError(f"{where}: the corpus has no word {text!r}", fix=did_you_mean(word, known))
             if classes_of.setdefault(word, name) != name:
                 raise ProtocolError(
                     f"{where}: {text!r} is listed under {classes_of[word]} and {name}", fix="give it one class"
@@ -348,18 +348,13 @@ def _check_parts(parts: Mapping[str, Sequence[str]], folds: str, where: str) -> 
 
 def _check_key(key: str, known: Iterable[str], where: str, *, what: str = "key") -> None:
     if key not in known:
-        raise ProtocolError(f"{where}: there is no {what} {key!r}", fix=_nearest(key, known))
+        raise ProtocolError(f"{where}: there is no {what} {key!r}", fix=did_you_mean(key, known))
 
 
 def _texts(values: Any, what: str, where: str, *, least: int = 0) -> tuple[str, ...]:
     if not isinstance(values, list) or len(values) < least or not all(isinstance(v, str) and v.strip() for v in values):
         raise ProtocolError(f"{where}: {what} is {values!r}", fix=f'write words in quotes: {what} = ["a", "b"]')
     return tuple(values)
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), n=1)
-    return f"did you mean {near[0]!r}?" if near else f"use one of: {', '.join(sorted(known))}"
 
 
 def _plain(values: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from inspect import signature
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 from epir.core.errors import DatasetError, EpirError, is_machine_fault
 from epir.core.plugins import Plugin, call_failed, is_plugin_name, list_plugins, load_object
 from epir.core.records import Clip
+from epir.core.words import did_you_mean
 from epir.datasets.base import FRAMES, Corpus, Correction, Defect, defects, order_problems, place_problems, with_people
 from epir.datasets.folders import Tree
 from epir.datasets.intervals import LongVideo
@@ -108,11 +108,7 @@ def load_long_videos(name: str, root: str | Path, **options: Any) -> list[LongVi
 def _check_corpus(name: str, known: Sequence[str]) -> None:
     lower = name.strip().casefold()
     if lower not in known:
-        near = get_close_matches(lower, (*known, *list_plugins(GROUP)), n=2)
-        raise DatasetError(
-            f"there is no corpus {name!r}",
-            fix=f"did you mean {' or '.join(map(repr, sorted(near)))}?" if near else f"use one of: {', '.join(known)}",
-        )
+        raise DatasetError(f"there is no corpus {name!r}", fix=did_you_mean(lower, known, most=2))
 
 
 def _call(name: str, root: str | Path, home: str, options: Mapping[str, Any]) -> Any:

@@ -83,8 +83,6 @@ def read_sheet(
     are the columns of a sheet that comes without a header, on its first page. With `exact`, a repeated column and a
     row longer than the header are errors; published sheets have remarks there.
     """
-    if not path.is_file():
-        raise DatasetError(f"there is no file {path}", fix="check the path of the sheet")
     grids = dict(_pages(path))
     order = sorted(grids, key=lambda name: name.casefold() != page.casefold())
     headers = {name: start for name in order if (start := _header_row(grids[name], fields)) is not None}
@@ -104,8 +102,6 @@ def read_sheet(
 
 def read_cells(path: Path) -> Grid:
     """The cells of a sheet's first page as text, row by row."""
-    if not path.is_file():
-        raise DatasetError(f"there is no file {path}", fix="check its path")
     return next(iter(dict(_pages(path)).values()), [])
 
 
@@ -168,7 +164,7 @@ def _pages(path: Path) -> Iterator[tuple[str, Grid]]:
     try:
         content = read_bytes(path, error=DatasetError, fix="give an annotation sheet", most=MOST_BYTES)
     except FileNotFoundError:
-        raise DatasetError(f"there is no file {path}", fix="check the path of the sheet") from None
+        raise DatasetError(f"there is no file {path}", fix="check the path") from None
     if content.startswith(_OLD_EXCEL):
         yield from _old_workbook(path, content)
     elif content.startswith(_ZIP):

@@ -4,6 +4,7 @@ import re
 from pathlib import PurePath
 
 from epir.core.files import PICTURE_ENDINGS, VIDEO_ENDINGS
+from epir.core.words import FASTEST_RATE
 
 MISSING = frozenset({"", "/", "\\", "?", "-", "-1", "nan", "none", "null", "n/a", "na", "#n/a"})
 ARCHIVES = frozenset({".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz"})
@@ -60,6 +61,17 @@ def frame_number(cell: object, *, zero: bool = False) -> int | None:
     if not 0 <= number <= LARGEST_FRAME:
         raise ValueError(text)
     return number if number or zero else None
+
+
+def frame_rate(cell: object) -> float | None:
+    """The frames per second in a cell; `None` if it is missing, `ValueError` for anything that is not a frame rate."""
+    text = plain(cell)
+    if text.casefold() in MISSING:
+        return None
+    fps = float(text)
+    if not 0 < fps <= FASTEST_RATE:  # also true for nan
+        raise ValueError(text)
+    return fps
 
 
 def not_a_number(name: str, text: str, what: str) -> str:
