@@ -8,10 +8,12 @@ from pathlib import Path
 
 from epir.core.errors import FrameError
 from epir.core.files import PICTURE_ENDINGS
+from epir.core.words import missing_frames
 from epir.frames.picture import picture_size, read_picture
-from epir.frames.reader import ASSUMED_RATE, Frame, Frames, missing_frame, unreadable
+from epir.frames.reader import ASSUMED_RATE, Frame, Frames, check_same_size, missing_frame, unreadable
 
 LAST_INTEGER = re.compile(r"(\d+)\D*$")
+LONGEST = 1_000_000  # frames: longer folders are not checked for gaps
 END = 1 << 20  # bytes compared at each end of a video
 
 
@@ -41,6 +43,22 @@ class FolderFrames(Frames):
     def size(self, number: int) -> tuple[int, int]:
         """Width and height of a picture as shown; only the start of its file is read."""
         return picture_size(self._file(number))
+
+    def inspect(self, first: int, last: int) -> list[str]:
+        """A note on missing pictures; an error if the headers of the pictures give different sizes."""
+        numbers = [number for number in self.numbers if first <= number <= last]
+        start: tuple[int, tuple[int, int]] | None = None
+        for number in numbers:
+            try:
+                size = self.size(number)
+            except FrameError:
+                continue  # reported when it is read
+            start = start or (number, size)
+            check_same_size(start[0], start[1], number, size)
+        if not numbers or numbers[-1] - numbers[0] > LONGEST:
+            return []
+        gaps = missing_frames(set(numbers), numbers[0], numbers[-1])
+        return [gaps] if gaps else []
 
     def between(self, first: int, last: int) -> Iterator[Frame]:
         """The pictures from `first` to `last` (inclusive), one at a time; damaged ones are skipped and noted."""

@@ -12,19 +12,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
 from epir.core.errors import FrameError
 from epir.core.files import PICTURE_ENDINGS
-from epir.core.words import missing_frames, ranges
-
-if TYPE_CHECKING:
-    from epir.frames.folder import FolderFrames
+from epir.core.words import ranges
 
 ASSUMED_RATE = 100.0  # frames per second, if neither the file nor the user says
-LONGEST = 1_000_000  # frames: longer folders are not checked for gaps
 DIRECTIONS = {1: "90 degrees counter-clockwise", 2: "180 degrees", 3: "90 degrees clockwise"}
 
 
@@ -61,6 +57,10 @@ class Frames(ABC):
     @abstractmethod
     def between(self, first: int, last: int) -> Iterator[Frame]:
         """The frames from `first` to `last` (inclusive), one at a time."""
+
+    def inspect(self, first: int, last: int) -> list[str]:
+        """Notes on the frames from `first` to `last` that need no decoding; different sizes are an error."""
+        return []
 
     def read(self, number: int) -> np.ndarray:
         """The pixels of one frame, (H, W, 3) uint8 RGB."""
@@ -117,23 +117,6 @@ def missing_frame(path: Path, number: int, numbers: tuple[int, ...]) -> FrameErr
         f"{path} has no frame {number}: it holds frames {numbers[0]} to {numbers[-1]}{among}",
         fix=f"the nearest frame is {nearest}",
     )
-
-
-def inspect_pictures(pictures: "FolderFrames", first: int, last: int) -> list[str]:
-    """Notes on the pictures from `first` to `last`; an error if their headers give different sizes."""
-    numbers = [number for number in pictures.numbers if first <= number <= last]
-    start: tuple[int, tuple[int, int]] | None = None
-    for number in numbers:
-        try:
-            size = pictures.size(number)
-        except FrameError:
-            continue  # reported when it is read
-        start = start or (number, size)
-        check_same_size(start[0], start[1], number, size)
-    if not numbers or numbers[-1] - numbers[0] > LONGEST:
-        return []
-    gaps = missing_frames(set(numbers), numbers[0], numbers[-1])
-    return [gaps] if gaps else []
 
 
 def same_size(frames: Iterable[Frame]) -> Iterator[Frame]:

@@ -10,21 +10,7 @@ from epir.faces.align import face_crop
 from epir.faces.face import FaceSettings
 from epir.faces.finder import SMALLEST_FRAME, check_one_person, find_face, find_turn
 from epir.frames.folder import FolderFrames
-from epir.frames.reader import (
-    Frames,
-    check_same_size,
-    inspect_pictures,
-    open_frames,
-    same_size,
-    size_of,
-    turn_note,
-    unreadable,
-)
-
-
-def inspect_span(frames: Frames, first: int, last: int) -> list[str]:
-    """Notes on the frames of a clip, without decoding them; frames of different sizes are an error."""
-    return inspect_pictures(frames, first, last) if isinstance(frames, FolderFrames) else []
+from epir.frames.reader import Frames, check_same_size, open_frames, same_size, size_of, turn_note, unreadable
 
 
 def inspect_clip(clip: Clip) -> list[str]:
@@ -60,7 +46,7 @@ def _folder_problems(clip: Clip, frames: FolderFrames) -> list[str]:
     if bad:
         problems.append(unreadable(bad))
     try:
-        inspect_span(frames, first, last)
+        frames.inspect(first, last)
     except FrameError as error:
         return [*problems, error.problem]
     return [*problems, *_face_problems(clip, key)]

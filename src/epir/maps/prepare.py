@@ -23,7 +23,6 @@ from epir.flow.map import cut_face, face_map
 from epir.flow.recipe import FlowRecipe, flow_recipe
 from epir.frames.reader import Frames, check_same_size, open_frames, size_of, turn_note, turned, upright
 from epir.maps.contact_sheet import contact_sheets
-from epir.maps.inspection import inspect_span
 from epir.maps.mapset import MapSet, check_labels, finish_maps, load_maps, new_maps
 from epir.maps.resume import FinishedClips, LeftOut, PreparedClip, clip_identity, existing_set, write_left_out
 
@@ -242,7 +241,7 @@ def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28) -> PreparedClip
         raise FrameError(f"the clip {clip.key} has no frames", fix="run epir check to see what is missing")
     with open_frames(clip.frames) as opened:
         onset, offset = onset_and_offset(clip, opened)
-        notes = [*filter(None, [clip.extra.get("notes")]), *inspect_span(opened, onset, offset)]
+        notes = [*filter(None, [clip.extra.get("notes")]), *opened.inspect(onset, offset)]
         first = opened.read(onset)
         turns = find_turn(first, recipe.face)
         frames, before = upright(opened, turns), turned(first, turns)
