@@ -4,7 +4,7 @@ import pytest
 
 from epir.core.errors import FrameError
 from epir.flow import apex
-from epir.flow.apex import SAMPLES, face_motion, middle_apex, spot_apex, spotting_face, strength, weights
+from epir.flow.apex import SAMPLES, face_motion, middle_apex, point_weights, spot_apex, spotting_face, strength
 from epir.frames.reader import open_frames
 
 
@@ -77,7 +77,7 @@ def test_a_shift_of_the_head_is_no_expression(head, head_crop):
 
 
 def test_the_lids_and_the_rim_have_little_weight():
-    values = weights(84)
+    values = point_weights(84)
     assert values[21, 21] < 0.25  # an eye
     assert values[0, 0] == 0
     assert values[62, 25] > 0.99  # a corner of the mouth

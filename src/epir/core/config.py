@@ -128,7 +128,7 @@ def check_ranges(settings: object, most: Mapping[str, float], *, section: str) -
                 )
 
 
-def check_choices(settings: object, *, section: str = "") -> None:
+def check_literals(settings: object, *, section: str = "") -> None:
     """Raise an error if a field with a `Literal` type holds another value."""
     for name, hint in typing.get_type_hints(type(settings)).items():
         if get_origin(hint) is Literal:

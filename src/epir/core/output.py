@@ -275,10 +275,10 @@ def remove_leftovers(path: Path) -> None:
         if name.startswith(old) and not path.exists():
             leftover.rename(path)  # killed between moving it aside and moving the new folder into place
         elif name.startswith((old, temporary)):
-            remove(leftover)
+            remove_path(leftover)
 
 
-def remove(path: Path) -> None:
+def remove_path(path: Path) -> None:
     """Remove a file, or a folder with its contents."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)

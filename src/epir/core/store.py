@@ -32,7 +32,7 @@ from zipfile import BadZipFile
 
 from epir.core.errors import EpirError, EpirWarning
 from epir.core.files import BAD_ARRAY, atomic_write, check_regular, read_json, write_text
-from epir.core.output import remove
+from epir.core.output import remove_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,7 +105,7 @@ class Store:
         header["digest"] = _digest(header, entry)
         path = self.path(key)
         if path.is_dir():
-            remove(path)
+            remove_path(path)
         if self._arrays:
             import numpy as np
 
@@ -120,7 +120,7 @@ class Store:
 
     def discard(self, key: str) -> None:
         """Remove the entry of `key`, if there is one."""
-        remove(self.path(key))
+        remove_path(self.path(key))
 
     def warn_if_stale(self, consequence: str) -> None:
         """Warn of entries that could not be used; `consequence` says what happens instead: `prepared again`."""

@@ -42,7 +42,7 @@ class Counts:
                 yield f"{counted(actual, 'clip')} of {name}, expected {due}"
 
 
-def count(clips: Sequence[Clip], labels: Iterable[str], order: Sequence[str] = ()) -> Counts:
+def count_clips(clips: Sequence[Clip], labels: Iterable[str], order: Sequence[str] = ()) -> Counts:
     """The counts of clips with these labels; the classes in `order` are listed first, even if empty."""
     counter = Counter(labels)
     classes = {
@@ -61,7 +61,7 @@ def count_protocol(protocol: Protocol, clips: Iterable[Clip]) -> Counts:
             continue  # the loader has listed the word as a defect
         if label is not None:
             labelled.append((clip, label))
-    return count([clip for clip, _ in labelled], [label for _, label in labelled], protocol.classes)
+    return count_clips([clip for clip, _ in labelled], [label for _, label in labelled], protocol.classes)
 
 
 def protocols_for(corpus: Corpus) -> tuple[Protocol, ...]:
@@ -174,7 +174,7 @@ def survey(
         damaged = tuple(_open_all(corpus, opener, progress or Silent()))
         corpus = replace(corpus, defects=corpus.defects + damaged)
     present, complete = corpus.present, expected_copy(corpus.name, corpus.sheet)
-    counts = count(present, [clip.emotion for clip in present])
+    counts = count_clips(present, [clip.emotion for clip in present])
     known = corpus.expected or complete
     expected = Counts.of(known, "emotions") if known else None
     protocols: dict[str, tuple[Counts, Counts | None]] = {}

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from epir.core.config import check_choices, check_ranges, setting
+from epir.core.config import check_literals, check_ranges, setting
 from epir.core.errors import ConfigError
 
 TEMPLES = 2.06  # width between the temples, relative to the mean of eye distance and height from eyes to mouth
@@ -103,7 +103,7 @@ class FaceSettings:
     frames: Literal["onset", "both"] = setting("onset", "both: find a second crop on the apex, which adds false motion")
 
     def __post_init__(self) -> None:
-        check_choices(self, section="face")
+        check_literals(self, section="face")
         if not 20 <= self.min_face <= 1000:
             raise ConfigError(f"face.min_face cannot be {self.min_face}", fix="give a width in pixels from 20 to 1000")
         if not 0.0 <= self.margin <= 3.0:
@@ -134,7 +134,7 @@ class TrackingSettings:
 
     def __post_init__(self) -> None:
         check_ranges(self, {"size": 4096, "patch": 4096}, section="tracking")
-        check_choices(self, section="tracking")
+        check_literals(self, section="tracking")
         for name in ("least_face", "redetect", "again", "confirm", "far"):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"tracking.{name} cannot be {getattr(self, name)}", fix="give a number above 0")

@@ -66,7 +66,7 @@ def _propose(frame: np.ndarray, min_face: float) -> np.ndarray:
         scale *= PYRAMID_STEP
     proposals = np.concatenate(scans) if scans else np.zeros((0, 9))
     proposals = proposals[suppress(proposals[:, :4], proposals[:, 4], 0.7)]
-    return np.rint(squared(shifted(proposals[:, :4], proposals[:, 5:])))
+    return np.rint(squared(shift_edges(proposals[:, :4], proposals[:, 5:])))
 
 
 def _thin_out(frame: np.ndarray, windows: np.ndarray) -> np.ndarray:
@@ -77,7 +77,7 @@ def _thin_out(frame: np.ndarray, windows: np.ndarray) -> np.ndarray:
     sure = scores > THRESHOLDS[1]
     windows, scores, shifts = windows[sure], scores[sure], shifts[sure]
     picked = suppress(windows, scores, 0.7)
-    return np.rint(squared(shifted(windows[picked], shifts[picked])))
+    return np.rint(squared(shift_edges(windows[picked], shifts[picked])))
 
 
 def _settle(frame: np.ndarray, windows: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, float]]:
@@ -88,7 +88,7 @@ def _settle(frame: np.ndarray, windows: np.ndarray) -> list[tuple[np.ndarray, np
     sure = scores > THRESHOLDS[2]
     windows, scores, shifts, shares = windows[sure], scores[sure], shifts[sure], shares[sure]
     points = windows[:, None, :2] + shares * (windows[:, None, 2:] - windows[:, None, :2])  # (n, 5, 2)
-    boxes = shifted(windows, shifts)
+    boxes = shift_edges(windows, shifts)
     return [(boxes[i], points[i], float(scores[i])) for i in suppress(boxes, scores, 0.7, of_smaller=True)]
 
 
@@ -111,7 +111,7 @@ def suppress(windows: np.ndarray, scores: np.ndarray, limit: float, *, of_smalle
     return np.array(kept, dtype=int)
 
 
-def shifted(windows: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+def shift_edges(windows: np.ndarray, shifts: np.ndarray) -> np.ndarray:
     """Windows (n, 4) with each edge moved by a share of the width or height."""
     size = windows[:, 2:] - windows[:, :2]
     return windows + shifts * np.concatenate([size, size], axis=1)

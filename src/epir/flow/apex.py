@@ -78,13 +78,13 @@ def face_motion(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 def strength(motion: np.ndarray) -> float:
     """The mean displacement of the part of the face that moves most."""
-    lengths = (np.hypot(motion[..., 0], motion[..., 1]) * weights(motion.shape[0])).ravel()
+    lengths = (np.hypot(motion[..., 0], motion[..., 1]) * point_weights(motion.shape[0])).ravel()
     count = max(1, round(MOVING_SHARE * lengths.size))
     return float(np.partition(lengths, -count)[-count:].mean())
 
 
 @cache
-def weights(size: int) -> np.ndarray:
+def point_weights(size: int) -> np.ndarray:
     """The weight of each point, (h, h): 0 at the rim, small on the lids, which blink."""
     y, x = (np.mgrid[0:size, 0:size] + 0.5) / size - 0.5
     lids = np.maximum(*(np.exp(-(((x - side * 0.24) / 0.17) ** 4) - ((y + 0.24) / 0.10) ** 4) for side in (-1, 1)))

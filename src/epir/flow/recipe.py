@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any, Literal
 
-from epir.core.config import check_choices, check_known, check_ranges, differences, digest, override, setting, to_dict
+from epir.core.config import check_known, check_literals, check_ranges, differences, digest, override, setting, to_dict
 from epir.core.errors import ConfigError
 from epir.core.plugins import is_plugin_name, list_plugins, load_object
 from epir.faces.face import FaceSettings
@@ -69,7 +69,7 @@ class FlowRecipe:
     apex: Literal["spotted", "middle"] = "spotted"  # for clips whose apex is not annotated
 
     def __post_init__(self) -> None:
-        check_choices(self)
+        check_literals(self)
 
     @property
     def digest(self) -> str:

@@ -52,7 +52,7 @@ def measure_pace(frames: Iterable[Frame], fps: float | None = None) -> Pace:
     differences: list[float] = []
     before: np.ndarray | None = None
     for frame in islice(frames, MOST):
-        now = sample(frame.pixels)
+        now = subsample(frame.pixels)
         if before is not None:
             differences.append(difference(before, now))
         before = now
@@ -141,7 +141,7 @@ class Freshness:
         """Whether the next frame differs from the previous one."""
         if not self._pace.repeats:
             return True
-        before, now = self._before, sample(frame.pixels)
+        before, now = self._before, subsample(frame.pixels)
         self._before = now
         same = before is not None and difference(before, now) <= self._pace.threshold
         if same and self._dropped < self._pace.in_a_row:
@@ -151,7 +151,7 @@ class Freshness:
         return True
 
 
-def sample(pixels: np.ndarray) -> np.ndarray:
+def subsample(pixels: np.ndarray) -> np.ndarray:
     """The subsampled green channel of an RGB frame, int16; green carries most of the brightness."""
     step = max(1, min(pixels.shape[:2]) // POINTS)
     return pixels[::step, ::step, 1].astype(np.int16)
