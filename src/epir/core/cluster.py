@@ -81,7 +81,7 @@ def _at_once(ray: Any, engine: "Engine") -> int:
 
 
 def _remote(version: str, needed: Sequence[str], everything: tuple[Any, Any], number: int, job: Any) -> tuple[int, Any]:
-    """Run one job in a worker of Ray."""
+    """Run one job in a Ray worker."""
     _check_node(version, needed)
     work, shared = everything
     return number, work(job, *shared)

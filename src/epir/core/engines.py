@@ -38,7 +38,7 @@ class Progress(Protocol):
     """Receives the steps of a task; the command line draws a bar from it."""
 
     def start(self, task: str, total: int) -> None:
-        """Start a task of `total` steps; it ends any earlier task."""
+        """Start a task of `total` steps; any earlier task has ended."""
 
     def advance(self, steps: int = 1, note: str = "") -> None:
         """Record finished steps; `note` is the current status."""

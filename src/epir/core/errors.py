@@ -35,7 +35,7 @@ class ConfigError(EpirError):
 
 
 class DatasetError(EpirError):
-    """An unexpected corpus or annotation sheet."""
+    """A problem with a corpus or an annotation sheet."""
 
 
 class FrameError(EpirError):
