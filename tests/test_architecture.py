@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "spotting": "datasets frames faces flow synthetic",
     "reports": "datasets frames faces flow maps spotting models training evaluation",
     "final": "maps models training evaluation",
-    "recognition": "datasets frames faces flow maps spotting models reports",
+    "recognition": "datasets frames faces flow spotting models reports",
     "web": "frames faces flow synthetic spotting reports final recognition",
     "annotation": "datasets frames faces flow spotting reports recognition web",
     "bench": "*",

@@ -32,7 +32,7 @@ from epir.evaluation.experiment import Experiment, read_experiment, resolve_sett
 from epir.evaluation.fold import ClipRecord, FoldRecord
 from epir.evaluation.store import open_run, open_store
 from epir.flow.recipe import FlowRecipe
-from epir.frames.reader import inspect_pictures, open_frames, same_size
+from epir.frames.reader import open_frames, same_size
 from epir.maps.mapset import load_maps, save_maps
 from epir.models.predict import TorchBackend
 from epir.models.registry import create_model, model_settings
@@ -265,7 +265,7 @@ def pictures(folder: Path):
 def use_pictures(folder: Path):
     """Every frame is given, or a note or an error says why not: nothing is silently left out."""
     with open_frames(folder) as frames:
-        notes = inspect_pictures(frames, 0, 1 << 40)
+        notes = frames.inspect(0, 1 << 40)
         given = [frame.number for frame in same_size(frames)]
         assert len(given) == len(frames.numbers) or any("cannot be opened" in note for note in frames.notes)
         assert len(frames.numbers) == 5 or notes or frames.numbers in ((1, 2, 3, 4), (2, 3, 4, 5))

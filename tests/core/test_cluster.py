@@ -169,7 +169,7 @@ def test_a_cluster_that_asks_for_a_token_is_reported(capfd):
             os.write(2, b"gcs_client.cc: RPC error: InvalidAuthToken: Authentication token is missing or incorrect\n")
             raise ConnectionError("Failed to connect to Ray cluster")
 
-    with pytest.raises(RunError, match=r"asks for a token, .*\n  fix: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"):
+    with pytest.raises(RunError, match=r"needs a token, .*\n  fix: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"):
         cluster._join(Guarded, "somewhere")
     os.write(2, b"later\n")
     assert capfd.readouterr().err == "later\n"  # the words of Ray are not printed, and stderr is as before

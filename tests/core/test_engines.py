@@ -17,8 +17,8 @@ from epir.core.errors import ConfigError, EpirError
         ({"workers": 0}, "--workers must be at least 1, not 0\n  fix: leave it out for one per core"),
         ({"name": "rai"}, "there is no engine 'rai'\n  fix: use --engine local or --engine ray"),
         ({"workers": 10**9}, r"--workers must be at most 16 per core, here \d+\n  fix: leave it out for one per core"),
-        ({"gpus": -1.0}, "--gpus must be a number from 0 on, not -1\n  fix: for example --gpus 0.25"),
-        ({"gpus": float("nan"), "name": "ray"}, "--gpus must be a number from 0 on, not nan"),
+        ({"gpus": -1.0}, "--gpus must be at least 0 and finite, not -1\n  fix: for example --gpus 0.25"),
+        ({"gpus": float("nan"), "name": "ray"}, "--gpus must be at least 0 and finite, not nan"),
         ({"gpus": 0.5}, "--gpus needs --engine ray\n  fix: add --engine ray"),
         ({"address": "127.0.0.1:6379"}, "--address needs --engine ray\n  fix: add --engine ray"),
     ],
@@ -50,7 +50,7 @@ class Deadly:
 
 @pytest.mark.parametrize("in_order", [True, False])
 def test_a_worker_that_dies_is_told_in_two_lines(in_order):
-    words = r"a worker process died, possibly out of memory; what is finished is kept\n  fix: .*--workers 1\) to resume"
+    words = r"a worker process died, possibly out of memory; finished jobs are kept\n  fix: .*--workers 1\) to resume"
     with pytest.raises(EpirError, match=words):
         list(Engine(workers=2).run(repr, [Deadly(), Deadly()], in_order=in_order))
 
@@ -58,7 +58,7 @@ def test_a_worker_that_dies_is_told_in_two_lines(in_order):
 def test_a_worker_that_the_system_ended_for_its_memory_is_told_as_such(monkeypatch):
     counts = iter([3, 4])
     monkeypatch.setattr("epir.core.engines.memory_kills", lambda: next(counts))
-    with pytest.raises(EpirError, match=r"^memory ran out and the system ended a worker process; what is finished"):
+    with pytest.raises(EpirError, match=r"^memory ran out and the system killed a worker process; finished jobs"):
         list(Engine(workers=2).run(repr, [Deadly(), Deadly()]))
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from epir.core.errors import ConfigError
+from epir.core.errors import ConfigError, FrameError
 from epir.core.files import (
+    PICTURE_ENDINGS,
+    VIDEO_ENDINGS,
     allocate,
     atomic_write,
     hidden_name,
@@ -23,6 +25,34 @@ from epir.core.files import (
 )
 
 HOW = {"error": ConfigError, "fix": "give another"}
+
+
+@pytest.mark.parametrize("ending", VIDEO_ENDINGS)
+def test_every_reader_takes_the_same_endings_for_videos(tmp_path, ending):
+    from epir.datasets.annotations import Clock, Tier, TierInterval, import_rows, write_textgrid
+    from epir.datasets.spelling import is_video
+    from epir.frames.reader import open_frames
+    from epir.recognition.collect import videos_of
+
+    video = tmp_path / f"clip{ending}"
+    video.touch()
+    with pytest.raises(FrameError, match=r"cannot be opened as a video|holds no frame"):
+        open_frames(video).frame(0)
+    assert is_video(video.name) and is_video(video.name.upper())
+    smile = [Tier("micro-expression", (TierInterval(0.1, 0.5, "positive"),))]
+    rows = import_rows([write_textgrid(tmp_path / "clip.TextGrid", smile, 1.0)], lambda path: Clock(30.0)).rows
+    assert rows[0]["frames"] == str(video)
+    assert videos_of([str(tmp_path)]) == [str(video)]
+
+
+@pytest.mark.parametrize("ending", PICTURE_ENDINGS)
+def test_every_reader_takes_the_same_endings_for_pictures(tmp_path, ending):
+    from epir.datasets.folders import Tree
+    from epir.frames.reader import open_frames
+
+    (tmp_path / f"img7{ending}").touch()
+    (tmp_path / f"img8{ending.upper()}").touch()
+    assert Tree(tmp_path).listing(tmp_path).frames == open_frames(tmp_path).numbers == (7, 8)
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):

@@ -67,7 +67,9 @@ def test_an_entry_point_carries_its_package_and_version(installed):
     assert net.__name__ == "Net" and (record.distribution, record.version) == ("lab-nets", "1.2")
     assert record.reference == "deep" and len(record.digest) == 16
     assert load_object("lab_nets:Net", **MODEL)[1].version == "1.2"
-    with pytest.raises(ConfigError, match=r"^lost: there is no 'Nett' in it\n  fix: did you mean 'Net'\?$"):
+    with pytest.raises(
+        ConfigError, match=r"^lost cannot be loaded: there is no 'Nett' in it\n  fix: did you mean 'Net'\?$"
+    ):
         load_object("lost", **MODEL)
 
 
@@ -76,7 +78,7 @@ def test_an_entry_point_carries_its_package_and_version(installed):
     [
         ("nowhere.py:net", r"there is no file nowhere\.py\n  fix: check the path; it should define the model$"),
         ("my_net.py", r"'my_net\.py' names no model\n  fix: write the name after a colon: my_net\.py:NAME$"),
-        ("my_net.py:nett", r"my_net\.py:nett: there is no 'nett' in it\n  fix: did you mean 'net'\?$"),
+        ("my_net.py:nett", r"my_net\.py:nett cannot be loaded: there is no 'nett' in it\n  fix: did you mean 'net'\?$"),
         ("my_net.py:zzz", r"there is no 'zzz' in it\n  fix: it has: net$"),
         ("my_net.py:size", r"my_net\.py:size is a value of type int, not a model\n  fix: name a function or a class$"),
         ("no_such_package.nets:Net", r"there is no module 'no_such_package\.nets' for .*\n  fix: install its package"),

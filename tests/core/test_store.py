@@ -60,7 +60,7 @@ def test_an_entry_that_was_edited_or_renamed_is_noticed(store):
     store.put("b", "1", {"n": 2})
     store.path("b").write_bytes(store.path("a").read_bytes())
     assert store.get("b", "1") is None
-    assert store.stale == {"b": "the entry of b is that of a"}
+    assert store.stale == {"b": "the entry of b belongs to a"}
     if store.path("a").suffix == ".json":
         text = store.path("a").read_text()
         store.path("a").write_text(json.dumps(json.loads(text)))  # other spaces, the same values

@@ -83,7 +83,7 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(DatasetError, match="there is no file"):
         read_tiers(tmp_path / "gone.eaf")
     (tmp_path / "a.txt").touch()
-    with pytest.raises(DatasetError, match=r"is no annotation file(.|\n)*\.eaf, \.textgrid or \.csv"):
+    with pytest.raises(DatasetError, match=r"is not an annotation file(.|\n)*\.eaf, \.textgrid or \.csv"):
         read_tiers(tmp_path / "a.txt")
 
 
@@ -143,7 +143,7 @@ def test_a_praat_file_takes_the_video_of_its_name(tmp_path, video):
     path = write_textgrid(tmp_path / "s01.TextGrid", tiers(), 3.0)
     assert {row["frames"] for row in import_rows([path], clock).rows} == {str(video)}
     path = write_textgrid(tmp_path / "other.TextGrid", tiers(), 3.0)
-    with pytest.raises(DatasetError, match=r"other.mp4, which is not there(.|\n)*--video FILE"):
+    with pytest.raises(DatasetError, match=r"other.mp4, which does not exist(.|\n)*--video FILE"):
         import_rows([path], clock)
     assert import_rows([path], clock, video=video).rows[0]["frames"] == str(video)
 
@@ -158,7 +158,7 @@ def test_pictures_are_counted_from_the_first_number(tmp_path):
 def test_tiers_of_another_name(tmp_path, video):
     path = write_eaf(tmp_path / "s01.eaf", [Tier("ME", (TierInterval(0, 1, "disgust"),))], video)
     assert import_rows([path], clock, names=TierNames(emotion="me")).rows[0]["emotion"] == "disgust"
-    with pytest.raises(DatasetError, match=r"no tier 'micro-expression' but ME(.|\n)*--tier NAME"):
+    with pytest.raises(DatasetError, match=r"no tier 'micro-expression'; its tiers are: ME(.|\n)*--tier NAME"):
         import_rows([path], clock)
 
 
@@ -201,7 +201,7 @@ def test_a_file_without_movements_does_not_stop_the_others(tmp_path, video):
     assert len(imported.rows) == 2
     assert imported.without_movements == {
         str(files[1]): "no movement is annotated",
-        str(files[2]): "it has no tier 'micro-expression' but ME",
+        str(files[2]): "it has no tier 'micro-expression'; its tiers are: ME",
     }
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from epir.core.errors import DatasetError
-from epir.datasets.casme_sq import SUBJECTS, VIDEOS, video_name
+from epir.datasets.casme_sq import SUBJECTS, VIDEO_NAMES, video_name
 from epir.datasets.registry import load_corpus, load_long_videos
 from epir.datasets.survey import survey
 
@@ -28,7 +28,7 @@ DEFECTS = [
 def written(path, release, rows=DEFECTS):
     rules = [
         ("naming rule1", [(SUBJECTS[one[0] - 1], f"s{SUBJECTS[one[0] - 1]}", one[0]) for one in rows]),
-        ("naming rule2", list(VIDEOS.items())),
+        ("naming rule2", list(VIDEO_NAMES.items())),
     ]
     return release.workbook(path, rows[0], rows[1:], page="CASFEcode_final", further_pages=rules)
 
@@ -83,7 +83,7 @@ def test_videos_without_any_expression_and_a_misspelt_folder(copy):
     videos = by_name(load_long_videos("casme-sq", copy))
     assert (videos["s15/happy5"].intervals, videos["s15/happy5"].frames) == ((), 40)
     assert videos["s31/happy2"].path.name == "31_0503unnyfarting"
-    assert {video_name(f"31_{code}anything") for code in VIDEOS} == set(VIDEOS.values())
+    assert {video_name(f"31_{code}anything") for code in VIDEO_NAMES} == set(VIDEO_NAMES.values())
 
 
 def test_apexes_after_the_offset_and_an_apex_that_is_missing(copy):
@@ -145,7 +145,7 @@ def test_a_subject_and_a_video_that_cannot_be(tmp_path, release):
 
 def complete_rows():
     """357 rows with the counts of the release: 57 micro (14 people), 300 macro (20 people), 95 videos, 44 open ends."""
-    stems = list(VIDEOS.values())
+    stems = list(VIDEO_NAMES.values())
     places = [(person, stem) for stem in stems for person in range(1, 23)]
     macro_people = [n for n in range(1, 23) if n not in (12, 18)]
     micro = [(12, stems[i % 2]) for i in range(20)] + [(18, stems[i % 2]) for i in range(20)]
@@ -168,7 +168,7 @@ def complete_rows():
 def test_the_counts_of_a_complete_copy(tmp_path, release):
     rows = complete_rows()
     written(tmp_path / "CAS(ME)^2code_final.xlsx", release, rows)
-    codes = {stem: code for code, stem in VIDEOS.items()}
+    codes = {stem: code for code, stem in VIDEO_NAMES.items()}
     for person, stem in {(person, name.rpartition("_")[0]) for person, name, *_ in rows}:
         number = SUBJECTS[person - 1]
         place = tmp_path / "rawvideo" / f"s{number}" / f"{number}_{codes[stem]}x.avi"

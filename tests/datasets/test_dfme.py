@@ -46,6 +46,14 @@ def test_frame_0_is_a_frame(tmp_path, release):
     assert {one.kind for one in corpus.defects} == {"no folder"}
 
 
+@pytest.mark.parametrize("fps", ["fast", 0, -30, "inf"])
+def test_an_impossible_frame_rate_is_a_defect(tmp_path, release, fps):
+    written(tmp_path, release, train=[row(3, 1, fps=fps)])
+    corpus = load_corpus("dfme", tmp_path)
+    assert corpus.unusable == {"dfme/sub0003/sub0003_01": f"the fps is '{fps}', which is not a frame rate"}
+    assert corpus.clips[0].fps == 200.0
+
+
 def test_descriptors_and_head_movements_are_no_action_units(tmp_path, release):
     units = [4, "L12+R14", "AD38+4+M57", "AD31"]
     written(tmp_path, release, train=[row(3, n, units=cell) for n, cell in enumerate(units)])

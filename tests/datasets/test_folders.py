@@ -73,7 +73,7 @@ def test_the_most_complete_tree_is_taken(tmp_path, release):
         release.frames(tmp_path / "two" / f"1_{clip}", range(3))
     matches = match_folders(Tree(tmp_path), places, LAYOUTS)
     assert (matches.kind, matches.other_kinds) == ("clips", ("full",))
-    assert match_folders(Tree(tmp_path), places, LAYOUTS, wanted="full").folders.keys() == {"1/a"}
+    assert match_folders(Tree(tmp_path), places, LAYOUTS, kind="full").folders.keys() == {"1/a"}
 
 
 def test_subjects_spread_over_several_folders_are_put_together(tmp_path, release):
@@ -101,8 +101,16 @@ def test_folders_of_frames_are_not_listed_before_a_clip_needs_them(tmp_path, rel
         tree.listing(unused)
 
 
+def test_of_two_videos_with_one_name_the_more_usual_ending_counts(tmp_path):
+    for name in ("a.gif", "a.avi", "b.mpg"):
+        (tmp_path / name).touch()
+    layouts = Layouts({"{clip}.avi": "video"}, {})
+    matches = match_folders(Tree(tmp_path), [place("1", "a"), place("1", "b")], layouts)
+    assert matches.folders == {"1/a": tmp_path / "a.avi", "1/b": tmp_path / "b.mpg"}
+
+
 def test_no_folders_but_ignored_ones(tmp_path, release):
     release.frames(tmp_path / "depth" / "1" / "x" / "color", range(3))
     assert match_folders(Tree(tmp_path), [place("1", "x")], LAYOUTS).kind == ""
     with pytest.raises(DatasetError, match=r"has no 'full' frames\n  fix: unpack the frames there"):
-        match_folders(Tree(tmp_path), [place("1", "x")], LAYOUTS, wanted="full")
+        match_folders(Tree(tmp_path), [place("1", "x")], LAYOUTS, kind="full")

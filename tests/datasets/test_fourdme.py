@@ -35,7 +35,7 @@ def test_one_class_or_several(tmp_path, release):
     )
     corpus = load_corpus("4dme", tmp_path)
     assert [clip.emotion for clip in corpus.clips] == ["negative", "positive+surprise", "repression"]
-    assert "1 clips have more than one class" in corpus.notes
+    assert "more than one class: 1 clip" in corpus.notes
     labels = [get_protocol("sde-4dme").label(clip) for clip in corpus.clips]
     assert labels == ["negative", None, "repression"]
     assert get_protocol("cde-all").label(corpus.clips[2]) == "negative"
@@ -46,7 +46,7 @@ def test_static_units_are_dropped(tmp_path, release):
     written(tmp_path, release, [row(1, "a", "negative", units="4+7(k)"), row(1, "b", "others", units="45 (k)")])
     corpus = load_corpus("4dme", tmp_path)
     assert [clip.extra.get("action_units") for clip in corpus.clips] == ["4", "0"]
-    assert "static action units, marked (k), are dropped in 2 clips" in corpus.notes
+    assert "static action units, marked (k), dropped: 2 clips" in corpus.notes
 
 
 def test_the_units_of_two_rows_are_swapped_in_a_complete_sheet(tmp_path, release):

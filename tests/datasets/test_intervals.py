@@ -1,7 +1,15 @@
 import pytest
 
 from epir.core.errors import DatasetError
-from epir.datasets.intervals import Interval, LongVideo, find_intervals, in_order, read_intervals, span, write_intervals
+from epir.datasets.intervals import (
+    Interval,
+    LongVideo,
+    find_intervals,
+    first_and_length,
+    in_order,
+    read_intervals,
+    write_intervals,
+)
 
 HEADER = "corpus,subject,video,path,fps,kind,onset,apex,offset,emotion\n"
 
@@ -89,5 +97,5 @@ def test_an_interval_cannot_end_before_it_begins():
 def test_order_and_span():
     first, second = Interval("a", "1", "macro", 1, None, 50), Interval("a", "1", "micro", 9, None, 12)
     assert in_order([second, first]) == (first, second)
-    assert span([8, 9, 30]) == (8, 23)
-    assert span([]) is None
+    assert first_and_length([8, 9, 30]) == (8, 23)
+    assert first_and_length([]) is None

@@ -64,11 +64,11 @@ def test_a_clip_without_a_name(tmp_path):
         load_sheet(FORM, tmp_path)
 
 
-def test_a_row_may_tell_of_several_clips(tmp_path):
+def test_a_row_may_describe_several_clips(tmp_path):
     sheet(tmp_path, "1,a,46,90,joy,")
 
-    def twice(disk, table):
-        rows = [replace(row, cells={**row.cells, "clip": name}) for row in table.rows for name in ("a", "b")]
+    def twice(disk, content):
+        rows = [replace(row, cells={**row.cells, "clip": name}) for row in content.rows for name in ("a", "b")]
         return rows, ["every row is two clips"]
 
     form = replace(FORM, events=twice)

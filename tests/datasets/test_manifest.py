@@ -188,7 +188,7 @@ def test_a_label_map_gives_words_a_class(tmp_path, release, header):
         ("negative", "anger"),
         ("surprise", "startle"),
     ]
-    assert corpus.notes == ("classes from map.txt; 1 clips are left out by it",)
+    assert corpus.notes == ("classes from map.txt, which leaves out 1 clip",)
     cde = get_protocol("cde")
     assert [cde.label(one) for one in corpus.clips] == ["positive", "negative", "surprise"]
 
@@ -198,7 +198,7 @@ def test_a_label_map_gives_words_a_class(tmp_path, release, header):
     [
         ("joy\n", "row 1: 'joy' is not a word and its class"),
         ("joy,positive\nJoy,negative\n", "row 2: 'Joy' has two classes"),
-        ("word,class\n", "gives no word a class"),
+        ("word,class\n", "lists no classes"),
         ("rage,negative\n", "manifest/anna/c0 is labelled 'joy', which "),
     ],
 )

@@ -254,7 +254,7 @@ def test_any_word_of_any_corpus(write):
             'negatve = ["disgust"',
             r"there is no class 'negatve'\n  fix: did you mean 'negative'",
         ),
-        ('["happiness"]', '["disgust"]', r"'disgust' is of negative and of positive\n  fix: give it one class$"),
+        ('["happiness"]', '["disgust"]', r"'disgust' is listed under negative and positive\n  fix: give it one class$"),
         ('["happiness"]', "[]", r"positive is \[\]\n  fix: write words in quotes"),
         ('["Joy"]', "[3]", r"positive is \[3\]\n  fix: write words in quotes"),
         ('words = ["unclear"]', 'word = ["unclear"]', r"there is no key 'word'\n  fix: did you mean 'words'\?$"),
@@ -302,7 +302,7 @@ def test_a_split_names_everybody_once(write):
         "lab/1": "train", "lab/2": "train", "mine/s1": "test", "mine/s2": "test",
     }  # fmt: skip
     with pytest.raises(
-        ProtocolError, match=r"has 'mine/s2' in the part test, and no clip .*\n  fix: did you mean 'mine/s"
+        ProtocolError, match=r"has 'mine/s2' in the part test, but no clip .*\n  fix: did you mean 'mine/s"
     ):
         protocol.split_parts(people - {"mine/s2"})
     with pytest.raises(

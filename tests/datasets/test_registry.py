@@ -35,7 +35,7 @@ def test_the_names():
 def test_the_nearest_corpus_is_proposed(tmp_path):
     with pytest.raises(DatasetError, match=r"there is no corpus 'casme_2'\n  fix: did you mean 'casme' or 'casme2'\?"):
         load_corpus("casme_2", tmp_path)
-    with pytest.raises(DatasetError, match=r"there is no corpus 'xyz'\n  fix: use one of: casme2, samm, smic"):
+    with pytest.raises(DatasetError, match=r"there is no corpus 'xyz'\n  fix: use one of: 4dme, casme, casme-sq"):
         load_corpus("xyz", tmp_path)
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from epir.core.errors import DatasetError
 from epir.datasets.folders import Tree
-from epir.datasets.sheet import find_sheet, read_table
+from epir.datasets.sheet import find_sheet, read_sheet
 
 FIELDS = {"subject": ("Subject",), "clip": ("Filename",), "onset": ("OnsetFrame", "Onset")}
 
@@ -14,7 +14,7 @@ def test_columns_are_found_by_name_wherever_they_are(tmp_path, release):
     path = release.workbook(
         tmp_path / "a.xlsx", [None, "Filename ", " Onset Frame", "Subject"], [(None, "EP1", 46, "01")]
     )
-    (row,) = read_table(path, FIELDS).rows
+    (row,) = read_sheet(path, FIELDS).rows
     assert row.cells == {"subject": "01", "clip": "EP1", "onset": "46"}
 
 
@@ -22,7 +22,7 @@ def test_the_header_is_searched_for(tmp_path, release):
     path = release.workbook(
         tmp_path / "a.xlsx", ["Subject", "Filename", "Onset"], [("006", "006_1_2", 5562)], above=[["remark"]] * 13
     )
-    (row,) = read_table(path, FIELDS).rows
+    (row,) = read_sheet(path, FIELDS).rows
     assert row.number == 15
     assert row.cells["subject"] == "006"
 
@@ -32,11 +32,11 @@ def test_the_named_page_comes_first_and_the_others_after_it(tmp_path, release):
     path = release.workbook(
         tmp_path / "a.xlsx", ["Subject", "Filename", "Onset"], [("1", "a", 1)], page="label", further_pages=[other]
     )
-    assert read_table(path, FIELDS, page="LABEL").rows[0].cells["clip"] == "a"
-    assert read_table(path, FIELDS, page="other").rows[0].cells["clip"] == "b"
-    assert read_table(path, FIELDS, page="nowhere").rows[0].cells["clip"] == "a"
+    assert read_sheet(path, FIELDS, page="LABEL").rows[0].cells["clip"] == "a"
+    assert read_sheet(path, FIELDS, page="other").rows[0].cells["clip"] == "b"
+    assert read_sheet(path, FIELDS, page="nowhere").rows[0].cells["clip"] == "a"
     wrong_ending = path.rename(tmp_path / "a.xls")
-    assert read_table(wrong_ending, FIELDS, page="other").rows[0].cells["clip"] == "b"
+    assert read_sheet(wrong_ending, FIELDS, page="other").rows[0].cells["clip"] == "b"
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -45,7 +45,7 @@ def test_cells_with_separators_further_columns_and_short_rows(tmp_path, separato
     quoted = '"a, b"' if separator == "," else "a, b"
     lines = [["Subject", "Filename", "Onset", "More"], ["1", quoted, "7", "x"], ["", "", "", ""], ["2", "c"]]
     path.write_text("\n".join(separator.join(line) for line in lines), encoding="utf-8")
-    first, short = read_table(path, FIELDS).rows
+    first, short = read_sheet(path, FIELDS).rows
     assert first.cells == {"subject": "1", "clip": "a, b", "onset": "7"}
     assert first.further == {"More": "x"}
     assert short.cells["onset"] == ""
@@ -57,22 +57,22 @@ def test_a_missing_column_is_named_with_those_that_are_there(tmp_path, release):
         DatasetError,
         match=r"no column 'OnsetFrame' \(nor 'Onset'\); its columns are: Subject, Filename, Begin\n  fix: rename",
     ):
-        read_table(path, FIELDS)
-    assert read_table(path, FIELDS, optional=["onset"]).rows[0].cells == {"subject": "1", "clip": "a"}
+        read_sheet(path, FIELDS)
+    assert read_sheet(path, FIELDS, optional=["onset"]).rows[0].cells == {"subject": "1", "clip": "a"}
 
 
 @pytest.mark.parametrize(("text", "columns"), [("Hello,world\n", "Hello, world"), ("", "none")])
 def test_a_sheet_without_a_header_shows_its_first_row(tmp_path, text, columns):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(DatasetError, match=rf"no column 'Subject'; its columns are: {columns}"):
-        read_table(tmp_path / "a.csv", FIELDS)
+        read_sheet(tmp_path / "a.csv", FIELDS)
 
 
 def test_old_excel_files_are_read(tmp_path, release):
     path = release.old_workbook(
         tmp_path / "a.xls", {"notes": [["x"]], "codes": [[], ["Subject", "Filename", "Onset"], [6.0, "EP02_01f", 46]]}
     )
-    table = read_table(path, FIELDS)
+    table = read_sheet(path, FIELDS)
     assert [row.cells for row in table.rows] == [{"subject": "6", "clip": "EP02_01f", "onset": "46"}]
     assert [row.number for row in table.rows] == [3]
 
@@ -83,7 +83,7 @@ def test_damaged_old_excel_files_are_named(tmp_path, release, share):
     content = path.read_bytes()
     path.write_bytes(content[: max(8, int(share * len(content)))])
     with pytest.raises(DatasetError, match=r"a.xls (cannot be read: |has no column)"):
-        read_table(path, FIELDS)
+        read_sheet(path, FIELDS)
 
 
 ROWS = "Subject{0}Filename{0}Onset\n6{0}Ekel_ü{0}46\n"
@@ -95,20 +95,20 @@ ROWS = "Subject{0}Filename{0}Onset\n6{0}Ekel_ü{0}46\n"
 def test_text_is_read_as_spreadsheets_write_it(tmp_path, separator, encoding, line_end):
     path = tmp_path / "a.csv"
     path.write_bytes(ROWS.format(separator).replace("\n", line_end).encode(encoding))
-    (row,) = read_table(path, FIELDS).rows
+    (row,) = read_sheet(path, FIELDS).rows
     assert row.cells == {"subject": "6", "clip": "Ekel_ü", "onset": "46"}
 
 
 def test_a_title_above_the_header_does_not_hide_the_separator(tmp_path):
     (tmp_path / "a.csv").write_text("Codes, second version\n" + ROWS.format(";"), encoding="utf-8")
-    assert read_table(tmp_path / "a.csv", FIELDS).rows[0].cells["onset"] == "46"
+    assert read_sheet(tmp_path / "a.csv", FIELDS).rows[0].cells["onset"] == "46"
 
 
 @pytest.mark.parametrize("content", [bytes(range(256)) * 20, b"Subject,Filename\n" + b"x" * 200_000])
 def test_what_is_no_table_gives_two_lines(tmp_path, content):
     (tmp_path / "a.csv").write_bytes(content)
     with pytest.raises(DatasetError, match=r"a.csv .*\n  fix: "):
-        read_table(tmp_path / "a.csv", FIELDS)
+        read_sheet(tmp_path / "a.csv", FIELDS)
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04 cut off"])
@@ -116,7 +116,7 @@ def test_damaged_files_are_named(tmp_path, content):
     path = tmp_path / "a.xlsx"
     path.write_bytes(content)
     with pytest.raises(DatasetError, match=r"a.xlsx (is damaged|cannot be read).*\n  fix: copy it again"):
-        read_table(path, FIELDS)
+        read_sheet(path, FIELDS)
 
 
 @given(places=st.lists(st.floats(0, 1, exclude_max=True), min_size=1, max_size=20), end=st.floats(0.01, 1))
@@ -128,7 +128,7 @@ def test_a_workbook_with_damaged_bytes_is_read_or_named(tmp_path, release, place
         content[4 + int(place * (len(content) - 4))] ^= 0xFF
     path.write_bytes(content[: int(end * len(content))])
     try:
-        read_table(path, FIELDS)
+        read_sheet(path, FIELDS)
     except DatasetError as error:
         assert "a.xlsx" in error.problem
 
@@ -139,29 +139,32 @@ def test_workbooks_without_values(tmp_path):
         book.active.append(row)
     book.save(tmp_path / "a.xlsx")
     with pytest.raises(DatasetError, match=r"a.xlsx, row 3 holds the formula =1\+1 without its value\n  fix: open the"):
-        read_table(tmp_path / "a.xlsx", FIELDS)
+        read_sheet(tmp_path / "a.xlsx", FIELDS)
     book.create_chartsheet("c")
     book.remove(book["Sheet"])
     book.save(tmp_path / "a.xlsx")
     with pytest.raises(DatasetError, match=r"a\.xlsx cannot be read"):  # charts alone
-        read_table(tmp_path / "a.xlsx", FIELDS)
+        read_sheet(tmp_path / "a.xlsx", FIELDS)
     with pytest.raises(DatasetError, match=r"there is no file .*b.xlsx\n  fix: check the path"):
-        read_table(tmp_path / "b.xlsx", FIELDS)
+        read_sheet(tmp_path / "b.xlsx", FIELDS)
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("subject,clip\n1,2,5\n", "row 2 has 3 cells, the header 2\n  fix: put a cell that holds a separator into"),
+        (
+            "subject,clip\n1,2,5\n",
+            "row 2 has 3 cells, but the header has 2\n  fix: put cells that contain a separator in",
+        ),
         ("subject,clip,Clip\n1,a,b\n", "has the column 'clip' twice\n  fix: remove or rename one of them"),
     ],
 )
 def test_an_exact_sheet_has_no_loose_cells(tmp_path, text, words):
     (tmp_path / "a.csv").write_text(text)
     fields = {"subject": ("subject",), "clip": ("clip",)}
-    read_table(tmp_path / "a.csv", fields)  # as published ones may be
+    read_sheet(tmp_path / "a.csv", fields)  # as published ones may be
     with pytest.raises(DatasetError, match=words):
-        read_table(tmp_path / "a.csv", fields, exact=True)
+        read_sheet(tmp_path / "a.csv", fields, exact=True)
 
 
 def test_of_several_versions_the_newest_is_taken_and_the_others_are_named(tmp_path):

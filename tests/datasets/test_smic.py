@@ -84,7 +84,7 @@ def test_folders_that_contradict_the_name(tmp_path, release):
 def test_a_clip_that_is_there_twice(tmp_path, release):
     for name in ("s1_ne_01", "s01_ne_01"):
         clip_folder(release, tmp_path / "HS" / "s1" / "micro" / "negative" / name)
-    with pytest.raises(DatasetError, match=r"the clip smic/s01/s01_ne_01 is there twice: .*\n  fix: remove one"):
+    with pytest.raises(DatasetError, match=r"the clip smic/s01/s01_ne_01 exists twice: .*\n  fix: remove one"):
         load_corpus("smic", tmp_path)
 
 

@@ -84,13 +84,13 @@ def test_a_version_that_is_not_told_is_the_only_one():
     assert expected_copy("casme2", "unknown") == expected_copy("manifest", "mine.csv") == {}
 
 
-def test_departures_are_said_in_words():
+def test_departures_are_sentences():
     counts = Counts(3, 2, {"a": 3, "c": 1})
     assert list(counts.departures(Counts(4, 2, {"a": 2, "b": 2}))) == [
         "3 clips, expected 4",
         "3 clips of a, expected 2",
         "0 clips of b, expected 2",
-        "1 clips of c, expected 0",
+        "1 clip of c, expected 0",
     ]
     assert list(counts.departures(Counts(3))) == []
 

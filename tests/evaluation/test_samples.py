@@ -113,5 +113,5 @@ def test_a_protocol_file_brings_its_split_and_its_digest(make_maps, tmp_path):
     path.write_text(SPLIT.replace("[split]", '[leave_out]\nwords = ["others"]\n[split]'))
     assert gather(sets, str(path)).digest != clips.digest != gather(sets, "cde").digest
     path.write_text(SPLIT.replace("casme2/*", "casme/*"))
-    with pytest.raises(ProtocolError, match=r"'casme/\*' in the part test, and no clip is of that person\n  fix: "):
+    with pytest.raises(ProtocolError, match=r"'casme/\*' in the part test, but no clip shows that person\n  fix: "):
         gather(sets, str(path))

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from epir.core.errors import ShapeError
-from epir.faces.mtcnn import cut_windows, find_faces, shifted, squared, suppress
+from epir.faces.mtcnn import cut_windows, find_faces, shift_edges, squared, suppress
 
 
 def test_the_astronaut_is_found_where_she_is(astronaut, assert_found):
@@ -73,7 +73,7 @@ def test_suppression_worked_by_hand():
 
 def test_windows_are_shifted_and_squared_about_their_centres():
     window = np.array([[10.0, 20.0, 30.0, 60.0]])
-    assert shifted(window, np.array([[0.1, 0.1, -0.1, 0.0]])).tolist() == [[12.0, 24.0, 28.0, 60.0]]
+    assert shift_edges(window, np.array([[0.1, 0.1, -0.1, 0.0]])).tolist() == [[12.0, 24.0, 28.0, 60.0]]
     assert squared(window).tolist() == [[0.0, 20.0, 40.0, 60.0]]
 
 

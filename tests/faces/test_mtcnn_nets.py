@@ -162,7 +162,9 @@ def test_a_wrong_opencv_is_refused(monkeypatch):
     monkeypatch.setattr(cv2, "__version__", "5.0.0")
     nets._net.cache_clear()
     try:
-        with pytest.raises(MissingExtra, match=r"OpenCV 5.0.0 computes these nets wrongly\n  fix: pip install .*<5"):
+        with pytest.raises(
+            MissingExtra, match=r"OpenCV 5.0.0 computes the face detector wrongly\n  fix: pip install .*<5"
+        ):
             nets.refine(np.zeros((1, 24, 24, 3), np.uint8))
     finally:
         nets._net.cache_clear()

@@ -45,13 +45,13 @@ def test_a_patch_shows_the_face_where_it_says(face, most):
 
 
 @pytest.mark.parametrize("most", [320, 100])
-def test_a_patch_laid_on_another_shows_the_same_part_of_the_frame(face, most):
+def test_a_patch_aligned_to_another_shows_the_same_part_of_the_frame(face, most):
     here, there = (cut_patch(face, Crop(x, 95.0, side), most) for x, side in ((96.0, 70.0), (104.0, 80.0)))
-    laid = there.laid_on(here)
-    assert (laid.left, laid.top, laid.scale) == (here.left, here.top, here.scale)
-    assert laid.pixels.shape == here.pixels.shape
+    aligned = there.aligned_to(here)
+    assert (aligned.left, aligned.top, aligned.scale) == (here.left, here.top, here.scale)
+    assert aligned.pixels.shape == here.pixels.shape
     inner = slice(8, -8)  # the other patch ends within a few pixels of the border
-    difference = np.abs(laid.pixels[inner, inner].astype(int) - here.pixels[inner, inner]).mean()
+    difference = np.abs(aligned.pixels[inner, inner].astype(int) - here.pixels[inner, inner]).mean()
     assert difference < (0.01 if here.scale == there.scale == 1 else 4.0)
 
 

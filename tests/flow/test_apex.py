@@ -4,7 +4,7 @@ import pytest
 
 from epir.core.errors import FrameError
 from epir.flow import apex
-from epir.flow.apex import SAMPLES, face_motion, middle_apex, small_face, spot_apex, strength, weights
+from epir.flow.apex import SAMPLES, face_motion, middle_apex, point_weights, spot_apex, spotting_face, strength
 from epir.frames.reader import open_frames
 
 
@@ -51,7 +51,7 @@ def test_seven_tenths_of_the_motion_left_at_the_offset_are_subtracted_in_proport
     monkeypatch, at_the_end, expected
 ):
     motion = {6: 1.0, 11: at_the_end}  # half-way, and at the end: 1 - 0.35 x against 0.3 x
-    monkeypatch.setattr(apex, "small_face", lambda frame, _: frame)
+    monkeypatch.setattr(apex, "spotting_face", lambda frame, _: frame)
     monkeypatch.setattr(apex, "face_motion", lambda _, number: np.full((8, 8, 2), [motion.get(number, 0.0), 0.0]))
     monkeypatch.setattr(apex, "strength", lambda motion: float(motion[0, 0, 0]))
     assert spot_apex(Listed(range(1, 12), lambda number: number), 1, 11, None) == expected
@@ -71,13 +71,13 @@ def test_missing_frames_and_the_onset_itself_are_passed_over(pair_of, head_crop)
 
 
 def test_a_shift_of_the_head_is_no_expression(head, head_crop):
-    before, shifted = (small_face(frame, head_crop) for frame in (head, np.roll(head, 2, axis=1)))
+    before, shifted = (spotting_face(frame, head_crop) for frame in (head, np.roll(head, 2, axis=1)))
     assert strength(face_motion(before, shifted)) < 0.01  # of the face's width; the shift is 0.024
     assert strength(face_motion(before, before)) < 1e-3
 
 
 def test_the_lids_and_the_rim_have_little_weight():
-    values = weights(84)
+    values = point_weights(84)
     assert values[21, 21] < 0.25  # an eye
     assert values[0, 0] == 0
     assert values[62, 25] > 0.99  # a corner of the mouth

@@ -115,7 +115,7 @@ def test_a_function_of_one_s_own(method, monkeypatch):
     meta = recipe.to_meta()["flow"]
     assert meta["method"] == "my_flow.py:shift" and len(meta["code"]) == 16
     assert method(SHIFT.replace("0.5", "0.25")).digest != recipe.digest
-    with pytest.raises(ConfigError, match=r"my_flow\.py:shift has changed since these maps were asked for\n  fix: run"):
+    with pytest.raises(ConfigError, match=r"my_flow\.py:shift has changed since this command started\n  fix: run"):
         flow_between(FACE, FACE, recipe)
 
 
@@ -125,11 +125,11 @@ def test_a_function_of_one_s_own(method, monkeypatch):
         (
             "*onset.shape[:2], 2",
             "24, 24",
-            r"shift gave float64 \(24, 24\), not float \(24, 24, 2\)\n  fix: return u and v",
+            r"shift returned float64 \(24, 24\), not float \(24, 24, 2\)\n  fix: return u and v",
         ),
-        ("0.5", "np.nan", r"shift gave values that are not finite\n  fix: return numbers"),
+        ("0.5", "np.nan", r"shift returned values that are not finite\n  fix: return numbers"),
         ("0.5", "1 / 0", r"shift, line 3, failed: ZeroDivisionError: division by zero\n  fix: correct that function"),
-        ("np.full((*onset.shape[:2], 2), 0.5)", "'a'", r"shift gave <U1 \(\), not float"),
+        ("np.full((*onset.shape[:2], 2), 0.5)", "'a'", r"shift returned <U1 \(\), not float"),
     ],
 )
 def test_a_function_that_gives_no_flow(method, old, new, message):

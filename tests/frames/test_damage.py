@@ -51,7 +51,7 @@ def test_a_damaged_picture_is_refused_in_words(picture, tmp_path):
     content = bytearray(jpeg(picture))
     del content[6000:6600]
     (tmp_path / "img1.jpg").write_bytes(content)
-    with pytest.raises(FrameError, match=r"img1.jpg is damaged: part of it would be shown wrongly\n  fix: copy it"):
+    with pytest.raises(FrameError, match=r"img1.jpg is damaged: part of the picture would be wrong\n  fix: copy it"):
         read_picture(tmp_path / "img1.jpg")
 
 

@@ -34,7 +34,9 @@ def test_the_file_is_there_whole_or_not_at_all(tmp_path):
 
 
 def test_what_cannot_be_written_is_told(tmp_path):
-    with pytest.raises(FrameError, match=r"film.gif cannot be written as a video\n  fix: let its name end in .webm or"):
+    with pytest.raises(
+        FrameError, match=r"film.gif cannot be written as a video\n  fix: use a name that ends in .webm or"
+    ):
         write_film(tmp_path / "film.gif", ramp(3), 50)
     with pytest.raises(FrameError, match="there are no frames to write\n  fix: give at least one"):
         write_film(tmp_path / "film.mp4", [], 50)

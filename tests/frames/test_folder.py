@@ -52,7 +52,7 @@ def test_only_the_frames_asked_for_are_read(tmp_path):
     with FolderFrames(folder) as frames:
         assert frames.numbers == (1, 2, 3)
         assert frames.read(2)[0, 0, 0] == 1
-        with pytest.raises(FrameError, match=r"img3.png is not a picture"):
+        with pytest.raises(FrameError, match=r"img3.png cannot be read as a picture"):
             frames.read(3)
 
 

@@ -155,7 +155,8 @@ def test_a_file_that_ends_early_gives_what_it_holds_and_says_where(write_video, 
     assert 20 < len(seen) < 119
     last = seen[-1]
     assert any(
-        note == f"the file ends early, after frame {last.number} ({last.seconds:.2f} s): what it holds was used"
+        note
+        == f"the file ends early, after frame {last.number} ({last.seconds:.2f} s): the frames up to there were used"
         for note in frames.notes
     )
     assert count_frames(path) == len(seen)
@@ -171,7 +172,7 @@ def test_a_damaged_part_is_passed_over_and_noted(write_video, number_in):
         seen = [number_in(frame.pixels) for frame in frames]
         assert len(seen) == 39
         assert seen == sorted(set(seen))
-        assert frames.notes == ["the file is damaged: 1 part could not be decoded and was passed over"]
+        assert frames.notes == ["the file is damaged: 1 part could not be decoded and was skipped"]
 
 
 @pytest.mark.parametrize(
@@ -192,7 +193,7 @@ def test_sound_alone_is_refused(tmp_path):
         frame.rate = 8000
         container.mux(stream.encode(frame))
         container.mux(stream.encode(None))
-    with pytest.raises(FrameError, match=r"a.mkv holds no moving pictures\n  fix: "):
+    with pytest.raises(FrameError, match=r"a.mkv has no video stream\n  fix: "):
         VideoFrames(path)
 
 
@@ -240,7 +241,7 @@ def test_an_avi_that_announces_too_many_frames_is_read_to_its_real_end(write_vid
     with VideoFrames(path) as frames:
         assert frames.announced is None and len(frames) == 20
         assert sum(1 for _ in frames) == 20
-        assert frames.notes == ["the file ends early, after frame 19 (0.10 s): what it holds was used"]
+        assert frames.notes == ["the file ends early, after frame 19 (0.10 s): the frames up to there were used"]
 
 
 @pytest.mark.parametrize(
@@ -294,7 +295,7 @@ def test_frames_after_a_lost_one_are_not_counted_as_if_nothing_was_lost(tmp_path
     with VideoFrames(path) as frames:
         assert len(frames) == 39
         frames.read(19)
-        with pytest.raises(FrameError, match=r"frame 30 of .* cannot be counted: a part before it could not be"):
+        with pytest.raises(FrameError, match=r"frame 30 of .* cannot be identified: a part before it could not be"):
             frames.read(30)
 
 

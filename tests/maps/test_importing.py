@@ -80,7 +80,7 @@ def test_further_columns_and_numbers_for_classes(write_table):
         (("1,a,joy",), r"the file b\.png is in no row of the table"),
         (("1,a,joy", "2,b,joy", "3,c,joy"), r"row 4: there is no file c"),
         (("1,a,joy", "2,b,joy", "1,a,joy"), r"row 4: the clip imported/1/a is in row 2 already"),
-        (("1,a,joy", "2,b,joy", "3,a,joy"), r"row 4: the file a is that of row 2"),
+        (("1,a,joy", "2,b,joy", "3,a,joy"), r"row 4: the file a belongs to row 2"),
         (("1,a,joy", ",b,joy"), r"row 3: the subject is empty"),
     ],
 )
@@ -119,7 +119,7 @@ def test_labels_out_of_range_and_a_table_that_is_not_there(write_table, tmp_path
         import_maps(**write_table("1,a,0", "2,b,2"), classes=("negative", "positive"))
     with pytest.raises(MapSetError, match=r"there is no table .*none\.csv\n  fix: give it with --labels"):
         import_maps(tmp_path / "flow", tmp_path / "maps", labels=tmp_path / "none.csv")
-    with pytest.raises(ConfigError, match=r"no table of labels is given\n  fix: add --labels TABLE, or --layout"):
+    with pytest.raises(ConfigError, match=r"the table of labels is missing\n  fix: add --labels TABLE, or --layout"):
         import_maps(tmp_path / "flow", tmp_path / "maps")
     with pytest.raises(ConfigError, match=r"there is no layout 'htnett'\n  fix: did you mean 'htnet'\?"):
         import_maps(tmp_path / "flow", tmp_path / "maps", layout="htnett")
@@ -160,6 +160,6 @@ def test_the_published_composite(published, tmp_path):
         import_maps(published.parent, tmp_path / "other", layout="htnet")
     published.write_text("\n".join([*lines[:-1], lines[-1].replace(",2,", ",1,")]))
     with pytest.raises(
-        MapSetError, match=r"is not the published one: 110 clips of positive, expected 109; 82 clips of sur"
+        MapSetError, match=r"is not the published table: 110 clips of positive, expected 109; 82 clips of sur"
     ):
         import_maps(published.parent, tmp_path / "other", layout="htnet")

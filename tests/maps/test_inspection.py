@@ -84,7 +84,7 @@ def test_text_instead_of_a_key_frame_is_refused_everywhere(clip, answer_of):
     (clip.frames / "img6.jpg").write_text("root:x:0:0:root:/root:/bin/sh\n" * 20)
     listed, prepared, predicted = everywhere(clip, answer_of)
     assert listed == ["1 picture cannot be opened: frame 6"]
-    assert prepared == predicted and "img6.jpg is not a picture that can be read" in prepared
+    assert prepared == predicted and "img6.jpg cannot be read as a picture" in prepared
 
 
 def test_text_among_the_other_frames_is_left_out_and_told(clip, answer_of):

@@ -49,9 +49,9 @@ def truncate(folder, name):
         (
             damage,
             "maps.npy",
-            r"maps.npy is not what meta.json says: it was changed or only half written\n  fix: prepare",
+            r"maps.npy does not match its digest in meta.json: it was changed or only half written\n  fix: prepare",
         ),
-        (damage, "clips.csv", r"clips.csv is not what meta.json says"),
+        (damage, "clips.csv", r"clips.csv does not match its digest in meta.json"),
         (truncate, "maps.npy", r"maps.npy cannot be opened"),
         (truncate, "meta.json", r"meta.json is damaged"),
         (lambda f, n: (f / n).unlink(), "maps.npy", r"has no maps.npy"),
@@ -181,7 +181,7 @@ def test_an_index_with_another_recipe_than_its_digest_says_is_refused(folder):
     meta["recipe"]["flow"] = {"window": 31}
     (folder / "meta.json").write_text(json.dumps(meta))
     with pytest.raises(
-        MapSetError, match=r"meta.json was changed: its content is not what its digest says\n  fix: restore"
+        MapSetError, match=r"meta.json was changed: its content does not match its digest\n  fix: restore"
     ):
         load_maps(folder, verify=False)
 
@@ -197,7 +197,7 @@ def test_one_person_is_never_two(tmp_path):
 
 
 def test_a_label_that_is_no_text(tmp_path):
-    with pytest.raises(MapSetError, match=r"has the label '.udc80', which is no text\n  fix: correct its label"):
+    with pytest.raises(MapSetError, match=r"has the label '.udc80', which is not text\n  fix: correct its label"):
         save_maps(tmp_path / "maps", np.zeros((1, 3, 4, 4)), [Clip("lab", "1", "a", "\udc80")], recipe={})
 
 

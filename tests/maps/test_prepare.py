@@ -203,7 +203,7 @@ def test_impossible_requests_are_refused_before_any_work(tmp_path, face_clips):
         prepare([], None, tmp_path / "maps")
     with pytest.raises(DatasetError, match=r"the clip drawn/s0/c0 is listed twice"):
         prepare([*clips, *clips], None, tmp_path / "maps")
-    with pytest.raises(DatasetError, match=r"no folder is given for casme2\n  fix: give the folder"):
+    with pytest.raises(DatasetError, match=r"the folder of casme2 is missing\n  fix: give the folder"):
         prepare("casme2", None, tmp_path / "maps")
 
 
@@ -350,7 +350,7 @@ def test_an_apex_before_the_onset_is_refused(long_clip):
 
 
 def test_no_frames_and_no_face_are_told(tmp_path, long_clip):
-    with pytest.raises(FrameError, match=r"drawn/s9/long leads to no frames\n  fix: run epir check"):
+    with pytest.raises(FrameError, match=r"drawn/s9/long has no frames\n  fix: run epir check"):
         prepare_clip(replace(long_clip, frames=None), flow_recipe())
     for number in (1, 2):
         cv2.imwrite(str(tmp_path / f"img{number}.png"), np.full((60, 80, 3), 99, np.uint8))

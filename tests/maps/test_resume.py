@@ -135,7 +135,9 @@ def test_a_damaged_set_is_named(out):
     content = bytearray((out / "maps.npy").read_bytes())
     content[-1] ^= 1
     (out / "maps.npy").write_bytes(content)
-    with pytest.raises(MapSetError, match=r"maps.npy is not what meta.json says: .*half written\n  fix: add --force"):
+    with pytest.raises(
+        MapSetError, match=r"maps.npy does not match its digest in meta.json: .*half written\n  fix: add --force"
+    ):
         existing_set(out, RECIPE, 28, "abc", force=False)
 
 

@@ -203,7 +203,7 @@ def test_the_attributes_recipe_and_normalise_of_a_class_are_its_defaults():
 @pytest.mark.parametrize(
     ("text", "name", "words"),
     [
-        (NET, "MyNte", r"my_net.py:MyNte: there is no 'MyNte' in it\n  fix: did you mean 'MyNet'\?"),
+        (NET, "MyNte", r"my_net.py:MyNte cannot be loaded: there is no 'MyNte' in it\n  fix: did you mean 'MyNet'\?"),
         (NET, "", r"names no model\n  fix: write the name after a colon"),
         ("import torch\nimport nowhere_else\n", "MyNet", r"my_net.py, line 2, cannot be imported: Module"),
         ("class MyNet(:\n", "MyNet", r"my_net.py, line 1, cannot be imported: SyntaxError"),

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from epir.frames.picture import PICTURES, read_picture
+from epir.core.files import PICTURE_ENDINGS, VIDEO_ENDINGS
+from epir.frames.picture import read_picture
 from epir.frames.reader import open_frames
-from epir.frames.video import VIDEOS
 from epir.web.problems import RequestError
 from epir.web.uploads import SNIFF_BYTES, FileType, Upload, UploadedFile, predict_task, read_times, sniff
 
@@ -92,7 +92,7 @@ def test_everything_else_is_refused(start):
 @given(st.binary(max_size=220))
 def test_a_type_is_one_that_the_reader_knows(start):
     kind = sniff(start)
-    assert kind is None or kind.suffix in (VIDEOS if kind.kind == "video" else PICTURES)
+    assert kind is None or kind.suffix in (VIDEO_ENDINGS if kind.kind == "video" else PICTURE_ENDINGS)
 
 
 PICTURE, VIDEO = FileType("picture", ".png"), FileType("video", ".mp4")

@@ -13,10 +13,10 @@ from epir.annotation.schema import StudyError
 from epir.annotation.study import Study
 from epir.core.engines import Progress, Silent
 from epir.core.errors import EpirWarning, FrameError
-from epir.core.files import check_regular, file_digest
+from epir.core.files import VIDEO_ENDINGS, check_regular, file_digest
 from epir.core.output import STUDY, kind_of, resolved
 from epir.frames.reader import ASSUMED_RATE
-from epir.frames.video import VIDEOS, VideoFrames
+from epir.frames.video import VideoFrames
 
 
 def find_recordings(places: Sequence[str | Path]) -> list[Path]:
@@ -27,7 +27,7 @@ def find_recordings(places: Sequence[str | Path]) -> list[Path]:
     videos: dict[Path, bool] = {}  # whether it was given by name
     for place in map(Path, places):
         if place.is_dir():
-            inside = sorted(resolved(path) for path in _files(place) if path.suffix.lower() in VIDEOS)
+            inside = sorted(resolved(path) for path in _files(place) if path.suffix.lower() in VIDEO_ENDINGS)
             videos |= {path: videos.get(path, False) for path in inside}
         else:
             videos[resolved(place)] = True
@@ -46,7 +46,7 @@ def find_recordings(places: Sequence[str | Path]) -> list[Path]:
         raise problem
     if not readable:
         names = ", ".join(map(str, places))
-        raise FrameError(f"there is no video in {names}", fix=f"videos end in {', '.join(sorted(VIDEOS))}")
+        raise FrameError(f"there is no video in {names}", fix=f"videos end in {', '.join(VIDEO_ENDINGS)}")
     return readable
 
 

@@ -48,12 +48,12 @@ from epir.bench.suite import Ratio
 from epir.core.config import override
 from epir.core.engines import one_thread
 from epir.core.errors import ConfigError, MissingExtra
-from epir.core.files import write_text
+from epir.core.files import PICTURE_ENDINGS, write_text
 from epir.faces.align import Crop, face_crop
 from epir.faces.finder import find_face
 from epir.faces.tracking import TrackedFace
 from epir.frames.film import compressed
-from epir.frames.picture import PICTURES, read_picture
+from epir.frames.picture import read_picture
 from epir.frames.reader import Frame, open_frames
 from epir.recognition.recognizer import Recognizer
 from epir.spotting.false_alarm_training import MICRO, SCENES, SECONDS, SIZE, scene_of, train
@@ -178,7 +178,7 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
         return scenes
     recognizer = Recognizer.from_pretrained(sensitivity=chosen.sensitivity)
     repeats = 1 if quick else chosen.repeats
-    stills = [path for path in inputs if Path(path).suffix.lower() in PICTURES]
+    stills = [path for path in inputs if Path(path).suffix.lower() in PICTURE_ENDINGS]
     videos = [path for path in inputs if path not in stills]
     lines: list[Ratio] = []
     known: list[KnownMovement] = []

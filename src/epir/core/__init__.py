@@ -1,1 +1,1 @@
-"""What all packages share: errors, records, settings, seeds, files, processes, progress."""
+"""Shared by all packages: errors, records, settings, seeds, files, processes, progress."""

@@ -1,6 +1,6 @@
-"""Jobs as Ray tasks: on a cluster that is started for them on this machine, or on one that is running.
+"""Run jobs as Ray tasks, on a running cluster or on one started on this machine.
 
-The work, what its jobs share, and results travel through Ray; videos and corpora do not: every node must see them
+Ray transfers the function, its shared arguments and the results, but not videos and corpora: every node must see these
 under the same path. A job whose worker or node dies is run again elsewhere.
 """
 
@@ -25,13 +25,13 @@ from epir.core.files import scratch_folder
 if TYPE_CHECKING:
     from epir.core.engines import Engine
 
-SENT_PER_CORE = 2  # jobs that Ray holds for each core
+SENT_PER_CORE = 2  # jobs submitted to Ray per core
 RETRIES = 3  # of a job whose worker or node died
 CONNECT_SECONDS = 6
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])  # of HTTP/2, with empty settings
-SMALLEST_STORE = 80 * 2**20  # bytes; Ray takes no less
-UNAUTHENTICATED = ("Unauthenticated", "InvalidAuthToken", "AuthenticationError")  # in words of Ray
-TOKEN = (
+SMALLEST_STORE = 80 * 2**20  # bytes: Ray's minimum
+UNAUTHENTICATED = ("Unauthenticated", "InvalidAuthToken", "AuthenticationError")  # in Ray's messages
+TOKEN_FIX = (
     "set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN (or RAY_AUTH_TOKEN_PATH) to the token of the cluster, which "
     "ray get-auth-token prints on its head node"
 )
@@ -44,7 +44,7 @@ def run_on_ray(
     shared: tuple[Any, ...],
     files: Files | None = None,
 ) -> Iterator[tuple[int, Any]]:
-    """The numbered results of numbered jobs, each as soon as it is there; a few jobs at a time are sent."""
+    """Yield the numbered results of numbered jobs as they arrive; only a few jobs are submitted at a time."""
     if not jobs:
         return
     try:
@@ -74,21 +74,21 @@ def run_on_ray(
 
 
 def _at_once(ray: Any, engine: "Engine") -> int:
-    """How many jobs are sent at once: as many as were asked for, or a few for every core of the cluster."""
+    """The number of jobs to submit at once: `workers` on a running cluster, otherwise a few per core."""
     if engine.workers is not None and engine.address:
         return engine.workers
     return SENT_PER_CORE * max(engine.processes, int(ray.cluster_resources().get("CPU", 0)))
 
 
 def _remote(version: str, needed: Sequence[str], everything: tuple[Any, Any], number: int, job: Any) -> tuple[int, Any]:
-    """Run one job in a worker of Ray."""
+    """Run one job in a Ray worker."""
     _check_node(version, needed)
     work, shared = everything
     return number, work(job, *shared)
 
 
 def _check_node(version: str, needed: Sequence[str]) -> None:
-    """Refuse to work on a node with another version, or without the files that the job reads."""
+    """Raise an error on a node with another version of epir, or without the files that the job reads."""
     import ray
 
     node = ray.util.get_node_ip_address()
@@ -119,21 +119,21 @@ def _result(ray: Any, reference: Any) -> tuple[int, Any]:
         raise
     except ray.exceptions.RayError as error:
         raise RunError(
-            f"a job lost its worker {RETRIES + 1} times ({type(error).__name__}); what is finished is kept",
+            f"a job lost its worker {RETRIES + 1} times ({type(error).__name__}); finished jobs are kept",
             fix="run the same command to resume, with fewer workers if memory was short",
         ) from None
 
 
 @contextmanager
 def _connected(ray: Any, engine: "Engine", *, size: int) -> Iterator[None]:
-    """A connection to Ray, started or joined for the time of the run; no usage statistics are sent."""
+    """Connect to Ray, or start it, for the duration of the block; no usage statistics are sent."""
     if ray.is_initialized():  # an existing connection stays open
         yield
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # silences a notice of a future default
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
-    before = signal.getsignal(signal.SIGTERM)  # Ray puts a handler of its own in place, which exits with 15
+    before = signal.getsignal(signal.SIGTERM)  # Ray installs a handler that exits with code 15
     with ExitStack() as stack:
         stack.callback(_handle_sigterm, before)
         with _first_interrupt_held():
@@ -155,15 +155,18 @@ def _connected(ray: Any, engine: "Engine", *, size: int) -> Iterator[None]:
 
 @contextmanager
 def _first_interrupt_held() -> Iterator[None]:
-    """Act on a Ctrl-C when the block ends: half a start of Ray leaves processes and tracebacks; a second one acts."""
+    """Delay the first Ctrl-C until the block ends, since interrupting Ray's start leaves processes behind.
+
+    A second Ctrl-C interrupts at once.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before, heard = signal.getsignal(signal.SIGINT), []
+    before, interrupts = signal.getsignal(signal.SIGINT), []
 
     def hold(number: int, frame: FrameType | None) -> None:
-        heard.append(number)
-        if len(heard) > 1:
+        interrupts.append(number)
+        if len(interrupts) > 1:
             raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, hold)
@@ -171,19 +174,19 @@ def _first_interrupt_held() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-    if heard:
+    if interrupts:
         raise KeyboardInterrupt
 
 
 def _handle_sigterm(handler: Any) -> None:
-    """Put a handler of SIGTERM in place; only the main thread may."""
+    """Install a handler of SIGTERM, in the main thread only: no other thread may."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, handler)
 
 
 @contextmanager
 def _sigterm_through_ray(before: Any) -> Iterator[None]:
-    """The end that `before`, a handler of SIGTERM, wants; a call of Ray would replace its exit code by 1."""
+    """Keep the exit code of `before`, a handler of SIGTERM, which Ray would replace with 1."""
     stops: list[SystemExit] = []
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -201,22 +204,22 @@ def _sigterm_through_ray(before: Any) -> Iterator[None]:
 
 
 def _join(ray: Any, address: str, **quiet: Any) -> None:
-    """Connect to a cluster; Ray alone would try for minutes where nothing answers."""
+    """Connect to a cluster; without `check_address`, Ray would try for minutes if nothing answers."""
     check_address(address)
-    with _captured_stderr() as heard:
+    with _captured_stderr() as captured:
         try:
             ray.init(address=address, **quiet)
         except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-            if any(word in f"{error}{heard()}" for word in UNAUTHENTICATED):
-                problem = f"the Ray cluster at {address} asks for a token, and none or another one was given"
-                raise RunError(problem, fix=TOKEN) from None
+            if any(word in f"{error}{captured()}" for word in UNAUTHENTICATED):
+                problem = f"the Ray cluster at {address} needs a token, and it is missing or wrong"
+                raise RunError(problem, fix=TOKEN_FIX) from None
             raise _no_cluster(address, str(error).splitlines()[0]) from None
 
 
 def check_address(address: str) -> None:
-    """Raise an error unless a server of HTTP/2, which every Ray cluster is, answers there within seconds."""
+    """Raise an error unless an HTTP/2 server, which every Ray cluster is, answers at the address within seconds."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not host or not port.isdecimal():  # auto, which Ray resolves
+    if not host or not port.isdecimal():  # such as `auto`, which Ray resolves
         return
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS) as link:
@@ -228,7 +231,7 @@ def check_address(address: str) -> None:
         raise _no_cluster(address, f"no answer in {CONNECT_SECONDS} s") from None
     except (OSError, OverflowError) as error:
         raise _no_cluster(address, str(error)) from None
-    if answer[3:4] != PREFACE[-6:-5]:  # settings of its own come first
+    if answer[3:4] != PREFACE[-6:-5]:  # an HTTP/2 server first sends its settings
         raise _no_cluster(address, "something else answers there")
 
 
@@ -241,17 +244,17 @@ def _no_cluster(address: str, reason: str) -> RunError:
 
 @contextmanager
 def _captured_stderr() -> Iterator[Callable[[], str]]:
-    """Keep what is written to stderr inside: Ray's core says only there, and once a second, why it is turned away."""
+    """Capture stderr: only there, once a second, does Ray's core say why a cluster rejects it."""
     sys.stderr.flush()
     with tempfile.TemporaryFile() as file:
         before = os.dup(2)
         os.dup2(file.fileno(), 2)
 
-        def heard() -> str:
+        def captured() -> str:
             return os.pread(file.fileno(), 100_000, 0).decode("utf-8", "replace")
 
         try:
-            yield heard
+            yield captured
         finally:
             os.dup2(before, 2)
             os.close(before)

@@ -1,7 +1,7 @@
-"""Settings: frozen dataclasses, to and from TOML, changed by dotted names, with a digest.
+"""Settings as frozen dataclasses: read from and written to TOML, overridden by dotted names, with a digest.
 
-A settings class checks its own combinations in `__post_init__` and raises `ConfigError`; everything here works
-for any such class, nested as deep as needed. Unknown names are refused, with the nearest known one as the fix.
+A settings class checks its values in `__post_init__` and raises `ConfigError`; this module works for any such class,
+also nested ones. An unknown name is an error that suggests the nearest known name.
 """
 
 import dataclasses
@@ -12,7 +12,6 @@ import tomllib
 import types
 import typing
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
@@ -20,13 +19,14 @@ import tomli_w
 
 from epir.core.errors import ConfigError
 from epir.core.files import MOST_SETTINGS, read_text, write_text
+from epir.core.words import did_you_mean
 
 Settings = TypeVar("Settings")
 Value = TypeVar("Value")
 
 
 def to_dict(settings: object) -> dict[str, Any]:
-    """Every setting as plain values; `None`, which TOML does not have, is left out."""
+    """All settings as plain values, without those that are `None`, which TOML lacks."""
     assert dataclasses.is_dataclass(settings)
     plain: dict[str, Any] = {}
     for field in dataclasses.fields(settings):
@@ -43,7 +43,7 @@ def to_dict(settings: object) -> dict[str, Any]:
 
 
 def from_dict(kind: type[Settings], values: Mapping[str, Any], *, section: str = "") -> Settings:
-    """Settings of the class `kind`; names that it does not have are refused."""
+    """Settings of the class `kind`; an unknown name is an error."""
     if not isinstance(values, Mapping):
         raise ConfigError(f"[{section}] cannot be {_shown(values)}", fix="give names and values")
     hints = typing.get_type_hints(kind)
@@ -56,23 +56,23 @@ def from_dict(kind: type[Settings], values: Mapping[str, Any], *, section: str =
 
 
 def check_type(value: Any, kind: type, name: str) -> Any:
-    """The value of the setting `name`, as settings of the class `kind` take it; another type is refused."""
+    """The value converted to the type of the setting `name` of the class `kind`, or a `ConfigError`."""
     return _convert(value, typing.get_type_hints(kind)[name], name)
 
 
 def setting_names(kind: type) -> list[str]:
-    """The settings of a class, by name."""
+    """The names of the settings of a class."""
     return [field.name for field in dataclasses.fields(kind) if field.init]
 
 
 def setting(default: Value, about: str) -> Value:
-    """A field of a settings class and what it does, for lists of settings."""
+    """A field of a settings class with a description, which `epir list` shows."""
     field: Any = dataclasses.field(default=default, metadata={"about": about})
     return field
 
 
 class Described(NamedTuple):
-    """One setting as a list shows it; `about` is empty where its class does not say."""
+    """One setting for a list; `about` is empty if its class has no description."""
 
     name: str
     kind: str
@@ -81,7 +81,7 @@ class Described(NamedTuple):
 
 
 def describe(kind: type) -> list[Described]:
-    """Every setting of a class: its name, type and default, and what it does."""
+    """The name, type, default and description of every setting of a class."""
     hints = typing.get_type_hints(kind)
     settings = []
     for field in dataclasses.fields(kind):
@@ -101,21 +101,16 @@ def _type_words(hint: Any) -> str:
 
 def check_known(name: str, known: Iterable[str], *, section: str = "", what: str = "setting") -> None:
     """Raise `ConfigError` with the nearest known name unless `name` is one of `known`."""
-    names = sorted(known)
-    if name in names:
-        return
-    near = get_close_matches(name, names, n=1)
-    where = f"[{section}] has no" if section else "there is no"
-    raise ConfigError(
-        f"{where} {what} {name!r}",
-        fix=f"did you mean {near[0]!r}?" if near else f"use one of: {', '.join(names)}",
-    )
+    names = list(known)
+    if name not in names:
+        where = f"[{section}] has no" if section else "there is no"
+        raise ConfigError(f"{where} {what} {name!r}", fix=did_you_mean(name, names))
 
 
 def check_ranges(settings: object, most: Mapping[str, float], *, section: str) -> None:
-    """Refuse numbers that are not finite, and those above their bound in `most`, or above a billion.
+    """Raise an error for a number that is not finite, or above its bound in `most` (default: a billion).
 
-    The bounds lie beyond what anybody trains or measures with: they catch slips of the keyboard before memory does.
+    No sensible setting exceeds its bound: it catches typing errors before memory runs out.
     """
     assert dataclasses.is_dataclass(settings)
     for field in dataclasses.fields(settings):
@@ -124,20 +119,24 @@ def check_ranges(settings: object, most: Mapping[str, float], *, section: str) -
             if isinstance(number, bool) or not isinstance(number, int | float):
                 continue
             bound = most.get(field.name, 1e9)
-            if not -1e9 <= number <= bound:  # true for nan as well
+            if not -1e9 <= number <= bound:  # also true for nan
                 is_finite = isinstance(number, int) or math.isfinite(number)
+                shown = f"{number:g}" if isinstance(number, float) else _shown(number)
                 raise ConfigError(
-                    f"{_dotted(section, field.name)} cannot be {_short(number)}",
+                    f"{_dotted(section, field.name)} cannot be {shown}",
                     fix=f"give {bound:,g} or less" if is_finite and number > bound else "give a finite number",
                 )
 
 
-def _short(number: float) -> str:
-    return f"{number:g}" if isinstance(number, float) else str(number) if abs(number) < 10**24 else "so large a number"
+def check_literals(settings: object, *, section: str = "") -> None:
+    """Raise an error if a field with a `Literal` type holds another value."""
+    for name, hint in typing.get_type_hints(type(settings)).items():
+        if get_origin(hint) is Literal:
+            check_known(getattr(settings, name), get_args(hint), section=_dotted(section, name), what="choice")
 
 
 def override(settings: Settings, changes: Iterable[str]) -> Settings:
-    """The settings with `a.b=value` texts applied, as `--set` gives them."""
+    """The settings with changes in the form `a.b=value` applied, as `--set` takes them."""
     for change in changes:
         name, value = read_change(change)
         settings = _replace(settings, name.split("."), value, section="")
@@ -158,7 +157,7 @@ def read_toml(kind: type[Settings], path: Path) -> Settings:
 
 
 def toml_values(path: Path) -> dict[str, Any]:
-    """The plain values of a TOML file, with a clear error where it cannot be read."""
+    """The plain values of a TOML file."""
     try:
         return tomllib.loads(read_text(path, error=ConfigError, fix="give a settings file", most=MOST_SETTINGS))
     except FileNotFoundError:
@@ -168,17 +167,17 @@ def toml_values(path: Path) -> dict[str, Any]:
 
 
 def write_toml(settings: object, path: Path) -> None:
-    """Write every setting, resolved, to `path`."""
+    """Write all settings to `path`."""
     write_toml_values(to_dict(settings), path)
 
 
 def write_toml_values(values: Mapping[str, Any], path: Path) -> None:
-    """Write plain values, as `toml_values` reads them, to `path`."""
+    """Write plain values to `path`; `toml_values` reads them."""
     write_text(path, tomli_w.dumps(values))
 
 
 def digest(values: object) -> str:
-    """A short name for these settings: equal settings have equal digests on every machine."""
+    """The first 16 digits of the SHA-256 of settings or plain values, equal on every machine."""
     plain = to_dict(values) if dataclasses.is_dataclass(values) else values
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -229,7 +228,7 @@ def _replace(settings: Settings, path: list[str], value: Any, *, section: str) -
 
 
 def _parse(text: str) -> Any:
-    """The TOML value of `text`; a bare word is a string, and `none` is no value."""
+    """The TOML value of `text`; a bare word is a string, and `none` is `None`."""
     if text.lower() == "none":
         return None
     try:
@@ -241,7 +240,7 @@ def _parse(text: str) -> Any:
 
 
 def _convert(value: Any, hint: Any, name: str) -> Any:
-    """`value` as the type `hint` wants it, or a `ConfigError` that names the setting."""
+    """`value` converted to the type `hint`, or a `ConfigError` that names the setting."""
     origin, options = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         if value is None and type(None) in options:
@@ -277,8 +276,8 @@ def _convert(value: Any, hint: Any, name: str) -> Any:
         return Path(value)
     if hint in (int, float, str, bool) and type(value) is hint:
         return value
-    wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", Path: "a path"}
-    raise ConfigError(f"{name} cannot be {_shown(value)}", fix=f"give {wanted.get(hint, f'a value of {hint}')}")
+    words = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", Path: "a path"}
+    raise ConfigError(f"{name} cannot be {_shown(value)}", fix=f"give {words.get(hint, f'a value of {hint}')}")
 
 
 def _shown(value: Any) -> str:

@@ -1,6 +1,6 @@
-"""Where jobs run, and their progress: in this process, in worker processes of this machine, or as Ray tasks.
+"""Run jobs in this process, in worker processes on this machine, or as Ray tasks; and report their progress.
 
-A job is one fold, one clip or one video. An engine decides how long the work takes, never its results.
+A job is one fold, one clip or one video. The engine affects how long the work takes, never its results.
 """
 
 import math
@@ -13,7 +13,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,30 +25,30 @@ from epir.core.files import scratch_folder
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
-Status = Callable[[Sequence[str]], None]  # is told what the running jobs are doing
-Files = Callable[[Any], Iterable[Path]]  # the files that a job reads where it runs
+Status = Callable[[Sequence[str]], None]  # receives one line per running job
+Files = Callable[[Any], Iterable[Path]]  # the files that a job reads
 
-MOST_PER_CORE = 16  # workers: each is a process with a torch of its own
-SECONDS_BETWEEN_LOOKS = 1.0  # at what the running jobs are doing
-SECONDS_BETWEEN_WORDS = 0.5  # of one job about what it is doing
-SECONDS_BETWEEN_PARENT_CHECKS = 0.5  # of a worker at its parent
+MOST_PER_CORE = 16  # workers: each is a process that loads torch
+SECONDS_BETWEEN_POLLS = 1.0  # of the status of running jobs
+SECONDS_BETWEEN_REPORTS = 0.5  # of one job
+SECONDS_BETWEEN_PARENT_CHECKS = 0.5  # by which a worker notices that its parent has ended
 
 
 class Progress(Protocol):
     """Receives the steps of a task; the command line draws a bar from it."""
 
     def start(self, task: str, total: int) -> None:
-        """A task of `total` steps begins (any task before it has ended)."""
+        """Start a task of `total` steps; any earlier task has ended."""
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Some steps are done; `note` is the current status."""
+        """Record finished steps; `note` is the current status."""
 
     def finish(self) -> None:
-        """The task has ended."""
+        """End the task."""
 
 
 class Silent:
-    """Shows nothing: the default of library calls, and the base of classes that leave out a method."""
+    """Shows nothing: the default of library calls, and the base class of partial implementations."""
 
     def start(self, task: str, total: int) -> None:
         """Ignore it."""
@@ -62,9 +62,9 @@ class Silent:
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine by name, and its size.
+    """Where jobs run: `local` processes or `ray` tasks, and how many.
 
-    `evaluate`, `prepare` and `spot` take one: `Engine("ray", address="10.0.0.1:6379")`. It runs any function of a job:
+    `evaluate`, `prepare` and `spot` take an engine: `Engine("ray", address="10.0.0.1:6379")`. It runs any function:
 
     >>> list(Engine(workers=1).run(pow, [2, 3], 2, in_order=True))
     [4, 9]
@@ -86,23 +86,23 @@ class Engine:
                 fix="leave it out for one per core",
             )
         if not 0 <= self.gpus < math.inf:
-            raise ConfigError(f"--gpus must be a number from 0 on, not {self.gpus:g}", fix="for example --gpus 0.25")
+            raise ConfigError(f"--gpus must be at least 0 and finite, not {self.gpus:g}", fix="for example --gpus 0.25")
         if self.name != "ray" and (self.gpus or self.address):
             option = "--gpus" if self.gpus else "--address"
             raise ConfigError(f"{option} needs --engine ray", fix=f"add --engine ray, or leave out {option}")
 
     @property
     def is_cluster(self) -> bool:
-        """Whether jobs may run on other machines, to which everything but files on a shared disk must be sent."""
+        """Whether jobs may run on other machines, which see only files on a shared disk."""
         return self.name == "ray"
 
     @property
     def processes(self) -> int:
-        """The number of workers; on a running cluster it may have more."""
+        """The number of workers; a running cluster may have more."""
         return self.workers or cores()
 
     def check_address(self) -> None:
-        """Raise an error if no cluster answers at the address; call it before anything is written."""
+        """Raise an error if no cluster answers at the address; called before anything is written."""
         if self.is_cluster and self.address:
             from epir.core.cluster import check_address
 
@@ -117,10 +117,10 @@ class Engine:
         files: Files | None = None,
         status: Status | None = None,
     ) -> Iterator[Result]:
-        """`work(job, *shared)` of every job, each result as soon as it is there, or in the order of the jobs.
+        """Yield `work(job, *shared)` for every job, as results arrive, or in the order of the jobs.
 
-        What is `shared` is sent once and not with every job. `files` names what a job reads from a disk that all
-        nodes of a cluster must see. `status` is called from time to time with the words of jobs on this machine.
+        `shared` is sent once, not with every job. `files` returns the paths that a job reads, which all nodes of a
+        cluster must see. `status` is called now and then with the status of the running jobs on this machine.
         """
         numbered = list(enumerate(jobs))
         results: Iterator[tuple[int, Result]]
@@ -136,7 +136,7 @@ class Engine:
 
 
 def _sorted(results: Iterator[tuple[int, Result]]) -> Iterator[Result]:
-    """Results by the number of their job, each as soon as those before it are there."""
+    """Results in the order of their jobs, each as soon as all earlier results have arrived."""
     early: dict[int, Result] = {}
     expected = 0
     for number, result in results:
@@ -149,12 +149,12 @@ def _sorted(results: Iterator[tuple[int, Result]]) -> Iterator[Result]:
 def _run_here(
     work: Callable[..., Result], jobs: Sequence[tuple[int, Job]], shared: tuple[Any, ...], status: Status | None
 ) -> Iterator[tuple[int, Result]]:
-    def tell(words: str) -> None:
+    def report(line: str) -> None:
         if status is not None:
-            status([words])
+            status([line])
 
     for number, job in jobs:
-        with reporting_status(tell):
+        with reporting_status(report):
             result = work(job, *shared)
         yield number, result
 
@@ -166,10 +166,10 @@ def _run_in_processes(
     workers: int,
     status: Status | None,
 ) -> Iterator[tuple[int, Result]]:
-    """One process per worker, one thread per process; jobs are dealt out one by one, so that an error leaves none.
+    """One process per worker, one thread per process; jobs are dispatched one by one, so that none is left on an error.
 
-    Workers end with their parent, however that ends; Ctrl-C and SIGTERM, which a terminal and a service manager send to
-    all of them, are left to the parent, also while they start.
+    Workers end with their parent, however it ends. Only the parent handles Ctrl-C and SIGTERM, which terminals and
+    service managers send to all processes, also while workers start.
     """
     from joblib import Parallel, delayed
     from joblib.externals.loky.cloudpickle_wrapper import dumps
@@ -177,7 +177,7 @@ def _run_in_processes(
 
     with scratch_folder("jobs") as folder:
         (folder / SHARED).write_bytes(dumps((work, shared)))
-        # loky takes the import of torch after lighter work for a leak, starts that worker anew, and says so
+        # loky mistakes the import of torch after lighter work for a memory leak, restarts the worker and warns
         warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
         pool = Parallel(
             n_jobs=workers,
@@ -192,34 +192,34 @@ def _run_in_processes(
         kills = memory_kills()
         with _poll_status(folder, status):
             try:
-                with _signals_blocked():  # inherited by the workers, and by the thread that starts more of them
+                with _signals_blocked():  # inherited by the workers and by the thread that starts them
                     results = pool(delayed(_in_process)(str(folder), *job) for job in jobs)
                 yield from results
             except TerminatedWorkerError:
-                why = "memory ran out and the system ended a worker process"
+                why = "memory ran out and the system killed a worker process"
                 if memory_kills() == kills:
                     why = "a worker process died, possibly out of memory"
                 raise RunError(
-                    f"{why}; what is finished is kept",
+                    f"{why}; finished jobs are kept",
                     fix=f"run the same command with fewer workers (--workers {max(1, workers - 1)}) to resume",
                 ) from None
 
 
-SHARED = "shared.pickle"  # the work and what all its jobs share, written once and read once by each process
+SHARED = "shared.pickle"  # the function and its shared arguments, written once and read once by each process
 
 
 def _in_process(folder: str, number: int, job: Any) -> tuple[int, Any]:
     work, shared = _read_shared(folder)
-    words = Path(folder) / f"{number}.txt"
+    status = Path(folder) / f"{number}.txt"
 
-    def tell(text: str) -> None:
-        words.write_text(text, encoding="utf-8", errors="backslashreplace")
+    def report(line: str) -> None:
+        status.write_text(line, encoding="utf-8", errors="backslashreplace")
 
-    with reporting_status(throttled(tell)):
+    with reporting_status(throttled(report)):
         try:
             return number, work(job, *shared)
         finally:
-            words.unlink(missing_ok=True)
+            status.unlink(missing_ok=True)
 
 
 @lru_cache(maxsize=1)
@@ -229,73 +229,71 @@ def _read_shared(folder: str) -> Any:
     return pickle.loads((Path(folder) / SHARED).read_bytes())
 
 
-# ------------------------------------------------------------------------------------- what the jobs are doing
+# ------------------------------------------------------------------------------------------ status of running jobs
 
-_tell: ContextVar[Callable[[str], None] | None] = ContextVar("tell", default=None)
+_report: ContextVar[Callable[[str], None] | None] = ContextVar("report", default=None)
 
 
 @contextmanager
-def reporting_status(tell: Callable[[str], None]) -> Iterator[None]:
-    """Inside, `JobProgress` tells there what the job is doing."""
-    token = _tell.set(tell)
+def reporting_status(report: Callable[[str], None]) -> Iterator[None]:
+    """Inside the block, `JobProgress` passes its status to `report`."""
+    token = _report.set(report)
     try:
         yield
     finally:
-        _tell.reset(token)
+        _report.reset(token)
 
 
 class JobProgress(Silent):
-    """Progress of a job, told to whoever runs it as `NAME: epoch 3 of 20`; to nobody outside an engine."""
+    """Reports the progress of a job to its engine, as `NAME: epoch 3 of 20`; outside an engine, to nobody."""
 
     def __init__(self, name: str, **tasks: str) -> None:
-        """`tasks` are shorter words for tasks: `training="epoch"`."""
+        """`tasks` are shorter names of tasks: `training="epoch"`."""
         self._name, self._tasks = name, tasks
         self._task, self._done, self._total = "", 0, 0
 
     def start(self, task: str, total: int) -> None:
-        """Begin a task."""
+        """Start a task."""
         self._task, self._done, self._total = self._tasks.get(task, task), 0, total
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Tell how far it is."""
+        """Report how far the job is."""
         self._done += steps
-        if (tell := _tell.get()) is not None:
+        if (report := _report.get()) is not None:
             of = f" of {self._total}" if self._total else ""
-            tell(f"{self._name}: {self._task} {self._done}{of}")
+            report(f"{self._name}: {self._task} {self._done}{of}")
 
 
-def throttled(tell: Callable[[str], None]) -> Callable[[str], None]:
-    """The same, at most twice a second."""
+def throttled(report: Callable[[str], None]) -> Callable[[str], None]:
+    """A function that calls `report` at most twice a second and drops the other calls."""
     last = 0.0
 
-    def told(words: str) -> None:
+    def limited(line: str) -> None:
         nonlocal last
-        if time.monotonic() - last >= SECONDS_BETWEEN_WORDS:
+        if time.monotonic() - last >= SECONDS_BETWEEN_REPORTS:
             last = time.monotonic()
-            tell(words)
+            report(line)
 
-    return told
+    return limited
 
 
 @contextmanager
 def _poll_status(folder: Path, status: Status | None) -> Iterator[None]:
-    """Tell `status` every second what the worker processes have written down."""
+    """Pass the lines that the worker processes have written to `status`, once a second."""
     if status is None:
         yield
         return
     ended = threading.Event()
 
-    def look() -> None:
-        while not ended.wait(SECONDS_BETWEEN_LOOKS):
-            words = []
+    def poll() -> None:
+        while not ended.wait(SECONDS_BETWEEN_POLLS):
+            lines = []
             for path in sorted(folder.glob("*.txt"), key=lambda path: int(path.stem)):
-                try:
-                    words.append(path.read_text(encoding="utf-8"))
-                except OSError:  # the job has just ended
-                    continue
-            status([each for each in words if each])
+                with suppress(OSError):  # the job may just have ended
+                    lines.append(path.read_text(encoding="utf-8"))
+            status([line for line in lines if line])
 
-    thread = threading.Thread(target=look, daemon=True)
+    thread = threading.Thread(target=poll, daemon=True)
     thread.start()
     try:
         yield
@@ -305,7 +303,7 @@ def _poll_status(folder: Path, status: Status | None) -> Iterator[None]:
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -318,34 +316,34 @@ def processor() -> str:
 
 
 def memory_kills() -> int:
-    """How many processes the system has ended since it started because memory ran out; 0 where it does not say."""
+    """The number of processes that the system has killed since it booted because memory ran out; 0 if unknown."""
     counts = Path("/proc/vmstat")
     lines = counts.read_text(encoding="utf-8").splitlines() if counts.exists() else []
     return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
 
 
 def source_commit() -> str | None:
-    """The git commit of this source, with `+changes` where it was changed since; `None` for an installed package."""
+    """The git commit of this source, with `+changes` if `src` differs from it; `None` for an installed package."""
     root = Path(__file__).parents[3]
     if not (root / ".git").exists() or not (root / "src" / "epir").exists():
         return None
     try:
-        words = [
+        commit, changes = (
             subprocess.run(
                 ["git", "-C", str(root), *command], capture_output=True, text=True, check=True
             ).stdout.strip()
             for command in (("rev-parse", "HEAD"), ("status", "--porcelain", "--", "src"))
-        ]
-    except (OSError, subprocess.CalledProcessError):  # no git here, or a folder that it does not trust
+        )
+    except (OSError, subprocess.CalledProcessError):  # git is missing or does not trust the folder
         return None
-    return f"{words[0]}{'+changes' if words[1] else ''}"
+    return f"{commit}{'+changes' if changes else ''}"
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One thread for OpenCV, torch and numerical libraries, of those that are loaded already.
+    """Limit OpenCV, torch and the numerical libraries, if loaded, to one thread.
 
-    Processes share the cores, and the result must not depend on their number.
+    Worker processes share the cores, and results must not depend on the number of workers.
     """
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -362,10 +360,10 @@ def one_thread() -> Iterator[None]:
 
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Hold back Ctrl-C and SIGTERM in this thread, and for good in the processes and threads that it starts inside."""
+    """Block Ctrl-C and SIGTERM in this thread, and permanently in the processes and threads it starts inside."""
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # which would unblock them
+    resource_tracker.ensure_running()  # starting it later would unblock them
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
         yield
@@ -374,9 +372,9 @@ def _signals_blocked() -> Iterator[None]:
 
 
 def start_worker(parent: int) -> None:
-    """Leave signals to the parent, and end when it has ended."""
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
+    """Leave signals to the parent, and end when it ends."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 

@@ -1,4 +1,4 @@
-"""The one exception family, which says what is wrong and what to do about it, and the warning."""
+"""The exceptions and the warning of epir; every exception says what is wrong and how to fix it."""
 
 import errno
 from pathlib import Path
@@ -18,7 +18,7 @@ class EpirError(Exception):
         self.fix = fix
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickling for worker processes: keyword arguments are lost by default."""
+        """Support pickling, for worker processes: by default, keyword arguments are lost."""
         return _rebuild, (type(self), self.problem, self.fix)
 
 
@@ -27,7 +27,7 @@ def _rebuild(kind: type[EpirError], problem: str, fix: str) -> EpirError:
 
 
 class EpirWarning(UserWarning):
-    """Something that the user should know before the work begins; the command line prints it as `note: ...`."""
+    """Something the user should know before the work starts; the command line prints it as `note: ...`."""
 
 
 class ConfigError(EpirError):
@@ -35,7 +35,7 @@ class ConfigError(EpirError):
 
 
 class DatasetError(EpirError):
-    """A corpus or an annotation sheet that is not as expected."""
+    """A problem with a corpus or an annotation sheet."""
 
 
 class FrameError(EpirError):
@@ -43,11 +43,11 @@ class FrameError(EpirError):
 
 
 class FaceNotFound(EpirError):
-    """No face where one was needed."""
+    """A frame without the face that is needed."""
 
 
 class MapSetError(EpirError):
-    """A map set that is missing, damaged or does not fit the others."""
+    """A map set that is missing, damaged or incompatible with others."""
 
 
 class ShapeError(EpirError):
@@ -79,22 +79,22 @@ class OutputError(EpirError):
 
 
 class MachineError(EpirError):
-    """A fault of this machine and not of what it was given: a full disk, no permission, too many open files."""
+    """A fault of the machine, not of the input: a full disk, no permission, too many open files."""
 
 
 class MissingExtra(EpirError):
-    """A part of the toolkit that is installed separately."""
+    """An optional dependency that is not installed."""
 
     @classmethod
     def named(cls, part: str, extra: str) -> "MissingExtra":
-        """The error for `part`, which comes with an extra of the package."""
+        """The error for `part`, which an extra of the package installs."""
         return cls(f"{part} is not installed", fix=f'pip install -c constraints.txt ".[{extra}]" in the folder of epir')
 
 
 _SPACE = "free disk space, then run the same command again"
 _PERMISSION = "choose a place that you may read and write, or change its permissions"
 _FILES = "raise the limit, for example with ulimit -n 4096, or use fewer --workers"
-FAULTS = {  # of the machine: nothing is wrong with the input
+FAULTS = {  # of the machine, not of the input
     errno.ENOSPC: ("the disk is full", _SPACE),
     errno.EDQUOT: ("the disk quota is used up", _SPACE),
     errno.EFBIG: ("the file is too large for this disk", "write to another disk"),
@@ -109,7 +109,7 @@ FAULTS = {  # of the machine: nothing is wrong with the input
 }
 
 
-NO_MEMORY = (  # in the words of torch, CUDA and OpenCV, whose errors are of other types
+NO_MEMORY = (  # messages of torch, CUDA and OpenCV, which do not raise MemoryError
     "can't allocate memory",
     "not enough memory",
     "out of memory",
@@ -118,7 +118,7 @@ NO_MEMORY = (  # in the words of torch, CUDA and OpenCV, whose errors are of oth
 
 
 def is_machine_fault(error: BaseException) -> bool:
-    """Whether an error comes from the machine, and would strike any other input as well."""
+    """Whether an error comes from the machine, and would occur with any other input too."""
     return (
         isinstance(error, MachineError)
         or is_out_of_memory(error)
@@ -127,18 +127,18 @@ def is_machine_fault(error: BaseException) -> bool:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory ran out, whichever library says so."""
+    """Whether memory ran out, in whichever library."""
     by_words = not isinstance(error, EpirError) and any(words in str(error) for words in NO_MEMORY)
     return isinstance(error, MemoryError) or by_words
 
 
 def out_of_memory() -> MachineError:
-    """The error for it."""
+    """The error for memory that ran out."""
     return MachineError("memory ran out", fix="use fewer --workers or smaller inputs, or close other programs")
 
 
 def machine_fault(error: OSError, path: str | Path | None = None) -> MachineError:
-    """An error of the operating system in words, with `path` where the error names none."""
+    """An error of the operating system in words, with `path` if the error names none."""
     named = error.filename if error.filename is not None else path
     words, fix = FAULTS.get(error.errno or 0, (error.strerror or str(error), "check the path and the disk"))
     return MachineError(words if named is None else f"{_text(named)}: {words}", fix=fix)

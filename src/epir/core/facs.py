@@ -1,10 +1,10 @@
-"""Action units as annotators write them: which units an annotation names, and on which side of the person.
+"""Parse action units as annotators write them: which units an annotation names, and on which side of the face.
 
 [FACS] Ekman, Friesen and Hager 2002, Facial Action Coding System: a letter before the number is a side (L left, R
-right, A asymmetrical: both sides, one stronger; T and B are the upper and the lower lip alone), a letter from A to E
-after it an intensity.
+right, A asymmetrical: both sides, one stronger; T and B: upper or lower lip only), a letter from A to E after it an
+intensity.
 
-Units with a doubt about them (`R12 or R14`, `12?`, `ref(24)`, brackets) count as present, each with its own letter.
+Doubtful units (`R12 or R14`, `12?`, `ref(24)`, brackets) count as present.
 """
 
 import re
@@ -12,9 +12,9 @@ from typing import Literal
 
 Side = Literal["both", "left", "right"]  # of the person, not of the picture
 
-UNITS = (1, 2, 4, 5, 6, 7, 9, 10, 12, 14, 15, 17, 20, 23, 24, 25, 26)  # those that models of epir know
-NO_UNITS = "none"  # an annotation that says: there is none; an empty one says nothing
-CD6ME_UNITS = (1, 2, 4, 5, 6, 7, 9, 10, 12, 14, 15, 17)  # those of the cross-corpus benchmark CD6ME
+UNITS = (1, 2, 4, 5, 6, 7, 9, 10, 12, 14, 15, 17, 20, 23, 24, 25, 26)  # known to epir's models
+NO_UNITS = "none"  # annotated as no unit; an empty annotation means unknown
+CD6ME_UNITS = (1, 2, 4, 5, 6, 7, 9, 10, 12, 14, 15, 17)  # of the cross-corpus benchmark CD6ME
 
 NOTHING = ("", NO_UNITS, "?", "-", "/", "n/a", "nan", "0")  # annotations that name no unit
 _WORD = re.compile(r"(?<![\d\w])[^\W\d_]{2,}(?!\w)")
@@ -23,7 +23,7 @@ _UNIT = re.compile(r"([A-Za-z]*(?:/[A-Za-z]+)?)(\d+)(?:[A-Ea-e](?:/[A-Ea-e])?(?!
 
 
 def parse_units(annotation: str) -> dict[int, Side]:
-    """The units that an annotation names, each with its side; empty where it names none.
+    """Unit -> side for the units that an annotation names; empty if it names none.
 
     >>> parse_units("4+L10")
     {4: 'both', 10: 'left'}
@@ -38,7 +38,7 @@ def parse_units(annotation: str) -> dict[int, Side]:
 
 
 def unknown_units(annotation: str) -> list[str]:
-    """The words of an annotation that name no unit, and numbers that no unit has.
+    """The words of an annotation that name no unit, and the numbers that are no unit.
 
     >>> unknown_units("4+L10 or AU12?"), unknown_units("banana"), unknown_units("R12+400")
     ([], ['banana'], ['400'])
@@ -50,16 +50,16 @@ def unknown_units(annotation: str) -> list[str]:
 
 
 def is_annotated(annotation: str) -> bool:
-    """Whether an annotation says anything: which units are there, or `none`."""
+    """Whether an annotation names units, or says `none`."""
     return annotation.strip().casefold() == NO_UNITS or bool(parse_units(annotation))
 
 
 def names_a_side(annotation: str) -> bool:
-    """Whether a unit of the annotation is one-sided: annotators who never write so do not say anything about sides."""
+    """Whether the annotation names a one-sided unit; annotators who never do say nothing about sides."""
     return any(side != "both" for side in parse_units(annotation).values())
 
 
 def _side(letters: str) -> Side:
-    """The side of the letters before a number: those of `R12`, `A/L12`, `AU12` and `AUL12`."""
+    """The side named by the letters before a number, as in `R12`, `A/L12`, `AU12` and `AUL12`."""
     letter = letters.upper().removeprefix("AU").rpartition("/")[2]
     return "left" if letter == "L" else "right" if letter == "R" else "both"

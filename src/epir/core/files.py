@@ -1,7 +1,7 @@
-"""Files: atomic writing, and reading what others may have written.
+"""Atomic writing, and safe reading of files that others may have written.
 
-An interruption leaves the old file or the new one, never half of one. What is read is a regular file of bounded size:
-a pipe, a device, a folder or a loop of links in its place is refused before it is read, so that nothing hangs.
+An interruption leaves the old file or the new one, never half of one. Only regular files of bounded size are read: a
+pipe, a device, a folder or a loop of links is an error before anything is read, so that nothing hangs.
 """
 
 import csv
@@ -25,10 +25,15 @@ from epir.core.errors import FAULTS, EpirError, machine_fault
 if TYPE_CHECKING:
     import numpy as np
 
-LONGEST_NAME = 150  # bytes of a name that temporary names repeat
+PICTURE_ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".avif", ".heic", ".heif")
+VIDEO_ENDINGS = (  # the usual ones first; the reader also tries files with other endings
+    ".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi", ".wmv", ".mpg", ".mpeg",
+    ".gif", ".3gp", ".ts", ".mts", ".m2ts", ".flv", ".ogv", ".asf", ".mxf", ".y4m",
+)  # fmt: skip
+LONGEST_NAME = 150  # bytes of a file name that a temporary name contains
 MOST_SETTINGS = 16 << 20  # bytes of an index or of settings
 MOST_TEXT = 1 << 30  # bytes of a table or of a fold
-BAD_ARRAY = (  # what a damaged header, which is Python source, raises
+BAD_ARRAY = (  # raised by a damaged header, which is Python source
     ValueError, TypeError, LookupError, OverflowError, SyntaxError, EOFError, OSError, MemoryError, RecursionError,
     tokenize.TokenError,
 )  # fmt: skip
@@ -36,7 +41,7 @@ BAD_ARRAY = (  # what a damaged header, which is Python source, raises
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """A temporary name beside `path` to write to; it becomes `path`, on disk, when the block ends well."""
+    """A temporary path to write to, which replaces `path` when the block ends without an error."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=hidden_name(path, "tmp-"), suffix=path.suffix, dir=path.parent)
     os.close(handle)
@@ -52,40 +57,40 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write `text` to `path` in one step; the name of a file that is not UTF-8 may be part of it."""
+    """Write `text` to `path` atomically; characters that UTF-8 lacks, as in odd file names, are escaped."""
     with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write `content` to `path` in one step."""
+    """Write `content` to `path` atomically."""
     with atomic_write(path) as temporary:
         temporary.write_bytes(content)
 
 
 def csv_text(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """A CSV with a line of headings, as every table of epir is written."""
+    """A CSV with a header, in the dialect of all tables that epir writes."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([tuple(header), *rows])
     return text.getvalue()
 
 
 def joined(folder: Path, name: str) -> Path:
-    """The file `name` as seen from a folder, without `..` in the middle: `why/clip` and `../../a.mp4` are `a.mp4`."""
-    place = folder / name
-    plain = Path(os.path.normpath(place))
-    is_same = os.path.realpath(plain) == os.path.realpath(place)  # unless there is a link on the way
-    return plain if is_same else place
+    """The path `folder / name` without `..` in the middle: `why/clip` and `../../a.mp4` give `a.mp4`."""
+    path = folder / name
+    plain = Path(os.path.normpath(path))
+    is_same = os.path.realpath(plain) == os.path.realpath(path)  # False if a link is on the way
+    return plain if is_same else path
 
 
 def readable(path: str | Path) -> str:
-    """A path as text that can be printed and drawn: bytes that are not UTF-8 become escapes."""
+    """A path as printable text: bytes that are not UTF-8 become escapes."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 @contextmanager
 def utf8_name(path: Path) -> Iterator[str]:
-    """A name for libraries that take UTF-8 only: that of the file, or else that of its open handle."""
+    """A name of a file for libraries that accept only UTF-8: its path, or else that of its open handle."""
     try:
         os.fsencode(path).decode("utf-8")
     except UnicodeDecodeError:
@@ -104,13 +109,13 @@ def hidden_name(path: Path, purpose: str) -> str:
 
 
 def remove_partial_files(folder: Path) -> None:
-    """Remove what processes that were killed while writing left in a folder; its lock is held."""
-    for left in folder.glob(".*.tmp-*"):
-        left.unlink()
+    """Remove temporary files that killed processes left in a folder; the caller holds its lock."""
+    for path in folder.glob(".*.tmp-*"):
+        path.unlink()
 
 
 def save_to_disk(path: Path, *, inside: bool = True) -> None:
-    """Wait until a file, or a folder and (with `inside`) all that is in it, would survive a power cut."""
+    """Flush a file, or a folder and (with `inside`) everything in it, so that it survives a power cut."""
     if inside and path.is_dir():
         for folder, _, names in os.walk(path):
             for name in names:
@@ -129,9 +134,9 @@ def _flush(path: Path) -> None:
 
 
 def allocate(path: Path, size: int) -> None:
-    """Make a file of `size` bytes whose place on the disk is really taken.
+    """Create a file of `size` bytes and reserve its disk space.
 
-    A file with holes, opened as a memory map, would kill the process with SIGBUS when the disk is full.
+    Writing to a memory map of a sparse file would kill the process with SIGBUS if the disk is full.
     """
     with path.open("r+b" if path.exists() else "w+b") as file:
         present = file.seek(0, os.SEEK_END)
@@ -145,12 +150,12 @@ def allocate(path: Path, size: int) -> None:
 
 @contextmanager
 def scratch_folder(purpose: str) -> Iterator[Path]:
-    """A folder below the system's temporary one, removed at the end; those of killed processes are removed first."""
+    """A temporary folder, removed at the end; folders left by killed processes are removed first."""
     home = Path(tempfile.gettempdir())
-    for left in home.glob(f"epir-{purpose}-*-*"):
-        owner = left.name.split("-")[-2]
+    for path in home.glob(f"epir-{purpose}-*-*"):
+        owner = path.name.split("-")[-2]
         if owner.isdecimal() and not _is_alive(int(owner)):
-            shutil.rmtree(left, ignore_errors=True)  # another user's stays
+            shutil.rmtree(path, ignore_errors=True)  # folders of other users stay
     with tempfile.TemporaryDirectory(prefix=f"epir-{purpose}-{os.getpid()}-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
@@ -160,8 +165,8 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
-        return True
+    except PermissionError:  # it belongs to another user
+        pass
     return True
 
 
@@ -172,16 +177,16 @@ def file_digest(path: Path) -> str:
 
 
 def apply_umask(path: Path) -> None:
-    """Give a temporary file or folder, which only its owner may read, the permissions that the user asked for."""
+    """Give a temporary file or folder, which only its owner may read, the permissions of the user's umask."""
     mask = os.umask(0)
     os.umask(mask)
     path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
 
 
 def open_regular(path: Path, *, error: type[EpirError], fix: str) -> BinaryIO:
-    """A regular file, opened for reading; `FileNotFoundError` where there is none, and `error` for anything else."""
+    """Open a regular file for reading; `FileNotFoundError` if nothing is there, `error` for anything but a file."""
     try:
-        # without waiting: a pipe that nobody writes into would block for ever
+        # non-blocking, since opening a pipe without a writer would block forever
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
         raise
@@ -190,7 +195,7 @@ def open_regular(path: Path, *, error: type[EpirError], fix: str) -> BinaryIO:
             raise machine_fault(fault, path) from None
         words = "is a loop of links" if fault.errno == errno.ELOOP else f"cannot be read: {fault.strerror}"
         raise error(f"{path} {words}", fix=fix) from None
-    except ValueError as fault:  # a zero byte in its name
+    except ValueError as fault:  # a null byte in its name
         raise error(f"{path!r} cannot be read: {fault}", fix=fix) from None
     file = os.fdopen(handle, "rb") if stat.S_ISREG(os.fstat(handle).st_mode) else None
     if file is None:
@@ -201,24 +206,24 @@ def open_regular(path: Path, *, error: type[EpirError], fix: str) -> BinaryIO:
 
 
 def check_regular(path: Path, *, error: type[EpirError], fix: str) -> None:
-    """Refuse what is no regular file before a library opens it; `FileNotFoundError` where there is nothing."""
+    """Raise an error, before a library opens it, for a path that is not a regular file, as `open_regular` does."""
     open_regular(path, error=error, fix=fix).close()
 
 
 def read_bytes(path: Path, *, error: type[EpirError], fix: str, most: int = MOST_TEXT) -> bytes:
-    """The content of a regular file of at most so many bytes."""
+    """The content of a regular file of at most `most` bytes."""
     with open_regular(path, error=error, fix=fix) as file:
         try:
             content = file.read(most + 1)
         except OSError as fault:
             raise machine_fault(fault, path) from None
     if len(content) > most:
-        raise error(f"{path} is larger than {most >> 20} MiB, which no such file is", fix=fix)
+        raise error(f"{path} is larger than {most >> 20} MiB", fix=fix)
     return content
 
 
 def read_text(path: Path, *, error: type[EpirError], fix: str, most: int = MOST_TEXT) -> str:
-    """The text of a regular file in UTF-8, with or without a mark at its beginning."""
+    """The text of a regular file in UTF-8, with or without a byte-order mark."""
     content = read_bytes(path, error=error, fix=fix, most=most)
     try:
         return content.decode("utf-8-sig")
@@ -231,7 +236,7 @@ def read_json(path: Path, *, error: type[EpirError], fix: str, most: int = MOST_
     try:
         values = json.loads(read_text(path, error=error, fix=fix, most=most))
     except (ValueError, RecursionError) as fault:
-        words = "it is nested too deep" if isinstance(fault, RecursionError) else fault
+        words = "it is nested too deeply" if isinstance(fault, RecursionError) else fault
         raise error(f"{path} is damaged: {words}", fix=fix) from None
     if not isinstance(values, dict):
         raise error(f"{path} is damaged: it is not a JSON object", fix=fix)
@@ -239,7 +244,7 @@ def read_json(path: Path, *, error: type[EpirError], fix: str, most: int = MOST_
 
 
 def read_rows(path: Path, columns: Sequence[str], *, error: type[EpirError], fix: str) -> list[dict[str, str]]:
-    """The rows of a CSV in a regular file, every one with a cell in each of these columns."""
+    """The rows of a CSV; it is an error if a row lacks a cell in one of `columns`."""
     text = read_text(path, error=error, fix=fix)
     reader = csv.DictReader(io.StringIO(text, newline=""))
     try:
@@ -256,7 +261,7 @@ def read_rows(path: Path, columns: Sequence[str], *, error: type[EpirError], fix
 
 
 def open_array(path: Path, *, error: type[EpirError], fix: str) -> "np.ndarray":
-    """The one array in an .npy file, mapped into memory; nothing in it is ever executed."""
+    """The array in an .npy file, memory-mapped; pickled objects are never loaded."""
     from numpy.lib.format import open_memmap
 
     with open_regular(path, error=error, fix=fix) as file:
@@ -267,7 +272,7 @@ def open_array(path: Path, *, error: type[EpirError], fix: str) -> "np.ndarray":
         raise error(f"{path} cannot be opened: it is not an .npy file", fix=fix)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # numpy warns of headers that Python 2 wrote
+            warnings.simplefilter("ignore")  # NumPy warns of headers written by Python 2
             return open_memmap(path, mode="r")
     except BAD_ARRAY as fault:
         if isinstance(fault, OSError) and fault.errno in FAULTS:

@@ -1,16 +1,16 @@
-"""Where every verb writes: claimed before the work starts, locked while it lasts, put in place in one step.
+"""Output files and folders: checked before the work starts, locked while it runs, moved into place in one step.
 
-    with claimed(path, "map set", force=force, inputs=[corpus]):    # two lines and exit 2 before any work
+    with claimed(path, "map set", force=force, inputs=[corpus]):    # fails before any work
         ...                                                         # hours
         with new_folder(path, "map set", force=force) as folder:    # fill it; it becomes `path` when the block ends
             ...
 
-A folder that epir made is known by its index file (`meta.json`, `config.json`, ...) or by the file `.epir`, which names
-its kind. Only such a folder is ever replaced, and only by one of its kind, with `--force` too.
+epir recognises its own folders by their index file (`meta.json`, `config.json`, ...) or by the file `.epir`, which
+names the kind of folder. Only these folders are ever replaced, and only by the same kind, even with `--force`.
 
-Around `path` lie, while it is being written, `.NAME.lock`, `.NAME.tmp-*` (the new one) and `.NAME.old-*` (the one that
-it replaces). Whoever holds the lock removes what a killed process left of them; a folder that was moved aside when its
-replacement had not arrived yet is moved back.
+While `path` is being written, `.NAME.lock`, `.NAME.tmp-*` (the new folder) and `.NAME.old-*` (the folder it replaces)
+lie beside it. The next holder of the lock removes what a killed process left of them; an old folder whose replacement
+had not arrived yet is moved back.
 """
 
 import json
@@ -35,14 +35,14 @@ ANOTHER = "choose another name for --out"
 _held: ContextVar[frozenset[Path]] = ContextVar("locks held", default=frozenset())
 
 
-# ---------------------------------------------------------------------------------------------- before the work
+# ------------------------------------------------------------------------------------------ checks before the work
 
 
 @contextmanager
 def claimed(
     path: str | Path, kind: str, *, force: bool = False, inputs: Iterable[str | Path] = (), needs: int = 0
 ) -> Iterator[Path]:
-    """Check a folder to be written, lock it until the block ends, and remove what killed processes left beside it."""
+    """Check an output folder, lock it until the block ends, and remove leftovers of killed processes."""
     path = resolved(path)
     check_folder(path, kind, force=True, inputs=inputs, needs=needs)
     with locked(path):
@@ -53,7 +53,7 @@ def claimed(
 
 @contextmanager
 def claimed_file(path: str | Path, *, force: bool = False, inputs: Iterable[str | Path] = ()) -> Iterator[Path]:
-    """The same for a file; `force` replaces a file, never a folder, and never an input."""
+    """The same for an output file; `force` replaces a file, but never a folder or an input."""
     path = resolved(path)
     check_file(path, force=force, inputs=inputs)
     with locked(path):
@@ -64,7 +64,7 @@ def claimed_file(path: str | Path, *, force: bool = False, inputs: Iterable[str 
 def check_folder(
     path: Path, kind: str, *, force: bool = False, inputs: Iterable[str | Path] = (), needs: int = 0
 ) -> None:
-    """Refuse a folder that cannot or must not be written; nothing is changed."""
+    """Raise an error if a folder cannot or must not be written; changes nothing."""
     _check_inputs(path, inputs)
     check_place(path, needs=needs)
     around = kind_of(path.parent) if kind == ANSWER and path.parent.is_dir() else None
@@ -77,7 +77,7 @@ def check_folder(
     actual = kind_of(path)
     if actual is None:
         raise OutputError(
-            f"{path} exists already and is not {_a(kind)} that epir made", fix=f"{ANOTHER}; it is left as it is"
+            f"{path} exists already and is not {_a(kind)} that epir made", fix=f"{ANOTHER}; nothing was changed"
         )
     if actual != kind:
         raise OutputError(f"{path} exists already and is {_a(actual)}, not {_a(kind)}", fix=ANOTHER)
@@ -90,9 +90,9 @@ def _a(kind: str) -> str:
 
 
 def check_file(path: Path, *, force: bool = False, inputs: Iterable[str | Path] = ()) -> None:
-    """Refuse a file that cannot or must not be written; nothing is changed."""
-    for each in inputs:
-        if resolved(each) == path:
+    """Raise an error if a file cannot or must not be written; changes nothing."""
+    for source in inputs:
+        if resolved(source) == path:
             raise OutputError(f"{path} is an input of this command", fix="choose another name for the output")
     check_place(path)
     if path.is_dir():
@@ -104,15 +104,15 @@ def check_file(path: Path, *, force: bool = False, inputs: Iterable[str | Path] 
 
 
 def check_onnx(path: Path) -> None:
-    """Refuse a name that no runtime of ONNX would take."""
+    """Raise an error unless a path ends in .onnx, as ONNX runtimes require."""
     if path.suffix != ".onnx":
         name = path / "model.onnx" if path.is_dir() else path.with_suffix(".onnx")
         raise CheckpointError(f"{path} does not end in .onnx", fix=f"name it {name}")
 
 
 def check_place(path: Path, *, needs: int = 0) -> None:
-    """Refuse a place where nothing can be created, or where `needs` bytes are not free."""
-    if path.is_symlink():  # after links were followed
+    """Raise an error if `path` cannot be created, or if fewer than `needs` bytes are free there."""
+    if path.is_symlink():  # even though `resolved` has followed links
         raise OutputError(f"{path} is a loop of links", fix=ANOTHER)
     parent = path.parent
     while not parent.exists():
@@ -132,8 +132,7 @@ def check_place(path: Path, *, needs: int = 0) -> None:
 
 
 def _check_inputs(path: Path, inputs: Iterable[str | Path]) -> None:
-    for each in inputs:
-        source = resolved(each)
+    for source in map(resolved, inputs):
         if source == path:
             raise OutputError(f"{path} is an input of this command", fix=ANOTHER)
         if path in source.parents:
@@ -143,24 +142,24 @@ def _check_inputs(path: Path, inputs: Iterable[str | Path]) -> None:
 
 
 def resolved(path: str | Path) -> Path:
-    """The absolute path with links followed: what a link points to is written, and the link stays.
+    """The absolute path with links followed: the target of a link is written, and the link stays.
 
-    Of a loop of links it is the loop, where `Path.resolve` fails.
+    Unlike `Path.resolve`, this does not fail for a loop of links.
     """
     return Path(os.path.realpath(path))
 
 
-# ----------------------------------------------------------------------------------------------------- what it is
+# ------------------------------------------------------------------------------------------------- kinds of folders
 
 
 def mark(folder: Path, kind: str) -> None:
-    """Say in a folder that epir made it."""
+    """Mark a folder as made by epir, with its kind."""
     if _marked(folder) != kind:
         write_text(folder / MARK, json.dumps({"made by": "epir", "kind": kind}) + "\n")
 
 
 def kind_of(folder: Path) -> str | None:
-    """Which kind of folder of epir this is; `None` for anything else."""
+    """The kind of a folder that epir made; `None` for any other folder."""
     return _marked(folder) or next((kind for kind, is_kind in _KINDS.items() if is_kind(folder)), None)
 
 
@@ -214,9 +213,9 @@ def _json(path: Path) -> dict[str, object]:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the lock of `path`, which lies beside it; a process that is killed holds nothing any more.
+    """Hold the lock file beside `path`; the system releases it if the process is killed.
 
-    Inside the block the same thread may lock it again.
+    Inside the block, the same thread may lock `path` again.
     """
     path = resolved(path)
     if path in _held.get():
@@ -241,7 +240,7 @@ def _exclusive(lock: Path, path: Path) -> Iterator[None]:
     while True:
         with lock.open("a") as file:
             _hold(file, path)
-            if _same_file(file, lock):  # else its owner has just ended and removed it
+            if _same_file(file, lock):  # otherwise its owner has just removed it: try again
                 try:
                     yield
                 finally:
@@ -250,7 +249,7 @@ def _exclusive(lock: Path, path: Path) -> Iterator[None]:
 
 
 def _hold(file: IO[str], path: Path) -> None:
-    """Lock an open file for this process, or say that another one is writing `path`."""
+    """Lock an open file, or raise the error that another process is writing `path`."""
     import fcntl
 
     try:
@@ -269,19 +268,18 @@ def _same_file(file: IO[str], path: Path) -> bool:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove what killed processes left of earlier attempts at `path`; its lock is held."""
-    prefix = hidden_name(path, "")
-    names = [name for name in os.listdir(path.parent) if name.startswith(prefix)]
-    for name in sorted(names):
-        left = path.parent / name
-        if name.startswith(hidden_name(path, "old-")) and not path.exists():
-            left.rename(path)  # killed between moving it aside and putting the new one in place
-        elif name.startswith((hidden_name(path, "old-"), hidden_name(path, "tmp-"))):
-            remove(left)
+    """Remove what killed processes left of earlier attempts at `path`; the caller holds its lock."""
+    old, temporary = hidden_name(path, "old-"), hidden_name(path, "tmp-")
+    for name in sorted(os.listdir(path.parent)):
+        leftover = path.parent / name
+        if name.startswith(old) and not path.exists():
+            leftover.rename(path)  # killed between moving it aside and moving the new folder into place
+        elif name.startswith((old, temporary)):
+            remove_path(leftover)
 
 
-def remove(path: Path) -> None:
-    """Remove a file, or a folder with all that is in it."""
+def remove_path(path: Path) -> None:
+    """Remove a file, or a folder with its contents."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -295,7 +293,7 @@ def remove(path: Path) -> None:
 def new_folder(
     path: str | Path, kind: str, *, force: bool = False, inputs: Iterable[str | Path] = (), needs: int = 0
 ) -> Iterator[Path]:
-    """A temporary folder to fill, beside `path`; it becomes `path` when the block ends well."""
+    """A temporary folder to fill, which becomes `path` when the block ends without an error."""
     with claimed(path, kind, force=force, inputs=inputs, needs=needs) as target:
         temporary = Path(tempfile.mkdtemp(prefix=hidden_name(target, "tmp-"), dir=target.parent))
         try:
@@ -306,7 +304,7 @@ def new_folder(
 
 
 def put_in_place(new: Path, path: Path, kind: str) -> None:
-    """Let the complete folder `new` become `path`; what is there is moved aside first and removed last."""
+    """Move the complete folder `new` to `path`; an existing folder is moved aside first and removed last."""
     if kind_of(new) != kind:
         mark(new, kind)
     apply_umask(new)
@@ -314,19 +312,19 @@ def put_in_place(new: Path, path: Path, kind: str) -> None:
     old = None
     if path.exists():
         old = Path(tempfile.mkdtemp(prefix=hidden_name(path, "old-"), dir=path.parent))
-        path.replace(old)  # an empty folder may be replaced
+        path.replace(old)  # works because `old` is empty
     new.replace(path)
     save_to_disk(path.parent, inside=False)
-    if old is not None:  # half of it must not be taken for what was moved aside
-        given_up = old.with_name(hidden_name(path, "tmp-") + old.name.removeprefix(hidden_name(path, "old-")))
-        old.rename(given_up)
-        shutil.rmtree(given_up, ignore_errors=True)  # what cannot be removed is swept by the next call
+    if old is not None:  # renamed first: a half-removed `old-` must not be moved back
+        trash = old.with_name(hidden_name(path, "tmp-") + old.name.removeprefix(hidden_name(path, "old-")))
+        old.rename(trash)
+        shutil.rmtree(trash, ignore_errors=True)  # the next call removes the rest
 
 
 def _is_empty(path: Path) -> bool:
-    """Whether a folder holds nothing, or no more than a process that was killed at once has left."""
-    half = hidden_name(path / MARK, "")
-    return path.is_dir() and all(name == MARK or name.startswith(half) for name in os.listdir(path))
+    """Whether a folder is empty, apart from what a process killed at its start has left."""
+    partial = hidden_name(path / MARK, "")
+    return path.is_dir() and all(name == MARK or name.startswith(partial) for name in os.listdir(path))
 
 
 def _size(count: int) -> str:

@@ -1,7 +1,7 @@
-"""Code of the user's: `FILE.py:name`, `package.module:name`, or the entry point of an installed package.
+"""Load a user's code: `FILE.py:name`, `package.module:name`, or the entry point of an installed package.
 
-Only what the user named is imported. Functions of a file cannot be pickled by reference, so work for other processes
-carries `Plugin.reference` and loads the object there; each process imports a file once.
+Only code that the user names is imported. Functions of a file cannot be pickled by reference, so jobs for other
+processes carry `Plugin.reference` and load the object there; each process imports a file once.
 """
 
 import hashlib
@@ -20,16 +20,17 @@ from typing import Any
 
 from epir.core.errors import ConfigError, EpirError
 from epir.core.files import MOST_SETTINGS, read_bytes
+from epir.core.words import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """Where an object of the user's comes from, for the records of what was made with it."""
+    """Where a user's object comes from; stored with everything made by it."""
 
     name: str  # as the user wrote it
-    source: str  # the file with its source; empty for a module without one
-    digest: str  # of that file: the first 16 digits of its SHA-256
-    distribution: str = ""  # the installed package that it belongs to
+    source: str  # the source file; empty for a module without one
+    digest: str  # the first 16 digits of the SHA-256 of that file
+    distribution: str = ""  # the installed package that contains it
     version: str = ""
 
     @property
@@ -39,12 +40,12 @@ class Plugin:
         return f"{self.source}:{attribute}" if file.endswith(".py") else self.name
 
     def to_dict(self) -> dict[str, str]:
-        """The record without the place of the file, which differs between machines."""
+        """The record without the path of the file, which differs between machines."""
         return {key: value for key, value in asdict(self).items() if value and key != "source"}
 
 
 def is_plugin_name(name: str) -> bool:
-    """Whether a name points at code: `my_net.py:MyNet` or `package.module:name`."""
+    """Whether a name refers to code: `my_net.py:MyNet` or `package.module:name`."""
     return ":" in name or name.endswith(".py")
 
 
@@ -62,9 +63,9 @@ def load_object(
     known: Iterable[str] = (),
     accepts: Callable[[Any], bool] = callable,
 ) -> tuple[Any, Plugin]:
-    """The object called `name` that `accepts` takes, and where it comes from.
+    """The object called `name`, for which `accepts` must be true, and where it comes from.
 
-    `known` are other names that the caller accepts, for the fix of a misspelt one.
+    `known` are further names that the caller accepts, to suggest for a misspelt one.
     """
     try:
         module, attribute, plugin = _named(name, what) if is_plugin_name(name) else _installed(name, group, what, known)
@@ -74,7 +75,7 @@ def load_object(
 
 
 def call_failed(plugin: Plugin, fault: BaseException, *, error: type[EpirError]) -> EpirError:
-    """The error of a user's function in two lines, with the line of its file."""
+    """The error for a user's function that failed, with the line number in its file."""
     words = " ".join(traceback.format_exception_only(fault)[-1].split())
     lines = [frame.lineno for frame in traceback.extract_tb(fault.__traceback__) if frame.filename == plugin.source]
     where = f"{plugin.name}, line {lines[-1]}," if lines else plugin.name
@@ -82,7 +83,7 @@ def call_failed(plugin: Plugin, fault: BaseException, *, error: type[EpirError])
 
 
 def _named(name: str, what: str) -> tuple[ModuleType, str, Plugin]:
-    """The module, the attribute and the record of `FILE.py:name` or `package.module:name`."""
+    """The module, the attribute and the record for `FILE.py:name` or `package.module:name`."""
     place, _, attribute = name.rpartition(":")
     if not place or not attribute:
         raise ConfigError(f"{name!r} names no {what}", fix=f"write the name after a colon: {place or attribute}:NAME")
@@ -102,16 +103,12 @@ def _named(name: str, what: str) -> tuple[ModuleType, str, Plugin]:
 
 
 def _installed(name: str, group: str, what: str, known: Iterable[str]) -> tuple[ModuleType, str, Plugin]:
-    """The same of the entry point of an installed package."""
+    """The same for the entry point of an installed package."""
     entries: dict[str, EntryPoint] = {entry.name: entry for entry in entry_points(group=group)}
     if name not in entries:
-        names = sorted({*entries, *known})
-        near = get_close_matches(name, names, n=2)
-        fix = f"did you mean {' or '.join(map(repr, sorted(near)))}?" if near else f"use one of: {', '.join(names)}"
-        raise ConfigError(
-            f"there is no {what} {name!r}",
-            fix=fix if names else f"write FILE.py:NAME or install a package with {group}",
-        )
+        names = {*entries, *known}
+        install = f"write FILE.py:NAME or install a package with {group}"
+        raise ConfigError(f"there is no {what} {name!r}", fix=did_you_mean(name, names, most=2) if names else install)
     entry = entries[name]
     module = _import_module(entry.module, name)
     return module, entry.attr or "", _record(name, module, entry.dist.name if entry.dist else "")
@@ -119,13 +116,13 @@ def _installed(name: str, group: str, what: str, known: Iterable[str]) -> tuple[
 
 @lru_cache(maxsize=64)
 def _module_of(path: Path, content: bytes) -> ModuleType:
-    """The file as a module, whose name cannot meet another's; its folder can be imported from, after all others."""
+    """The file as a module with a unique name; it can import from its folder, which is last on the path."""
     stem = re.sub(r"\W", "_", path.stem)
     title = f"epir_plugin_{stem}_{_digest(str(path).encode() + content)}"
     spec = importlib.util.spec_from_file_location(title, path)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[title] = module  # dataclasses and pickles look it up there
+    sys.modules[title] = module  # dataclasses and pickle look it up there
     sys.path.append(str(path.parent))
     try:
         exec(compile(content, str(path), "exec"), module.__dict__)  # the bytes that were digested
@@ -150,24 +147,22 @@ def _import_module(place: str, name: str) -> ModuleType:
 
 
 def _import_failed(place: str, name: str, fault: BaseException, path: str) -> ConfigError:
-    """What the traceback ends with, and the line of the user's file that led there."""
+    """The error for an import that failed: the exception, and the line of the user's file."""
     words = traceback.format_exception_only(fault)[-1].strip()
     lines = [frame.lineno for frame in traceback.extract_tb(fault.__traceback__) if path in ("", frame.filename)]
     line = fault.lineno if isinstance(fault, SyntaxError) else next(reversed(lines), None)
     where = f"{place}, line {line}," if line and path else place
-    return ConfigError(
-        f"{where} cannot be imported: {words}", fix=f"mend that line, or install what it needs, and name {name} again"
-    )
+    return ConfigError(f"{where} cannot be imported: {words}", fix=f"correct that line, or install what {name} needs")
 
 
 def _attribute(module: ModuleType, attribute: str, name: str, what: str, accepts: Callable[[Any], bool]) -> Any:
     value: Any = module
     for part in attribute.split("."):
         if not hasattr(value, part):
-            names = [each for each in vars(value) if not each.startswith("_") and callable(getattr(value, each))]
+            names = [other for other in vars(value) if not other.startswith("_") and callable(getattr(value, other))]
             near = get_close_matches(part, names, n=1)
             raise ConfigError(
-                f"{name}: there is no {part!r} in it",
+                f"{name} cannot be loaded: there is no {part!r} in it",
                 fix=f"did you mean {near[0]!r}?" if near else f"it has: {', '.join(names) or 'nothing to call'}",
             )
         value = getattr(value, part)
@@ -178,7 +173,7 @@ def _attribute(module: ModuleType, attribute: str, name: str, what: str, accepts
 
 
 def _record(name: str, module: ModuleType, package: str = "") -> Plugin:
-    """The record of an imported module; without the `package` its distribution is looked up."""
+    """The record of an imported module; without `package`, its distribution is looked up."""
     source = getattr(module, "__file__", None) or ""
     content = Path(source).read_bytes() if source and Path(source).is_file() else b""
     owners = packages_distributions().get(module.__name__.partition(".")[0], [])

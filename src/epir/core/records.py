@@ -1,6 +1,6 @@
-"""The records that all packages share: a clip, a fold, a prediction; and who is one person, however the name is spelt.
+"""The records that all packages share: a clip, a fold, a prediction; and people whose names are spelt in several ways.
 
-They are frozen and carry their own names, so that nothing depends on the order of rows.
+Records are frozen and carry their names, so that nothing depends on the order of rows.
 """
 
 import re
@@ -16,7 +16,7 @@ WORDS = re.compile(r"\d+|[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """One annotated clip of a corpus; `None` where the corpus does not say.
+    """One annotated clip of a corpus; `None` for anything the corpus does not say.
 
     Frame numbers are those of the file names, or indices from 0 in a video.
 
@@ -38,7 +38,7 @@ class Clip:
 
     @property
     def person(self) -> str:
-        """Corpus and subject together: two corpora may both have a subject `01`; a column `person` overrides it."""
+        """Corpus and subject, since two corpora may both have a subject `01`; a column `person` overrides it."""
         return self.extra.get("person", "").strip() or f"{self.corpus}/{self.subject}"
 
     @property
@@ -49,7 +49,7 @@ class Clip:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """What one model is trained on, and what it predicts afterwards, once."""
+    """The clips that one model is trained on, and the clips that it then predicts once."""
 
     name: str
     train: tuple[Clip, ...]
@@ -57,7 +57,7 @@ class Fold:
 
     @property
     def held_out(self) -> frozenset[str]:
-        """The people that training never sees."""
+        """The people whom training never sees."""
         return frozenset(clip.person for clip in self.test)
 
 
@@ -65,8 +65,8 @@ class Fold:
 class Prediction:
     """The prediction of one fold for one clip.
 
-    `strict` comes from the weights after the last epoch, as do `scores` (in the order of the
-    protocol's classes). `best_epoch` is the prediction of the epoch that suited the held-out people best: it leaks.
+    `strict` and `scores` (in the order of the protocol's classes) come from the weights after the last epoch.
+    `best_epoch` is the prediction of the epoch with the best score on the held-out people: it leaks.
 
     >>> one = Prediction("casme2", "sub01", "EP02_01f", "positive", "positive", "negative", 0, "sub01", (0.1, 0.7, 0.2))
     >>> one.person, one.strict == one.truth
@@ -86,7 +86,7 @@ class Prediction:
 
     @property
     def person(self) -> str:
-        """Corpus and subject, or who a column `person` says it is, as in `Clip.person`."""
+        """The person, as in `Clip.person`."""
         return self.named or f"{self.corpus}/{self.subject}"
 
     @property
@@ -96,7 +96,7 @@ class Prediction:
 
 
 def plain_name(person: str) -> str:
-    """One spelling for `Anna` and `anna `, for `01` and `1`; the parts before and after a slash stay apart.
+    """A name normalised for comparison: equal for `Anna` and `anna `, and for `01` and `1`; slashes stay.
 
     >>> plain_name("casme2/Sub_01"), plain_name("casme2/sub1")
     ('casme-2/sub-1', 'casme-2/sub-1')
@@ -113,10 +113,10 @@ def probably_one(people: Iterable[str]) -> list[tuple[str, ...]]:
 
 
 def fill_people(clips: Sequence[Clip], *, error: type[EpirError], first_row: int | None = None) -> tuple[Clip, ...]:
-    """The clips, empty cells of the column `person` filled from other clips of the same subject.
+    """The clips with empty cells of the column `person` filled from other clips of the same subject.
 
-    Otherwise one human would stand on both sides of a fold. One subject with two people is refused with the clips, or
-    with their rows where the first clip is in `first_row`.
+    Otherwise one person could be on both sides of a fold. Two people for one subject are an error that names the clips,
+    or their rows if `first_row` is the row of the first clip.
     """
     for places, sentence in conflicting_people(clips):
         rows = [f"row {first_row + place}" if first_row is not None else clips[place].key for place in places]
@@ -131,7 +131,7 @@ def fill_people(clips: Sequence[Clip], *, error: type[EpirError], first_row: int
 
 
 def conflicting_people(clips: Sequence[Clip]) -> Iterator[tuple[list[int], str]]:
-    """Subjects whose clips name two people or more: a clip of each by its place, and a sentence."""
+    """Subjects whose clips name two or more people: the index of one clip per person, and a sentence."""
     subjects: dict[tuple[str, str], dict[str, int]] = {}
     for place, clip in enumerate(clips):
         if name := _named(clip):
@@ -149,4 +149,4 @@ def _named(clip: Clip) -> str:
 def _plain(part: str) -> str:
     text = unicodedata.normalize("NFKC", part).casefold().strip()
     words = [word.lstrip("0") or "0" if word.isdecimal() else word for word in WORDS.findall(text)]
-    return "-".join(words) or text  # a name of signs alone stays as it is
+    return "-".join(words) or text  # a name without letters and digits is unchanged

@@ -1,6 +1,6 @@
-"""Partial results of long work: a folder of entries, each used only while all that it was made from is unchanged.
+"""Store partial results of long work: a folder of entries, each valid only while its inputs are unchanged.
 
-    store = Store(folder, settings=digest(settings), version=1)    # whose lock the caller holds
+    store = Store(folder, settings=digest(settings), version=1)    # the caller holds the lock of the folder
     identities = {video: file_identity(video) for video in videos}
     missing = [video for video in videos if store.get(video.name, identities[video]) is None]
     store.warn_if_stale("spotted again")        # "b.mp4 has changed since; spotted again"
@@ -8,13 +8,14 @@
         store.put(video.name, identities[video], {"events": spot(video)})
     events = [store.get(video.name, identities[video]).content["events"] for video in videos]
 
-An entry is one file, written in one step. It carries its key, the identity of what it was made from, the digest of the
-settings, the version of its format and a digest of itself; `get` returns it only if all of them fit, and otherwise
-notes in `store.stale` why not. An identity is any text that changes with the input: `file_identity` for files, folders
-of pictures and videos, `config.digest([...])` for anything else, or both joined. Take it before the work starts, so
-that an input that changes meanwhile is noticed the next time.
+An entry is one file, written atomically. It holds its key, the identity of its input, the digest of the settings, the
+version of its format and a digest of itself; `get` returns it only if all of them match, and otherwise records the
+reason in `store.stale`. An identity is any text that changes with the input: `file_identity` for files, folders of
+pictures and videos, `config.digest([...])` for anything else, or both joined. Take it before the work starts, so that a
+change during the work is noticed the next time.
 
-Without arrays an entry is a JSON object: the content, and `entry` with the rest. With `arrays=True` it is an .npz file.
+Without arrays, an entry is a JSON object: the content, and `entry` with the rest. With `arrays=True` it is an .npz
+file.
 """
 
 import hashlib
@@ -31,34 +32,34 @@ from zipfile import BadZipFile
 
 from epir.core.errors import EpirError, EpirWarning
 from epir.core.files import BAD_ARRAY, atomic_write, check_regular, read_json, write_text
-from epir.core.output import remove
+from epir.core.output import remove_path
 
 if TYPE_CHECKING:
     import numpy as np
 
 ENTRY = "entry"  # the name of the header in an entry
-LONGEST_NAME = 150  # bytes of the name of an entry
-NAMED = 3  # keys that a warning names
-SAMPLED = 1 << 20  # bytes of a file or a folder that are read for its identity
-SMALLEST_SAMPLE = 1 << 12  # bytes of each picture of a folder
+LONGEST_NAME = 150  # characters of an entry's file name
+NAMED = 3  # keys listed in a warning
+SAMPLED = 1 << 20  # bytes read of a file or a folder for its identity
+SMALLEST_SAMPLE = 1 << 12  # bytes read of each file of a folder, at least
 BLOCKS = 16  # evenly spaced in a large file, the first at its start and the last at its end
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What was stored under a key."""
+    """The content stored under a key."""
 
     content: Mapping[str, Any]
     arrays: Mapping[str, "np.ndarray"] = field(default_factory=dict)
 
 
 class Store:
-    """The entries in a folder, for a caller who holds its lock."""
+    """The entries in a folder; the caller holds its lock."""
 
     def __init__(self, folder: Path, *, settings: str, version: int, arrays: bool = False) -> None:
-        """`settings` is a digest; raise `version` when the code gives other entries or reads them otherwise."""
+        """`settings` is a digest; increase `version` when the code computes or reads entries differently."""
         self.folder = folder
-        self.stale: dict[str, str] = {}  # why entries that are there could not be used, by key
+        self.stale: dict[str, str] = {}  # key -> why its entry could not be used
         self._settings, self._version, self._arrays = settings, version, arrays
 
     def path(self, key: str) -> Path:
@@ -69,10 +70,10 @@ class Store:
         return os.path.lexists(self.path(key))
 
     def get(self, key: str, identity: str | None, *, source: str = "") -> Entry | None:
-        """The entry of `key` if it was made from this, with these settings and by this version, and is as it was.
+        """The entry of `key` if it was made from this input, with these settings and this version, and is intact.
 
-        Otherwise `None`, and where there is an entry, `stale[key]` says why; `source` names the input there. Without an
-        identity the input is not compared: for reading results whose inputs need not be there any more.
+        Otherwise `None`; if an entry exists, `stale[key]` says why, and calls the input `source`. With `None` as
+        identity the input is not compared, to read results whose inputs may be gone.
         """
         self.stale.pop(key, None)
         try:
@@ -85,7 +86,7 @@ class Store:
         if header.get("digest") != _digest(header, entry):
             self.stale[key] = f"the entry of {key} was edited by hand"
         elif header.get("key") != key:
-            self.stale[key] = f"the entry of {key} is that of {header.get('key')}"
+            self.stale[key] = f"the entry of {key} belongs to {header.get('key')}"
         elif header.get("version") != self._version:
             self.stale[key] = f"the entry of {key} was made by another version of epir"
         elif header.get("settings") != self._settings:
@@ -97,14 +98,14 @@ class Store:
     def put(
         self, key: str, identity: str, content: Mapping[str, Any], arrays: Mapping[str, "np.ndarray"] | None = None
     ) -> Entry:
-        """Write an entry in one step, and return it; it is no longer stale."""
+        """Write an entry atomically, and return it; it is no longer stale."""
         assert ENTRY not in content, f"{ENTRY!r} is the header's name"
         entry = Entry(dict(content), dict(arrays or {}))
         header = {"key": key, "identity": identity, "settings": self._settings, "version": self._version}
         header["digest"] = _digest(header, entry)
         path = self.path(key)
         if path.is_dir():
-            remove(path)
+            remove_path(path)
         if self._arrays:
             import numpy as np
 
@@ -119,10 +120,10 @@ class Store:
 
     def discard(self, key: str) -> None:
         """Remove the entry of `key`, if there is one."""
-        remove(self.path(key))
+        remove_path(self.path(key))
 
     def warn_if_stale(self, consequence: str) -> None:
-        """Warn of the entries that could not be used; `consequence` says what happens to them: `prepared again`."""
+        """Warn of entries that could not be used; `consequence` says what happens instead: `prepared again`."""
         reasons = list(self.stale.values())
         if reasons:
             more = f", and {len(reasons) - NAMED} more" if len(reasons) > NAMED else ""
@@ -150,11 +151,11 @@ class Store:
 
 
 class _Damaged(EpirError):
-    """An entry that cannot be read; it never leaves this module."""
+    """An entry that cannot be read; never raised outside this module."""
 
 
 def entry_name(key: str) -> str:
-    """A name that every file system takes, different for different keys: `casme2/sub01` -> `casme2+sub01`."""
+    """A unique file name for a key, valid on every file system: `casme2+sub01` for `casme2/sub01`."""
     name = "+".join(quote(part.encode("utf-8", "surrogateescape"), safe="") for part in key.split("/"))
     if len(name) <= LONGEST_NAME:
         return name
@@ -162,8 +163,8 @@ def entry_name(key: str) -> str:
 
 
 def _digest(header: Mapping[str, Any], entry: Entry) -> str:
-    told = {name: value for name, value in header.items() if name != "digest"}
-    text = json.dumps([told, entry.content], sort_keys=True, separators=(",", ":"))
+    others = {name: value for name, value in header.items() if name != "digest"}
+    text = json.dumps([others, entry.content], sort_keys=True, separators=(",", ":"))
     content = hashlib.sha256(text.encode())
     for name in sorted(entry.arrays):
         array = entry.arrays[name]
@@ -172,14 +173,14 @@ def _digest(header: Mapping[str, Any], entry: Entry) -> str:
     return content.hexdigest()
 
 
-# ------------------------------------------------------------------------------------------------ what it was made from
+# --------------------------------------------------------------------------------------------- identities of inputs
 
 
 def file_identity(path: Path) -> str:
-    """A text that changes with a file, or with the names and contents of the files in a folder; cheap for large ones.
+    """A text that changes with a file, or with the names and contents of the files in a folder.
 
-    Small files are read whole. Of larger ones blocks are read, and the time of the last change is part of the identity.
-    What is not there has an identity as well.
+    Small files are read completely. Of a large file, blocks are read, and its modification time is part of the
+    identity. A missing file has an identity too.
     """
     if path.is_dir():
         names = sorted(

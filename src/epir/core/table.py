@@ -1,4 +1,4 @@
-"""The one table of the project: cells of text, written as aligned text, CSV, Markdown, LaTeX or HTML."""
+"""Result tables: cells of text, written as aligned text, CSV, Markdown, LaTeX or HTML."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,10 +8,10 @@ from typing import Literal
 
 from epir.core.files import csv_text
 
-Kind = Literal["", "strict", "best_epoch", "published"]  # what the scores of a row are
+Kind = Literal["", "strict", "best_epoch", "published"]  # of the scores in a row
 
 MISSING = "–"
-NOTES_SHOWN = 2  # of a table in HTML; further ones are folded away
+NOTES_SHOWN = 2  # of a table in HTML; further notes are collapsed
 LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -38,12 +38,12 @@ LATEX = {
 
 @dataclass(frozen=True)
 class Column:
-    """A heading; neighbours with the same `group` share a heading above theirs."""
+    """A heading; neighbouring columns with the same `group` share a second heading above."""
 
     title: str
     group: str = ""
     numeric: bool = False
-    tag: bool = False  # says what kind of score the row has
+    tag: bool = False  # shows the kind of score of the row
 
 
 def words(*titles: str) -> tuple[Column, ...]:
@@ -81,7 +81,7 @@ class Table:
 
     @property
     def groups(self) -> tuple[tuple[str, int], ...]:
-        """The upper line of headings, each with the number of columns it spans; nothing without groups."""
+        """The upper headings and the number of columns that each spans; empty without groups."""
         if not any(column.group for column in self.columns):
             return ()
         spans: list[tuple[str, int]] = []
@@ -99,7 +99,7 @@ class Table:
 
     @property
     def rule_before(self) -> int:
-        """The row that published scores begin with, where they stand below all others; otherwise 0."""
+        """The index of the first published row, if the published rows come last; otherwise 0."""
         ours = [number for number, row in enumerate(self.rows) if row.kind != "published"]
         return ours[-1] + 1 if ours and ours[-1] + 1 < len(self.rows) else 0
 
@@ -151,12 +151,12 @@ class Table:
         return "\n".join([*lines, r"\end{table}", ""])
 
     def html(self) -> str:
-        """The caption, the table in a box of its own that scrolls, and the notes."""
+        """The caption, the table in a scrollable box, and the notes."""
         heads = ""
         if self.groups:
             spans = (f'<th{_class("group" if t else "")} colspan="{n}">{escape_html(t)}</th>' for t, n in self.groups)
             heads = f"<tr>{''.join(spans)}</tr>"
-        titles = (f'<th scope="col"{_numeric(each)}>{escape_html(each.title)}</th>' for each in self.columns)
+        titles = (f'<th scope="col"{_numeric(column)}>{escape_html(column.title)}</th>' for column in self.columns)
         head = f"<thead>{heads}<tr>{''.join(titles)}</tr></thead>"
         body = f"<tbody>{''.join(map(self._html_row, self.rows))}</tbody>"
         caption = escape_html(self.caption)
@@ -192,17 +192,17 @@ class Table:
 
 
 def markdown_tables(tables: Iterable[Table]) -> str:
-    """The tables one below the other."""
+    """The tables in Markdown, one below the other."""
     return "\n".join(table.markdown() for table in tables)
 
 
 def latex_tables(tables: Iterable[Table]) -> str:
-    """The tables one below the other, for documents that load `booktabs`."""
+    """The tables in LaTeX, one below the other, for documents that load `booktabs`."""
     return "% needs \\usepackage{booktabs}\n" + "\n".join(table.latex() for table in tables)
 
 
 def latex(text: str) -> str:
-    r"""Text in which nothing is a command.
+    r"""Text escaped for LaTeX.
 
     >>> latex("50 % of a_b")
     '50 \\% of a\\_b'
@@ -215,7 +215,7 @@ def _latex_line(cells: Iterable[str]) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Text in which nothing is Markdown, HTML or the end of a cell."""
+    """Text escaped for a cell of a Markdown table."""
     for mark in "\\`*_[]<>|":
         text = text.replace(mark, "\\" + mark)
     return " ".join(text.split())
@@ -226,7 +226,7 @@ def _markdown_line(cells: Iterable[str]) -> str:
 
 
 def _typeset(cell: str, column: Column) -> str:
-    """A cell of numbers with the minus signs and the dashes of a typeset page."""
+    """A numeric cell with typographic minus signs and dashes."""
     if not column.numeric:
         return cell
     return re.sub(r"(?<=\d) to (?=\d)", "–", re.sub(r"(?<![\w.])-(?=[\d.])", "−", cell))
@@ -241,10 +241,10 @@ def _class(names: str | Sequence[str]) -> str:
 
 
 def score_text(value: float | None) -> str:
-    """A score with four places, as the field publishes it; a dash where there is none."""
+    """A score with four decimals, as published scores have; a dash for None and NaN."""
     return MISSING if value is None or value != value else f"{value:.4f}"
 
 
 def interval_text(bounds: Sequence[float] | None) -> str:
-    """An interval as `0.660 to 0.760`, or nothing."""
+    """An interval as `0.660 to 0.760`; an empty text for None."""
     return f"{bounds[0]:.3f} to {bounds[1]:.3f}" if bounds else ""

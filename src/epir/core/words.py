@@ -1,9 +1,10 @@
-"""Counts, durations and frame numbers in words, the same wherever they are told, and what a frame rate can be."""
+"""Format counts, durations and frame numbers the same way everywhere."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
+from difflib import get_close_matches
 
-FASTEST_RATE = 100_000.0  # frames a second of any camera
-RUNS_SHOWN = 5  # of numbers in a list
+FASTEST_RATE = 100_000.0  # frames per second of any camera
+RUNS_SHOWN = 5  # runs of numbers listed by `ranges`
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -35,8 +36,19 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def did_you_mean(name: str, known: Iterable[str], *, most: int = 1) -> str:
+    """The fix for an unknown name: up to `most` similar names, or else all known names.
+
+    >>> did_you_mean("cassme2", ["samm", "casme2"]), did_you_mean("x", ["samm", "casme2"])
+    ("did you mean 'casme2'?", 'use one of: casme2, samm')
+    """
+    names = sorted(known)
+    near = sorted(get_close_matches(name, names, n=most))
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else f"use one of: {', '.join(names)}"
+
+
 def percent(share: float) -> float:
-    """A share of the face's width as people read it, in %: lengths are written so wherever epir writes them.
+    """A share of the face's width in %, rounded as epir writes all lengths.
 
     >>> percent(0.0063)
     0.63
@@ -45,7 +57,7 @@ def percent(share: float) -> float:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Sorted numbers as text, runs shortened: `3-5, 9`; after five runs only their count.
+    """Sorted numbers as text, with runs shortened: `3-5, 9`; after five runs, the number of further runs.
 
     >>> ranges([3, 4, 5, 9])
     '3-5, 9'
@@ -60,13 +72,13 @@ def ranges(numbers: Sequence[int]) -> str:
     return shown if len(runs) <= RUNS_SHOWN else f"{shown} and {len(runs) - RUNS_SHOWN} more"
 
 
-def missing_frames(there: Container[int | None], first: int, last: int) -> str | None:
-    """Which frames from `first` to `last` are not there, in words; nothing where all are.
+def missing_frames(present: Container[int | None], first: int, last: int) -> str | None:
+    """Which frames from `first` to `last` are missing, in words; `None` if all are present.
 
     >>> missing_frames({1, 2, 6}, 1, 6)
     '3 frames of 1-6 missing: 3-5'
     """
-    missing = [number for number in range(first, last + 1) if number not in there]
+    missing = [number for number in range(first, last + 1) if number not in present]
     if not missing:
         return None
     return f"{counted(len(missing), 'frame')} of {first}-{last} missing: {ranges(missing)}"

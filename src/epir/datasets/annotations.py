@@ -1,11 +1,10 @@
-"""Annotations of a lab's own (ELAN, Praat, CSV) -> a manifest, so that they become a corpus.
+"""Convert a lab's annotations (ELAN, Praat, CSV) to a manifest, which can be loaded as a corpus.
 
-Tiers are read by name, those of `epir predict --out` unless others are given: `micro-expression` holds the emotion from
-onset to offset, `apex` marks the apex, `action units` the units. Times become frame numbers by the clock of the video.
+Tiers are read by name. The defaults are the tiers that `epir predict --out` writes: `micro-expression` holds the
+emotion from onset to offset, `apex` marks the apex, `action units` the units. The frame rate of the video converts
+times to frame numbers.
 """
 
-import csv
-import io
 import os
 import sys
 import warnings
@@ -17,15 +16,14 @@ from typing import Any
 from urllib.parse import unquote
 
 from epir.core.errors import DatasetError, MissingExtra
-from epir.core.files import atomic_write, joined, read_text
+from epir.core.files import VIDEO_ENDINGS, atomic_write, csv_text, joined, read_rows
 from epir.core.output import resolved
 
 ENDINGS = (".eaf", ".textgrid")
 SHORTEST = 0.001  # seconds: ELAN counts milliseconds
 EMOTION, APEX, UNITS = "micro-expression", "apex", "action units"  # tiers
 HEADER = ("clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps", "action_units")
-VIDEOS = (".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi", ".wmv", ".mpg")
-COLUMNS: Mapping[str, tuple[str, ...]] = {  # of a CSV, by what they may be called
+COLUMNS: Mapping[str, tuple[str, ...]] = {  # of a CSV: field -> possible names
     "frames": ("frames", "file", "video"),
     "emotion": ("emotion", "class", "label"),
     "onset": ("onset",),
@@ -48,11 +46,11 @@ class TierInterval:
 
 @dataclass(frozen=True)
 class Tier:
-    """A named row of intervals, in the order of time."""
+    """A named row of intervals, sorted by time."""
 
     name: str
     intervals: tuple[TierInterval, ...]
-    points: bool = False  # the start of each interval is meant
+    points: bool = False  # only the start of each interval counts
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Tiers:
     media: Path | None = None
 
     def get(self, name: str) -> Tier | None:
-        """The tier of this name, whatever its case."""
+        """The tier with this name, ignoring case."""
         return next((tier for tier in self.tiers if tier.name.strip().casefold() == name.strip().casefold()), None)
 
     @property
@@ -73,13 +71,13 @@ class Tiers:
 
 
 def without_overlap(name: str, intervals: Iterable[TierInterval], *, points: bool = False) -> list[Tier]:
-    """One tier, or several (`name 2`, ...) where intervals overlap: a tier can hold one at a time."""
+    """One tier, or several (`name 2`, ...) if intervals overlap: within a tier they must not."""
     rows: list[list[TierInterval]] = []
-    for each in sorted(intervals, key=lambda one: (one.start, one.end)):
-        row = next((row for row in rows if row[-1].end <= each.start), None)
+    for interval in sorted(intervals, key=lambda one: (one.start, one.end)):
+        row = next((row for row in rows if row[-1].end <= interval.start), None)
         if row is None:
             rows.append(row := [])
-        row.append(each)
+        row.append(interval)
     return [Tier(f"{name} {n}" if n > 1 else name, tuple(row), points) for n, row in enumerate(rows, start=1)]
 
 
@@ -91,9 +89,9 @@ def write_eaf(path: Path, tiers: Sequence[Tier], media: Path | None = None) -> P
         eaf.add_linked_file(resolved(media).as_uri(), relpath=relative, mimetype=_mime(media))
     for tier in tiers:
         eaf.add_tier(tier.name)
-        for each in tier.intervals:
-            start = round(1000 * each.start)
-            eaf.add_annotation(tier.name, start, max(round(1000 * each.end), start + 1), each.label)
+        for interval in tier.intervals:
+            start = round(1000 * interval.start)
+            eaf.add_annotation(tier.name, start, max(round(1000 * interval.end), start + 1), interval.label)
     if tiers:
         eaf.remove_tier("default")  # which every new file has
     with atomic_write(path) as temporary:
@@ -103,16 +101,16 @@ def write_eaf(path: Path, tiers: Sequence[Tier], media: Path | None = None) -> P
 
 
 def write_textgrid(path: Path, tiers: Sequence[Tier], seconds: float) -> Path:
-    """Write a Praat file of a recording of so many seconds, with interval tiers and point tiers."""
+    """Write a Praat file with interval tiers and point tiers; `seconds` is the length of the recording."""
     textgrid = _praatio()
-    end = max([seconds, *(each.end for tier in tiers for each in tier.intervals)]) + SHORTEST
+    end = max([seconds, *(interval.end for tier in tiers for interval in tier.intervals)]) + SHORTEST
     grid = textgrid.Textgrid(0.0, end)
     for tier in tiers:
         if tier.points:
-            places = [(each.start, each.label) for each in tier.intervals]
+            places = [(point.start, point.label) for point in tier.intervals]
             grid.addTier(textgrid.PointTier(tier.name, places, 0.0, end))
         else:
-            parts = [(each.start, max(each.end, each.start + SHORTEST), each.label) for each in tier.intervals]
+            parts = [(part.start, max(part.end, part.start + SHORTEST), part.label) for part in tier.intervals]
             grid.addTier(textgrid.IntervalTier(tier.name, parts, 0.0, end))
     with atomic_write(path) as temporary:
         grid.save(str(temporary), format="long_textgrid", includeBlankSpaces=True)
@@ -127,7 +125,7 @@ def read_tiers(path: Path) -> Tiers:
         return _read_eaf(path)
     if path.suffix.casefold() == ".textgrid":
         return _read_textgrid(path)
-    raise DatasetError(f"{path} is no annotation file", fix=f"give files that end in {', '.join(ENDINGS)} or .csv")
+    raise DatasetError(f"{path} is not an annotation file", fix=f"give files that end in {', '.join(ENDINGS)} or .csv")
 
 
 def _read_eaf(path: Path) -> Tiers:
@@ -136,16 +134,15 @@ def _read_eaf(path: Path) -> Tiers:
         eaf = pympi.Eaf(str(path), suppress_version_warning=True)
         tiers = []
         for name in eaf.get_tier_names():
-            spans = sorted(each[:3] for each in eaf.get_annotation_data_for_tier(name))
-            tiers.append(
-                Tier(name, tuple(TierInterval(a / 1000, b / 1000, str(label).strip()) for a, b, label in spans))
-            )
-        linked = [media for each in eaf.get_linked_files() if (media := _linked(path, each)) is not None]
+            spans = sorted(annotation[:3] for annotation in eaf.get_annotation_data_for_tier(name))
+            intervals = tuple(TierInterval(a / 1000, b / 1000, str(label).strip()) for a, b, label in spans)
+            tiers.append(Tier(name, intervals))
+        linked = [media for link in eaf.get_linked_files() if (media := _linked(path, link)) is not None]
     return Tiers(tuple(tiers), linked[0] if linked else None)
 
 
 def _linked(path: Path, link: dict[str, Any]) -> Path | None:
-    """The media that an ELAN file names, where it still is, or beside the file."""
+    """The media that an ELAN file links to, or the file of that name beside the ELAN file."""
     relative, url = link.get("RELATIVE_MEDIA_URL") or "", link.get("MEDIA_URL") or ""
     places = [joined(path.parent, relative)] if relative else []
     named = Path(unquote(url.removeprefix("file://"))) if url else None
@@ -168,7 +165,7 @@ def _read_textgrid(path: Path) -> Tiers:
 
 @contextmanager
 def _readable(path: Path, program: str) -> Any:
-    """Any failure of a library to read a file, as one error; what it prints goes to stderr, beside the answer."""
+    """Turn any error of a library that reads a file into a `DatasetError`, and send what it prints to stderr."""
     try:
         with redirect_stdout(sys.stderr):
             yield
@@ -200,7 +197,7 @@ def _praatio() -> Any:
 
 @dataclass(frozen=True)
 class Clock:
-    """How seconds become frame numbers: frames a second, and the number of the first frame."""
+    """Converts seconds to frame numbers: frames per second, and the number of the first frame."""
 
     fps: float
     first: int = 0
@@ -212,7 +209,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class TierNames:
-    """Which tiers hold what."""
+    """The names of the tiers to read."""
 
     emotion: str = EMOTION
     apex: str = APEX
@@ -221,7 +218,7 @@ class TierNames:
 
 @dataclass(frozen=True)
 class Imported:
-    """The rows of a manifest, and the files without any movement, each with a sentence."""
+    """The rows of a manifest, and the files without movements, each with a sentence."""
 
     rows: tuple[dict[str, str], ...]
     without_movements: Mapping[str, str]
@@ -235,7 +232,7 @@ def import_rows(
     subject: str | None = None,
     video: Path | None = None,
 ) -> Imported:
-    """The movements of all files; without `subject` each video is taken to show a person of its own."""
+    """The movements of all files; without `subject`, each video counts as a different person."""
     names = names or TierNames()
     rows: list[dict[str, str]] = []
     without: dict[str, str] = {}
@@ -245,7 +242,7 @@ def import_rows(
         else:
             tiers = read_tiers(path)
             if not any(_is(tier.name, names.emotion) for tier in tiers.tiers):
-                without[str(path)] = f"it has no tier {names.emotion!r} but {tiers.names or 'none at all'}"
+                without[str(path)] = f"it has no tier {names.emotion!r}; its tiers are: {tiers.names or 'none'}"
                 continue
             movements = _tier_rows(path, tiers, clock_of, names, subject, video)
         if not movements:
@@ -260,13 +257,10 @@ def import_rows(
 
 
 def manifest_text(rows: Iterable[Mapping[str, str]], folder: Path, further: Sequence[str] = ()) -> str:
-    """The CSV of a manifest in `folder`, with `further` columns; paths are relative to it."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, (*HEADER, *further), lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({**row, "frames": Path(os.path.relpath(row["frames"], folder)).as_posix()})
-    return text.getvalue()
+    """The CSV of a manifest in `folder`, with `further` columns; its paths are relative to `folder`."""
+    columns = (*HEADER, *further)
+    placed = ({**row, "frames": Path(os.path.relpath(row["frames"], folder)).as_posix()} for row in rows)
+    return csv_text(columns, ([row.get(name, "") for name in columns] for row in placed))
 
 
 def _tier_rows(
@@ -282,20 +276,20 @@ def _tier_rows(
         return []
     place = video or tiers.media or _beside(path)
     if not place.exists():
-        raise DatasetError(f"{path} is about {place}, which is not there", fix="give the video: --video FILE")
+        raise DatasetError(f"{path} annotates {place}, which does not exist", fix="give the video: --video FILE")
     clock = clock_of(place)
     rows = []
     for tier in chosen:
-        person = tier.name.strip()[len(names.emotion.strip()) :]  # ` of 1` where there are several people
+        person = tier.name.strip()[len(names.emotion.strip()) :]  # ` of 1` if there are several people
         apexes, units = tiers.get(names.apex + person), tiers.get(names.units + person)
-        for each in tier.intervals:
-            apex = _within(each, apexes.intervals if apexes else ())
-            unit = _within(each, units.intervals if units else ())
-            onset, offset = clock.frame(each.start), clock.frame(each.end)
+        for movement in tier.intervals:
+            apex = _within(movement, apexes.intervals if apexes else ())
+            unit = _within(movement, units.intervals if units else ())
+            onset, offset = clock.frame(movement.start), clock.frame(movement.end)
             rows.append(
                 {
                     "subject": (subject or place.stem) + person.replace(" of ", "-"),
-                    "emotion": each.label,
+                    "emotion": movement.label,
                     "frames": str(place),
                     "onset": str(onset),
                     "apex": "" if apex is None else str(clock.frame(apex.start)),
@@ -307,33 +301,31 @@ def _tier_rows(
     return rows
 
 
-def _is(name: str, wanted: str) -> bool:
-    """Whether a tier is the wanted one, or that of one of several people: `micro-expression of 1`."""
-    plain, known = name.strip().casefold(), wanted.strip().casefold()
-    return plain == known or (plain.startswith(f"{known} of ") and plain[len(known) + 4 :].isdigit())
+def _is(name: str, tier: str) -> bool:
+    """Whether `name` is the name of this tier, or of this tier for one of several people: `micro-expression of 1`."""
+    name, tier = name.strip().casefold(), tier.strip().casefold()
+    return name == tier or (name.startswith(f"{tier} of ") and name[len(tier) + 4 :].isdigit())
 
 
-def _within(each: TierInterval, others: Iterable[TierInterval]) -> TierInterval | None:
-    """The first of the other intervals that begins within this one."""
-    return next((other for other in others if each.start - 1e-3 <= other.start <= each.end + 1e-3), None)
+def _within(movement: TierInterval, others: Iterable[TierInterval]) -> TierInterval | None:
+    """The first of the other intervals that begins within this movement."""
+    return next((other for other in others if movement.start - 1e-3 <= other.start <= movement.end + 1e-3), None)
 
 
 def _beside(path: Path) -> Path:
-    """The video of the same name beside a file, or a folder of frames of that name."""
-    candidates = [path.with_suffix(ending) for ending in VIDEOS]
+    """The video, or the folder of frames, with the same name beside a file."""
+    candidates = [path.with_suffix(ending) for ending in VIDEO_ENDINGS]
     return next((place for place in [*candidates, path.with_suffix("")] if place.exists()), candidates[0])
 
 
 def _csv_rows(path: Path, subject: str | None) -> list[dict[str, str]]:
-    if not path.is_file():
-        raise DatasetError(f"there is no file {path}", fix="check the path")
-    text = read_text(path, error=DatasetError, fix="save it as CSV with commas, in UTF-8")
-    reader = csv.DictReader(io.StringIO(text, newline=""))
     try:
-        lines = list(reader)
-    except csv.Error as error:
-        raise DatasetError(f"{path} is not a table: {error}", fix="save it as CSV with commas, in UTF-8") from None
-    known = {name.strip().casefold(): name for name in reader.fieldnames or ()}
+        lines = read_rows(path, (), error=DatasetError, fix="save it as CSV with commas, in UTF-8")
+    except FileNotFoundError:
+        raise DatasetError(f"there is no file {path}", fix="check the path") from None
+    if not lines:
+        return []
+    known = {name.strip().casefold(): name for name in lines[0] if name}
     columns = {field: next((known[name] for name in spelt if name in known), None) for field, spelt in COLUMNS.items()}
     missing = [field for field in ("frames", "emotion", "onset") if columns[field] is None]
     if missing:
@@ -355,7 +347,7 @@ def _csv_rows(path: Path, subject: str | None) -> list[dict[str, str]]:
 
 
 def name_clips(rows: Iterable[dict[str, str]]) -> list[dict[str, str]]:
-    """The rows with a clip name each, counted for each video."""
+    """The rows with clip names, numbered per video: `a_01`, `a_02`."""
     counts: dict[str, int] = {}
     named = []
     for row in rows:

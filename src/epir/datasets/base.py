@@ -1,6 +1,6 @@
-"""What reading a corpus gives back: its clips, what was corrected on the way, and what is wrong with this copy.
+"""A corpus as read from disk: its clips, the corrections applied to them, and the defects of this copy.
 
-`corrections.csv` holds the values that are put right, `known.csv` the flaws that every copy of a release has.
+`corrections.csv` holds corrected values, `known.csv` the flaws that every copy of a release has.
 """
 
 import csv
@@ -14,24 +14,25 @@ from pathlib import Path
 from typing import Any
 
 from epir.core.errors import DatasetError
+from epir.core.files import PICTURE_ENDINGS
 from epir.core.records import Clip, conflicting_people, fill_people
 from epir.core.words import missing_frames, ranges
 from epir.datasets.folders import Tree
 from epir.datasets.intervals import LongVideo
-from epir.datasets.spelling import PICTURES, frame_number, is_archive, not_a_number, plain, whole
+from epir.datasets.spelling import frame_number, frame_rate, is_archive, not_a_number, plain, whole
 
 FRAMES = ("onset", "apex", "offset")
 
 # Kinds of defects:
-NO_FRAMES = ("no folder", "no frames")  # this copy does not have the clip
-REFUSED = ("listed twice", "empty cell", "two people")  # no clip can be prepared before they are corrected
-UNUSABLE = ("no number", "order")  # the clip is left out: the frames it means are not known
+NO_FRAMES = ("no folder", "no frames")  # this copy lacks the clip
+REFUSED = ("listed twice", "empty cell", "two people")  # must be corrected before any clip can be prepared
+UNUSABLE = ("no number", "order")  # the clip is left out: its key frames are unknown
 NOTED = ("units",)  # the clip is prepared, with a note
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """One value of an annotation sheet that was put right, and why."""
+    """One corrected value of an annotation sheet, and why."""
 
     clip: str  # the clip's key, as the sheet names it
     field: str
@@ -42,10 +43,7 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """Something about one clip that stands in the way of using it.
-
-    `known` marks what every copy of the release has: it is listed, but not a fault of this copy.
-    """
+    """One problem of a clip; `known` marks a problem of the release itself, not of this copy."""
 
     clip: str
     problem: str
@@ -59,16 +57,16 @@ class Corpus:
 
     name: str
     root: Path
-    sheet: str  # the version of the annotations: `2014`, `2019`, `v2`; `folders` where labels are folder names
+    sheet: str  # the version of the annotations: `2014`, `2019`, `v2`; for SMIC its part
     clips: tuple[Clip, ...]
     corrected: tuple[Correction, ...] = ()
     defects: tuple[Defect, ...] = ()
-    tree: str = ""  # which kind of frames was found: `cropped`, `raw`, ...
-    notes: tuple[str, ...] = ()  # choices made while reading, such as which of two sheets was taken
-    layout: str = ""  # where no clip has frames: the layout that is expected, and what is there instead
+    tree: str = ""  # the kind of frames: `cropped`, `raw`, ...
+    notes: tuple[str, ...] = ()  # choices made while reading, such as which of two sheets was read
+    layout: str = ""  # if no clip has frames: the expected layout, and what is there instead
     videos: tuple[LongVideo, ...] = ()  # of a corpus of long videos; `clips` are its micro-expressions
-    expected: Mapping[str, Any] | None = None  # counts of a complete copy, where a loader of the user's gives them
-    code: Mapping[str, str] = field(default_factory=dict)  # the loader of the user's: name, digest, version
+    expected: Mapping[str, Any] | None = None  # counts of a complete copy, if a user's loader gives them
+    code: Mapping[str, str] = field(default_factory=dict)  # a user's loader: name, digest, version
 
     def __len__(self) -> int:
         return len(self.clips)
@@ -84,13 +82,13 @@ class Corpus:
 
     @property
     def present(self) -> tuple[Clip, ...]:
-        """The clips whose frames are in this copy (or lacking in every copy of the release)."""
+        """The clips whose frames are in this copy (or missing from every copy of the release)."""
         absent = {defect.clip for defect in self.faults if defect.kind in NO_FRAMES}
         return tuple(clip for clip in self.clips if clip.key not in absent)
 
     @property
     def unusable(self) -> dict[str, str]:
-        """The clips whose onset, apex or offset cannot be meant, each with what is wrong."""
+        """The clips whose onset, apex or offset is impossible, by key, with the problem."""
         problems: dict[str, str] = {}
         for defect in self.faults:
             if defect.kind in UNUSABLE:
@@ -104,17 +102,17 @@ class Corpus:
 
     @property
     def emotions(self) -> dict[str, int]:
-        """How many clips carry each emotion word, most frequent first."""
+        """The number of clips per emotion word, most frequent first."""
         return dict(Counter(clip.emotion for clip in self.clips).most_common())
 
     @property
     def faults(self) -> tuple[Defect, ...]:
-        """The defects that are not known from the release: what is wrong with this copy."""
+        """The defects of this copy, without those known from the release."""
         return tuple(defect for defect in self.defects if not defect.known)
 
 
 def check_corpus(corpus: Corpus) -> None:
-    """Refuse a corpus whose clips cannot be told apart, or whose people cannot, with the words of `epir check`."""
+    """Raise an error if clips or people cannot be told apart, in the words of `epir check`."""
     wrong = [defect for defect in corpus.faults if defect.kind in REFUSED]
     if wrong:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
@@ -133,11 +131,11 @@ def all_corrections() -> tuple[Correction, ...]:
 def correct(
     key: str, cells: Mapping[str, str], rows: Sequence[Mapping[str, str]] = (), row: int | None = None
 ) -> tuple[dict[str, str], tuple[Correction, ...]]:
-    """The cells of the clip `key` put right, and the corrections that did it.
+    """The corrected cells of the clip `key`, and the corrections applied.
 
-    A correction counts only where the sheet has the old value: another version of the sheet may be right already. Its
-    clip may be a pattern, or `corpus/row 33` where only the row is published (counted from 0, in a complete sheet:
-    `rows` and `row`); then any old value will do (`*`), and `row 145` means the value in that row.
+    A correction applies only if the sheet has the old value: another version of the sheet may already be right. Its
+    clip may be a pattern, or `corpus/row 33` if only the row is published (counted from 0 in a complete sheet: `rows`
+    and `row`); then `*` stands for any old value, and `row 145` for the value in that row.
     """
     corpus = key.partition("/")[0]
     names = [key.casefold()]
@@ -161,7 +159,7 @@ def _corrections_of(corpus: str) -> tuple[Correction, ...]:
 
 
 def known_reason(key: str, problem: str, tree: str) -> str | None:
-    """Why every copy of the release has this problem, or `None` if it should not be there."""
+    """Why every copy of the release has this problem; `None` if only this copy does."""
     for row in _rows("known.csv"):
         fits = fnmatchcase(key.casefold(), row["clip"].casefold()) and row["problem"] == problem
         if fits and row["tree"] in ("", tree):
@@ -175,14 +173,14 @@ def _rows(name: str) -> tuple[dict[str, str], ...]:
     return tuple(csv.DictReader(text.splitlines()))
 
 
-LONGEST_CLIP = 100_000  # frames: whatever is longer is a slip
+LONGEST_CLIP = 100_000  # frames: anything longer is a typing error
 Problem = tuple[str, str]  # its kind, as known.csv names it, and a sentence
 
 
 def defects(clip: Clip, problems: Iterable[Problem], *, tree: str, corpus: str = "") -> Iterator[Defect]:
-    """The problems of a clip as defects, each with the reason if every copy of the release has it.
+    """The problems of a clip as defects; one that every copy of the release has carries the reason.
 
-    known.csv names a clip after the `corpus` it was read from, where that is not the clip's own.
+    `corpus` is the name that known.csv uses, if it is not the clip's own.
     """
     name = f"{corpus or clip.corpus}/{clip.subject}/{clip.clip}"
     for kind, sentence in problems:
@@ -191,7 +189,7 @@ def defects(clip: Clip, problems: Iterable[Problem], *, tree: str, corpus: str =
 
 
 def with_people(corpus: Corpus) -> Corpus:
-    """The corpus with empty cells of the column `person` filled in; a subject with two people is a defect."""
+    """The corpus with empty cells of the column `person` filled in; two people for one subject are a defect."""
     conflicts = [
         Defect(corpus.clips[place].key, f"{sentence}: correct it, or give them two subjects", kind="two people")
         for places, sentence in conflicting_people(corpus.clips)
@@ -206,7 +204,7 @@ def with_people(corpus: Corpus) -> Corpus:
 
 
 def order_problems(clip: Clip) -> Iterator[Problem]:
-    """Frames in an order that cannot be, and an apex that leaves no motion to see."""
+    """Key frames in an impossible order, and an apex at the onset, which shows no motion."""
     if clip.onset is not None and clip.offset is not None and clip.offset < clip.onset:
         yield "order", f"the offset {clip.offset} is before the onset {clip.onset}"
     if clip.apex is None:
@@ -219,8 +217,8 @@ def order_problems(clip: Clip) -> Iterator[Problem]:
         yield "order", f"the apex {clip.apex} is after the offset {clip.offset}"
 
 
-def place_problems(clip: Clip, disk: Tree, *, written: str = "", absent: str = "no frames are given") -> list[Problem]:
-    """What is wrong with the folder or video of a clip; `written` is its path as the user wrote it."""
+def place_problems(clip: Clip, disk: Tree, *, written: str = "", absent: str = "it has no frames") -> list[Problem]:
+    """Problems with the folder or video of a clip; `written` is its path as the user wrote it."""
     place = clip.frames
     if place is None:
         return [("no folder", absent)]
@@ -229,7 +227,7 @@ def place_problems(clip: Clip, disk: Tree, *, written: str = "", absent: str = "
         return list(frame_problems(clip, disk.listing(place).frames))
     if not place.exists():
         return [("no folder", f"there is no folder or video {written}")]
-    if place.suffix.casefold() in PICTURES:
+    if place.suffix.casefold() in PICTURE_ENDINGS:
         return [("no folder", f"{written} is one picture; give the folder that holds it")]
     if is_archive(place.name):
         return [("no folder", f"{written} is an archive that was not unpacked")]
@@ -237,7 +235,7 @@ def place_problems(clip: Clip, disk: Tree, *, written: str = "", absent: str = "
 
 
 def read_numbers(cells: Mapping[str, str], *, zero: bool) -> tuple[dict[str, int | None], list[Problem]]:
-    """Onset, apex and offset of a row, `None` where they are missing; a cell that is no number is a problem."""
+    """Onset, apex and offset of a row, `None` if missing; a cell that is not a number is a problem."""
     numbers: dict[str, int | None] = {}
     problems: list[Problem] = []
     for name in FRAMES:
@@ -248,17 +246,26 @@ def read_numbers(cells: Mapping[str, str], *, zero: bool) -> tuple[dict[str, int
     return numbers, problems
 
 
+def read_fps(cells: Mapping[str, str], problems: list[Problem]) -> float | None:
+    """The frame rate of a row, `None` if missing; a cell that is not a frame rate is added to `problems`."""
+    try:
+        return frame_rate(cells.get("fps"))
+    except ValueError:
+        problems.append(("no number", not_a_number("fps", cells["fps"], "frame rate")))
+        return None
+
+
 def frame_problems(clip: Clip, frames: Sequence[int]) -> Iterator[Problem]:
-    """Frames of the clip that its folder does not hold; `frames` are the numbers that it does hold."""
+    """Missing and doubled frames of a clip; `frames` are the sorted frame numbers in its folder."""
     if not frames:
         yield "no frames", "its folder holds no pictures"
         return
-    there = set(frames)
-    if len(there) < len(frames):
+    present = set(frames)
+    if len(present) < len(frames):
         doubled = sorted(number for number, count in Counter(frames).items() if count > 1)
         yield "doubled frames", f"more than one picture for frame {ranges(doubled)}"
     for name, number in (("onset", clip.onset), ("apex", clip.apex)):
-        if number is not None and number not in there:
+        if number is not None and number not in present:
             span = f"{frames[0]}-{frames[-1]}"
             yield "missing key frame", f"the {name} frame {number} is missing (the folder has {span})"
     if clip.onset is None or clip.offset is None or clip.offset < clip.onset:
@@ -266,6 +273,6 @@ def frame_problems(clip: Clip, frames: Sequence[int]) -> Iterator[Problem]:
     if clip.offset - clip.onset > LONGEST_CLIP:
         yield "missing frames", f"most of the frames {clip.onset}-{clip.offset} are missing"
         return
-    missing = missing_frames(there | {clip.onset, clip.apex}, clip.onset, clip.offset)
+    missing = missing_frames(present | {clip.onset, clip.apex}, clip.onset, clip.offset)
     if missing:
         yield "missing frames", missing

@@ -1,7 +1,7 @@
-"""CASME [1] and CASME II [2]: column names, spellings and label maps.
+"""CASME [1] and CASME II [2]: column names, spellings and emotion words.
 
-The sheet of CASME II exists in two versions, recognised by content: three clips of sub24 are sadness in 2014, surprise
-in 2019.
+The sheet of CASME II exists in two versions, told apart by their content: three clips of sub24 are sadness in the
+version of 2014, surprise in that of 2019.
 
 [1] Yan et al. 2013, CASME Database: A Dataset of Spontaneous Micro-Expressions Collected from Neutralized Faces, FG
 [2] Yan et al. 2014, CASME II: An Improved Spontaneous Micro-Expression Database and the Baseline Evaluation, PLoS ONE
@@ -13,7 +13,7 @@ from dataclasses import replace
 from epir.core.records import Clip
 from epir.datasets.folders import Layouts
 from epir.datasets.loading import SheetFormat, sheet_columns
-from epir.datasets.sheet import Table
+from epir.datasets.sheet import Sheet
 from epir.datasets.spelling import column
 
 CASME_WORDS = frozenset({"tense", "disgust", "repression", "surprise", "happiness", "fear", "contempt", "sadness"})
@@ -32,8 +32,8 @@ CASME = SheetFormat(
     fps=60.0,
     sheets=("CASME-coded-2*.xls*", "casme.xls*", "casme.csv", "CASME[-_ ]*.xls*", "CASME[-_ ]*.csv"),
     columns=sheet_columns(
-        *("{}F", "{}Frame"),  # a column Onset is a duration
-        apex=("ApexF1", "ApexFrame"),  # a second apex stands in ApexF2
+        *("{}F", "{}Frame"),  # the column Onset holds a duration
+        apex=("ApexF1", "ApexFrame"),  # ApexF2 holds a second apex
         emotion=("Emotion", "Estimated Emotion"),
     ),
     further={"action_units": ("AU", "Action Units")},
@@ -41,21 +41,21 @@ CASME = SheetFormat(
     subject="sub{:02d}".format,
     words=CASME_WORDS,
     layouts=LAYOUTS,
-    version=lambda clips, table: "2019" if len(table.rows) == 193 or "2019" in table.path.stem else "2013",
+    version=lambda clips, sheet: "2019" if len(sheet.rows) == 193 or "2019" in sheet.path.stem else "2013",
     rows=189,
 )
 
 
-def casme2_version(clips: Sequence[Clip], table: Table) -> str:
-    """`2014` or `2019`: by the clips that moved, or, in a part of the sheet, by its columns and its name."""
+def casme2_version(clips: Sequence[Clip], sheet: Sheet) -> str:
+    """`2014` or `2019`, by the three relabelled clips or, if the sheet lacks them, by its columns and file name."""
     moved = {clip.emotion for clip in clips if clip.key in CASME2_MOVED}
     if moved == {"sadness"}:
         return "2014"
     if moved == {"surprise"}:
         return "2019"
-    if "2019" in table.path.name or "objectiveclasses" in map(column, table.columns):
+    if "2019" in sheet.path.name or "objectiveclasses" in map(column, sheet.columns):
         return "2019"
-    return "2014" if "2014" in table.path.name else "unknown"
+    return "2014" if "2014" in sheet.path.name else "unknown"
 
 
 CASME2 = SheetFormat(

@@ -1,8 +1,8 @@
-"""CAS(ME)^3 Part A [1], as clips and as long videos: column names, spellings and label maps.
+"""CAS(ME)^3 Part A [1], as clips and as long videos: column names, spellings and emotion words.
 
-A video holds several micro-expressions, so that the name of a clip carries its onset: `a_355`. The sheet of the long
-videos lists macro-expressions too, and no emotions: they are taken from the label sheet of the micro-expressions, if it
-lies beside; the two list the same movements in the same order.
+A video holds several micro-expressions, so the name of a clip contains its onset: `a_355`. The sheet of the long videos
+also lists macro-expressions, but no emotions: these come from the label sheet of the micro-expressions, if it is there;
+both sheets list the same movements in the same order.
 
 [1] Li et al. 2023, CAS(ME)^3: A Third Generation Facial Spontaneous Micro-Expression Database with Depth Information
     and High Ecological Validity, IEEE Transactions on Pattern Analysis and Machine Intelligence
@@ -17,8 +17,8 @@ from epir.core.errors import DatasetError
 from epir.core.records import Clip
 from epir.datasets.base import FRAMES
 from epir.datasets.folders import Layouts, Tree
-from epir.datasets.loading import Events, SheetFormat, kind_of, sheet_columns
-from epir.datasets.sheet import Row, Table, find_sheet, read_table
+from epir.datasets.loading import Events, SheetFormat, expression_kind, sheet_columns
+from epir.datasets.sheet import Sheet, SheetRow, find_sheet, read_sheet
 from epir.datasets.spelling import subject_number, whole
 
 CASME3_WORDS = frozenset({"disgust", "surprise", "others", "fear", "anger", "sad", "happy"})
@@ -42,41 +42,41 @@ CASME3 = SheetFormat(
         ignored=("depth", "video"),
     ),
 )
-MICRO = {860: "v2", 921: "v1"}  # how many micro-expressions each version of the sheet lists
+MICRO = {860: "v2", 921: "v1"}  # number of micro-expressions -> version of the sheet
 
 _VIDEO = re.compile(r"spno\.?(\d+)/([a-m])(?:/color)?", re.IGNORECASE)
 
 
 def video(path: Path) -> tuple[int, str] | None:
-    """Subject and name of the video that a folder holds."""
+    """Subject and name of the video in a folder."""
     parts = path.parts[-3:] if path.name.casefold() == "color" else path.parts[-2:]
     match = _VIDEO.fullmatch("/".join(parts))
     return (int(match[1]), match[2].lower()) if match else None
 
 
-def events(disk: Tree, table: Table) -> Events:
-    """The rows with names for their videos, and the emotions of the micro-expressions."""
-    rows = [_event(row, table) for row in table.rows if row.cells["kind"]]
+def events(disk: Tree, sheet: Sheet) -> Events:
+    """The rows with video names, and with the emotions of the micro-expressions."""
+    rows = [_event(row, sheet) for row in sheet.rows if row.cells["kind"]]
     micro = [row for row in rows if row.cells["kind"] == "micro"]
     emotions, note = _emotions(disk, micro)
     return [replace(row, cells={**row.cells, "emotion": emotions.get(row.number, "")}) for row in rows], (note,)
 
 
-def _event(row: Row, table: Table) -> Row:
-    kind, name = kind_of(row, table), row.cells["clip"].lower()
+def _event(row: SheetRow, sheet: Sheet) -> SheetRow:
+    kind, name = expression_kind(row, sheet), row.cells["clip"].lower()
     onset, offset = whole(row.cells["onset"]), whole(row.cells["offset"])
     full = f"{name}_{onset}" if kind == "micro" else f"{name}_{onset}-{offset}"
     return replace(row, cells={**row.cells, "kind": kind, "video": name, "name": full})
 
 
-def _emotions(disk: Tree, micro: Sequence[Row]) -> tuple[dict[int, str], str]:
-    """The emotion of each row by its number: by order where both sheets fit, else by subject, video and frames."""
+def _emotions(disk: Tree, micro: Sequence[SheetRow]) -> tuple[dict[int, str], str]:
+    """Row number -> emotion, and a note; rows are matched by order if both sheets agree, else by video and frames."""
     form = CASME3
     try:
         path, _ = find_sheet(disk, form.sheets, title=form.title)
     except DatasetError:
         return {}, f"no emotions: put {form.sheets[0]} beside the sheet"
-    labels = read_table(path, form.columns, page=form.page).rows
+    labels = read_sheet(path, form.columns, page=form.page).rows
     pairs = list(zip(micro, labels, strict=False))
     if len(micro) == len(labels) and all(_alike(*pair) for pair in pairs):
         emotions = {row.number: label.cells["emotion"] for row, label in pairs}
@@ -87,23 +87,23 @@ def _emotions(disk: Tree, micro: Sequence[Row]) -> tuple[dict[int, str], str]:
     return emotions, f"emotions from {disk.relative(path)}, by frames; {missing} micro-expressions have none"
 
 
-def _alike(row: Row, label: Row) -> bool:
-    """Whether two rows mean one movement: the same video, and at least one frame in common (four cells are broken)."""
+def _alike(row: SheetRow, label: SheetRow) -> bool:
+    """Whether two rows describe one movement: same video, and at least one equal frame (four cells are broken)."""
     return _video(row) == _video(label) and any(whole(row.cells[name]) == whole(label.cells[name]) for name in FRAMES)
 
 
-def _video(row: Row) -> tuple[int | None, str]:
+def _video(row: SheetRow) -> tuple[int | None, str]:
     return subject_number(row.cells["subject"]), row.cells["clip"].lower()
 
 
-def _frames(row: Row) -> tuple[object, ...]:
+def _frames(row: SheetRow) -> tuple[object, ...]:
     return (*_video(row), whole(row.cells["onset"]), whole(row.cells["offset"]))
 
 
-def version(clips: Sequence[Clip], table: Table) -> str:
-    """`v1` or `v2`, by the number of micro-expressions, or, in a part of the sheet, by its name."""
-    micro = sum(row.cells["kind"].casefold().startswith("micro") for row in table.rows)
-    named = re.search(r"v(\d)", table.path.stem, re.IGNORECASE)
+def version(clips: Sequence[Clip], sheet: Sheet) -> str:
+    """`v1` or `v2`, by the number of micro-expressions or, for a partial sheet, by its file name."""
+    micro = sum(row.cells["kind"].casefold().startswith("micro") for row in sheet.rows)
+    named = re.search(r"v(\d)", sheet.path.stem, re.IGNORECASE)
     return MICRO.get(micro, f"v{named[1]}" if named else "unknown")
 
 

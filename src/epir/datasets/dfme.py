@@ -1,6 +1,6 @@
-"""DFME [1] as the CCAC challenge delivered it: three sheets, for training, test A and test B; the split is fixed.
+"""DFME [1] as the CCAC challenge released it: three sheets, for training, test A and test B; the split is fixed.
 
-Frames are counted from 0, and each clip has a frame rate of its own (200, 300 or 500).
+Frame numbers start at 0, and the frame rate (200, 300 or 500) varies between clips.
 
 [1] Zhao et al. 2023, DFME: A New Benchmark for Dynamic Facial Micro-expression Recognition, IEEE Transactions on
     Affective Computing
@@ -14,7 +14,7 @@ from epir.core.errors import DatasetError
 from epir.core.words import counted
 from epir.datasets.folders import Layouts, Tree
 from epir.datasets.loading import Events, SheetFormat, sheet_columns
-from epir.datasets.sheet import Row, Table, find_sheet, read_table
+from epir.datasets.sheet import Sheet, SheetRow, find_sheet, read_sheet
 from epir.datasets.spelling import units_without
 
 SEVEN = ("anger", "contempt", "disgust", "fear", "happiness", "sadness", "surprise")  # EmotionId 0, 1, ...
@@ -31,7 +31,7 @@ _TEST = re.compile(r"test[\W_]*(?:data|set)?[\W_]*([ab])(?![a-z])|(?<![a-z])([ab
 
 
 def split_of(name: str) -> str:
-    """The part of the challenge that a sheet lists, by the name of its file.
+    """The part of the challenge that a sheet lists, by its file name.
 
     >>> split_of("DFME_train.xlsx"), split_of("DFME_test_A.xlsx"), split_of("test_data_B.xlsx")
     ('train', 'test-a', 'test-b')
@@ -47,13 +47,13 @@ def split_of(name: str) -> str:
     )
 
 
-def events(disk: Tree, table: Table) -> Events:
-    """The rows of all sheets that lie in the folder of the first, each with its part of the split."""
-    path, others = find_sheet(disk, SHEETS, title="DFME") if table.path.is_relative_to(disk.root) else (table.path, ())
-    beside = [one for one in (path, *others) if one.parent == table.path.parent and one != table.path]
-    tables = [table, *(read_table(one, COLUMNS | FURTHER, optional=FURTHER) for one in beside)]
-    parts = {split_of(one.path.name): one for one in reversed(tables)}
-    rows: list[Row] = []
+def events(disk: Tree, sheet: Sheet) -> Events:
+    """The rows of all sheets in the folder of the first, each with its part of the split."""
+    path, others = find_sheet(disk, SHEETS, title="DFME") if sheet.path.is_relative_to(disk.root) else (sheet.path, ())
+    beside = [one for one in (path, *others) if one.parent == sheet.path.parent and one != sheet.path]
+    sheets = [sheet, *(read_sheet(one, COLUMNS | FURTHER, optional=FURTHER) for one in beside)]
+    parts = {split_of(one.path.name): one for one in reversed(sheets)}
+    rows: list[SheetRow] = []
     for part in ("train", "test-a", "test-b"):
         if part in parts:
             for row in parts[part].rows:
@@ -76,6 +76,6 @@ DFME = SheetFormat(
     words=WORDS,
     layouts=Layouts({"{clip}": "frames"}, {}, example="test_data_B/sub0001_01/00020.png"),
     events=events,
-    version=lambda clips, table: "challenge",  # no other sheets are in circulation
+    version=lambda clips, sheet: "challenge",  # no other sheets are in circulation
     first_frame=0,
 )

@@ -1,8 +1,8 @@
 """Folders on disk, and which of them hold the frames of which clip.
 
 Each folder is listed once; no picture is opened. A layout is a path with names in braces, such as `{subject}/{clip}`,
-or `{subject}/{clip}.avi` for videos. Subjects match by their number, everything else without regard to case. A corpus
-may lie on disk as several trees (cropped and raw); the most complete one is taken.
+or `{subject}/{clip}.avi` for videos. Subjects match by number, everything else ignoring case. A corpus may lie on disk
+as several trees (cropped and raw); the most complete tree is used.
 """
 
 import os
@@ -12,19 +12,20 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from epir.core.errors import DatasetError
+from epir.core.files import VIDEO_ENDINGS
 from epir.datasets.spelling import frame_of_file, is_archive, is_video, subject_number
 
-DEEPEST = 5  # how far below the root the folder that holds the subjects may lie
+DEEPEST = 5  # levels below the root down to which the folder that holds the subjects is searched
 VIDEO = "video"  # the kind of tree that holds one video per clip
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What one folder holds."""
+    """The contents of one folder."""
 
     folders: dict[str, Path]  # by name, sorted
     frames: tuple[int, ...]  # frame numbers, sorted
-    files: tuple[str, ...]  # names of everything else, sorted
+    files: tuple[str, ...]  # names of all other files, sorted
 
     @property
     def videos(self) -> list[str]:
@@ -43,7 +44,7 @@ class Tree:
         self._listings: dict[Path, Listing] = {}
 
     def listing(self, folder: Path) -> Listing:
-        """What `folder` holds, without hidden files and leftovers of archives."""
+        """The contents of `folder`, without hidden files and leftovers of archives."""
         if folder not in self._listings:
             self._listings[folder] = _scan(folder)
         return self._listings[folder]
@@ -56,16 +57,16 @@ class Tree:
             level = [child for parent in level for child in self.listing(parent).folders.values()]
 
     def names(self, folder: Path) -> list[str]:
-        """The names of a folder and of those above it down from the root, nearest first, in lower case."""
+        """The names of a folder and its parents up to the root, nearest first, in lower case."""
         above = folder.relative_to(self.root).parts
         return [name.casefold() for name in (*reversed(above), self.root.name)]
 
     def relative(self, path: Path) -> str:
-        """The path below the root, for messages; the root's own name for the root."""
+        """The path relative to the root, for messages; for the root, its name."""
         return path.relative_to(self.root).as_posix() if self.root in path.parents else path.name
 
     def contents(self) -> str:
-        """In words, what lies below the root: archives, videos and pictures, each with an example."""
+        """What lies below the root, in words: archives, videos and pictures, with examples."""
         archives: list[str] = []
         videos: list[str] = []
         pictures: list[Path] = []
@@ -94,7 +95,7 @@ class Tree:
 
 
 def check_unpacked(path: Path) -> None:
-    """Stop if a corpus is given as the archive it came in."""
+    """Raise an error if `path` is the archive that a corpus came in."""
     if path.is_file() and is_archive(path.name):
         raise DatasetError(f"{path} is an archive that was not unpacked", fix="unpack it, and give the folder")
 
@@ -124,7 +125,7 @@ def _scan(folder: Path) -> Listing:
     except OSError as error:
         raise DatasetError(
             f"the folder {folder} cannot be listed: {error.strerror}",
-            fix="give yourself the right to read it, or check the disk",
+            fix="give yourself permission to read it, or check the disk",
         ) from None
     return Listing(dict(sorted(folders.items())), tuple(sorted(frames)), tuple(sorted(files)))
 
@@ -133,11 +134,11 @@ def _scan(folder: Path) -> Listing:
 class Layouts:
     """Where a corpus keeps its frames."""
 
-    kinds: Mapping[str, str]  # layout -> the kind of tree that it makes
-    names: Mapping[str, str]  # kind of tree -> pattern of the name of a folder above it
+    kinds: Mapping[str, str]  # layout -> kind of tree
+    names: Mapping[str, str]  # kind of tree -> name pattern of a folder above it
     example: str = ""  # the path of one frame, for messages
     ignored: tuple[str, ...] = ()  # folders that never lead to frames
-    clip_name: Callable[[str], str] = str.casefold  # one spelling for the folder of a clip or a long video
+    clip_name: Callable[[str], str] = str.casefold  # normalises the folder name of a clip or a long video
 
     @property
     def order(self) -> list[str]:
@@ -145,7 +146,7 @@ class Layouts:
         return list(dict.fromkeys([*self.names, *self.kinds.values()]))
 
     def meaning(self, part: str, name: str) -> object:
-        """What a name stands for at this part of a layout: equal for all its spellings."""
+        """A name at this part of a layout, normalised: equal for all its spellings."""
         if part == "{subject}":
             number = subject_number(name)
             return name if number is None else number
@@ -154,7 +155,7 @@ class Layouts:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A clip, and the values for the braces of a layout: as the sheet spells them, then as corrected."""
+    """A clip and the values for the braces of a layout: as the sheet spells them, then as corrected."""
 
     clip: str
     spellings: tuple[Mapping[str, str], ...]
@@ -170,29 +171,29 @@ class Matches:
     other_kinds: tuple[str, ...] = ()
 
 
-def match_folders(tree: Tree, places: Sequence[Place], layouts: Layouts, *, wanted: str | None = None) -> Matches:
-    """The folder of each clip, in the kind of tree called `wanted` or else in the most complete one."""
+def match_folders(tree: Tree, places: Sequence[Place], layouts: Layouts, *, kind: str | None = None) -> Matches:
+    """The folder of each clip, in the tree of this `kind`, or else in the most complete tree."""
     search = _Search(tree, layouts)
     trees = search.trees(places)
     matched = {
-        kind: folders
-        for kind, roots in trees.items()
+        name: folders
+        for name, roots in trees.items()
         if (folders := {place.clip: folder for place in places if (folder := search.folder(place, roots))})
     }
-    if wanted is not None and wanted not in matched:
+    if kind is not None and kind not in matched:
         raise DatasetError(
-            f"{tree.root} has no {wanted!r} frames",
+            f"{tree.root} has no {kind!r} frames",
             fix=f"choose one of: {', '.join(matched)}" if matched else "unpack the frames there",
         )
     if not matched:
         return Matches()
-    best = wanted or max(matched, key=lambda kind: len(matched[kind]))  # of equals the first, the preferred one
+    best = kind or max(matched, key=lambda name: len(matched[name]))  # a tie goes to the first: the preferred kind
     homes = dict.fromkeys(folder for folder, _ in trees[best])
-    return Matches(best, matched[best], tuple(homes), tuple(kind for kind in matched if kind != best))
+    return Matches(best, matched[best], tuple(homes), tuple(name for name in matched if name != best))
 
 
 def frame_notes(disk: Tree, homes: Sequence[Path], other_kinds: Sequence[str]) -> Iterator[str]:
-    """Where the frames were found, and what else could have been taken."""
+    """Notes on where the frames were found, and which other frames are there."""
     if homes:
         yield f"frames from {_examples([disk.relative(home) for home in homes], most=4)}"
     if other_kinds:
@@ -200,17 +201,17 @@ def frame_notes(disk: Tree, homes: Sequence[Path], other_kinds: Sequence[str]) -
 
 
 class _Search:
-    """Looks names up in folders; each folder is indexed once by the meaning of its children's names."""
+    """Looks up names in folders; each folder is indexed once, by the normalised names of its children."""
 
     def __init__(self, tree: Tree, layouts: Layouts) -> None:
         self.tree, self.layouts = tree, layouts
         self._indices: dict[tuple[Path, str], dict[object, list[Path]]] = {}
 
     def trees(self, places: Sequence[Place]) -> dict[str, list[tuple[Path, str]]]:
-        """Every kind of tree below the root: the folders that hold subjects or clips, each with its layout."""
+        """Every kind of tree below the root, with the folders that hold subjects or clips and their layouts."""
         firsts = {layout: layout.split("/")[0] for layout in self.layouts.kinds}
-        wanted = {
-            part: {self._wanted(part, spelling) for place in places for spelling in place.spellings}
+        searched = {
+            part: {self._meaning(part, spelling) for place in places for spelling in place.spellings}
             for part in firsts.values()
         }
         kinds: dict[str, list[tuple[Path, str]]] = {}
@@ -221,7 +222,7 @@ class _Search:
                 entered: set[Path] = set()
                 for layout, part in firsts.items():
                     index = self._index(folder, part)
-                    hits = [path for meaning in index.keys() & wanted[part] for path in index[meaning]]
+                    hits = [path for meaning in index.keys() & searched[part] for path in index[meaning]]
                     if hits:
                         kinds.setdefault(self._kind(folder, layout), []).append((folder, layout))
                         entered.update(hits)
@@ -230,7 +231,7 @@ class _Search:
         return {kind: kinds[kind] for kind in self.layouts.order if kind in kinds}
 
     def folder(self, place: Place, roots: Sequence[tuple[Path, str]]) -> Path | None:
-        """The clip's video, or its folder: the first that holds frames, or the first that is there at all."""
+        """The clip's video or folder: the first one with frames, or else the first that exists."""
         there: Path | None = None
         for root, layout in roots:
             for spelling in place.spellings:
@@ -243,7 +244,7 @@ class _Search:
     def _follow(self, folder: Path, parts: Sequence[str], spelling: Mapping[str, str]) -> Path | None:
         if not parts:
             return folder
-        for child in self._index(folder, parts[0]).get(self._wanted(parts[0], spelling), ()):
+        for child in self._index(folder, parts[0]).get(self._meaning(parts[0], spelling), ()):
             if end := self._follow(child, parts[1:], spelling):
                 return end
         return None
@@ -252,17 +253,17 @@ class _Search:
         if (folder, part) not in self._indices:
             listing = self.tree.listing(folder)
             here = listing.folders
-            if is_video(part):
-                part_of, here = Path(part).stem, {Path(name).stem: folder / name for name in listing.videos}
-            else:
-                part_of = part
+            part_of = part
+            if is_video(part):  # of two videos with one name the more usual ending counts
+                usual_last = sorted(listing.videos, key=lambda name: -VIDEO_ENDINGS.index(Path(name).suffix.casefold()))
+                part_of, here = Path(part).stem, {Path(name).stem: folder / name for name in usual_last}
             index: dict[object, list[Path]] = {}
             for name, path in here.items():
                 index.setdefault(self.layouts.meaning(part_of, name), []).append(path)
             self._indices[folder, part] = index
         return self._indices[folder, part]
 
-    def _wanted(self, part: str, spelling: Mapping[str, str]) -> object:
+    def _meaning(self, part: str, spelling: Mapping[str, str]) -> object:
         part = Path(part).stem if is_video(part) else part
         return self.layouts.meaning(part, part.format(**spelling))
 

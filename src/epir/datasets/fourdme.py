@@ -1,7 +1,7 @@
-"""4DME [1], its grey videos: column names, spellings and label maps.
+"""The grey videos of 4DME [1]: column names, spellings and emotion words.
 
-A clip may have several of the five classes: its label is then `negative+surprise`, which protocols of one class per
-clip leave out.
+A clip may have several of the five classes. Its label is then `negative+surprise`, for example, and protocols with one
+class per clip leave it out.
 
 [1] Li et al. 2022, 4DME: A Spontaneous 4D Micro-Expression Dataset with Multimodalities, IEEE Transactions on Affective
     Computing
@@ -11,27 +11,29 @@ import re
 from dataclasses import replace
 from itertools import combinations
 
+from epir.core.words import counted
 from epir.datasets.folders import Layouts, Tree
 from epir.datasets.loading import Events, SheetFormat, sheet_columns
-from epir.datasets.sheet import Row, Table
+from epir.datasets.sheet import Sheet, SheetRow
 from epir.datasets.spelling import units_without
 
 FIVE = ("positive", "negative", "surprise", "repression", "others")
 WORDS = frozenset("+".join(words) for size in range(1, 6) for words in combinations(FIVE, size))
 
-_STATIC = re.compile(r"\(k\)", re.IGNORECASE)  # a unit that is there, but does not move
+_STATIC = re.compile(r"\(k\)", re.IGNORECASE)  # marks a unit that is present but does not move
 
 
-def events(disk: Tree, table: Table) -> Events:
-    """The rows with one label, made from the columns of the classes, and without static units."""
-    rows = [_event(row) for row in table.rows]
+def events(disk: Tree, sheet: Sheet) -> Events:
+    """The rows with one label, joined from the columns of the classes, and without static units."""
+    rows = [_event(row) for row in sheet.rows]
     several = sum("+" in row.cells["emotion"] for row in rows)
-    static = sum(bool(_STATIC.search(row.cells.get("action_units", ""))) for row in table.rows)
-    notes = [f"{several} clips have more than one class"] if several else []
-    return rows, [*notes, f"static action units, marked (k), are dropped in {static} clips"] if static else notes
+    static = sum(bool(_STATIC.search(row.cells.get("action_units", ""))) for row in sheet.rows)
+    notes = [f"more than one class: {counted(several, 'clip')}"] if several else []
+    notes += [f"static action units, marked (k), dropped: {counted(static, 'clip')}"] if static else []
+    return rows, notes
 
 
-def _event(row: Row) -> Row:
+def _event(row: SheetRow) -> SheetRow:
     marked = [name for name in FIVE if row.cells.get(name, "") not in ("", "0")]
     words = "+".join(marked) or row.cells.get("emotion", "")
     units = units_without(row.cells.get("action_units", ""), _STATIC)
@@ -54,6 +56,6 @@ FOURDME = SheetFormat(
         example="gray_micro/1/clip_name/1.jpg",
     ),
     events=events,
-    version=lambda clips, table: "v1",  # so the release names its sheet
+    version=lambda clips, sheet: "v1",  # as the release calls its sheet
     rows=267,
 )

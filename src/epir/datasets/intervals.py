@@ -1,24 +1,22 @@
-"""Long videos and the movements annotated in them, and the CSV that lists them: what spotting is scored against.
+"""Long videos, the movements annotated in them, and the CSV that lists both: the ground truth of spotting.
 
-Frames are counted as the corpus counts them, and both ends belong to the interval: the onset is its first frame, the
-offset its last. The number of a frame is the last integer of its file's name; a corpus of long videos starts at 1
-(`LongVideo.first` says where else). Frame n of a sheet is index n - first in a video file.
+Frame numbers are those of the corpus, and both ends belong to the interval: the onset is its first frame, the offset
+its last. The number of a frame is the last integer of its file name; most corpora of long videos start at 1, and
+`LongVideo.first` holds the first number. Frame n of a sheet is index n - first in a video file.
 
-`intervals.csv` has one row per movement, and a row with an empty `kind` for a video without any.
+`intervals.csv` has one row per movement. A video without movements has one row with an empty `kind`.
 """
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NoReturn, get_args
 
 from epir.core.errors import DatasetError, is_machine_fault
-from epir.core.files import joined, write_text
+from epir.core.files import csv_text, joined, write_text
 from epir.datasets.folders import check_unpacked
-from epir.datasets.sheet import Row, read_table
-from epir.datasets.spelling import frame_number, frame_of_file, plain
+from epir.datasets.sheet import SheetRow, read_sheet
+from epir.datasets.spelling import frame_number, frame_of_file, frame_rate, plain
 
 Kind = Literal["micro", "macro"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -31,7 +29,7 @@ NAME = "intervals.csv"
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """One annotated movement; `apex` is `None` where the corpus gives none."""
+    """One annotated movement; `apex` is `None` if the corpus gives none."""
 
     video: str
     subject: str
@@ -55,14 +53,14 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class LongVideo:
-    """One recording with everything that is annotated in it; `intervals` are in the order of their onsets."""
+    """One recording and its annotated movements; `intervals` are sorted by onset."""
 
     corpus: str
     subject: str
     name: str
-    path: Path  # a folder of pictures or a video file; where this copy lacks it, the place it was looked for
+    path: Path  # a folder of pictures or a video file; if this copy lacks it, the expected path
     fps: float
-    frames: int | None  # from the first frame to the last, gaps included; `None` where only decoding would tell
+    frames: int | None  # from the first frame to the last, gaps included; `None` if the video must be decoded to know
     intervals: tuple[Interval, ...] = ()
     first: int = 1  # the number of the first frame
 
@@ -82,12 +80,12 @@ class LongVideo:
 
 
 def in_order(intervals: Iterable[Interval]) -> tuple[Interval, ...]:
-    """Sorted by onset, then offset, then kind."""
+    """The intervals sorted by onset, then offset, then kind."""
     return tuple(sorted(intervals, key=lambda one: (one.onset, one.offset, one.kind)))
 
 
 def find_intervals(root: Path) -> Path:
-    """The list of intervals: the file itself, or `intervals.csv` in a folder."""
+    """The CSV of intervals: `root` itself if it is a file, else `root/intervals.csv`."""
     check_unpacked(root)
     path = root if root.is_file() else root / NAME
     if not path.is_file():
@@ -105,20 +103,20 @@ def read_intervals(path: Path, *, corpus: str = "manifest") -> list[LongVideo]:
     except (OSError, ValueError) as error:  # a path that no disk takes: too long, a loop of links
         if is_machine_fault(error):
             raise
-        raise DatasetError(f"{path} names files that cannot be: {error}", fix="correct its column path") from None
+        raise DatasetError(f"{path} holds an impossible path: {error}", fix="correct its column path") from None
 
 
 def _read(path: Path, corpus: str) -> list[LongVideo]:
     fields = {name: (name,) for name in COLUMNS}
-    table = read_table(path, {**fields, "clip": ("video",)}, optional=(*OPTIONAL, "video"))
+    sheet = read_sheet(path, {**fields, "clip": ("video",)}, optional=(*OPTIONAL, "video"))
     videos: dict[tuple[str, str, str], LongVideo] = {}
     movements: dict[tuple[str, str, str], list[Interval]] = {}
-    for row in table.rows:
+    for row in sheet.rows:
         video = _video(path, row, corpus)
         key = (video.corpus, video.subject, video.name)
         known = videos.setdefault(key, video)
         if (known.path, known.fps) != (video.path, video.fps):
-            _fail(path, row, f"{video.key} has another path or fps than in an earlier row", "one video, one path")
+            _fail(path, row, f"{video.key} has another path or fps than in an earlier row", "use one path and fps")
         movements.setdefault(key, [])
         if row.cells["kind"]:
             movements[key].append(_interval(path, row, video))
@@ -128,41 +126,39 @@ def _read(path: Path, corpus: str) -> list[LongVideo]:
 
 
 def write_intervals(path: Path, videos: Iterable[LongVideo]) -> None:
-    """The CSV of these videos, with paths relative to it where they lie below its folder."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    """Write the videos to a CSV; paths below its folder are written relative to it."""
+    rows: list[tuple[object, ...]] = []
     for video in videos:
         place = video.path.relative_to(path.parent) if path.parent in video.path.parents else video.path
         start = (video.corpus, video.subject, video.name, place.as_posix(), f"{video.fps:.10g}")
         end = (video.first, "" if video.frames is None else video.frames)
         for one in video.intervals:
             apex = "" if one.apex is None else one.apex
-            writer.writerow((*start, one.kind, one.onset, apex, one.offset, one.emotion, *end))
+            rows.append((*start, one.kind, one.onset, apex, one.offset, one.emotion, *end))
         if not video.intervals:
-            writer.writerow((*start, "", "", "", "", "", *end))
-    write_text(path, text.getvalue())
+            rows.append((*start, "", "", "", "", "", *end))
+    write_text(path, csv_text(COLUMNS, rows))
 
 
-def span(numbers: Iterable[int]) -> tuple[int, int] | None:
-    """The first frame, and how many frames it is from there to the last; `None` without frames."""
+def first_and_length(numbers: Iterable[int]) -> tuple[int, int] | None:
+    """The first frame number, and the number of frames from there to the last, gaps included; `None` for no frames."""
     present = list(numbers)
     return (min(present), max(present) - min(present) + 1) if present else None
 
 
-def _video(path: Path, row: Row, corpus: str) -> LongVideo:
+def _video(path: Path, row: SheetRow, corpus: str) -> LongVideo:
     cells = row.cells
     for name in ("subject", "clip", "path"):
         if not cells[name]:
             _fail(path, row, f"the {'video' if name == 'clip' else name} is empty", "fill in that cell")
     try:
-        fps = float(cells["fps"])
+        fps = frame_rate(cells["fps"])
     except ValueError:
-        fps = 0.0
-    if not 0 < fps < float("inf"):
+        fps = None
+    if fps is None:
         _fail(path, row, f"the fps is {cells['fps']!r}, which is not a frame rate", "for example 30")
     place = joined(path.parent, cells["path"])
-    there = span(_numbers(place)) or (1, None)
+    there = first_and_length(_numbers(place)) or (1, None)
     first, frames = _number(path, row, "first"), _number(path, row, "frames")
     return LongVideo(
         corpus=cells.get("corpus") or corpus,
@@ -176,12 +172,12 @@ def _video(path: Path, row: Row, corpus: str) -> LongVideo:
 
 
 def _numbers(place: Path) -> Iterator[int]:
-    """The frames of a folder of pictures; of a video nothing."""
+    """The frame numbers in a folder of pictures; nothing for a video."""
     if place.is_dir():
         yield from (number for one in place.iterdir() if (number := frame_of_file(one.name)) is not None)
 
 
-def _interval(path: Path, row: Row, video: LongVideo) -> Interval:
+def _interval(path: Path, row: SheetRow, video: LongVideo) -> Interval:
     kind = row.cells["kind"].casefold()
     if kind not in KINDS:
         _fail(path, row, f"the kind is {row.cells['kind']!r}", f"use one of: {', '.join(KINDS)}")
@@ -194,13 +190,12 @@ def _interval(path: Path, row: Row, video: LongVideo) -> Interval:
     return Interval(video.name, video.subject, kind, onset, apex, offset, plain(row.cells.get("emotion")).casefold())
 
 
-def _number(path: Path, row: Row, name: str) -> int | None:
-    cells: Mapping[str, str] = row.cells
+def _number(path: Path, row: SheetRow, name: str) -> int | None:
     try:
-        return frame_number(cells.get(name), zero=True)
+        return frame_number(row.cells.get(name), zero=True)
     except ValueError:
-        _fail(path, row, f"the {name} is {cells[name]!r}, which is not a frame number", "correct that cell")
+        _fail(path, row, f"the {name} is {row.cells[name]!r}, which is not a frame number", "correct that cell")
 
 
-def _fail(path: Path, row: Row, problem: str, fix: str) -> NoReturn:
+def _fail(path: Path, row: SheetRow, problem: str, fix: str) -> NoReturn:
     raise DatasetError(f"{path}, row {row.number}: {problem}", fix=fix)

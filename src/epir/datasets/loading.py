@@ -1,4 +1,4 @@
-"""From an annotation sheet and the folders beside it to clips: the same way for every corpus that has a sheet."""
+"""Load a corpus that comes with an annotation sheet: sheet and folders -> clips. Every such corpus uses this code."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,24 +17,25 @@ from epir.datasets.base import (
     defects,
     order_problems,
     place_problems,
+    read_fps,
     read_numbers,
 )
 from epir.datasets.folders import VIDEO, Layouts, Matches, Place, Tree, frame_notes, match_folders
-from epir.datasets.intervals import KINDS, Interval, Kind, LongVideo, in_order, span
-from epir.datasets.sheet import Row, Table, find_sheet, read_table
-from epir.datasets.spelling import is_video, not_a_number, plain, subject_number, synonyms, whole
+from epir.datasets.intervals import KINDS, Interval, Kind, LongVideo, first_and_length, in_order
+from epir.datasets.sheet import Sheet, SheetRow, find_sheet, read_sheet
+from epir.datasets.spelling import is_video, plain, subject_number, synonyms, whole
 
-TRIMMED = "the folder of the clip is trimmed: its frames are counted anew from its first one"
+TRIMMED = "the folder of the clip is trimmed: its frames are numbered from its first one"
 
 
-def version_in_name(clips: Sequence[Clip], table: Table) -> str:
-    """The version that the sheet's file name gives: `v2`; `unknown` where it gives none."""
-    match = re.search(r"v(?:er)?[\W_]?(\d+)", table.path.stem, re.IGNORECASE)
+def version_in_name(clips: Sequence[Clip], sheet: Sheet) -> str:
+    """The version in the sheet's file name, such as `v2`; `unknown` if it has none."""
+    match = re.search(r"v(?:er)?[\W_]?(\d+)", sheet.path.stem, re.IGNORECASE)
     return f"v{match[1]}" if match else "unknown"
 
 
 def sheet_columns(*frames: str, **others: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """The columns that every sheet has, by their names in most of them; `others` are added, or named otherwise.
+    """The possible names of each column that every sheet has; `others` adds columns or replaces their names.
 
     >>> sheet_columns("{}Frame", "{}", emotion=("Emotion",))["onset"]
     ('OnsetFrame', 'Onset')
@@ -43,38 +44,38 @@ def sheet_columns(*frames: str, **others: tuple[str, ...]) -> dict[str, tuple[st
     return {"subject": ("Subject",), "clip": ("Filename",), **numbers, **others}
 
 
-Events = tuple[Sequence[Row], Sequence[str]]  # one row for each movement, and notes on how they came about
+Events = tuple[Sequence[SheetRow], Sequence[str]]  # one row per movement, and notes on how they were read
 
 
-def as_they_are(disk: Tree, table: Table) -> Events:
-    """The rows of the sheet: one movement each."""
-    return table.rows, ()
+def one_per_row(disk: Tree, sheet: Sheet) -> Events:
+    """The rows unchanged: each row of the sheet is one movement."""
+    return sheet.rows, ()
 
 
 @dataclass(frozen=True)
 class SheetFormat:
-    """What is particular to a corpus that comes with an annotation sheet."""
+    """How one corpus writes its annotation sheet and lays out its folders."""
 
     corpus: str  # the name that clips carry
     title: str
-    fps: float  # where the sheet has no column `fps`
-    sheets: tuple[str, ...]  # names of the sheet's file, likeliest first
-    columns: Mapping[str, tuple[str, ...]]  # field: names of its column
-    subject: Callable[[int], str]  # how a subject's number is written in full
+    fps: float  # if the sheet has no column `fps`
+    sheets: tuple[str, ...]  # file names of the sheet, most likely first
+    columns: Mapping[str, tuple[str, ...]]  # field -> possible names of its column
+    subject: Callable[[int], str]  # writes a subject's number in full
     words: frozenset[str]  # the emotion words of the corpus
     layouts: Layouts
     page: str = ""  # the page of the workbook to try first
     further: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # columns that may be missing
-    passed_on: tuple[str, ...] = ("action_units", "objective_class")  # those of them that a clip keeps
+    passed_on: tuple[str, ...] = ("action_units", "objective_class")  # which of these a clip keeps
     clip: str = "{clip}"  # the clip's name
-    clip_case: Callable[[str], str] = str  # one spelling for what the sheet calls the clip
-    version: Callable[[Sequence[Clip], Table], str] = version_in_name
-    events: Callable[[Tree, Table], Events] = as_they_are  # what the rows of the sheet mean
-    name: str = ""  # of the corpus, where its clips are those of another one: SAMM Long Videos has the clips of SAMM
+    clip_case: Callable[[str], str] = str  # normalises the sheet's spelling of a clip
+    version: Callable[[Sequence[Clip], Sheet], str] = version_in_name
+    events: Callable[[Tree, Sheet], Events] = one_per_row  # turns the rows of the sheet into movements
+    name: str = ""  # of the corpus, if its clips belong to another: SAMM Long Videos has the clips of SAMM
     header: tuple[str, ...] = ()  # the columns of a sheet that has no header
-    rows: int | None = None  # how many rows a complete sheet has, where corrections go by row
-    first_frame: int = 1  # the number of the first frame of a recording; with 0 the cell 0 is a frame
-    trimmed: bool = False  # folders hold the clip alone, and may count its frames anew
+    rows: int | None = None  # rows of a complete sheet, if corrections refer to row numbers
+    first_frame: int = 1  # the number of a recording's first frame; if it is 0, a cell 0 is a frame
+    trimmed: bool = False  # folders hold the clip alone, and may renumber its frames
     video: Callable[[Path], tuple[int, str] | None] | None = None  # of long videos: subject and name by the path
 
     @property
@@ -84,10 +85,10 @@ class SheetFormat:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A row of the sheet with its names put in full and its values put right."""
+class CorrectedRow:
+    """A row of the sheet with full names and corrected values."""
 
-    row: Row
+    number: int  # as a spreadsheet counts
     subject: str
     clip: str
     before: Mapping[str, str]
@@ -96,7 +97,7 @@ class Entry:
 
     @property
     def spellings(self) -> tuple[Mapping[str, str], ...]:
-        """What the clip's folder may be named after: the sheet as it stands, or as corrected."""
+        """The values that the name of the clip's folder may be built from: the sheet's, then the corrected ones."""
         written = ({**self.before, "subject": self.subject}, {**self.cells, "subject": self.subject})
         return written if self.corrected else written[:1]
 
@@ -112,35 +113,37 @@ def load_sheet(form: SheetFormat, root: Path, *, sheet: str | Path | None = None
     path, others = (
         (Path(sheet), ()) if sheet else find_sheet(disk, form.sheets, title=form.title, example=form.layouts.example)
     )
-    table = read_table(path, {**form.columns, **form.further}, page=form.page, optional=form.further, names=form.header)
-    rows, remarks = form.events(disk, table)
-    entries, wrong = _entries(form, table, rows)
-    if not entries:
+    content = read_sheet(
+        path, {**form.columns, **form.further}, page=form.page, optional=form.further, names=form.header
+    )
+    movements, remarks = form.events(disk, content)
+    rows, wrong = _corrected_rows(form, content, movements)
+    if not rows:
         raise DatasetError(f"{path} has no rows below its header", fix="give another sheet with --sheet")
 
-    places = [Place(_key(form, entry), entry.spellings) for entry in entries]
-    matches = match_folders(disk, places, form.layouts, wanted=tree)
+    places = [Place(_key(form, row), row.spellings) for row in rows]
+    matches = match_folders(disk, places, form.layouts, kind=tree)
     clips: list[Clip] = []
     corrected: list[Correction] = []
-    for entry in entries:
-        folder = matches.folders.get(_key(form, entry))
+    for row in rows:
+        folder = matches.folders.get(_key(form, row))
         frames = disk.listing(folder).frames if folder is not None and not is_video(folder.name) else ()
-        entry = _fitting(form, entry, frames)
-        clip, problems = _clip(form, entry, folder)
-        clip, moved = _rebased(clip, frames) if form.trimmed else (clip, ())
+        row = _fitting(form, row, frames)
+        clip, problems = _clip(form, row, folder)
+        clip, moved = _renumbered(clip, frames) if form.trimmed else (clip, ())
         problems += order_problems(clip)
         problems += place_problems(clip, disk, absent="no folder with its frames was found")
         if folder is not None and is_video(folder.name) and not folder.stat().st_size:
             problems.append(("no frames", "its video is empty"))
         clips.append(clip)
-        corrected += [*entry.corrected, *moved]
+        corrected += [*row.corrected, *moved]
         wrong += defects(clip, problems, tree=matches.kind, corpus=form.released_as)
-    videos = _long_videos(form, disk, matches, entries, clips) if form.video else ()
+    videos = _long_videos(form, disk, matches, rows, clips) if form.video else ()
     return Corpus(
         name=form.released_as,
         root=root,
-        sheet=form.version(clips, table),
-        clips=tuple(clip for clip, entry in zip(clips, entries, strict=True) if entry.kind == "micro"),
+        sheet=form.version(clips, content),
+        clips=tuple(clip for clip, row in zip(clips, rows, strict=True) if row.kind == "micro"),
         corrected=tuple(corrected),
         defects=tuple(wrong),
         tree=matches.kind,
@@ -152,60 +155,64 @@ def load_sheet(form: SheetFormat, root: Path, *, sheet: str | Path | None = None
     )
 
 
-def _entries(form: SheetFormat, table: Table, rows: Sequence[Row]) -> tuple[list[Entry], list[Defect]]:
-    """The entries of the sheet; a clip that is listed twice is a defect, and its second row is passed over."""
-    places: dict[int, int] = {}  # of rows by their numbers, where corrections may go by row
-    if form.rows == len(table.rows) == len(rows):
-        places = {row.number: place for place, row in enumerate(rows)}
-    by_row = [row.cells for row in rows] if places else []
-    entries = [entry for row in rows if (entry := _entry(form, row, table, by_row, places.get(row.number)))]
-    seen: dict[str, Entry] = {}
-    kept, twice = list[Entry](), list[Defect]()
-    for entry in entries:
-        key = _key(form, entry)
-        twin = seen.setdefault(key.casefold(), entry)
-        if twin is not entry and entry.kind == "micro":  # macro-expressions do not become clips
-            words = f"it is listed twice, in rows {twin.row.number} and {entry.row.number}: delete one of the two"
+def _corrected_rows(
+    form: SheetFormat, sheet: Sheet, movements: Sequence[SheetRow]
+) -> tuple[list[CorrectedRow], list[Defect]]:
+    """The rows of all movements; a clip listed twice is a defect, and its second row is skipped."""
+    places: dict[int, int] = {}  # row number -> place, if corrections may refer to row numbers
+    if form.rows == len(sheet.rows) == len(movements):
+        places = {row.number: place for place, row in enumerate(movements)}
+    by_row = [row.cells for row in movements] if places else []
+    seen: dict[str, CorrectedRow] = {}
+    rows, twice = list[CorrectedRow](), list[Defect]()
+    for movement in movements:
+        row = _corrected_row(form, movement, sheet, by_row, places.get(movement.number))
+        if row is None:
+            continue
+        key = _key(form, row)
+        twin = seen.setdefault(key.casefold(), row)
+        if twin is not row and row.kind == "micro":  # macro-expressions do not become clips
+            words = f"it is listed twice, in rows {twin.number} and {row.number}: delete one of the two"
             twice.append(Defect(key, words, kind="listed twice"))
         else:
-            kept.append(entry)
-    return kept, twice
+            rows.append(row)
+    return rows, twice
 
 
-def _entry(
-    form: SheetFormat, row: Row, table: Table, by_row: Sequence[Mapping[str, str]], place: int | None
-) -> Entry | None:
-    """The row as an entry; `None` for a row of remarks."""
+def _corrected_row(
+    form: SheetFormat, row: SheetRow, sheet: Sheet, by_row: Sequence[Mapping[str, str]], place: int | None
+) -> CorrectedRow | None:
+    """The row with its corrections applied; `None` for a row of remarks."""
     cells = {name: whole(cell) if name in FRAMES else cell for name, cell in row.cells.items()}
     number = subject_number(cells["subject"])
     if number is None or not cells["clip"]:
         if cells.get("onset", "").isdecimal():
             wrong = "subject" if number is None else "clip"
             raise DatasetError(
-                f"{table.path}, row {row.number}: the {wrong} is {cells[wrong]!r}", fix="correct that cell of the sheet"
+                f"{sheet.path}, row {row.number}: the {wrong} is {cells[wrong]!r}", fix="correct that cell of the sheet"
             )
         return None
     name = form.clip.format(**{**cells, "clip": form.clip_case(cells["clip"])})
     subject = form.subject(number)
     corrected, applied = correct(f"{form.released_as}/{subject}/{name}", cells, by_row, place)
-    return Entry(row, subject, name, cells, corrected, applied)
+    return CorrectedRow(row.number, subject, name, cells, corrected, applied)
 
 
-def _fitting(form: SheetFormat, entry: Entry, frames: Sequence[int]) -> Entry:
-    """The entry, without corrections by row whose frames the folder does not hold while it holds those of the sheet."""
-    if form.rows is None or not frames or not any(one.field in FRAMES for one in entry.corrected):
-        return entry
+def _fitting(form: SheetFormat, row: CorrectedRow, frames: Sequence[int]) -> CorrectedRow:
+    """The row, without corrections by row number if the folder holds the sheet's frames but not the corrected ones."""
+    if form.rows is None or not frames or not any(one.field in FRAMES for one in row.corrected):
+        return row
 
-    def held(cells: Mapping[str, str]) -> bool:
+    def in_folder(cells: Mapping[str, str]) -> bool:
         return {whole(cells.get(name, "")) for name in FRAMES} <= set(map(str, frames))
 
-    if held(entry.before) and not held(entry.cells):
-        return replace(entry, cells=entry.before, corrected=())
-    return entry
+    if in_folder(row.before) and not in_folder(row.cells):
+        return replace(row, cells=row.before, corrected=())
+    return row
 
 
-def _rebased(clip: Clip, frames: Sequence[int]) -> tuple[Clip, tuple[Correction, ...]]:
-    """The clip with its frames counted as its trimmed folder counts them, where that does not hold the sheet's."""
+def _renumbered(clip: Clip, frames: Sequence[int]) -> tuple[Clip, tuple[Correction, ...]]:
+    """The clip with the frame numbers of its trimmed folder, if the folder does not hold the sheet's numbers."""
     if not frames or clip.onset is None or clip.onset in frames:
         return clip, ()
     by = frames[0] - clip.onset
@@ -216,12 +223,12 @@ def _rebased(clip: Clip, frames: Sequence[int]) -> tuple[Clip, tuple[Correction,
     return replace(clip, **moved), tuple(applied)
 
 
-def _key(form: SheetFormat, entry: Entry) -> str:
-    return f"{form.corpus}/{entry.subject}/{entry.clip}"
+def _key(form: SheetFormat, row: CorrectedRow) -> str:
+    return f"{form.corpus}/{row.subject}/{row.clip}"
 
 
-def _clip(form: SheetFormat, entry: Entry, folder: Path | None) -> tuple[Clip, list[Problem]]:
-    cells = entry.cells
+def _clip(form: SheetFormat, row: CorrectedRow, folder: Path | None) -> tuple[Clip, list[Problem]]:
+    cells = row.cells
     numbers, problems = read_numbers(cells, zero=form.first_frame == 0)
     for name, number in numbers.items():
         if number is not None and folder is not None and is_video(folder.name):
@@ -234,53 +241,44 @@ def _clip(form: SheetFormat, entry: Entry, folder: Path | None) -> tuple[Clip, l
         problems.append(("emotion", f"the emotion {emotion!r} is not one of: {', '.join(sorted(form.words))}"))
     return Clip(
         corpus=form.corpus,
-        subject=entry.subject,
-        clip=entry.clip,
+        subject=row.subject,
+        clip=row.clip,
         emotion=plain(emotion).casefold(),
-        fps=_fps(form, cells, problems),
+        fps=read_fps(cells, problems) or form.fps,
         frames=folder,
         extra={name: cells[name] for name in form.passed_on if cells.get(name)},
         **numbers,
     ), problems
 
 
-def _fps(form: SheetFormat, cells: Mapping[str, str], problems: list[Problem]) -> float:
-    text = cells.get("fps", "")
-    try:
-        return float(text) if text else form.fps
-    except ValueError:
-        problems.append(("no number", not_a_number("fps", text, "frame rate")))
-        return form.fps
-
-
-def kind_of(row: Row, table: Table) -> Kind:
+def expression_kind(row: SheetRow, sheet: Sheet) -> Kind:
     """`micro` or `macro`, from a cell such as `Micro - 1/2` or `macro-expression`."""
     text = row.cells["kind"]
     for kind in KINDS:
         if text.casefold().startswith(kind):
             return kind
     raise DatasetError(
-        f"{table.path}, row {row.number}: {text!r} is neither a micro- nor a macro-expression",
+        f"{sheet.path}, row {row.number}: {text!r} is neither a micro- nor a macro-expression",
         fix="correct that cell of the sheet",
     )
 
 
 def _long_videos(
-    form: SheetFormat, disk: Tree, matches: Matches, entries: Sequence[Entry], clips: Sequence[Clip]
+    form: SheetFormat, disk: Tree, matches: Matches, rows: Sequence[CorrectedRow], clips: Sequence[Clip]
 ) -> list[LongVideo]:
-    """Every video that the sheet names or the disk holds, by subject and name."""
+    """Every video that the sheet names or the disk holds, sorted by subject and name."""
     videos: dict[tuple[str, str], LongVideo] = {}
     movements: dict[tuple[str, str], list[Interval]] = {}
-    for entry, clip in zip(entries, clips, strict=True):
-        key = (entry.subject, entry.cells["video"])
-        path = clip.frames or disk.root / entry.subject / entry.cells["video"]
+    for row, clip in zip(rows, clips, strict=True):
+        key = (row.subject, row.cells["video"])
+        path = clip.frames or disk.root / row.subject / row.cells["video"]
         if key not in videos or not videos[key].path.exists():
             videos[key] = _long_video(form, disk, *key, path)
         if clip.onset is not None and clip.offset is not None and clip.onset <= clip.offset:
             by = form.first_frame if is_video(path.name) else 0
             apex = None if clip.apex is None else clip.apex + by
             movements.setdefault(key, []).append(
-                Interval(key[1], key[0], entry.kind, clip.onset + by, apex, clip.offset + by, clip.emotion)
+                Interval(key[1], key[0], row.kind, clip.onset + by, apex, clip.offset + by, clip.emotion)
             )
     for key, path in _unannotated(form, disk, matches):
         videos.setdefault(key, _long_video(form, disk, *key, path))
@@ -288,13 +286,13 @@ def _long_videos(
 
 
 def _long_video(form: SheetFormat, disk: Tree, subject: str, name: str, path: Path) -> LongVideo:
-    there = span(disk.listing(path).frames) if path.is_dir() else None
+    there = first_and_length(disk.listing(path).frames) if path.is_dir() else None
     first, frames = there or (form.first_frame, None)
     return LongVideo(form.released_as, subject, name, path, form.fps, frames, first=first)
 
 
 def _unannotated(form: SheetFormat, disk: Tree, matches: Matches) -> Iterator[tuple[tuple[str, str], Path]]:
-    """The videos below the folders in which annotated ones were found."""
+    """Every video in the folders where annotated videos were found."""
     assert form.video is not None
     for home in matches.homes:
         for folder in disk.below(home, depth=3):

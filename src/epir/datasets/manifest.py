@@ -1,10 +1,9 @@
-"""A corpus of the user's own: a CSV with one row per clip.
+"""A user's own corpus: a CSV with one row per clip.
 
-Columns `clip,subject,emotion,frames`, and where known `onset,apex,offset,fps` and `corpus`; further columns are kept.
-`frames` is a folder of pictures or a video file, relative to the CSV.
+Its columns are `clip,subject,emotion,frames`, optionally `onset,apex,offset,fps` and `corpus`; further columns are
+kept. `frames` is a folder of pictures or a video file, relative to the CSV.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from epir.core.errors import DatasetError, is_machine_fault
 from epir.core.facs import unknown_units
 from epir.core.files import joined
 from epir.core.records import Clip
-from epir.core.words import FASTEST_RATE
+from epir.core.words import counted
 from epir.datasets.base import (
     Corpus,
     Defect,
@@ -20,13 +19,14 @@ from epir.datasets.base import (
     defects,
     order_problems,
     place_problems,
+    read_fps,
     read_numbers,
     with_people,
 )
 from epir.datasets.folders import Tree, check_unpacked
 from epir.datasets.intervals import LongVideo, find_intervals, read_intervals
-from epir.datasets.sheet import Row, read_cells, read_table
-from epir.datasets.spelling import MISSING, column, not_a_number
+from epir.datasets.sheet import SheetRow, read_cells, read_sheet
+from epir.datasets.spelling import column
 
 COLUMNS = ("clip", "subject", "emotion", "frames", "onset", "apex", "offset", "fps", "corpus")
 OPTIONAL = ("onset", "apex", "offset", "fps", "corpus")
@@ -36,16 +36,16 @@ SYNTHETIC_NAME = "annotations.csv"
 
 
 def load(root: Path, *, sheet: str | Path | None = None, labels: str | Path | None = None) -> Corpus:
-    """The clips that a CSV lists; `root` is the CSV, or a folder that holds it.
+    """The clips in a CSV; `root` is the CSV or its folder.
 
-    `labels` is a CSV that gives each emotion word a class, or an empty one for clips that are to be left out.
+    `labels` is a CSV with a class for each emotion word; clips whose word has an empty class are left out.
     """
     corpus = read_manifest(Path(sheet) if sheet else find_manifest(root), root=root)
     return corpus if labels is None else relabelled(corpus, Path(labels))
 
 
 def read_labels(path: Path) -> dict[str, str]:
-    """The class of each word, by the word in lower case; a header `word,class` is passed over."""
+    """Word in lower case -> class; a header `word,class` is skipped."""
     classes: dict[str, str] = {}
     for number, cells in enumerate(read_cells(path), start=1):
         if not any(cells) or (number == 1 and [column(cell) for cell in cells[:2]] == ["word", "class"]):
@@ -55,12 +55,12 @@ def read_labels(path: Path) -> dict[str, str]:
         if classes.setdefault(cells[0].casefold(), cells[1]) != cells[1]:
             raise DatasetError(f"{path}, row {number}: {cells[0]!r} has two classes", fix="delete one of the two rows")
     if not classes:
-        raise DatasetError(f"{path} gives no word a class", fix=LABELS)
+        raise DatasetError(f"{path} lists no classes", fix=LABELS)
     return classes
 
 
 def relabelled(corpus: Corpus, labels: Path) -> Corpus:
-    """The corpus with classes for emotion words; each clip keeps its word in the column `word`."""
+    """The corpus with classes in place of emotion words; each clip keeps its word in the column `word`."""
     classes = read_labels(labels)
     clips = []
     for clip in corpus.clips:
@@ -68,7 +68,7 @@ def relabelled(corpus: Corpus, labels: Path) -> Corpus:
         if word not in classes:
             raise DatasetError(
                 f"the clip {clip.key} is labelled {clip.emotion!r}, which {labels} does not list",
-                fix=f"add a row for it: {clip.emotion},negative (or with an empty class, to leave such clips out)",
+                fix=f"add a row for it: {clip.emotion},negative (or with an empty class, to leave these clips out)",
             )
         if classes[word]:
             clips.append(replace(clip, emotion=classes[word], extra={**clip.extra, "word": clip.emotion}))
@@ -78,12 +78,12 @@ def relabelled(corpus: Corpus, labels: Path) -> Corpus:
         corpus,
         clips=tuple(clips),
         defects=tuple(defect for defect in corpus.defects if defect.clip in keys),
-        notes=(*corpus.notes, f"classes from {labels.name}; {left_out} clips are left out by it"),
+        notes=(*corpus.notes, f"classes from {labels.name}, which leaves out {counted(left_out, 'clip')}"),
     )
 
 
 def load_synthetic(root: Path, *, sheet: str | Path | None = None) -> Corpus:
-    """The clips of a corpus that `epir synth` wrote: a manifest called annotations.csv."""
+    """The corpus that `epir synth` wrote: a manifest called annotations.csv."""
     check_unpacked(root)
     path = Path(sheet) if sheet else root / SYNTHETIC_NAME
     if not path.is_file():
@@ -96,7 +96,7 @@ def load_synthetic(root: Path, *, sheet: str | Path | None = None) -> Corpus:
 
 
 def long_videos(root: Path) -> list[LongVideo]:
-    """The long videos that an `intervals.csv` lists; `root` is the CSV, or a folder that holds it."""
+    """The long videos in an `intervals.csv`; `root` is the CSV or its folder."""
     return read_intervals(find_intervals(root))
 
 
@@ -106,7 +106,7 @@ def long_synthetic(root: Path) -> list[LongVideo]:
 
 
 def find_manifest(root: Path) -> Path:
-    """The manifest.csv in a folder, or the only CSV there."""
+    """The CSV `root` itself, the manifest.csv in that folder, or the only CSV there."""
     check_unpacked(root)
     if root.is_file():
         return root
@@ -121,22 +121,22 @@ def find_manifest(root: Path) -> Path:
 
 
 def read_manifest(path: Path, *, root: Path, corpus: str = "manifest") -> Corpus:
-    """The clips of one CSV; a column `corpus` overrides the name given here, row by row."""
+    """The clips of one CSV; a cell in the column `corpus` overrides `corpus`."""
     try:
         return _manifest(path, root, corpus)
     except (OSError, ValueError) as error:  # a path that no disk takes: too long, a loop of links
         if is_machine_fault(error):
             raise
-        raise DatasetError(f"{path} names files that cannot be: {error}", fix="correct its column frames") from None
+        raise DatasetError(f"{path} holds an impossible path: {error}", fix="correct its column frames") from None
 
 
 def _manifest(path: Path, root: Path, corpus: str) -> Corpus:
-    table = read_table(path, {name: (name,) for name in COLUMNS}, optional=OPTIONAL, exact=True)
+    listed = read_sheet(path, {name: (name,) for name in COLUMNS}, optional=OPTIONAL, exact=True)
     disk = Tree(path.parent)
     clips: dict[str, Clip] = {}
     rows: dict[str, int] = {}
     wrong: list[Defect] = []
-    for row in table.rows:
+    for row in listed.rows:
         empty = [name for name in ("clip", "subject") if not row.cells[name]]
         if empty:
             wrong += [Defect(f"row {row.number}", f"the {name} is empty", kind="empty cell") for name in empty]
@@ -155,7 +155,7 @@ def _manifest(path: Path, root: Path, corpus: str) -> Corpus:
     return with_people(Corpus(corpus, root, path.name, tuple(clips.values()), defects=tuple(wrong), tree="as listed"))
 
 
-def _clip(row: Row, folder: Path, corpus: str) -> tuple[Clip, list[Problem]]:
+def _clip(row: SheetRow, folder: Path, corpus: str) -> tuple[Clip, list[Problem]]:
     cells = row.cells
     numbers, problems = read_numbers(cells, zero=True)
     if not cells["emotion"]:
@@ -167,29 +167,15 @@ def _clip(row: Row, folder: Path, corpus: str) -> tuple[Clip, list[Problem]]:
         subject=cells["subject"],
         clip=cells["clip"],
         emotion=cells["emotion"],
-        fps=_fps(cells, problems),
+        fps=read_fps(cells, problems),
         frames=joined(folder, cells["frames"]) if cells["frames"] else None,
         extra={name: cell for name, cell in row.further.items() if cell},
         **numbers,
     ), problems
 
 
-def _fps(cells: Mapping[str, str], problems: list[Problem]) -> float | None:
-    text = cells.get("fps", "")
-    if text.casefold() in MISSING:
-        return None
-    try:
-        fps = float(text)
-    except ValueError:
-        fps = 0.0
-    if not 0 < fps <= FASTEST_RATE:
-        problems.append(("no number", not_a_number("fps", text, "frame rate")))
-        return None
-    return fps
-
-
 def _with_bounds(clip: Clip, disk: Tree) -> Clip:
-    """The clip with empty places filled: no onset means the first frame, no offset the last one of a folder."""
+    """The clip with a missing onset set to the first frame, and a missing offset to the last frame of its folder."""
     first: int | None = None
     last: int | None = None
     if clip.frames is not None and clip.frames.is_dir():

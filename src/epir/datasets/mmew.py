@@ -1,7 +1,7 @@
-"""MMEW [1]: column names, spellings and label maps. Macro-expressions of this corpus are still pictures.
+"""MMEW [1]: column names, spellings and emotion words. The macro-expressions of this corpus are still pictures.
 
-Clip folders hold the clip alone. The frames of the sheet are numbers of files; where a folder does not hold them, they
-are counted from its first picture instead.
+A clip's folder holds the clip alone. The frame numbers of the sheet are those of the files; if the folder does not hold
+them, they are renumbered from its first picture.
 
 [1] Ben et al. 2021, Video-based Facial Micro-Expression Analysis: A Survey of Datasets, Features and Algorithms,
     IEEE Transactions on Pattern Analysis and Machine Intelligence
@@ -24,13 +24,13 @@ MMEW = SheetFormat(
     passed_on=("action_units",),
     subject="S{:02d}".format,
     words=WORDS,
-    layouts=Layouts(  # below a subject and an emotion, or below an emotion (called repression for others) alone
+    layouts=Layouts(  # below subject and emotion, or below emotion alone (where others is called repression)
         {"{clip}": "frames"},
         {},
         example="Micro_Expression/happiness/S03-01-002/1.jpg",
         ignored=("macro_expression",),
     ),
-    version=lambda clips, table: "v2" if "_v2" in table.path.stem.casefold() else "v1",  # of the same counts
+    version=lambda clips, sheet: "v2" if "_v2" in sheet.path.stem.casefold() else "v1",  # both have the same counts
     rows=300,
     trimmed=True,
 )

@@ -1,13 +1,13 @@
-"""Protocols: which clips take part in an evaluation, which class each of them has, and who is held out.
+"""Protocols: which clips take part in an evaluation, which class each clip has, and who is held out.
 
-A protocol is a TOML file. Those in the folder `protocols` are built in; `--protocol mine.toml` takes another one:
+A protocol is a TOML file. Those in the folder `protocols` are built in; `--protocol mine.toml` reads your own:
 
     classes = ["negative", "positive"]
     folds = "loso"                          # loso, loco, split (the column of the corpus) or a number of folds
     corpora = ["casme2", "mine"]            # clips of all other corpora are left out
-    [words]                                 # of every corpus: the words of each class
+    [words]                                 # the words of each class, for every corpus
     positive = ["happiness"]
-    [words.casme2]                          # of one corpus; "*" stands for all its other words
+    [words.casme2]                          # for one corpus; "*" stands for all its other words
     negative = ["disgust", "repression"]
     [leave_out]
     words = ["others"]                      # clips with these labels, and clips by their keys
@@ -18,14 +18,13 @@ A protocol is a TOML file. Those in the folder `protocols` are built in; `--prot
     train = ["casme2/*"]
     test = ["mine/*"]
 
-`cde` is the composite of the 2019 challenge (MEGC 2019, combined_3class_gt.csv: 442 clips, 68 people). Its list is
-reached by rule from either version of the CASME II sheet; the clips that the rule alone would add are left out by name.
+`cde` is the composite of the 2019 challenge (MEGC 2019, combined_3class_gt.csv: 442 clips, 68 people). A rule selects
+the same clips from either version of the CASME II sheet; clips that the rule alone would add are left out by name.
 `cd6me` takes every clip of six corpora, for the evaluation of action units (see cd6me.py).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
@@ -35,15 +34,16 @@ from typing import Any
 from epir.core.config import digest, toml_values
 from epir.core.errors import ConfigError, ProtocolError
 from epir.core.records import Clip
+from epir.core.words import did_you_mean
 from epir.datasets.spelling import synonyms
 
 THREE = ("negative", "positive", "surprise")
 ACROSS = ("cde-all", "cd6me")  # protocols for many corpora at once
 SDE = "sde"
-NO_CLASS = ("synthetic", "none")  # corpus and word of clips without any expression: no class under any protocol
+NO_CLASS = ("synthetic", "none")  # corpus and word of clips without an expression: no class under any protocol
 ANY_WORD = "*"
-TRAIN, TEST = "train", "test"  # the parts of a split; there may be several: test-a, test-b
-_TYPES: Mapping[str, type] = {  # of the keys of a file
+TRAIN, TEST = "train", "test"  # the parts of a split; test may have several: test-a, test-b
+_TYPES: Mapping[str, type] = {  # of the keys in a file
     "about": str,
     "classes": list,
     "corpora": list,
@@ -57,35 +57,37 @@ _TYPES: Mapping[str, type] = {  # of the keys of a file
 
 @cache
 def corpus_words() -> Mapping[str, frozenset[str]]:
-    """The emotion words of each corpus that has words of its own."""
+    """The emotion words of each corpus with a fixed vocabulary."""
     from epir.datasets import casme, casme3, casme_sq, dfme, fourdme, mmew, samm, smic
 
     sheets = (casme.CASME2, samm.SAMM, casme3.CASME3, casme.CASME, mmew.MMEW, dfme.DFME, fourdme.FOURDME)
-    return {"smic": smic.WORDS, **{each.corpus: each.words for each in (*sheets, casme_sq.CASME_SQ)}}
+    return {"smic": smic.WORDS, **{form.corpus: form.words for form in (*sheets, casme_sq.CASME_SQ)}}
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """A list of classes, and the rule that gives a clip one of them or leaves it out."""
+    """A list of classes, and the rule that assigns a clip to one of them or leaves it out."""
 
     name: str
     classes: tuple[str, ...]
     maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False, repr=False)  # corpus: word: class
-    words: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)  # of every corpus: word: class
-    corpora: tuple[str, ...] = ()  # empty: those of `maps`, and every corpus that epir does not know
+    words: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)  # word: class, for every corpus
+    corpora: tuple[str, ...] = ()  # empty: those of `maps`, and every corpus unknown to epir
     left_out: tuple[str, ...] = ()  # patterns of clip keys
     left_out_words: frozenset[str] = frozenset()
     only: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False, repr=False)  # column: values
-    folds: str = "loso"  # who is held out unless the user says otherwise
-    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False, repr=False)  # of a split: people
+    folds: str = "loso"  # who is held out by default
+    parts: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict, hash=False, repr=False
+    )  # part of a split: people
     about: str = ""
     digest: str = ""  # of the content of a user's file
 
     def label(self, clip: Clip) -> str | None:
-        """The class of a clip, or `None` if it is not part of this protocol.
+        """The class of a clip, or `None` if the protocol leaves it out.
 
-        A corpus's own words are known in any case, and so are names that already are classes. Any other word is an
-        error: a misspelt label must not drop a clip in silence.
+        The words of the clip's corpus and the names of the classes are always known. Any other word is an error: a
+        misspelt label must not silently drop a clip.
         """
         if _has_no_class(clip) or self._leaves_out(clip):
             return None
@@ -101,7 +103,7 @@ class Protocol:
             if ANY_WORD in known and clip.emotion.strip():
                 return known[ANY_WORD]
         if words & corpus_words().get(clip.corpus, frozenset()):
-            return None  # the corpus has this word, the protocol leaves it out
+            return None  # a word of the corpus that the protocol leaves out
         raise self._unknown(clip)
 
     def select(self, clips: Iterable[Clip]) -> list[tuple[Clip, str]]:
@@ -110,17 +112,17 @@ class Protocol:
         return [(clip, label) for clip, label in labelled if label is not None]
 
     def check_columns(self, clips: Sequence[Clip]) -> None:
-        """Refuse a filter by a column that no clip has."""
+        """Raise an error if `only` filters by a column that no clip has."""
         known = {name for clip in clips for name in clip.extra}
         for name in self.only:
             if clips and name not in known:
                 raise ProtocolError(
                     f"the protocol {self.name} filters by the column {name!r}, which no clip has",
-                    fix=_nearest(name, known) if known else "remove it from [only]",
+                    fix=did_you_mean(name, known) if known else "remove it from [only]",
                 )
 
     def split_parts(self, people: Iterable[str]) -> dict[str, str]:
-        """The part of the split that each person belongs to; nothing without a split."""
+        """Person -> part of the split; empty without a split."""
         if not self.parts:
             return {}
         people = sorted(people)
@@ -128,8 +130,8 @@ class Protocol:
             for name in names:
                 if not any(fnmatchcase(person, name) for person in people):
                     raise ProtocolError(
-                        f"the protocol {self.name} has {name!r} in the part {part}, and no clip is of that person",
-                        fix=_nearest(name, people),
+                        f"the protocol {self.name} has {name!r} in the part {part}, but no clip shows that person",
+                        fix=did_you_mean(name, people),
                     )
         part_of = {}
         for person in people:
@@ -144,7 +146,7 @@ class Protocol:
         return part_of
 
     def _leaves_out(self, clip: Clip) -> bool:
-        """Whether the clip itself is left out, or is of another corpus than those this protocol is about."""
+        """Whether the protocol leaves out this clip or its whole corpus."""
         if self.corpora:
             if clip.corpus not in self.corpora:
                 return True
@@ -170,10 +172,10 @@ class Protocol:
 
 
 class AnyLabels(Protocol):
-    """The protocol `sde`: each clip's own label is its class; a clip without a label is left out."""
+    """The protocol `sde`: the label of a clip is its class; a clip without a label is left out."""
 
     def label(self, clip: Clip) -> str | None:
-        """The clip's label as it stands."""
+        """The clip's label, or `None` if it has none."""
         word = clip.emotion.strip()
         if not word or _has_no_class(clip):
             return None
@@ -187,21 +189,21 @@ class AnyLabels(Protocol):
 
 @cache
 def list_protocols() -> tuple[str, ...]:
-    """The built-in protocols by name; `sde` takes its classes from the clips."""
+    """The names of the built-in protocols, `sde` last."""
     names = (entry.name for entry in files("epir.datasets").joinpath("protocols").iterdir())
     return (*sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")), SDE)
 
 
 def protocol_text(name: str) -> str:
-    """The file of a built-in protocol, to copy from."""
-    wanted = _known_name(name)
-    if wanted == SDE:
+    """The text of a built-in protocol's file, as a template."""
+    known = _known_name(name)
+    if known == SDE:
         raise ProtocolError("sde has no file: its classes are the labels of the clips", fix="show another, such as cde")
-    return _built_in_file(wanted).read_text(encoding="utf-8")
+    return _built_in_file(known).read_text(encoding="utf-8")
 
 
 def describe_protocols() -> dict[str, str]:
-    """One line about each built-in protocol: its classes and the corpora it is about."""
+    """One line about each built-in protocol: its classes and its corpora."""
     lines = {}
     for name in list_protocols()[:-1]:
         protocol = get_protocol(name)
@@ -210,15 +212,15 @@ def describe_protocols() -> dict[str, str]:
 
 
 def get_protocol(name: str, clips: Sequence[Clip] = ()) -> Protocol:
-    """The protocol called `name`, or the one in the file `name`; `sde` needs the clips, to know their classes."""
+    """The built-in protocol `name`, or the one in the file `name`; `sde` takes its classes from `clips`."""
     if name.endswith(".toml"):
         return read_protocol(Path(name).expanduser())
-    wanted = _known_name(name)
-    return _own_labels(clips) if wanted == SDE else _built_in(wanted)
+    known = _known_name(name)
+    return _any_labels(clips) if known == SDE else _built_in(known)
 
 
 def read_protocol(path: Path) -> Protocol:
-    """The protocol in a user's TOML file, called after the file."""
+    """The protocol in a user's TOML file, named after the file."""
     if path.stem in list_protocols():
         raise ProtocolError(f"{path} has the name of a built-in protocol", fix=f"rename it, for example my-{path.name}")
     try:
@@ -232,12 +234,12 @@ def read_protocol(path: Path) -> Protocol:
 
 
 def _known_name(name: str) -> str:
-    wanted = name.strip().casefold()
-    if wanted not in list_protocols():
-        fix = _nearest(wanted, list_protocols())
+    lower = name.strip().casefold()
+    if lower not in list_protocols():
+        fix = did_you_mean(lower, list_protocols())
         also = "" if fix.startswith("did") else ", or a file that ends in .toml"
         raise ProtocolError(f"there is no protocol {name!r}", fix=fix + also)
-    return wanted
+    return lower
 
 
 @cache
@@ -251,7 +253,7 @@ def _built_in_file(name: str) -> Path:
 
 
 def _protocol(name: str, values: Mapping[str, Any], where: str, content: str) -> Protocol:
-    """The protocol of a file's values; whatever cannot be meant is refused."""
+    """The protocol described by the values of a file; an invalid value is an error."""
     for key, value in values.items():
         _check_key(key, _TYPES, where)
         if not isinstance(value, _TYPES[key]) and not (key == "folds" and type(value) is int):
@@ -293,7 +295,7 @@ def _protocol(name: str, values: Mapping[str, Any], where: str, content: str) ->
 def _word_tables(
     values: Mapping[str, Any], classes: Sequence[str], where: str
 ) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """The class of each word: of every corpus, and of one corpus at a time."""
+    """Word -> class for every corpus, and corpus -> word -> class for single corpora."""
     everywhere = {name: words for name, words in values.items() if not isinstance(words, dict)}
     tables = {corpus: table for corpus, table in values.items() if isinstance(table, dict)}
     maps = {
@@ -315,17 +317,17 @@ def _word_tables(
 def _word_table(
     table: Mapping[str, Any], classes: Sequence[str], known: frozenset[str] | None, where: str
 ) -> dict[str, str]:
-    """The class of each word in lower case; `known` are the words of the corpus."""
+    """Word in lower case -> class; `known` are the words of the corpus."""
     classes_of: dict[str, str] = {}
     for name, words in table.items():
         _check_key(name, classes, where, what="class")
         for text in _texts(words, name, where, least=1):
             word = " ".join(text.split()).casefold()
             if known is not None and word != ANY_WORD and not synonyms(word) & known:
-                raise ProtocolError(f"{where}: the corpus has no word {text!r}", fix=_nearest(word, known))
+                raise ProtocolError(f"{where}: the corpus has no word {text!r}", fix=did_you_mean(word, known))
             if classes_of.setdefault(word, name) != name:
                 raise ProtocolError(
-                    f"{where}: {text!r} is of {classes_of[word]} and of {name}", fix="give it one class"
+                    f"{where}: {text!r} is listed under {classes_of[word]} and {name}", fix="give it one class"
                 )
     if known is not None and ANY_WORD in classes_of:
         rest = classes_of.pop(ANY_WORD)
@@ -346,7 +348,7 @@ def _check_parts(parts: Mapping[str, Sequence[str]], folds: str, where: str) -> 
 
 def _check_key(key: str, known: Iterable[str], where: str, *, what: str = "key") -> None:
     if key not in known:
-        raise ProtocolError(f"{where}: there is no {what} {key!r}", fix=_nearest(key, known))
+        raise ProtocolError(f"{where}: there is no {what} {key!r}", fix=did_you_mean(key, known))
 
 
 def _texts(values: Any, what: str, where: str, *, least: int = 0) -> tuple[str, ...]:
@@ -355,13 +357,8 @@ def _texts(values: Any, what: str, where: str, *, least: int = 0) -> tuple[str, 
     return tuple(values)
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), n=1)
-    return f"did you mean {near[0]!r}?" if near else f"use one of: {', '.join(sorted(known))}"
-
-
 def _plain(values: Any) -> Any:
-    """The values of a file as JSON takes them: TOML has dates too, which no key accepts."""
+    """The values of a file with dates, which JSON lacks, as text; no key accepts a date."""
     if isinstance(values, dict):
         return {name: _plain(value) for name, value in values.items()}
     if isinstance(values, list):
@@ -373,7 +370,7 @@ def _has_no_class(clip: Clip) -> bool:
     return (clip.corpus, clip.emotion.strip().casefold()) == NO_CLASS
 
 
-def _own_labels(clips: Sequence[Clip]) -> Protocol:
+def _any_labels(clips: Sequence[Clip]) -> Protocol:
     words = {clip.emotion.strip() for clip in clips if not _has_no_class(clip)}
     classes = tuple(sorted(words - {""}))
     if not classes:

@@ -1,8 +1,7 @@
-"""Every corpus by name, and corpora that code of the user's reads; the file of a corpus is imported when asked for."""
+"""Corpora by name, and corpora read by a user's code; the module of a corpus is imported when it is loaded."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 from inspect import signature
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 from epir.core.errors import DatasetError, EpirError, is_machine_fault
 from epir.core.plugins import Plugin, call_failed, is_plugin_name, list_plugins, load_object
 from epir.core.records import Clip
+from epir.core.words import did_you_mean
 from epir.datasets.base import FRAMES, Corpus, Correction, Defect, defects, order_problems, place_problems, with_people
 from epir.datasets.folders import Tree
 from epir.datasets.intervals import LongVideo
@@ -23,14 +23,14 @@ TEXTS = ("corpus", "subject", "clip", "emotion")
 
 
 class _Home(NamedTuple):
-    """Where a corpus is read: `module:name` of a sheet's format or of a function, below `epir.datasets`."""
+    """How a corpus is read: `module:name` of a `SheetFormat` or a function, below `epir.datasets`."""
 
     clips: str
     about: str
-    videos: str = ""  # where its long videos are read, if it has any
+    videos: str = ""  # the same for its long videos, if it has any
 
 
-_ABOUT = {  # the corpora that their authors license
+_ABOUT = {  # corpora licensed by their authors
     "casme2": ("casme:CASME2", "CASME II: 255 clips of 26 people at 200 frames a second"),
     "samm": ("samm:SAMM", "SAMM: 159 clips of 29 people at 200 frames a second"),
     "smic": ("smic:load", "SMIC: 164 clips of 16 people at 100 frames a second (HS), also VIS and NIR"),
@@ -55,7 +55,7 @@ _HOMES = {
 
 
 def describe_corpora() -> dict[str, str]:
-    """One line about each corpus, those of installed packages too."""
+    """One line about each corpus, including those of installed packages."""
     installed = {name: f"a corpus of an installed package (entry point of {GROUP})" for name in list_plugins(GROUP)}
     return installed | {name: home.about for name, home in _HOMES.items()}
 
@@ -66,7 +66,7 @@ def list_corpora() -> tuple[str, ...]:
 
 
 def load_corpus(name: str, root: str | Path, **options: Any) -> Corpus:
-    """The clips of the corpus `name` as found under `root`; `my_corpus.py:load` names a function of your own.
+    """Load the corpus `name` from the folder `root`; `my_corpus.py:load` names your own function.
 
     Options depend on the corpus: `sheet` (path of the annotation sheet), `tree` (`cropped`, `raw`, ...), and for SMIC
     `part` (`hs`, `vis`, `nir`).
@@ -79,11 +79,11 @@ def load_corpus(name: str, root: str | Path, **options: Any) -> Corpus:
     >>> [clip.key for clip in corpus.clips]
     ['synthetic/001/001_01']
     """
-    wanted = name.strip().casefold()
-    if wanted not in _HOMES and (is_plugin_name(name) or name in list_plugins(GROUP)):
+    lower = name.strip().casefold()
+    if lower not in _HOMES and (is_plugin_name(name) or name in list_plugins(GROUP)):
         return _load_user_corpus(name, _existing(root, name), options)
     _check_corpus(name, (*_HOMES, *list_plugins(GROUP)))
-    corpus: Corpus = _call(wanted, root, _HOMES[wanted].clips, options)
+    corpus: Corpus = _call(lower, root, _HOMES[lower].clips, options)
     return corpus
 
 
@@ -93,26 +93,22 @@ def list_long_corpora() -> tuple[str, ...]:
 
 
 def load_long_videos(name: str, root: str | Path, **options: Any) -> list[LongVideo]:
-    """The long videos of the corpus `name` as found under `root`, with the movements annotated in them.
+    """Load the long videos of the corpus `name` from the folder `root`, with their annotated movements.
 
-    Videos whose frames are not there are listed too: their movements count as missed, not as absent.
+    Videos without frames are listed too, so that their movements count as missed.
     """
-    wanted, known = name.strip().casefold(), list_long_corpora()
-    if (wanted in _HOMES or is_plugin_name(name)) and wanted not in known:
-        raise DatasetError(f"{wanted} has no long videos", fix=f"use one of: {', '.join(known)}")
+    lower, known = name.strip().casefold(), list_long_corpora()
+    if (lower in _HOMES or is_plugin_name(name)) and lower not in known:
+        raise DatasetError(f"{lower} has no long videos", fix=f"use one of: {', '.join(known)}")
     _check_corpus(name, known)
-    loaded: Corpus | list[LongVideo] = _call(wanted, root, _HOMES[wanted].videos, options)
+    loaded: Corpus | list[LongVideo] = _call(lower, root, _HOMES[lower].videos, options)
     return list(loaded.videos) if isinstance(loaded, Corpus) else loaded
 
 
 def _check_corpus(name: str, known: Sequence[str]) -> None:
-    wanted = name.strip().casefold()
-    if wanted not in known:
-        near = get_close_matches(wanted, (*known, *list_plugins(GROUP)), n=2)
-        raise DatasetError(
-            f"there is no corpus {name!r}",
-            fix=f"did you mean {' or '.join(map(repr, sorted(near)))}?" if near else f"use one of: {', '.join(known)}",
-        )
+    lower = name.strip().casefold()
+    if lower not in known:
+        raise DatasetError(f"there is no corpus {name!r}", fix=did_you_mean(lower, known, most=2))
 
 
 def _call(name: str, root: str | Path, home: str, options: Mapping[str, Any]) -> Any:
@@ -141,14 +137,14 @@ def _existing(root: str | Path, name: str) -> Path:
 
 
 def _load_user_corpus(name: str, root: Path, options: Mapping[str, Any]) -> Corpus:
-    """The corpus that a function of the user's, called `name`, reads under `root`: clips, or a whole `Corpus`.
+    """The corpus that a user's function `name` reads from `root`; it returns clips, or a whole `Corpus`.
 
         def load(root: Path) -> list[Clip]: ...
 
         load.expected = {"clips": 120, "people": 12, "emotions": {"joy": 80, "anger": 40}}
         load.corrections = [{"clip": "lab/s1/c7", "field": "offset", "old": "19", "new": "91", "reason": "a slip"}]
 
-    Both attributes may be missing. Frame numbers are those of the pictures, or count from 0 in a video.
+    Both attributes are optional. Frame numbers are those of the pictures, or count from 0 in a video.
     """
     load, plugin = load_object(name, group=GROUP, what="corpus", error=DatasetError)
     try:
@@ -190,7 +186,7 @@ def _load_user_corpus(name: str, root: Path, options: Mapping[str, Any]) -> Corp
 
 
 def _checked(returned: Sequence[Any], plugin: Plugin) -> list[Clip]:
-    """The clips with their frames as paths; what cannot be a clip is refused."""
+    """The clips with their frames as paths; an invalid clip is an error."""
     if not returned:
         raise DatasetError(f"{plugin.name} returned no clips", fix="return one epir.Clip for each clip")
     clips = []
@@ -217,14 +213,14 @@ def _checked(returned: Sequence[Any], plugin: Plugin) -> list[Clip]:
 
 
 def _is_text(value: str) -> bool:
-    """Whether a file in UTF-8 can hold this text: a lone surrogate is none."""
+    """Whether UTF-8 can encode this text: it cannot encode a lone surrogate."""
     return value.encode(errors="ignore").decode() == value
 
 
 def _corrected(
     clips: Sequence[Clip], load: Callable[..., Any], plugin: Plugin
 ) -> tuple[list[Clip], tuple[Correction, ...]]:
-    """The clips with the loader's corrections applied where the old value stands."""
+    """The clips with the loader's corrections applied where they have the old value."""
     corrections = [_correction(values, plugin) for values in getattr(load, "corrections", ())]
     keys = {clip.key for clip in clips}
     for one in corrections:

@@ -1,7 +1,7 @@
-"""SAMM [1] and SAMM Long Videos [2]: column names, spellings and label maps.
+"""SAMM [1] and SAMM Long Videos [2]: column names, spellings and emotion words.
 
-The micro-movements of the long videos are those of SAMM under the same names, in other frame numbers for 82 of 159
-clips. Their sheet has no emotions: they are taken from the sheet of SAMM, if it lies beside.
+The micro-movements of the long videos are the clips of SAMM under the same names, with other frame numbers in 82 of 159
+cases. Their sheet has no emotions: these come from the sheet of SAMM, if it is there.
 
 [1] Davison et al. 2018, SAMM: A Spontaneous Micro-Facial Movement Dataset, IEEE Transactions on Affective Computing
 [2] Yap et al. 2020, SAMM Long Videos: A Spontaneous Facial Micro- and Macro-Expressions Dataset, FG
@@ -16,8 +16,8 @@ from epir.core.errors import DatasetError
 from epir.core.records import Clip
 from epir.datasets.base import FRAMES
 from epir.datasets.folders import Layouts, Tree
-from epir.datasets.loading import Events, SheetFormat, kind_of, sheet_columns
-from epir.datasets.sheet import Table, find_sheet, read_table
+from epir.datasets.loading import Events, SheetFormat, expression_kind, sheet_columns
+from epir.datasets.sheet import Sheet, find_sheet, read_sheet
 
 SAMM_WORDS = frozenset({"anger", "other", "happiness", "surprise", "contempt", "disgust", "fear", "sadness"})
 
@@ -38,13 +38,13 @@ _FRACTION = re.compile(r"\d+\.\d*[1-9]\d*")
 
 
 def video(path: Path) -> tuple[int, str] | None:
-    """Subject and name of the video that a folder holds."""
+    """Subject and name of the video in a folder."""
     match = _VIDEO.fullmatch(path.name)
     return (int(match[1]), path.name) if match else None
 
 
 def rounded(text: str) -> str:
-    """A frame number of the first version of the sheet, some of which are fractions, as the organisers round it.
+    """A frame number of the sheet's first version, where some are fractions, rounded as the organisers do.
 
     >>> rounded("1487.5"), rounded("1605.0"), rounded("-1")
     ('1488', '1605.0', '-1')
@@ -52,15 +52,15 @@ def rounded(text: str) -> str:
     return str(int(float(text) + 0.5)) if _FRACTION.fullmatch(text) else text
 
 
-def events(disk: Tree, table: Table) -> Events:
-    """The rows with whole frame numbers, the names of their videos, and the emotions of SAMM."""
+def events(disk: Tree, sheet: Sheet) -> Events:
+    """The rows with whole frame numbers, video names, and the emotions of SAMM."""
     emotions, note = _emotions(disk)
     rows = []
     fractions = 0
-    for row in table.rows:
+    for row in sheet.rows:
         numbers = {name: rounded(row.cells[name]) for name in FRAMES}
         fractions += any(numbers[name] != row.cells[name] for name in FRAMES)
-        kind = kind_of(row, table) if row.cells["clip"] else ""
+        kind = expression_kind(row, sheet) if row.cells["clip"] else ""
         micro = kind == "micro"
         changed = {
             "video": row.cells["clip"].rpartition("_")[0],
@@ -78,19 +78,19 @@ def events(disk: Tree, table: Table) -> Events:
 
 
 def _emotions(disk: Tree) -> tuple[dict[str, str], str]:
-    """The emotion of each micro-movement by its file name, and a note on where they come from."""
+    """Clip -> emotion for the micro-movements, and a note on their source."""
     form = SAMM
     try:
         path, _ = find_sheet(disk, form.sheets, title=form.title)
     except DatasetError:
         return {}, f"no emotions: put the sheet of SAMM ({form.sheets[0]}) beside that of the long videos"
-    table = read_table(path, form.columns, page=form.page)
-    return {row.cells["clip"]: row.cells["emotion"] for row in table.rows}, f"emotions from {disk.relative(path)}"
+    sheet = read_sheet(path, form.columns, page=form.page)
+    return {row.cells["clip"]: row.cells["emotion"] for row in sheet.rows}, f"emotions from {disk.relative(path)}"
 
 
-def version(clips: Sequence[Clip], table: Table) -> str:
-    """`v1`, with fractions of frames or an onset 0, or `later`."""
-    for row in table.rows:
+def version(clips: Sequence[Clip], sheet: Sheet) -> str:
+    """`v1` if the sheet has fractional frames or an onset of 0, else `later`."""
+    for row in sheet.rows:
         cells = [row.cells[name] for name in FRAMES]
         if any(map(_FRACTION.fullmatch, cells)) or (row.cells["clip"] and cells[0] == "0"):
             return "v1"

@@ -1,4 +1,4 @@
-"""Annotation sheets: finding the file, and reading its rows by the names of the columns."""
+"""Annotation sheets: find the file (.xlsx, .xls or .csv) and read its rows by column name."""
 
 import codecs
 import csv
@@ -26,30 +26,30 @@ _DAMAGE = (
     BadZipFile, zlib.error, EOFError, LookupError, ValueError, OSError, RuntimeError, SyntaxError, AttributeError,
 )  # fmt: skip
 MOST_BYTES = 256 << 20
-HEADER = ("subject", "clip")  # the row that has a column for both
+HEADER = ("subject", "clip")  # the header is the first row with both columns
 Grid = list[list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One row of a sheet: its number as a spreadsheet counts, and its cells by field."""
+class SheetRow:
+    """One row of a sheet; `number` counts as a spreadsheet does."""
 
     number: int
-    cells: Mapping[str, str]
-    further: Mapping[str, str]  # the columns that no field is read from, by name
+    cells: Mapping[str, str]  # by field
+    further: Mapping[str, str]  # the remaining columns, by name
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """The rows below a header, and the header."""
+class Sheet:
+    """The header of an annotation sheet, and the rows below it."""
 
     path: Path
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[SheetRow, ...]
 
 
 def find_sheet(tree: Tree, patterns: Sequence[str], *, title: str, example: str = "") -> tuple[Path, tuple[Path, ...]]:
-    """The annotation sheet of a corpus, and others that would do; of several versions the newest is taken."""
+    """The annotation sheet of a corpus and the other files that match; of several versions the newest comes first."""
     named: dict[str, list[Path]] = {pattern: [] for pattern in patterns}
     for folder in tree.below(tree.root, depth=2):
         for name in tree.listing(folder).files:
@@ -68,7 +68,7 @@ def find_sheet(tree: Tree, patterns: Sequence[str], *, title: str, example: str 
     return sheets[0], tuple(sheets[1:])
 
 
-def read_table(
+def read_sheet(
     path: Path,
     fields: Mapping[str, Sequence[str]],
     *,
@@ -76,22 +76,20 @@ def read_table(
     optional: Iterable[str] = (),
     names: Sequence[str] = (),
     exact: bool = False,
-) -> Table:
-    """The rows of a sheet, .xlsx, .xls or .csv; `fields` gives the names that each field's column may have.
+) -> Sheet:
+    """Read an .xlsx, .xls or .csv file; `fields` maps each field to the possible names of its column.
 
-    The header is the first row that names the columns of `subject` and `clip`; the page called `page` is tried first.
-    `names` are the columns of a sheet that is delivered without a header, on its first page. In an `exact` sheet a
-    column that occurs twice, and a row that is longer than the header, are refused; published ones have remarks there.
+    The header is the first row with columns for `subject` and `clip`; the page called `page` is tried first. `names`
+    are the columns of a sheet that comes without a header, on its first page. With `exact`, a repeated column and a
+    row longer than the header are errors; published sheets have remarks there.
     """
-    if not path.is_file():
-        raise DatasetError(f"there is no file {path}", fix="check the path of the sheet")
     grids = dict(_pages(path))
     order = sorted(grids, key=lambda name: name.casefold() != page.casefold())
     headers = {name: start for name in order if (start := _header_row(grids[name], fields)) is not None}
     chosen = next(iter(headers), None)
     if chosen is None and names and grids:
         first = next(iter(grids))
-        return _table(path, [list(names), *grids[first]], 0, fields, frozenset(optional), above=1)
+        return _sheet(path, [list(names), *grids[first]], 0, fields, frozenset(optional), above=1)
     if chosen is None:
         shown = next((row for grid in grids.values() for row in grid if any(row)), [])
         reduced = {column(cell) for cell in shown}
@@ -99,20 +97,18 @@ def read_table(
         _fail_without_column(path, fields[missing], [cell for cell in shown if cell])
     if exact:
         _check_cells(path, grids[chosen], headers[chosen], fields)
-    return _table(path, grids[chosen], headers[chosen], fields, frozenset(optional))
+    return _sheet(path, grids[chosen], headers[chosen], fields, frozenset(optional))
 
 
 def read_cells(path: Path) -> Grid:
-    """Every row of the first page of a sheet, as texts."""
-    if not path.is_file():
-        raise DatasetError(f"there is no file {path}", fix="check its path")
+    """The cells of a sheet's first page as text, row by row."""
     return next(iter(dict(_pages(path)).values()), [])
 
 
-def _table(
+def _sheet(
     path: Path, grid: Grid, start: int, fields: Mapping[str, Sequence[str]], optional: frozenset[str], above: int = 0
-) -> Table:
-    """The rows below the header in row `start`; `above` rows were put there that the file does not have."""
+) -> Sheet:
+    """The sheet whose header is in row `start`; the first `above` rows of the grid are not in the file."""
     names = grid[start]
     reduced = [column(name) for name in names]
     places: dict[str, int] = {}
@@ -128,12 +124,12 @@ def _table(
         cells = cells + [""] * (len(names) - len(cells))
         if any(cells):
             picked = {field: cells[place] for field, place in places.items()}
-            rows.append(Row(number, picked, {name: cells[place] for name, place in left.items()}))
-    return Table(path, tuple(name for name in names if name), tuple(rows))
+            rows.append(SheetRow(number, picked, {name: cells[place] for name, place in left.items()}))
+    return Sheet(path, tuple(name for name in names if name), tuple(rows))
 
 
 def _check_cells(path: Path, grid: Grid, start: int, fields: Iterable[str]) -> None:
-    """Refuse two columns of the same field, and rows with more cells than there are columns."""
+    """Raise an error for a repeated column, or for a row with more cells than the header."""
     names = grid[start]
     reduced = [column(name) for name in names]
     twice = next((field for field in fields if reduced.count(column(field)) > 1), None)
@@ -142,8 +138,8 @@ def _check_cells(path: Path, grid: Grid, start: int, fields: Iterable[str]) -> N
     for number, cells in enumerate(grid[start + 1 :], start=start + 2):
         if any(cells[len(names) :]):
             raise DatasetError(
-                f"{path}, row {number} has {len(cells)} cells, the header {len(names)}",
-                fix="put a cell that holds a separator into quotation marks, and write decimals with a point",
+                f"{path}, row {number} has {len(cells)} cells, but the header has {len(names)}",
+                fix="put cells that contain a separator in quotation marks, and write decimals with a point",
             )
 
 
@@ -164,11 +160,11 @@ def _fail_without_column(path: Path, spellings: Sequence[str], columns: Sequence
 
 
 def _pages(path: Path) -> Iterator[tuple[str, Grid]]:
-    """Every page of a sheet as texts; a .csv has one."""
+    """The name and the cells of every page, as text; a .csv has one page."""
     try:
         content = read_bytes(path, error=DatasetError, fix="give an annotation sheet", most=MOST_BYTES)
     except FileNotFoundError:
-        raise DatasetError(f"there is no file {path}", fix="check the path of the sheet") from None
+        raise DatasetError(f"there is no file {path}", fix="check the path") from None
     if content.startswith(_OLD_EXCEL):
         yield from _old_workbook(path, content)
     elif content.startswith(_ZIP):
@@ -197,7 +193,7 @@ def _workbook(path: Path) -> Iterator[tuple[str, Grid]]:
                     yield page.title, rows
         except DatasetError:
             raise
-        except Exception as error:  # openpyxl has no family of errors: a damaged file raises any of them
+        except Exception as error:  # openpyxl has no base class for its errors: a damaged file may raise anything
             if is_machine_fault(error):
                 raise
             words = " ".join(str(error).split()) or type(error).__name__
@@ -212,19 +208,19 @@ def _holds_formulas(file: BinaryIO) -> bool:
 
 
 def _check_formulas(path: Path, rows: Grid, page: "ReadOnlyWorksheet") -> None:
-    """Refuse a formula whose value was never stored: the cell would be taken for an empty one."""
+    """Raise an error for a formula without a stored value: its cell would look empty."""
     page.reset_dimensions()
     for number, (values, cells) in enumerate(zip(rows, page.iter_rows(values_only=True), strict=False), start=1):
         for value, cell in zip(values, cells, strict=False):
             if not value and isinstance(cell, str) and cell.startswith("="):
                 raise DatasetError(
                     f"{path}, row {number} holds the formula {cell} without its value",
-                    fix="open the sheet in a spreadsheet program, look at it and save it",
+                    fix="open the sheet in a spreadsheet program and save it",
                 )
 
 
 def _old_workbook(path: Path, content: bytes) -> Iterator[tuple[str, Grid]]:
-    """The pages of an .xls; a workbook with a password, .xlsx or .xls, starts like one too."""
+    """The pages of an .xls; a password-protected .xlsx starts with the same bytes."""
     import xlrd
 
     try:
@@ -240,8 +236,8 @@ def _old_workbook(path: Path, content: bytes) -> Iterator[tuple[str, Grid]]:
 
 
 def _comma_separated(path: Path, content: bytes) -> Grid:
-    """The rows of a .csv, in the encodings and with the separators that spreadsheets write."""
-    text = io.StringIO(_decoded(content), newline=None).read()  # one kind of line end
+    """The rows of a .csv, in any encoding and with any separator that spreadsheets write."""
+    text = io.StringIO(_decoded(content), newline=None).read()  # unifies line ends
     start = text[:10_000]
     separator = max(",;\t", key=start.count)  # spreadsheets in some countries write semicolons
     try:
@@ -251,7 +247,7 @@ def _comma_separated(path: Path, content: bytes) -> Grid:
 
 
 def _decoded(content: bytes) -> str:
-    """The text of a file: UTF-8, UTF-16 (with a mark, or recognised by its zeros), or else Windows-1252."""
+    """The text of a file: UTF-8, UTF-16 (with a byte-order mark, or recognised by its zeros), or Windows-1252."""
     half = content[:2000]
     zeros = half[0::2].count(0), half[1::2].count(0)
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

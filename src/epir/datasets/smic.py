@@ -1,7 +1,7 @@
-"""SMIC [1]: folder names and label maps. It has no annotation sheet and gives no apex: a clip's folder says the rest.
+"""SMIC [1]: folder names and emotion words. It has no annotation sheet and no apex: the folder of a clip says the rest.
 
-The parts HS, VIS and NIR show the same people, so that a clip of VIS or NIR carries its part in its name. `hs-e`,
-`vis-e` and `nir-e` are the long clips of SMIC-E, which come with a sheet.
+The parts HS, VIS and NIR show the same people, so the name of a clip of VIS or NIR contains its part. `hs-e`, `vis-e`
+and `nir-e` are the long clips of SMIC-E, which come with a sheet.
 
 [1] Li et al. 2013, A Spontaneous Micro-expression Database: Inducement, Collection and Baseline, FG
 """
@@ -17,13 +17,13 @@ from epir.core.records import Clip
 from epir.datasets.base import Corpus, Defect, Problem, defects, frame_problems
 from epir.datasets.folders import DEEPEST, Layouts, Tree, frame_notes
 from epir.datasets.loading import Events, SheetFormat, load_sheet
-from epir.datasets.sheet import Row, Table
+from epir.datasets.sheet import Sheet, SheetRow
 
 WORDS = frozenset({"negative", "positive", "surprise"})
 RATES = {"hs": 100.0, "vis": 25.0, "nir": 25.0}
 PARTS = (*RATES, *(f"{part}-e" for part in RATES))
 TOKENS = {"ne": "negative", "po": "positive", "sur": "surprise"}
-TREES = {"cropped": "crop", "raw": "raw"}  # kind of tree: what the name of a folder contains; preferred first
+TREES = {"cropped": "crop", "raw": "raw"}  # kind of tree -> part of a folder's name; preferred first
 
 _SUBJECT = re.compile(r"s(\d+)", re.IGNORECASE)
 _CLIP = re.compile(r"s0*(\d+)_(ne|po|sur)_0*(\d+)", re.IGNORECASE)
@@ -32,13 +32,13 @@ _LONG = re.compile(r"(hs|vis|nir)[-_ ]?long|smic[-_ ]?(hs|vis|nir)[-_ ]?e$")  # 
 
 
 def clip_name(text: str) -> str:
-    """A clip's name in full, `s1_ne_01` as `s01_ne_01`; any other text in lower case."""
+    """A clip's full name, `s01_ne_01` for `s1_ne_01`; any other text in lower case."""
     match = _CLIP.fullmatch(text)
     return f"s{int(match[1]):02d}_{match[2].lower()}_{int(match[3]):02d}" if match else text.casefold()
 
 
 def load(root: Path, *, part: str = "hs", tree: str | None = None, sheet: str | Path | None = None) -> Corpus:
-    """One part of SMIC as found under `root`."""
+    """Load one part of SMIC from `root`."""
     part = part.casefold()
     if part not in PARTS:
         raise DatasetError(f"SMIC has no part {part!r}", fix=f"use one of: {', '.join(PARTS)}")
@@ -50,17 +50,17 @@ def load(root: Path, *, part: str = "hs", tree: str | None = None, sheet: str | 
 
 
 def load_e(root: Path, *, part: str = "hs", sheet: str | Path | None = None, tree: str | None = None) -> Corpus:
-    """One part of SMIC-E as found under `root`: the clips of SMIC in longer recordings."""
+    """Load one part of SMIC-E from `root`: the clips of SMIC in longer recordings."""
     return load(root, part=f"{part.casefold().removesuffix('-e')}-e", sheet=sheet, tree=tree)
 
 
 def long_format(part: str) -> SheetFormat:
-    """The long clips of SMIC-E, one row for each: up to three micro-expressions between neutral frames."""
+    """The format of SMIC-E, whose rows are long clips with up to three micro-expressions between neutral frames."""
     prefix = "" if part == "hs" else f"{part}_"
 
-    def several(row: Row) -> list[Row]:
+    def several(row: SheetRow) -> list[SheetRow]:
         name = _CLIP.fullmatch(row.cells["clip"])
-        if name is None:  # remarks stand below the table
+        if name is None:  # a remark below the table
             return []
         movements = []
         for number in ("", "2", "3"):
@@ -71,10 +71,10 @@ def long_format(part: str) -> SheetFormat:
                 movements.append(replace(row, cells={**row.cells, **event, "emotion": TOKENS[name[2].lower()]}))
         return movements
 
-    def events(disk: Tree, table: Table) -> Events:
+    def events(disk: Tree, sheet: Sheet) -> Events:
         apexes = "the column ApexF is not part of the release and is not read"
-        notes = [apexes] if "ApexF" in table.columns else []
-        return [event for row in table.rows for event in several(row)], notes
+        notes = [apexes] if "ApexF" in sheet.columns else []
+        return [event for row in sheet.rows for event in several(row)], notes
 
     def video(path: Path) -> tuple[int, str] | None:
         name = _CLIP.fullmatch(path.name)
@@ -97,7 +97,7 @@ def long_format(part: str) -> SheetFormat:
             example=f"{part.upper()}_long/SMIC-{part.upper()}-E/s01/s01_ne_01/image559740.jpg",
             clip_name=clip_name,
         ),
-        version=lambda clips, table: f"{part}-e",
+        version=lambda clips, sheet: f"{part}-e",
         events=events,
         name="smic-e",
         video=video,
@@ -106,10 +106,10 @@ def long_format(part: str) -> SheetFormat:
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A folder that holds subjects: of which part, and of which kind of tree."""
+    """A folder of subjects, its part of SMIC, and its kind of tree."""
 
     folder: Path
-    part: str  # empty where no folder is named after it
+    part: str  # empty if no folder is named after it
     tree: str  # empty for SMIC-E
 
 
@@ -133,7 +133,7 @@ def load_folders(part: str, root: Path, *, tree: str | None = None) -> Corpus:
     for (first, _), (second, _) in pairwise(loaded):
         if first.key == second.key:
             raise DatasetError(
-                f"the clip {first.key} is there twice: {first.frames} and {second.frames}", fix="remove one of the two"
+                f"the clip {first.key} exists twice: {first.frames} and {second.frames}", fix="remove one of the two"
             )
     notes = frame_notes(disk, chosen, [other for other in kinds if other != kind])
     return Corpus(
@@ -202,9 +202,9 @@ def _clip(disk: Tree, folder: Path, part: str, subject: str) -> tuple[Clip, list
 
 
 def _nothing(disk: Tree, part: str, tree: str | None, homes: list[Home]) -> DatasetError:
-    wanted = f"{tree} frames of the part {part}" if tree else f"clips of the part {part}"
+    missing = f"{tree} frames of the part {part}" if tree else f"clips of the part {part}"
     here = sorted({f"{home.part or 'an unnamed part'} ({home.tree})" for home in homes if home.tree})
-    problem = f"{disk.root} holds no {wanted} of SMIC"
+    problem = f"{disk.root} holds no {missing} of SMIC"
     if here:
         return DatasetError(problem, fix=f"found there: {', '.join(here)}; choose with --part and --tree")
     if homes:

@@ -1,11 +1,12 @@
-"""The many spellings of one thing: subjects, frame numbers, columns and emotion words."""
+"""Normalise the spellings of subjects, frame numbers, columns and emotion words."""
 
 import re
 from pathlib import PurePath
 
+from epir.core.files import PICTURE_ENDINGS, VIDEO_ENDINGS
+from epir.core.words import FASTEST_RATE
+
 MISSING = frozenset({"", "/", "\\", "?", "-", "-1", "nan", "none", "null", "n/a", "na", "#n/a"})
-PICTURES = frozenset({".jpg", ".jpeg", ".png", ".bmp"})
-VIDEOS = frozenset({".avi", ".mp4", ".mov", ".m4v", ".mkv", ".webm", ".wmv", ".mpg", ".mpeg"})
 ARCHIVES = frozenset({".zip", ".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz"})
 
 _SUBJECT = re.compile(r"(?:(?:subject|sub|spno|sp|s)[\s._-]*)?(\d{1,100})(?:\.0+)?", re.IGNORECASE)
@@ -17,7 +18,7 @@ _SYNONYMS = (frozenset({"other", "others"}), frozenset({"happy", "happiness"}), 
 
 
 def plain(cell: object) -> str:
-    """A cell's text without surrounding blanks: `6.0` from a spreadsheet is `6`, no value is ``.
+    """A cell's text with blanks normalised: `6.0` from a spreadsheet becomes `6`, an empty cell ``.
 
     >>> plain(6.0), plain(" sub06 "), plain(None)
     ('6', 'sub06', '')
@@ -30,7 +31,7 @@ def plain(cell: object) -> str:
 
 
 def whole(text: str) -> str:
-    """A whole number in its plainest form, `046` and `46.0` as `46`; any other text as it is."""
+    """A whole number in its shortest form, `46` for `046` and `46.0`; any other text unchanged."""
     return str(int(text.partition(".")[0])) if _WHOLE.fullmatch(text) else text
 
 
@@ -40,7 +41,7 @@ def column(name: object) -> str:
 
 
 def subject_number(text: object) -> int | None:
-    """The number of a subject in any spelling, or `None` if it is not one.
+    """The number of a subject in any spelling; `None` for other text.
 
     >>> {subject_number(text) for text in ("6", "006", 6, 6.0, "sub06", "S6", "spNO.6", "spno6")}
     {6}
@@ -50,10 +51,7 @@ def subject_number(text: object) -> int | None:
 
 
 def frame_number(cell: object, *, zero: bool = False) -> int | None:
-    """The frame number in a cell, `None` where it is missing (0 too, unless `zero` makes it a number).
-
-    Raises `ValueError` for anything else.
-    """
+    """The frame number in a cell; `None` if it is missing, or 0 without `zero`; `ValueError` for anything else."""
     text = plain(cell)
     if text.casefold() in MISSING:
         return None
@@ -65,8 +63,19 @@ def frame_number(cell: object, *, zero: bool = False) -> int | None:
     return number if number or zero else None
 
 
+def frame_rate(cell: object) -> float | None:
+    """The frames per second in a cell; `None` if it is missing, `ValueError` for anything that is not a frame rate."""
+    text = plain(cell)
+    if text.casefold() in MISSING:
+        return None
+    fps = float(text)
+    if not 0 < fps <= FASTEST_RATE:  # also true for nan
+        raise ValueError(text)
+    return fps
+
+
 def not_a_number(name: str, text: str, what: str) -> str:
-    """A sentence on a cell that is no number of this kind, with a hint where a decimal comma was written."""
+    """The message for a cell that is not a number, with a hint for a decimal comma."""
     hint = f" (write a decimal point: {text.replace(',', '.')})" if _DECIMAL_COMMA.fullmatch(text.strip()) else ""
     return f"the {name} is {text!r}, which is not a {what}{hint}"
 
@@ -78,7 +87,7 @@ def frame_of_file(name: str) -> int | None:
     (46, 5562, None)
     """
     path = PurePath(name)
-    if name.startswith(".") or path.suffix.casefold() not in PICTURES:
+    if name.startswith(".") or path.suffix.casefold() not in PICTURE_ENDINGS:
         return None
     numbers = _DIGITS.findall(path.stem)
     return int(numbers[-1]) if numbers else None
@@ -86,22 +95,22 @@ def frame_of_file(name: str) -> int | None:
 
 def is_video(name: str) -> bool:
     """Whether a file is a video, by its name."""
-    return PurePath(name).suffix.casefold() in VIDEOS
+    return PurePath(name).suffix.casefold() in VIDEO_ENDINGS
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file has to be unpacked first, by its name."""
+    """Whether a file is an archive, by its name."""
     return PurePath(name).suffix.casefold() in ARCHIVES
 
 
 def synonyms(word: str) -> frozenset[str]:
-    """An emotion word in lower case, with its other spelling where the corpora use two."""
+    """An emotion word in lower case, with its other spelling if the corpora use two."""
     lower = " ".join(word.split()).casefold()
     return next((both for both in _SYNONYMS if lower in both), frozenset({lower}))
 
 
 def units_without(text: str, pattern: re.Pattern[str]) -> str:
-    """The action units of a cell without those that match; 0, neutral, where nothing else is annotated.
+    """The action units of a cell without those that match `pattern`; 0 (neutral) if none is left.
 
     >>> units_without("4+7(k)+L12", re.compile("k")), units_without("7(k)", re.compile("k")), units_without("", _WHOLE)
     ('4+L12', '0', '')

@@ -1,4 +1,4 @@
-"""A corpus on disk against a complete release (expected.toml): clips, people and classes that are there."""
+"""Compare a corpus on disk with a complete release (expected.toml): counts of clips, people and classes."""
 
 import tomllib
 from collections import Counter
@@ -11,6 +11,7 @@ from typing import Any
 from epir.core.engines import Progress, Silent
 from epir.core.errors import ProtocolError
 from epir.core.records import Clip, probably_one
+from epir.core.words import counted, people
 from epir.datasets.base import Corpus, Defect
 from epir.datasets.intervals import KINDS
 from epir.datasets.protocols import ACROSS, Protocol, get_protocol, list_protocols
@@ -18,7 +19,7 @@ from epir.datasets.protocols import ACROSS, Protocol, get_protocol, list_protoco
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many clips and people there are, and how many clips of each class or emotion word."""
+    """The number of clips, of people, and of clips per class or emotion word."""
 
     clips: int | None = None
     people: int | None = None
@@ -30,17 +31,19 @@ class Counts:
         return cls(values.get("clips"), values.get("people"), values.get(classes, {}))
 
     def departures(self, expected: "Counts") -> Iterator[str]:
-        """One sentence for each count that is not the expected one; what nothing is expected of is passed over."""
-        for name, actual, wanted in (("clips", self.clips, expected.clips), ("people", self.people, expected.people)):
-            if wanted is not None and actual != wanted:
-                yield f"{actual} {name}, expected {wanted}"
+        """One sentence per count that differs from the expected one; counts without an expected value are skipped."""
+        if expected.clips is not None and self.clips != expected.clips:
+            yield f"{counted(self.clips or 0, 'clip')}, expected {expected.clips}"
+        if expected.people is not None and self.people != expected.people:
+            yield f"{people(self.people or 0)}, expected {expected.people}"
         for name in {**expected.classes, **self.classes} if expected.classes else ():
-            if self.classes.get(name, 0) != expected.classes.get(name, 0):
-                yield f"{self.classes.get(name, 0)} clips of {name}, expected {expected.classes.get(name, 0)}"
+            actual, due = self.classes.get(name, 0), expected.classes.get(name, 0)
+            if actual != due:
+                yield f"{counted(actual, 'clip')} of {name}, expected {due}"
 
 
-def count(clips: Sequence[Clip], labels: Iterable[str], order: Sequence[str] = ()) -> Counts:
-    """The counts of clips that carry these labels; `order` names classes that are listed even if empty."""
+def count_clips(clips: Sequence[Clip], labels: Iterable[str], order: Sequence[str] = ()) -> Counts:
+    """The counts of clips with these labels; the classes in `order` are listed first, even if empty."""
     counter = Counter(labels)
     classes = {
         name: counter[name] for name in (*order, *(name for name, _ in counter.most_common() if name not in order))
@@ -49,7 +52,7 @@ def count(clips: Sequence[Clip], labels: Iterable[str], order: Sequence[str] = (
 
 
 def count_protocol(protocol: Protocol, clips: Iterable[Clip]) -> Counts:
-    """What a protocol makes of these clips; clips whose label it does not know are left out of the count."""
+    """The counts of these clips under a protocol, without clips whose label it does not know."""
     labelled = []
     for clip in clips:
         try:
@@ -58,11 +61,11 @@ def count_protocol(protocol: Protocol, clips: Iterable[Clip]) -> Counts:
             continue  # the loader has listed the word as a defect
         if label is not None:
             labelled.append((clip, label))
-    return count([clip for clip, _ in labelled], [label for _, label in labelled], protocol.classes)
+    return count_clips([clip for clip, _ in labelled], [label for _, label in labelled], protocol.classes)
 
 
 def protocols_for(corpus: Corpus) -> tuple[Protocol, ...]:
-    """The protocols that a corpus can be evaluated under: those made for it, or else those that know all its labels."""
+    """The protocols a corpus can be evaluated under: those made for it, or else those that know all its labels."""
     names = {clip.corpus for clip in corpus.clips}
     known = [get_protocol(name) for name in list_protocols() if name not in ("sde", *ACROSS)]
     matching = tuple(protocol for protocol in known if names & set(protocol.maps))
@@ -80,12 +83,12 @@ def protocols_for(corpus: Corpus) -> tuple[Protocol, ...]:
 
 
 def expected_composite(protocol: str = "cde") -> Counts:
-    """What the composite holds when all its corpora are complete."""
+    """The counts of the composite if all its corpora are complete."""
     return Counts.of(_expected()["composite"][protocol], "classes")
 
 
 def further_counts(corpus: Corpus) -> dict[str, int]:
-    """Long videos that are there and the movements in them, or the parts of a fixed split."""
+    """The number of long videos present and of their movements, or of clips per part of a fixed split."""
     videos = [video for video in corpus.videos if video.path.exists()]
     if corpus.videos:
         return {
@@ -98,7 +101,7 @@ def further_counts(corpus: Corpus) -> dict[str, int]:
 
 
 def expected_copy(name: str, sheet: str) -> dict[str, Any]:
-    """What a complete copy holds, as in expected.toml; where the sheet's version is unknown, the only one there is."""
+    """The counts of a complete copy in expected.toml; if the sheet's version is unknown, those of the only version."""
     versions = _expected().get(name, {})
     only = next(iter(versions.values())) if len(versions) == 1 else {}
     version: dict[str, Any] = versions.get(sheet, only if sheet == "unknown" else {})
@@ -110,24 +113,24 @@ def _expected() -> dict[str, Any]:
     return tomllib.loads(files("epir.datasets").joinpath("expected.toml").read_text(encoding="utf-8"))
 
 
-Opener = Callable[[Clip], Sequence[str]]  # opens every frame of a clip; what is wrong, in words
-Fingerprint = Callable[[Clip], str | None]  # equal for clips that show the same frames; `None`: nothing can be said
+Opener = Callable[[Clip], Sequence[str]]  # opens every frame of a clip and returns the problems in words
+Fingerprint = Callable[[Clip], str | None]  # equal for clips that show the same frames; `None` if unknown
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What was found, what was expected, and where they differ."""
+    """The actual counts, the expected counts, and where they differ."""
 
     corpus: Corpus
     counts: Counts
     expected: Counts | None
-    protocols: Mapping[str, tuple[Counts, Counts | None]]  # found, expected
+    protocols: Mapping[str, tuple[Counts, Counts | None]]  # actual, expected
     departures: tuple[str, ...]
-    further: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)  # movements, parts: found, expected
+    further: Mapping[str, tuple[int, int | None]] = field(default_factory=dict)  # movements, parts: actual, expected
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing is missing and nothing is wrong with this copy."""
+        """Whether this copy is complete and without faults."""
         return not self.departures and not self.corpus.faults
 
     def to_dict(self) -> dict[str, Any]:
@@ -145,8 +148,8 @@ class Survey:
             "protocols": {name: asdict(actual) for name, (actual, _) in self.protocols.items()},
             "further": {name: actual for name, (actual, _) in self.further.items()},
             "expected": None
-            if (wanted := self.expected) is None
-            else {"clips": wanted.clips, "people": wanted.people, "emotions": dict(wanted.classes)},
+            if (due := self.expected) is None
+            else {"clips": due.clips, "people": due.people, "emotions": dict(due.classes)},
             "defects": shortfalls
             + [{"clip": one.clip, "problem": one.problem, "known": one.known} for one in corpus.defects],
             "corrected": [asdict(correction) for correction in corpus.corrected],
@@ -161,9 +164,9 @@ def survey(
     fingerprint: Fingerprint | None = None,
     progress: Progress | None = None,
 ) -> Survey:
-    """Compare the clips whose frames are there with a complete copy; with an `opener` the frames are opened too.
+    """Compare the clips whose frames are present with a complete copy; an `opener` also opens every frame.
 
-    With a `fingerprint` the same clip under two names is a defect, and so are people who are probably one.
+    People who are probably the same are a defect; with a `fingerprint`, so is one clip under two names.
     """
     twice = (*same_people(corpus.clips), *(copied_clips(corpus.clips, fingerprint) if fingerprint else ()))
     corpus = replace(corpus, defects=corpus.defects + twice)
@@ -171,7 +174,7 @@ def survey(
         damaged = tuple(_open_all(corpus, opener, progress or Silent()))
         corpus = replace(corpus, defects=corpus.defects + damaged)
     present, complete = corpus.present, expected_copy(corpus.name, corpus.sheet)
-    counts = count(present, [clip.emotion for clip in present])
+    counts = count_clips(present, [clip.emotion for clip in present])
     known = corpus.expected or complete
     expected = Counts.of(known, "emotions") if known else None
     protocols: dict[str, tuple[Counts, Counts | None]] = {}
@@ -186,15 +189,15 @@ def survey(
     if expected is not None:
         departures += counts.departures(expected)
     elif corpus.sheet == "unknown":
-        departures.append("the version of the sheet is unknown, so that its counts cannot be compared")
-    for name, (here, wanted) in protocols.items():
-        departures += [f"{name}: {text}" for text in here.departures(wanted)] if wanted else []
-    departures += [f"{n} {name}, expected {wanted}" for name, (n, wanted) in further.items() if wanted not in (None, n)]
+        departures.append("the version of the sheet is unknown, so its counts cannot be compared")
+    for name, (here, due) in protocols.items():
+        departures += [f"{name}: {text}" for text in here.departures(due)] if due else []
+    departures += [f"{n} {name}, expected {due}" for name, (n, due) in further.items() if due not in (None, n)]
     return Survey(corpus, counts, expected, protocols, tuple(departures), further)
 
 
 def same_people(clips: Sequence[Clip]) -> Iterator[Defect]:
-    """People whose names differ in capitals, spaces or leading zeros only: probably one person, spelt in two ways."""
+    """People whose names differ only in capitals, spaces or leading zeros: probably one person, spelt in two ways."""
     for first, *others in probably_one({clip.person for clip in clips}):
         for other in others:
             yield Defect(other, f"probably the same person as {first}: give both one name", kind="same person")

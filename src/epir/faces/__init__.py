@@ -1,1 +1,1 @@
-"""Frames -> the face: found once per clip, one square crop for all its frames."""
+"""Frames -> the face: found once per clip and cut out of all its frames with one square crop."""

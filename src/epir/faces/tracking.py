@@ -1,11 +1,12 @@
-"""Frames -> small aligned faces, each face looked for once in a while and followed in between.
+"""Frames -> small aligned faces; each face is detected now and then and tracked in between.
 
-The crop stays the same as long as the head does: a new crop for every frame would add its own trembling, which is
-larger than a micro-expression. A segment is a stretch of frames under one crop; it ends at a cut, where the person
-changes, where the head leaves its crop, and where the face is hidden. All of these but the third end a shot as well,
-and nothing may be compared across shots; within one, `laid_on` brings a face of another segment into place.
+The crop changes only when the head moves away: the jitter of a new crop for every frame would be larger than a
+micro-expression. A segment is a stretch of frames under one crop; it ends at a cut, when the person changes, when the
+head leaves its crop, and when the face is hidden. All of these except a head that leaves its crop also end a shot.
+Frames of different shots must not be compared; within a shot, `aligned_to` aligns faces of different segments.
 
-The detector sees a frame when nothing is followed, and the surroundings of a face about once a second.
+The detector searches the whole frame while no face is tracked, and the surroundings of a tracked face about once a
+second.
 """
 
 import math
@@ -31,13 +32,13 @@ from epir.faces.finder import (
     shared_colours,
 )
 from epir.faces.mtcnn import find_faces
-from epir.faces.patch import Patch, cut_patch, face_near, small_face
+from epir.faces.patch import FacePatch, cut_patch, face_near, small_face
 from epir.frames.reader import Frame
 
 NO_FACE, TOO_SMALL = "no face", "face too small"
-SMALLEST = 30  # px: faces below this are not even counted as too small
-SIZE_RANGE = 0.3  # logarithm: a face that comes back to its place may be 1.35 times as large
-MEMORY = 8  # people who left and are known when they come back
+SMALLEST = 30  # px: smaller faces are not even reported as too small
+SIZE_RANGE = 0.3  # logarithm: a face that returns to its place may be 1.35 times as large
+MEMORY = 8  # people who left and are recognised when they return
 MOST_GAPS = 1000
 
 
@@ -51,20 +52,20 @@ class TrackedFace:
     segment: int  # counts the crops of all people
     crop: Crop
     face: np.ndarray  # (size, size) uint8, grey
-    landmarks: np.ndarray  # (5, 2) eyes, nose, corners of the mouth in px of `face`, when it was last looked for
-    patch: Patch | None = None
-    shot: int = 0  # counts the stretches in which each person is followed without a break
+    landmarks: np.ndarray  # (5, 2) eyes, nose, corners of the mouth in px of `face`, at the last detection
+    patch: FacePatch | None = None
+    shot: int = 0  # counts the stretches in which a person is tracked without a break
 
-    def laid_on(self, other: "TrackedFace") -> "TrackedFace":
-        """The same face with its surroundings where those of another frame are; a crop that stayed changes nothing."""
+    def aligned_to(self, other: "TrackedFace") -> "TrackedFace":
+        """The face with its patch resampled to that of another frame; unchanged if both have the same crop."""
         if self.patch is None or other.patch is None or self.crop == other.crop:
             return self
-        return replace(self, patch=self.patch.laid_on(other.patch))
+        return replace(self, patch=self.patch.aligned_to(other.patch))
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Frames without a face that could be used, and why."""
+    """Frames without a usable face, and why."""
 
     first: int
     last: int
@@ -76,24 +77,24 @@ class Gap:
 
 @dataclass(slots=True)
 class _Track:
-    """One face that is followed."""
+    """One tracked face."""
 
     number: int
     segment: int
     crop: Crop
     points: np.ndarray  # (5, 2) in px of the frame
-    look_at: float  # seconds
+    look_at: float  # seconds: time of the next detection
     small: np.ndarray | None = None  # the latest small face
-    first: np.ndarray | None = None  # the first one of the segment
-    missed: bool = False
+    first: np.ndarray | None = None  # the first small face of the segment
+    missed: bool = False  # by the latest detection
     confirm_at: float | None = None  # seconds; None once the face is confirmed
-    waiting: list[TrackedFace] = field(default_factory=list)  # until it is
+    waiting: list[TrackedFace] = field(default_factory=list)  # faces to return once it is confirmed
     shot: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Known:
-    """Somebody who was followed: the last small face, where it was, and the colours of that frame."""
+    """A person tracked earlier: the last small face, its crop, and the colours of that frame."""
 
     number: int
     small: np.ndarray
@@ -102,11 +103,11 @@ class _Known:
 
 
 class FaceTracker:
-    """Follows one face or all of them, frame by frame, and remembers what else it saw."""
+    """Tracks one face or all faces, frame by frame, and counts frames without a face, cuts and gaps."""
 
     def __init__(self, settings: TrackingSettings, fps: float) -> None:
         self.settings = settings
-        self.faces = 0  # the most that were seen at once
+        self.faces = 0  # the most seen at once
         self.crops: list[Crop] = []  # of the segments
         self.frames = 0
         self.without = 0  # frames without a face
@@ -118,25 +119,25 @@ class FaceTracker:
         self._known: list[_Known] = []  # people who left
         self._people = self._segments = self._shots = 0
         self._colours: np.ndarray | None = None  # of the latest frame
-        self._scene: np.ndarray | None = None  # of the one before it
+        self._scene: np.ndarray | None = None  # colours of the frame before it
         self._search_at = self._thorough_at = -math.inf
-        self._searches = 0  # in vain, one after the other
+        self._searches = 0  # failed searches in a row
         self._small: float | None = None  # px between the temples of the largest face that is too small
         self._latest: Frame | None = None
         self._in_gap = False  # the latest frames had no face
 
     def follow(self, frames: Iterable[Frame]) -> Iterator[TrackedFace]:
-        """The small faces of all frames, one frame in memory at a time."""
+        """The small faces of all frames; only one frame is in memory at a time."""
         for frame in frames:
             yield from self.push(frame)
         yield from self.close()
 
     def push(self, frame: Frame) -> list[TrackedFace]:
-        """The faces of the next frame, and of earlier ones that are confirmed now."""
+        """The faces of the next frame, and of earlier frames that are now confirmed."""
         self.frames += 1
         self._latest = frame
         now = colours(frame.pixels)
-        self._scene = now if self._colours is None else self._colours  # of the frame before: who leaves was seen there
+        self._scene = now if self._colours is None else self._colours  # whoever leaves was last seen there
         changed = self._colours is not None and shared_colours(self._colours, now) < self.settings.cut
         self._colours = now
         ready: list[TrackedFace] = []
@@ -160,10 +161,10 @@ class FaceTracker:
 
     @property
     def is_without(self) -> bool:
-        """Whether the latest frame shows no face that could be used."""
+        """Whether the latest frame shows no usable face."""
         return self._in_gap
 
-    # One face, one frame further.
+    # Tracking one face.
 
     def _step_on(self, track: _Track, frame: Frame, changed: bool) -> list[TrackedFace]:
         settings = self.settings
@@ -219,7 +220,7 @@ class FaceTracker:
         return []
 
     def _confirm(self, track: _Track, frame: Frame) -> list[TrackedFace]:
-        """Give what was waiting if the face is still there; or else drop it."""
+        """The faces that were waiting, if the face is still there; otherwise the track is dropped."""
         face = face_near(frame.pixels, track.crop)
         if face is None or not self._is_face(face, frame.pixels):
             self._drop(track)
@@ -229,7 +230,7 @@ class FaceTracker:
         return ready
 
     def _drifted(self, track: _Track, small: np.ndarray) -> bool:
-        """Whether the head has left its place since the segment began, by its shift alone; seen now and then."""
+        """Whether the head has shifted since the segment began; measured every `again` seconds only."""
         settings = self.settings
         if track.first is None or self.frames % max(1, round(settings.again / self._step)):
             return False
@@ -255,14 +256,14 @@ class FaceTracker:
         self._shots += 1
 
     def _drop(self, track: _Track) -> None:
-        """End a track; what was not confirmed was no face."""
+        """End a track; if it was never confirmed, its frames count as frames without a face."""
         self._tracks.remove(track)
         if track.confirm_at is not None:
             self._miss(track.waiting)
         elif track.small is not None and self._scene is not None:
             self._known = [*self._known, _Known(track.number, track.small, track.crop, self._scene)][-MEMORY:]
 
-    # Looking for faces.
+    # Detecting faces.
 
     def _wants_search(self, frame: Frame, changed: bool) -> bool:
         if self.settings.face.detector == "none":
@@ -272,7 +273,7 @@ class FaceTracker:
         return changed or frame.seconds >= self._search_at
 
     def _search(self, frame: Frame) -> list[TrackedFace]:
-        """Begin to follow the faces of a frame that are not followed yet."""
+        """Start tracking the faces of a frame that are not tracked yet."""
         if self.settings.face.detector == "none":
             crop = whole_frame(frame.pixels)
             corners = crop.to_frame(np.zeros((5, 2)), 1)
@@ -286,9 +287,8 @@ class FaceTracker:
         ready: list[TrackedFace] = []
         for face in faces:
             crop = face_crop(face, self.settings.face)
-            if all(
-                math.hypot(crop.x - each.crop.x, crop.y - each.crop.y) > each.crop.side / 2 for each in self._tracks
-            ):
+            tracked = (track.crop for track in self._tracks)
+            if all(math.hypot(crop.x - other.x, crop.y - other.y) > other.side / 2 for other in tracked):
                 ready += self._begin(frame, crop, np.array(face.landmarks))
         return ready
 
@@ -302,24 +302,25 @@ class FaceTracker:
         return self._give(track, frame, small)
 
     def _person(self, small: np.ndarray, crop: Crop) -> int:
-        """The track number of somebody who was there before, or a new one.
+        """The track number of a person seen earlier, or a new number.
 
-        A face that comes back keeps its number by its likeness alone, or by less of it at the same place of the scene.
+        A returning face is recognised by high likeness, or by lower likeness at the same place in the same scene.
         """
         here = {track.number for track in self._tracks}
-        alike = [(likeness(each.small, small), each) for each in self._known if each.number not in here]
-        again = [
-            (alike, known.number)
-            for alike, known in alike
-            if alike >= self.settings.same_person or self._same_place(alike, known, crop)
-        ]
+        again = []
+        for known in self._known:
+            if known.number in here:
+                continue
+            alike = likeness(known.small, small)
+            if alike >= self.settings.same_person or self._same_place(alike, known, crop):
+                again.append((alike, known.number))
         if again:
             return max(again)[1]
         self._people += 1
         return self._people - 1
 
     def _same_place(self, alike: float, known: _Known, crop: Crop) -> bool:
-        """Whether a face can be that of somebody who was last seen there, in a scene that has not changed."""
+        """Whether a face can be that of a person last seen at this place, in a scene that has not changed."""
         old = known.crop
         near = math.hypot(crop.x - old.x, crop.y - old.y) < old.side / 2
         alike_size = abs(math.log(crop.side / old.side)) < SIZE_RANGE
@@ -327,14 +328,14 @@ class FaceTracker:
         return near and alike_size and shared >= SAME_PLACE and one_shot(alike, shared)
 
     def _look_for_all(self, frame: Frame) -> list[Face]:
-        """The faces worth following: all, or the one that `face.choice` names; larger ones are looked for first."""
+        """The faces to track: all, or the one that `face.choice` selects; larger faces are searched for first."""
         pixels, settings = frame.pixels, self.settings
         least = round(settings.least_face)
         shape = pixels.shape[:2]
-        tried = [least] if settings.faces == "all" else sorted({max(least, min(shape) // 6), least}, reverse=True)
+        widths = [least] if settings.faces == "all" else sorted({max(least, min(shape) // 6), least}, reverse=True)
         self._small = None
-        for place, width in enumerate(tried):
-            if place and frame.seconds < self._thorough_at:  # small faces in large frames take long
+        for place, width in enumerate(widths):
+            if place and frame.seconds < self._thorough_at:  # searching large frames for small faces takes long
                 return []
             faces = find_faces(pixels, min_face=width)
             good = [face for face in faces if self._is_face(face, pixels)]
@@ -343,7 +344,7 @@ class FaceTracker:
                 self.faces = max(self.faces, sum(face.width >= SECOND_FACE * wide for face in good))
                 return good if settings.faces == "all" else [choose_face(good, shape, settings.face.choice)]
         self._thorough_at = frame.seconds + settings.redetect * min(1 + self._searches // 4, 4)
-        bright = find_faces(brightened(pixels), min_face=tried[0])
+        bright = find_faces(brightened(pixels), min_face=widths[0])
         good = [face for face in bright if self._is_face(face, pixels)]
         if not good and self._small is None:
             for face in find_faces(pixels, min_face=SMALLEST):
@@ -351,7 +352,7 @@ class FaceTracker:
         return good[:1] if settings.faces == "largest" else good
 
     def _is_face(self, face: Face, pixels: np.ndarray) -> bool:
-        """Whether a detection is a filmed face, sure enough and large enough."""
+        """Whether a detection is a filmed face with a high enough score, and large enough."""
         if face.confidence < self.settings.least_score or not face.is_plausible:
             return False
         if (

@@ -1,16 +1,16 @@
-"""Removing the motion of the head from a flow, so that the motion of the skin is left.
+"""Remove head motion from a flow, leaving the motion of the skin.
 
 Axes: h, w pixels of the flow
 """
 
 import numpy as np
 
-ROUNDS = 12  # of reweighting; the fit has converged by then
+ROUNDS = 12  # of reweighting, after which the fit has converged
 GRID = 42  # points per side that the fit uses
 
 
 def without_head_motion(flow: np.ndarray, kind: str = "keep") -> np.ndarray:
-    """The (h, w, 2) flow without the head's part: `keep` all, subtract the `median` or a fitted `similarity`."""
+    """The (h, w, 2) flow without head motion: `keep` changes nothing, `median` and `similarity` subtract it."""
     if kind == "keep":
         return flow
     if kind == "median":
@@ -19,10 +19,10 @@ def without_head_motion(flow: np.ndarray, kind: str = "keep") -> np.ndarray:
 
 
 def similarity_motion(flow: np.ndarray) -> np.ndarray:
-    """The shift, turn and scale that most stable points follow, as an (h, w, 2) flow.
+    """The shift, rotation and scale that most stable points follow, as an (h, w, 2) flow.
 
-    Fitted by reweighted least squares: points that move otherwise (the expression) lose weight. The points where
-    expressions are made (brows, lids, mouth) count little from the start.
+    Fitted by reweighted least squares: points that move differently (the expression) lose weight. Brows, lids and
+    mouth, where expressions happen, start with little weight.
     """
     height, width = flow.shape[:2]
     rows, columns = np.mgrid[0:height, 0:width].astype(np.float64)
@@ -58,7 +58,7 @@ def fit_similarity(
 
 
 def stable_points(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """How far a point of the crop keeps still in an expression, 0..1: the rim and the bridge of the nose do."""
+    """How still a point of the crop stays in an expression, 0..1: highest at the rim and the bridge of the nose."""
     moving = np.zeros_like(x)
     for centre_x, centre_y, radius_x, radius_y in ((0.24, -0.29, 0.16, 0.10), (0.0, 0.24, 0.26, 0.13)):
         for side in (-1.0, 1.0):
@@ -68,7 +68,7 @@ def stable_points(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
-    """The value with half of the weight below it."""
+    """The value below which half of the weight lies."""
     order = np.argsort(values, axis=None)
     reached = np.cumsum(weights.ravel()[order])
     return float(values.ravel()[order[np.searchsorted(reached, reached[-1] / 2)]])

@@ -1,7 +1,7 @@
 """Two faces -> a map of u, v and strain.
 
-u and v are displacements in pixels of the map, whatever the size the flow was computed at; strain has no unit. So a map
-does not change its scale with `flow.size`, and strain is what differentiating u and v gives.
+u and v are displacements in pixels of the map, at whatever size the flow was computed; strain has no unit. So the scale
+of a map does not depend on `flow.size`, and strain is the derivative of u and v.
 
 [EPIR] the paper; its strain is Eq. 2
 
@@ -19,7 +19,7 @@ from epir.flow.recipe import FlowRecipe
 
 
 def cut_face(frame: np.ndarray, crop: Crop, recipe: FlowRecipe) -> np.ndarray:
-    """The face of a frame as `face_map` wants it: at `flow.size`, with the recipe's context around it."""
+    """The face of a frame as `face_map` takes it: at `flow.size`, with the recipe's context around it."""
     size, border = recipe.flow.size, recipe.flow.border
     return crop.widen((size + 2 * border) / size).apply(frame, size + 2 * border)
 
@@ -27,21 +27,21 @@ def cut_face(frame: np.ndarray, crop: Crop, recipe: FlowRecipe) -> np.ndarray:
 def face_map(onset_face: np.ndarray, apex_face: np.ndarray, recipe: FlowRecipe, size: int = 28) -> np.ndarray:
     """The map of two faces (h, h, 3) uint8 cut out by `cut_face`, as (3, S, S) float32.
 
-    Square faces of another size are brought to the one the recipe wants.
+    Square faces of another size are resized to that of the recipe.
     """
-    wanted = recipe.flow.size + 2 * recipe.flow.border
-    faces = [_resized(face, wanted) for face in (onset_face, apex_face)]
-    return flow_to_map(without_border(flow_between(faces[0], faces[1], recipe), recipe), recipe, size)
+    face_size = recipe.flow.size + 2 * recipe.flow.border
+    onset, apex = (_resized(face, face_size) for face in (onset_face, apex_face))
+    return flow_to_map(without_border(flow_between(onset, apex, recipe), recipe), recipe, size)
 
 
 def without_border(flow: np.ndarray, recipe: FlowRecipe) -> np.ndarray:
-    """The flow of the face alone: the context is cut off."""
+    """The flow of the face alone, without the context around it."""
     border = recipe.flow.border
     return flow[border : flow.shape[0] - border, border : flow.shape[1] - border]
 
 
 def flow_to_map(flow: np.ndarray, recipe: FlowRecipe, size: int = 28) -> np.ndarray:
-    """The map of an (h, h, 2) flow in its own pixels, as (3, S, S) float32: u, v, strain."""
+    """The map of an (h, h, 2) flow, as (3, S, S) float32: u, v, strain."""
     if flow.ndim != 3 or flow.shape[0] != flow.shape[1] or flow.shape[2] != 2:
         raise ShapeError(f"a flow of shape {flow.shape} cannot be made into a map", fix="give a square flow (h, h, 2)")
     flow = without_head_motion(flow.astype(np.float32), recipe.head_motion)
@@ -57,14 +57,14 @@ def flow_to_map(flow: np.ndarray, recipe: FlowRecipe, size: int = 28) -> np.ndar
 
 
 def area_average(field: np.ndarray, size: int) -> np.ndarray:
-    """The mean over each cell of a size x size grid; cells may cut pixels in parts."""
-    if field.shape[0] < size:  # nothing to average: the field is coarser than the map
+    """The mean over each cell of a size x size grid; cell borders may divide pixels."""
+    if field.shape[0] < size:  # the field is coarser than the map: nothing to average
         return cv2.resize(field, (size, size), interpolation=cv2.INTER_LINEAR)
     return cv2.resize(field, (size, size), interpolation=cv2.INTER_AREA)
 
 
 def minmax(channels: np.ndarray) -> np.ndarray:
-    """Each (S, S) channel stretched to 0..1; a channel without any motion is all 0."""
+    """Each (S, S) channel scaled to 0..1; a constant channel becomes 0."""
     low = channels.min(axis=(1, 2), keepdims=True)
     reach = channels.max(axis=(1, 2), keepdims=True) - low
     return ((channels - low) / np.where(reach > 0, reach, 1)).astype(np.float32)
@@ -80,10 +80,10 @@ def _resized(face: np.ndarray, size: int) -> np.ndarray:
 
 
 def optical_strain(flow: np.ndarray, kind: str = "paper") -> np.ndarray:
-    """The strain of an (h, w, 2) flow, (h, w) float32; without unit, so the same at every resolution.
+    """The strain of an (h, w, 2) flow, (h, w) float32; it has no unit and does not depend on the resolution.
 
-    `paper` squares each first derivative: sqrt(u_x^2 + v_y^2 + (u_y^2 + v_x^2) / 2). A turning head has some.
-    `tensor` is the norm of the strain tensor: sqrt(u_x^2 + v_y^2 + (u_y + v_x)^2 / 2). A turning head has none.
+    `paper` squares each first derivative: sqrt(u_x^2 + v_y^2 + (u_y^2 + v_x^2) / 2). A rotating head has strain.
+    `tensor` is the norm of the strain tensor: sqrt(u_x^2 + v_y^2 + (u_y + v_x)^2 / 2). A rotating head has none.
     `magnitude` is not strain but the length of the flow, which some published maps hold instead.
     """
     if kind == "magnitude":

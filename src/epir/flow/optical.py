@@ -1,10 +1,10 @@
-"""Two pictures of one face -> the motion between them.
+"""Two pictures of one face -> the optical flow between them.
 
 [F] Farneback 2003, Two-Frame Motion Estimation Based on Polynomial Expansion: the paper's choice
 [D] Kroeger et al. 2016, Fast Optical Flow using Dense Inverse Search
 [T] Zach, Pock, Bischof 2007, A Duality Based Approach for Realtime TV-L1 Optical Flow; scikit-image's implementation
 
-Axes: h, w pixels; u to the right, v downwards, in pixels of the pictures given
+Axes: h, w pixels; u to the right, v downwards, in pixels of the pictures
 """
 
 import cv2
@@ -22,7 +22,7 @@ TVL1_ATTACHMENT = 100.0  # scikit-image's `attachment` per unit of `flow.attachm
 def flow_between(onset: np.ndarray, apex: np.ndarray, recipe: FlowRecipe) -> np.ndarray:
     """The flow from `onset` to `apex`, both (h, w) or (h, w, 3) uint8, as (h, w, 2) float32.
 
-    A point at (x, y) of the onset is at (x + u, y + v) in the apex. The pictures are taken at the size they have.
+    A point at (x, y) of the onset is at (x + u, y + v) in the apex. The pictures are not resized.
     """
     if onset.shape != apex.shape or onset.dtype != np.uint8 or apex.dtype != np.uint8:
         raise ShapeError(
@@ -31,16 +31,16 @@ def flow_between(onset: np.ndarray, apex: np.ndarray, recipe: FlowRecipe) -> np.
             fix="cut both out with the same crop and size",
         )
     if recipe.flow.is_plugin:
-        return _of_the_user(onset, apex, recipe.flow)
+        return _users_flow(onset, apex, recipe.flow)
     return ESTIMATORS[recipe.flow.method](to_grey(onset), to_grey(apex), recipe.flow)
 
 
-def _of_the_user(onset: np.ndarray, apex: np.ndarray, settings: FlowSettings) -> np.ndarray:
-    """The flow of a function of the user's, which gets both faces as they are."""
+def _users_flow(onset: np.ndarray, apex: np.ndarray, settings: FlowSettings) -> np.ndarray:
+    """The flow computed by a user's function, which gets both faces unchanged."""
     estimate, plugin = load_object(settings.method, group=GROUP, what="flow method")
     if settings.code and settings.code != plugin.digest:
         raise ConfigError(
-            f"{plugin.name} has changed since these maps were asked for", fix="run the command again, with --force"
+            f"{plugin.name} has changed since this command started", fix="run the command again, with --force"
         )
     try:
         flow = np.asarray(estimate(onset.copy(), apex.copy()))
@@ -50,16 +50,21 @@ def _of_the_user(onset: np.ndarray, apex: np.ndarray, settings: FlowSettings) ->
         if is_machine_fault(fault):
             raise
         raise call_failed(plugin, fault, error=ShapeError) from None
-    wanted = (*onset.shape[:2], 2)
-    if flow.shape != wanted or flow.dtype.kind not in "fiu":
-        raise ShapeError(f"{plugin.name} gave {flow.dtype} {flow.shape}, not float {wanted}", fix="return u and v last")
+    shape = (*onset.shape[:2], 2)
+    if flow.shape != shape or flow.dtype.kind not in "fiu":
+        raise ShapeError(
+            f"{plugin.name} returned {flow.dtype} {flow.shape}, not float {shape}",
+            fix="return u and v in the last axis",
+        )
     if not np.isfinite(flow).all():
-        raise ShapeError(f"{plugin.name} gave values that are not finite", fix="return numbers, in pixels of the faces")
+        raise ShapeError(
+            f"{plugin.name} returned values that are not finite", fix="return numbers, in pixels of the faces"
+        )
     return flow.astype(np.float32)
 
 
 def to_grey(picture: np.ndarray) -> np.ndarray:
-    """The brightness of an RGB picture; a grey one is given back as it is."""
+    """The brightness of an RGB picture; a grey picture is returned unchanged."""
     return cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY) if picture.ndim == 3 else picture
 
 

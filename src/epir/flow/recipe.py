@@ -1,6 +1,6 @@
-"""Flow recipes: every choice between two frames and a map, under one name and with a digest.
+"""Flow recipes: all settings that turn two frames into a map, with a name and a digest.
 
-A map set carries its flow recipe, so that maps made in two ways are never mixed by accident.
+A map set carries its flow recipe, so that maps made with different recipes are never mixed by accident.
 """
 
 from collections.abc import Iterable, Mapping
@@ -8,31 +8,29 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any, Literal
 
-from epir.core.config import check_known, check_ranges, differences, digest, override, setting, to_dict
+from epir.core.config import check_known, check_literals, check_ranges, differences, digest, override, setting, to_dict
 from epir.core.errors import ConfigError
 from epir.core.plugins import is_plugin_name, list_plugins, load_object
 from epir.faces.face import FaceSettings
 
 METHODS = ("farneback", "dis", "tvl1")
 GROUP = "epir.flows"  # the entry points of installed packages
-STRAINS = ("paper", "tensor", "magnitude")
-HEAD_MOTIONS = ("keep", "median", "similarity")
 
 
 @dataclass(frozen=True)
 class FlowSettings:
     """How the motion between two faces is estimated."""
 
-    method: str = setting("farneback", "farneback, dis, tvl1, or a function of your own: my_flow.py:raft")
+    method: str = setting("farneback", "farneback, dis, tvl1, or your own function: my_flow.py:raft")
     size: int = setting(168, "px: width and height of the face while the flow is computed")
     context: float = setting(
-        0.125, "seen by the flow around the face on each side, as a share of its side, then cut off"
+        0.125, "margin around the face while the flow is computed, as a share of its side, then cut off"
     )
     window: int = setting(15, "px: farneback averages over this window")
     levels: int = setting(3, "farneback: pyramid levels, each half the size of the one below")
     iterations: int = setting(3, "farneback: refinements per level")
     attachment: float = setting(0.15, "tvl1: weight of the pictures against smoothness; less is smoother")
-    code: str = setting("", "digest of the source of a function of your own; epir fills it in")
+    code: str = setting("", "digest of the source of your own function; epir fills it in")
 
     def __post_init__(self) -> None:
         check_ranges(self, {"window": 1024, "levels": 16, "iterations": 1000, "attachment": 1e6}, section="flow")
@@ -48,7 +46,7 @@ class FlowSettings:
 
     @property
     def is_plugin(self) -> bool:
-        """Whether the method is a function of the user's."""
+        """Whether the method is a user's function."""
         return self.method not in METHODS and (is_plugin_name(self.method) or self.method in list_plugins(GROUP))
 
     @property
@@ -71,15 +69,11 @@ class FlowRecipe:
     apex: Literal["spotted", "middle"] = "spotted"  # for clips whose apex is not annotated
 
     def __post_init__(self) -> None:
-        check_known(self.strain, STRAINS, section="strain", what="choice")
-        check_known(self.strain_at, ("flow", "map"), section="strain_at", what="choice")
-        check_known(self.head_motion, HEAD_MOTIONS, section="head_motion", what="choice")
-        check_known(self.normalise, ("none", "minmax"), section="normalise", what="choice")
-        check_known(self.apex, ("spotted", "middle"), section="apex", what="choice")
+        check_literals(self)
 
     @property
     def digest(self) -> str:
-        """Equal choices have equal digests, whatever the flow recipe is called."""
+        """The digest of all settings but the name."""
         choices = to_dict(self)
         del choices["name"]
         choices["flow"] |= {"method": self.method_name}
@@ -88,7 +82,7 @@ class FlowRecipe:
         return digest(choices)
 
     def to_meta(self) -> dict[str, Any]:
-        """The flow recipe as it stands in a map set's meta.json."""
+        """The flow recipe as meta.json of a map set holds it."""
         values = to_dict(self)
         values["flow"] |= {"method": self.method_name}
         return {**values, "digest": self.digest}
@@ -125,7 +119,7 @@ def flow_recipe(name: str | FlowRecipe = "epir", changes: Iterable[str] = ()) ->
 
 
 def _with_code(recipe: FlowRecipe) -> FlowRecipe:
-    """The recipe, with the place and the digest of a method of the user's; one that cannot be loaded is refused."""
+    """The recipe with the reference and the digest of a user's function; an error if it cannot be loaded."""
     if not recipe.flow.is_plugin:
         return recipe
     _, plugin = load_object(recipe.flow.method, group=GROUP, what="flow method")
@@ -133,6 +127,6 @@ def _with_code(recipe: FlowRecipe) -> FlowRecipe:
 
 
 def changed(recipe: FlowRecipe) -> list[str]:
-    """How the flow recipe differs from the named one it began as, one line per setting."""
+    """How a flow recipe differs from the built-in one of its name, one line per setting."""
     known = FLOW_RECIPES.get(recipe.name)
     return differences(known, replace(recipe, name=known.name)) if known else []

@@ -1,8 +1,8 @@
-"""What decoders know about damaged data but do not say unless they are asked: they conceal it and go on.
+"""Detect damaged pictures and videos, which decoders conceal unless they are asked.
 
-A JPEG has no checksum. Its codes fall out of step where bits are wrong, which libjpeg and FFmpeg notice at different
-places: libjpeg counts the bytes that are left over or lacking, FFmpeg the coefficients of a block. Damage that leaves
-both in step (a constant shift of brightness, a changed quantisation table) cannot be seen in one picture.
+A JPEG has no checksum. Wrong bits put its codes out of step, which libjpeg and FFmpeg notice in different ways: libjpeg
+counts surplus or missing bytes, FFmpeg the coefficients of a block. Damage that both miss (a constant shift of
+brightness, a changed quantisation table) cannot be detected in a single picture.
 """
 
 import struct
@@ -19,18 +19,18 @@ from epir.core.errors import FrameError
 from epir.core.files import open_regular
 
 SCALE = 8  # the check decodes all codes, but computes one pixel in 64
-LIMITS = ("tj", "Unsupported JPEG process", "Unsupported color conversion")  # of the checking library, not damage
+LIMITS = ("tj", "Unsupported JPEG process", "Unsupported color conversion")  # limits of simplejpeg, not damage
 OUT_OF_STEP = ("error ", "overread")  # how FFmpeg's messages about such a JPEG begin
 END_OF_PNG = b"IEND"
-NESTED = (b"moov", b"trak", b"mdia", b"minf", b"stbl", b"moof", b"traf")  # boxes of an mp4 that hold others
-COUNTS = {b"stsz": 8, b"stz2": 8, b"trun": 4}  # boxes that announce frames, and where they do
-MOST_BOXES = 100_000  # of one level
-# Decoders that refuse damage which FFmpeg's own passes over without a word, by its name and the pixels they know.
+NESTED = (b"moov", b"trak", b"mdia", b"minf", b"stbl", b"moof", b"traf")  # boxes of an mp4 that hold other boxes
+COUNTS = {b"stsz": 8, b"stz2": 8, b"trun": 4}  # boxes that announce a number of frames -> its offset in the box
+MOST_BOXES = 100_000  # on one level
+# (FFmpeg's decoder, pixel format) -> a decoder that reports damage which FFmpeg's own silently ignores
 STRICTER = {("vp9", "yuv420p"): "libvpx-vp9"}
 
 
 def damaged_jpeg(content: bytes) -> bool:
-    """Whether the codes of a JPEG do not add up to its picture."""
+    """Whether the codes of a JPEG are damaged."""
     try:
         simplejpeg.decode_jpeg(content, "GRAY", strict=True, min_factor=SCALE)
     except ValueError as error:
@@ -38,13 +38,13 @@ def damaged_jpeg(content: bytes) -> bool:
             return True
     decoder = av.CodecContext.create("mjpeg", "r")
     decoder.thread_count = 1
-    with decoder_errors() as errors, suppress(av.FFmpegError):  # there are kinds of JPEG that FFmpeg does not read
+    with decoder_errors() as errors, suppress(av.FFmpegError):  # FFmpeg cannot read some kinds of JPEG
         decoder.decode(av.Packet(content))
     return any(message.startswith(OUT_OF_STEP) for message in errors)
 
 
 def stricter_decoder(stream: av.VideoStream) -> av.VideoCodecContext | None:
-    """A second decoder for the packets of a video, asked only whether they are sound; `None` where there is none."""
+    """A second decoder that only checks the packets of a video for damage; `None` if there is none."""
     name = STRICTER.get((stream.codec_context.name, stream.codec_context.pix_fmt or ""))
     if name is None or name not in av.codecs_available:
         return None
@@ -54,8 +54,8 @@ def stricter_decoder(stream: av.VideoStream) -> av.VideoCodecContext | None:
     return decoder
 
 
-def refuses(decoder: av.VideoCodecContext, packet: av.Packet) -> bool:
-    """Whether this decoder cannot read a packet, or needs another that it could not read."""
+def fails_on(decoder: av.VideoCodecContext, packet: av.Packet) -> bool:
+    """Whether this decoder fails on a packet, or on an earlier one that the packet needs."""
     try:
         decoder.decode(packet)
     except av.FFmpegError:
@@ -64,7 +64,7 @@ def refuses(decoder: av.VideoCodecContext, packet: av.Packet) -> bool:
 
 
 def damaged_png(content: bytes) -> bool:
-    """Whether a checksum of a PNG does not fit, or its chunks do not follow each other to the end."""
+    """Whether a PNG has a wrong checksum, or lacks its end."""
     place = 8
     while place + 12 <= len(content):
         (length,) = struct.unpack_from(">I", content, place)
@@ -78,21 +78,22 @@ def damaged_png(content: bytes) -> bool:
 
 
 def check_frame_count(path: Path) -> None:
-    """Refuse an mp4 or mov that announces more frames than it has bytes: FFmpeg would make room for all of them."""
+    """Raise an error if an mp4 or mov announces more frames than it has bytes: FFmpeg would allocate them all."""
     with open_regular(path, error=FrameError, fix="give a video file") as file:
         start = file.read(8)
         if start[4:8] not in (b"ftyp", b"moov", b"mdat", b"wide", b"free", b"skip"):
             return
         size = path.stat().st_size
-        told = max(_told(file, 0, size), default=0)
-    if told > size:
+        announced = max(_announced(file, 0, size), default=0)
+    if announced > size:
         raise FrameError(
-            f"{path} cannot be opened as a video: it announces {told:,} frames in {size:,} bytes", fix="copy it again"
+            f"{path} cannot be opened as a video: it announces {announced:,} frames in {size:,} bytes",
+            fix="copy it again",
         )
 
 
-def _told(file: BinaryIO, start: int, end: int) -> Iterator[int]:
-    """The numbers of frames that the boxes between two places announce."""
+def _announced(file: BinaryIO, start: int, end: int) -> Iterator[int]:
+    """The numbers of frames that the boxes between two offsets announce."""
     for _ in range(MOST_BOXES):
         if start + 8 > end:
             return
@@ -103,7 +104,7 @@ def _told(file: BinaryIO, start: int, end: int) -> Iterator[int]:
             length, head = int.from_bytes(file.read(8), "big"), 16
         last = end if length == 0 else min(start + length, end)
         if kind in NESTED:
-            yield from _told(file, start + head, last)
+            yield from _announced(file, start + head, last)
         elif kind in COUNTS:
             file.seek(start + head + COUNTS[kind])
             yield int.from_bytes(file.read(4), "big")
@@ -114,10 +115,10 @@ def _told(file: BinaryIO, start: int, end: int) -> Iterator[int]:
 
 @contextmanager
 def decoder_errors() -> Iterator[list[str]]:
-    """Collects the errors that FFmpeg reports in this thread meanwhile; it conceals them, and PyAV drops them."""
+    """Collect the errors that FFmpeg reports in this thread inside the block; by default PyAV drops them."""
     level, skips = av.logging.get_level(), av.logging.get_skip_repeated()
     av.logging.set_level(av.logging.ERROR)
-    av.logging.set_skip_repeated(False)  # the same words about the next frame are about another damage
+    av.logging.set_skip_repeated(False)  # the same message about the next frame is about other damage
     messages: list[str] = []
     try:
         with av.logging.Capture() as logs:

@@ -1,7 +1,7 @@
-"""Frames -> a small video file: webm (VP8) or mp4 (H.264), which browsers and players show; or H.264 and back.
+"""Write frames to a small video file: webm (VP8) or mp4 (H.264), for browsers and players; or to H.264 and back.
 
-How strongly a video was compressed is told by the quantiser of H.264, from 0 to 51, with which its encoder wrote each
-picture; x264's rate factor (`crf`) is close to its mean. Decoders of other codecs do not tell it.
+The quantiser of H.264, from 0 to 51, measures how strongly a picture was compressed; x264's rate factor (`crf`) is
+close to its mean. Decoders of other codecs do not report it.
 """
 
 import struct
@@ -18,28 +18,28 @@ from epir.core.files import atomic_write
 if TYPE_CHECKING:
     import av
 
-# A negative speed of libvpx is fixed; a positive one follows the load of the machine, and with it the picture.
+# A negative `cpu-used` fixes the speed of libvpx; a positive one adapts it, and so the pictures, to the machine's load.
 CODECS = {
     ".webm": ("libvpx", {"crf": "10", "b": "4M", "deadline": "realtime", "cpu-used": "-4"}),
     ".mp4": ("libx264", {"crf": "18", "preset": "veryfast"}),
 }
-# Where B-frames and macroblock trees are decided, x264 gives now and then other bytes for the same frames.
+# With B-frames or macroblock trees, x264 now and then writes different bytes for the same frames.
 EXACT = {"crf": "20", "x264-params": "mbtree=0:bframes=0"}
-TOLD = {"export_side_data": "venc_params"}  # options of a decoder that make it tell the quantiser
-HEAD = struct.Struct("@INNii")  # of FFmpeg's AVVideoEncParams: blocks, where they begin, the size of one, codec, base
+REPORT_QUANTISER = {"export_side_data": "venc_params"}  # decoder options
+HEAD = struct.Struct("@INNii")  # of FFmpeg's AVVideoEncParams: blocks, their offset, size of one, codec, base
 H264 = 1  # AV_VIDEO_ENC_PARAMS_H264
 OFFSET = 16  # bytes in a block before its difference from the base
 
 
 def write_film(path: Path, frames: Iterable[np.ndarray], fps: float, *, exact: bool = False) -> Path:
-    """Write (H, W, 3) uint8 RGB frames of one size as a webm or mp4, in one step; odd sides lose their last row.
+    """Write (H, W, 3) uint8 RGB frames of one size to a webm or mp4, atomically; odd sides lose their last row.
 
-    With `exact` the same frames give the same mp4, to the byte.
+    With `exact`, the same frames always give the same bytes of an mp4.
     """
     import av
 
     if path.suffix not in CODECS:
-        raise FrameError(f"{path} cannot be written as a video", fix=f"let its name end in {' or '.join(CODECS)}")
+        raise FrameError(f"{path} cannot be written as a video", fix=f"use a name that ends in {' or '.join(CODECS)}")
     codec, options = CODECS[path.suffix]
     options = {**options, **(EXACT if exact and codec == "libx264" else {})}
     with atomic_write(path) as temporary:
@@ -58,7 +58,7 @@ def write_film(path: Path, frames: Iterable[np.ndarray], fps: float, *, exact: b
                     even = np.ascontiguousarray(frame[:height, :width])
                     container.mux(stream.encode(av.VideoFrame.from_ndarray(even, format="rgb24")))
                 if stream is None:
-                    raise FrameError("there are no frames to write", fix="give at least one")
+                    raise FrameError("there are no frames to write", fix="give at least one frame")
                 container.mux(stream.encode(None))
         except av.FFmpegError as error:
             fault = OSError(error.errno, error.strerror, str(path))
@@ -74,16 +74,16 @@ def write_film(path: Path, frames: Iterable[np.ndarray], fps: float, *, exact: b
 def compressed(
     frames: Iterable[np.ndarray], fps: float, quality: int = 23, quantisers: list[float] | None = None
 ) -> Iterator[np.ndarray]:
-    """Frames (H, W, 3) uint8 RGB as they come back from H.264; `quality` is x264's rate factor, lower is better.
+    """Frames (H, W, 3) uint8 RGB after encoding to H.264 and back; `quality` is x264's rate factor, lower is better.
 
-    The quantiser of each is added to `quantisers`.
+    The quantiser of each frame is appended to `quantisers`.
     """
     import av
 
     encoder: av.VideoCodecContext | None = None
     decoder = av.VideoCodecContext.create("h264", "r")
-    noted = [] if quantisers is None else quantisers
-    decoder.options = TOLD
+    quantisers = [] if quantisers is None else quantisers
+    decoder.options = REPORT_QUANTISER
     for place, frame in enumerate(frames):
         height, width = (side // 2 * 2 for side in frame.shape[:2])
         if encoder is None:
@@ -94,11 +94,11 @@ def compressed(
         picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(frame[:height, :width]), format="rgb24")
         picture.pts = place
         for packet in encoder.encode(picture):
-            yield from _pictures(decoder, packet, noted)
+            yield from _pictures(decoder, packet, quantisers)
     if encoder is not None:
         for packet in encoder.encode(None):
-            yield from _pictures(decoder, packet, noted)
-        yield from _pictures(decoder, None, noted)
+            yield from _pictures(decoder, packet, quantisers)
+        yield from _pictures(decoder, None, quantisers)
 
 
 def _pictures(
@@ -111,11 +111,11 @@ def _pictures(
 
 
 def quantiser_of(picture: "av.VideoFrame") -> float | None:
-    """The mean quantiser over the blocks of a picture; None where the decoder does not tell."""
-    told: Any = picture.side_data.get("VIDEO_ENC_PARAMS")  # av knows more kinds than its types say
-    if told is None:
+    """The mean quantiser over the blocks of a picture; None if the decoder does not report it."""
+    parameters: Any = picture.side_data.get("VIDEO_ENC_PARAMS")  # a key that PyAV's types do not list
+    if parameters is None:
         return None
-    content = bytes(told)
+    content = bytes(parameters)
     blocks, begin, size, codec, base = HEAD.unpack_from(content)
     if codec != H264:
         return None

@@ -1,4 +1,4 @@
-"""A folder of pictures as frames, numbered by the last integer of each file name; whether two clips are the same."""
+"""A folder of pictures as frames, numbered by the last integer of each file name; and a fingerprint of a clip."""
 
 import hashlib
 import re
@@ -7,11 +7,14 @@ from functools import cached_property
 from pathlib import Path
 
 from epir.core.errors import FrameError
-from epir.frames.picture import PICTURES, picture_size, read_picture
-from epir.frames.reader import ASSUMED_RATE, Frame, Frames, missing_frame, unreadable
+from epir.core.files import PICTURE_ENDINGS
+from epir.core.words import missing_frames
+from epir.frames.picture import picture_size, read_picture
+from epir.frames.reader import ASSUMED_RATE, Frame, Frames, check_same_size, missing_frame, unreadable
 
 LAST_INTEGER = re.compile(r"(\d+)\D*$")
-END = 1 << 20  # bytes at each end of a video that are compared
+LONGEST = 1_000_000  # frames: longer folders are not checked for gaps
+END = 1 << 20  # bytes compared at each end of a video
 
 
 class FolderFrames(Frames):
@@ -24,32 +27,48 @@ class FolderFrames(Frames):
         if not self._files:
             raise FrameError(
                 f"{path} holds no numbered pictures",
-                fix=f"it should hold files such as img1.jpg; known endings: {', '.join(sorted(PICTURES))}",
+                fix=f"it should hold files such as img1.jpg; known endings: {', '.join(PICTURE_ENDINGS)}",
             )
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
-        """The numbers of the pictures, rising."""
+        """The numbers of the pictures, sorted."""
         return tuple(sorted(self._files))
 
     def frame(self, number: int) -> Frame:
-        """The picture with this number; time begins with the first picture."""
+        """The picture with this number; time starts at the first picture."""
         pixels = read_picture(self._file(number))
         return Frame(number, (number - self.numbers[0]) / (self.fps or ASSUMED_RATE), pixels)
 
     def size(self, number: int) -> tuple[int, int]:
-        """Width and height of a picture as it is shown; only the beginning of its file is read."""
+        """Width and height of a picture as shown; only the start of its file is read."""
         return picture_size(self._file(number))
 
+    def inspect(self, first: int, last: int) -> list[str]:
+        """A note on missing pictures; an error if the headers of the pictures give different sizes."""
+        numbers = [number for number in self.numbers if first <= number <= last]
+        start: tuple[int, tuple[int, int]] | None = None
+        for number in numbers:
+            try:
+                size = self.size(number)
+            except FrameError:
+                continue  # reported when it is read
+            start = start or (number, size)
+            check_same_size(start[0], start[1], number, size)
+        if not numbers or numbers[-1] - numbers[0] > LONGEST:
+            return []
+        gaps = missing_frames(set(numbers), numbers[0], numbers[-1])
+        return [gaps] if gaps else []
+
     def between(self, first: int, last: int) -> Iterator[Frame]:
-        """The pictures from `first` to `last` (both included), one at a time; damaged ones are left out and noted."""
+        """The pictures from `first` to `last` (inclusive), one at a time; damaged ones are skipped and noted."""
         damaged: list[int] = []
         problem: FrameError | None = None
         readable = 0
         for number in self.numbers:
             if not first <= number <= last:
                 continue
-            self._file(number)  # refuses two for one number
+            self._file(number)  # raises an error for two pictures with one number
             try:
                 frame = self.frame(number)
             except FrameError as error:
@@ -74,19 +93,19 @@ class FolderFrames(Frames):
 
 
 def numbered_pictures(folder: Path) -> dict[int, list[Path]]:
-    """The pictures of a folder by number; hidden files and names without an integer are passed over."""
+    """The pictures of a folder by number; hidden files and names without an integer are ignored."""
     files: dict[int, list[Path]] = {}
     for file in folder.iterdir():
         match = LAST_INTEGER.search(file.stem)
-        if match and file.suffix.lower() in PICTURES and not file.name.startswith("."):
+        if match and file.suffix.lower() in PICTURE_ENDINGS and not file.name.startswith("."):
             files.setdefault(int(match[1]), []).append(file)
     return files
 
 
 def fingerprint(path: Path, onset: int | None, apex: int | None) -> str | None:
-    """Equal for clips whose onset and apex are the same pictures, or the same frames of the same video.
+    """A text that is equal for clips whose onset and apex are the same pictures, or the same frames of a video.
 
-    `None` where nothing can be said: pictures that are missing or empty, or an apex that is the onset.
+    `None` if a picture is missing or empty, or if both show the same picture.
     """
     if path.is_dir():
         files = numbered_pictures(path)
@@ -96,7 +115,7 @@ def fingerprint(path: Path, onset: int | None, apex: int | None) -> str | None:
         contents = [pictures[0].read_bytes() for pictures in keys]
         if not all(contents) or contents[0] == contents[1]:
             return None
-        return hashlib.sha256(b"".join(hashlib.sha256(each).digest() for each in contents)).hexdigest()
+        return hashlib.sha256(b"".join(hashlib.sha256(content).digest() for content in contents)).hexdigest()
     if not path.is_file() or not path.stat().st_size:
         return None
     size = path.stat().st_size

@@ -1,7 +1,7 @@
-"""The rate at which a camera really took its frames, from their times and their pixels.
+"""Measure the real frame rate of a camera from the times and the pixels of its frames.
 
-A file may hold 30 pictures a second as 60 or 200 frames, each shown several times, or frames at uneven times. Both look
-like a steady, faster camera to whoever reads the announced rate only.
+A file may hold 30 pictures per second as 60 or 200 frames, each repeated several times, or frames at uneven times. The
+announced rate shows neither.
 
 Axes: n frames
 """
@@ -16,55 +16,55 @@ import numpy as np
 
 from epir.frames.reader import ASSUMED_RATE, Frame
 
-ENOUGH, MOST = 48, 240  # frames that are looked at: more while hardly any two of them differ
+ENOUGH, MOST = 48, 240  # frames to measure: more than ENOUGH only while hardly any of them differ
 FRESH = 12  # differing frames that are enough to see a pattern
-POINTS = 64  # per shorter side: pixels that are compared
-STILL = 0.15  # grey levels: where even the largest differences are below, nothing can be told
-CAMERAS = (120, 100, 90, 60, 50, 48, 30, 25, 24, 20, 15, 12.5, 12, 10)  # frames a second that cameras take
-LEAST_SHARE = 1.15  # frames shown per frame taken, from which frames are said to repeat
-CLEARLY = 0.95  # chance that a fresh frame differs by more than a repeated one
-FACTOR = 3.0  # by so much more, usually
-PERIODS = range(2, 11)  # frames after which a pattern of repeats of no usual camera begins again
-PATTERN_FACTOR = 5.0  # by so much more in such a pattern: a nod or a shaking hand comes back as regularly
-UNEVEN = 1.25  # longest against shortest usual step, from which a rate is said to vary
+POINTS = 64  # pixels compared along the shorter side
+STILL = 0.15  # grey levels: if even the largest differences are smaller, nothing can be measured
+CAMERAS = (120, 100, 90, 60, 50, 48, 30, 25, 24, 20, 15, 12.5, 12, 10)  # usual frame rates
+LEAST_SHARE = 1.15  # frames stored per frame taken, from which frames count as repeated
+CLEARLY = 0.95  # required probability that a fresh frame differs by more than a repeated one
+FACTOR = 3.0  # required ratio of their median differences
+PERIODS = range(2, 11)  # lengths, in frames, of repeat patterns that fit no usual camera
+PATTERN_FACTOR = 5.0  # required ratio for these patterns: a nod or a shaking hand repeats as regularly
+UNEVEN = 1.25  # ratio of the longest to the shortest usual step, from which a rate counts as varying
 BINS = 16  # per factor of two, in which steps are counted
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How frames follow each other: `fps` counts those that the camera took, `stored` those in the file."""
+    """Frame rates: `fps` of the frames that the camera took, `stored` of the frames in the file."""
 
     fps: float
     stored: float
-    every: float = 1.0  # frames shown per frame taken
-    threshold: float = 0.0  # grey levels: a frame that differs by less from the one before repeats it
+    every: float = 1.0  # frames stored per frame taken
+    threshold: float = 0.0  # grey levels: a frame that differs by less from the previous one repeats it
     in_a_row: int = 0  # most repeats of one frame
 
     @property
     def repeats(self) -> bool:
-        """Whether frames are shown several times."""
+        """Whether the file repeats frames."""
         return self.every > 1.0
 
 
 def measure_pace(frames: Iterable[Frame], fps: float | None = None) -> Pace:
-    """The pace at the beginning of `frames`; a given `fps` is that of the frames as they are stored."""
+    """The pace at the start of `frames`; `fps` is the stored rate, if known."""
     seconds: list[float] = []
     differences: list[float] = []
     before: np.ndarray | None = None
     for frame in islice(frames, MOST):
-        now = sample(frame.pixels)
+        now = subsample(frame.pixels)
         if before is not None:
             differences.append(difference(before, now))
         before = now
         seconds.append(frame.seconds)
-        if len(seconds) >= ENOUGH and sum(each > STILL for each in differences) >= FRESH:
+        if len(seconds) >= ENOUGH and sum(value > STILL for value in differences) >= FRESH:
             break
     stored = fps or usual_rate(seconds) or ASSUMED_RATE
     return find_repeats(np.array(differences), stored) or Pace(stored, stored)
 
 
 def usual_rate(seconds: list[float]) -> float | None:
-    """Frames a second without the gaps: containers round time stamps, so that usual steps are averaged."""
+    """Frames per second, ignoring gaps; averages the usual steps, since containers round time stamps."""
     steps = np.diff(seconds)
     steps = steps[steps > 0]
     if not len(steps):
@@ -75,18 +75,18 @@ def usual_rate(seconds: list[float]) -> float | None:
 
 
 def find_repeats(differences: np.ndarray, stored: float) -> Pace | None:
-    """The pace of a file of `stored` frames a second in which frames repeat the one before; None where none do.
+    """The pace of a file of `stored` frames per second with repeated frames; None if no frames repeat.
 
-    For each usual rate of a camera the frames that would be fresh are known but for a shift; an editor or a converter
-    leaves any pattern of a few frames. Fresh frames must differ from their predecessors by more than the others do,
-    throughout: a face that rests now and then repeats nothing.
+    Each usual camera rate predicts, up to a shift, which frames are fresh; editors and converters leave patterns of a
+    few frames. Fresh frames must differ from their predecessors by more than the others throughout: a face that rests
+    now and then does not count as repeated.
     """
     if len(differences) < ENOUGH - 1 or np.quantile(differences, 0.95) < STILL:
         return None
     best, pace = CLEARLY, None
     for every, fresh, factor in [*_camera_patterns(len(differences), stored), *_short_patterns(differences)]:
         clear = separation(differences[fresh], differences[~fresh])
-        if clear > best + 0.01 * (pace is not None):  # a slower camera must explain more
+        if clear > best + 0.01 * (pace is not None):  # a slower camera must fit better
             high, low = float(np.median(differences[fresh])), float(np.median(differences[~fresh]))
             if high >= factor * low and high >= STILL:
                 threshold = math.sqrt(high * max(low, 0.01 * high))
@@ -95,14 +95,14 @@ def find_repeats(differences: np.ndarray, stored: float) -> Pace | None:
 
 
 def _camera_patterns(count: int, stored: float) -> Iterator[tuple[float, np.ndarray, float]]:
-    """Frames shown per frame taken, which differences belong to fresh frames, (count,) bool, and `FACTOR`."""
+    """Frames stored per frame taken, a mask (count,) of the differences of fresh frames, and `FACTOR`."""
     for every in (stored / rate for rate in CAMERAS if stored >= LEAST_SHARE * rate):
         for shift in np.arange(0.0, every, min(0.5, every / 8)):
             yield every, np.diff(np.floor((np.arange(count + 1) + shift) / every)) > 0, FACTOR
 
 
 def _short_patterns(differences: np.ndarray) -> Iterator[tuple[float, np.ndarray, float]]:
-    """The same for each period of a few frames: fresh are the places in it with the larger differences."""
+    """The same for short periods, in which the frames with the larger differences are fresh."""
     for period in PERIODS:
         usual = np.array([np.median(differences[place::period]) for place in range(period)])
         ordered = np.sort(usual)
@@ -112,25 +112,25 @@ def _short_patterns(differences: np.ndarray) -> Iterator[tuple[float, np.ndarray
 
 
 def _longest_run(repeated: np.ndarray) -> int:
-    """The most neighbours (n,) that are all true."""
+    """The length of the longest run of true values in (n,)."""
     ends = np.flatnonzero(np.diff(np.concatenate([[False], repeated, [False]])))
     return int(np.diff(ends)[::2].max(initial=0))
 
 
 def separation(high: np.ndarray, low: np.ndarray) -> float:
-    """The chance that one of `high` exceeds one of `low`; 0 where too few are given to tell."""
+    """The probability that one of `high` exceeds one of `low`; 0 for fewer than four values."""
     if len(high) < 4 or len(low) < 4:
         return 0.0
     return float((high[:, None] > low[None, :]).mean())
 
 
 def without_repeats(frames: Iterable[Frame], pace: Pace) -> Iterator[Frame]:
-    """The frames that show something new, and while nothing moves as many as the longest run of repeats lets pass."""
+    """The frames without repeats; while nothing moves, one frame per longest run of repeats passes."""
     return filter(Freshness(pace).is_new, frames)
 
 
 class Freshness:
-    """Tells, frame by frame, whether one shows something new."""
+    """Decides, frame by frame, whether a frame shows something new."""
 
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
@@ -138,10 +138,10 @@ class Freshness:
         self._dropped = 0
 
     def is_new(self, frame: Frame) -> bool:
-        """Whether the next frame does not repeat the one before it."""
+        """Whether the next frame differs from the previous one."""
         if not self._pace.repeats:
             return True
-        before, now = self._before, sample(frame.pixels)
+        before, now = self._before, subsample(frame.pixels)
         self._before = now
         same = before is not None and difference(before, now) <= self._pace.threshold
         if same and self._dropped < self._pace.in_a_row:
@@ -151,19 +151,19 @@ class Freshness:
         return True
 
 
-def sample(pixels: np.ndarray) -> np.ndarray:
-    """A thinned-out grey plane of an RGB frame, int16: its green, which carries most of the brightness."""
+def subsample(pixels: np.ndarray) -> np.ndarray:
+    """The subsampled green channel of an RGB frame, int16; green carries most of the brightness."""
     step = max(1, min(pixels.shape[:2]) // POINTS)
     return pixels[::step, ::step, 1].astype(np.int16)
 
 
 def difference(before: np.ndarray, after: np.ndarray) -> float:
-    """Mean difference of two samples, in grey levels; frames of another size are other frames."""
+    """The mean difference of two samples in grey levels; 255 if their sizes differ."""
     return float(np.abs(after - before).mean()) if before.shape == after.shape else 255.0
 
 
 class TimeSteps:
-    """The steps of time between frames, counted in bounded memory, to see whether a rate varies."""
+    """A histogram of the time steps between frames, to see whether a rate varies."""
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()  # by the logarithm of the step
@@ -181,7 +181,7 @@ class TimeSteps:
         self._latest = seconds
 
     def varying(self) -> tuple[float, float] | None:
-        """The slowest and the fastest usual rate, where they differ; each holds for a twentieth of the frames."""
+        """The slowest and the fastest usual rate (5 % and 95 % quantiles of the steps); None if they hardly differ."""
         total, low, high = sum(self._counts.values()), None, None
         passed = 0
         for step, count in sorted(self._counts.items()):

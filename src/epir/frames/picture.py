@@ -1,4 +1,4 @@
-"""One picture file -> pixels; a file that is cut short or damaged is refused, not half shown."""
+"""One picture file -> pixels; a truncated or damaged file is an error."""
 
 import io
 import struct
@@ -13,17 +13,15 @@ from epir.core.errors import FrameError
 from epir.core.files import check_regular, read_bytes
 from epir.frames.damage import damaged_jpeg, damaged_png
 
-BY_OPENCV = frozenset({".jpg", ".jpeg", ".png", ".bmp"})
-BY_PILLOW = frozenset({".webp", ".avif"})
-BY_FFMPEG = frozenset({".heic", ".heif"})  # of one tile: telephones write dozens, which FFmpeg gives one by one
-PICTURES = BY_OPENCV | BY_PILLOW | BY_FFMPEG
-MOST_PIXELS = 1 << 16  # a side: what is said of a picture that is far too large
-ORIENTATION = 0x0112  # the EXIF tag that says how a camera was held; from 5 on the sides are swapped
+BY_PILLOW = (".webp", ".avif")  # OpenCV reads all others
+BY_FFMPEG = (".heic", ".heif")  # with one tile only: phones write dozens, which FFmpeg does not join
+MOST_PIXELS = 1 << 16  # per side: reported for a picture that is far too large
+ORIENTATION = 0x0112  # the EXIF tag of the camera's orientation; from 5 on, width and height are swapped
 COPY_AGAIN = "copy it again; if it looks right nevertheless, save it again in a picture editor"
 
 
 def read_picture(path: str | Path) -> np.ndarray:
-    """The picture as (H, W, 3) uint8 RGB, upright, whether it is stored in colour or in grey."""
+    """The picture as (H, W, 3) uint8 RGB, upright; grey pictures become RGB too."""
     path = Path(path)
     try:
         content = read_bytes(path, error=FrameError, fix="check the file and its permissions")
@@ -34,22 +32,22 @@ def read_picture(path: str | Path) -> np.ndarray:
     if is_cut_short(content):
         raise FrameError(f"{path} is cut short: its end is missing", fix="copy the file again")
     if is_damaged(content):
-        raise FrameError(f"{path} is damaged: part of it would be shown wrongly", fix=COPY_AGAIN)
+        raise FrameError(f"{path} is damaged: part of the picture would be wrong", fix=COPY_AGAIN)
     kind = path.suffix.lower()
     decode = _pillow if kind in BY_PILLOW else _ffmpeg if kind in BY_FFMPEG else _opencv
     pixels = decode(content)
     if pixels is None:
-        raise FrameError(f"{path} is not a picture that can be read", fix="copy it again, or save it as png or jpg")
+        raise FrameError(f"{path} cannot be read as a picture", fix="copy it again, or save it as png or jpg")
     return pixels
 
 
 def decode_jpeg(content: bytes) -> np.ndarray | None:
-    """The pixels of a whole JPEG in memory, (H, W, 3) uint8 RGB; None if it is none."""
+    """The pixels of a JPEG in memory, (H, W, 3) uint8 RGB; None if it is truncated or not a JPEG."""
     return None if not content.startswith(b"\xff\xd8") or is_cut_short(content) else _opencv(content)
 
 
 def encode_jpeg(pixels: np.ndarray, quality: int = 92, most: int = 0) -> bytes:
-    """A (H, W, 3) uint8 RGB picture as JPEG, made smaller where its longer side exceeds `most` px (0: never)."""
+    """A (H, W, 3) uint8 RGB picture as JPEG, shrunk if its longer side exceeds `most` px (0: never)."""
     scale = most / max(pixels.shape[:2])
     if 0 < scale < 1:
         pixels = cv2.resize(pixels, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
@@ -59,7 +57,7 @@ def encode_jpeg(pixels: np.ndarray, quality: int = 92, most: int = 0) -> bytes:
 
 
 def announced_size(path: str | Path | BinaryIO) -> tuple[int, int] | None:
-    """Width and height as the head of a picture says, without decoding it; None where that cannot be told."""
+    """Width and height in the header of a picture, without decoding it; None if it cannot be read."""
     from PIL import Image
 
     try:
@@ -74,7 +72,7 @@ def announced_size(path: str | Path | BinaryIO) -> tuple[int, int] | None:
 
 
 def picture_size(path: Path) -> tuple[int, int]:
-    """Width and height of a picture as it is shown, from the beginning of its file."""
+    """Width and height of a picture as shown, from the header of its file."""
     from PIL import Image
 
     try:
@@ -83,14 +81,14 @@ def picture_size(path: Path) -> tuple[int, int]:
             width, height = picture.size
             turned = picture.getexif().get(ORIENTATION, 1) >= 5
     except (OSError, ValueError, TypeError, SyntaxError, Image.DecompressionBombError):
-        height, width = read_picture(path).shape[:2]  # says what is wrong with it
+        height, width = read_picture(path).shape[:2]  # raises a clear error
         return width, height
     return (height, width) if turned else (width, height)
 
 
 def is_cut_short(content: bytes) -> bool:
-    """Whether a jpg, png, bmp or webp lacks its end: decoders fill the rest with grey and say nothing."""
-    if content.startswith(b"\xff\xd8"):  # jpg: an end mark after the start of the last scan
+    """Whether a jpg, png, bmp or webp lacks its end, which decoders silently fill with grey."""
+    if content.startswith(b"\xff\xd8"):  # a jpg needs an end mark after the start of its last scan
         return content.rfind(b"\xff\xd9") < content.rfind(b"\xff\xda")
     if content.startswith(b"\x89PNG"):
         return b"IEND" not in content[-64:]
@@ -104,7 +102,7 @@ def is_cut_short(content: bytes) -> bool:
 
 
 def is_damaged(content: bytes) -> bool:
-    """Whether the decoder of a jpg, or a checksum of a png, says that the content is not what was written."""
+    """Whether a jpg has damaged codes, or a png a wrong checksum."""
     if content.startswith(b"\xff\xd8"):
         return damaged_jpeg(content)
     return content.startswith(b"\x89PNG") and damaged_png(content)
@@ -113,7 +111,7 @@ def is_damaged(content: bytes) -> bool:
 def _opencv(content: bytes) -> np.ndarray | None:
     try:
         pixels = cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR)
-    except cv2.error:  # a header that promises an impossible size
+    except cv2.error:  # a header with an impossible size
         return None
     return None if pixels is None else cv2.cvtColor(pixels, cv2.COLOR_BGR2RGB)
 

@@ -1,9 +1,9 @@
-"""Any frame of a video, exactly, without reading the file from its beginning.
+"""Exact random access to the frames of a video.
 
-The packets of the file are listed once, without decoding: their time stamps in order are the frames. A frame is reached
-from the last whole picture (key frame) before it, and is the one that carries its time stamp: where the decoder lands
-does not matter. A file whose list does not tell its frames (stamps that are missing or double, another number of
-frames than were counted) is read forwards instead, which is slower and as exact.
+The packets of the file are listed once, without decoding: their sorted time stamps are the frames. To reach a frame,
+the decoder starts at the last key frame before it and stops at its time stamp; it does not matter where exactly a seek
+lands. If the list does not match the frames (missing or repeated stamps, or a different number of frames), the file is
+read forwards instead, which is slower and just as exact.
 """
 
 import threading
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from av.container import InputContainer
 
 CACHE = 256 << 20  # bytes of decoded frames
-AHEAD = 60  # frames that are rather decoded in passing than skipped by a new start
+AHEAD = 60  # frames up to which decoding onwards is faster than a new seek
 
 
 class SeekableVideo:
-    """The frames of one video in any order; frames are numbered from 0, as by `VideoFrames`.
+    """The frames of one video in any order, numbered from 0 as in `VideoFrames`; threads may share it.
 
-    `frames` is their number where it is known; `turns` are quarters by which they are turned. May be shared by threads.
+    `frames` is their number, if known; `turns` counter-clockwise quarter turns make them upright.
     """
 
     def __init__(self, path: Path, *, frames: int | None = None, turns: int = 0, cache: int = CACHE) -> None:
@@ -39,7 +39,7 @@ class SeekableVideo:
         self._kept: OrderedDict[int, np.ndarray] = OrderedDict()
         self._bytes, self._most = 0, cache
         self._container: InputContainer | None = None
-        self._forward: VideoFrames | None = None  # where the list cannot be used
+        self._forward: VideoFrames | None = None  # used if the list is unusable
         self._next = 0
         self.stamps, self._keys, self._tick = list_frames(path)
         self._places = {stamp: number for number, stamp in enumerate(self.stamps.tolist())}
@@ -56,7 +56,7 @@ class SeekableVideo:
             return self._kept[number]
 
     def seconds(self) -> np.ndarray | None:
-        """The time of every frame since the first, (n,); None where the file has to be read to know."""
+        """The time of every frame since the first, (n,); None if the file would have to be read to know."""
         if not self.is_listed:
             return None
         return (self.stamps - self.stamps[0]) * self._tick
@@ -87,21 +87,21 @@ class SeekableVideo:
             self._start_at(key)
             if self._advance(number):
                 return
-        self.is_listed = False  # it cannot be reached from any key frame: the list is wrong
+        self.is_listed = False  # no key frame leads to it: the list is wrong
         self._close()
         self._read_forward(number)
 
     def _start_at(self, key: int) -> None:
-        """Let the next pictures come from a key frame on."""
+        """Start decoding at a key frame."""
         self._close()
         self._container, self._stream = open_video(self.path)
         self._container.seek(int(self.stamps[key]), stream=self._stream, backward=True)
         self._pictures = self._container.decode(self._stream)
         self._next = 0
-        self._is_whole = False  # until a key frame has come: what refers to earlier ones cannot be shown
+        self._is_whole = False  # until a key frame arrives: pictures before it refer to frames not decoded
 
     def _advance(self, number: int) -> bool:
-        """Decode until this frame; False if it was passed by."""
+        """Decode up to this frame; False if decoding passes it or fails."""
         try:
             for picture in self._pictures:
                 place = self._places.get(picture.pts)
@@ -114,7 +114,7 @@ class SeekableVideo:
                 self._keep(place, shown_pixels(picture, self._stream, self._reformatter))
                 if place == number:
                     return True
-        except av.FFmpegError:  # damaged: the reader that goes forwards knows what to make of it
+        except av.FFmpegError:  # damaged: `VideoFrames` can handle that
             return False
         return False
 
@@ -122,7 +122,7 @@ class SeekableVideo:
         if self._forward is None:
             self._forward = VideoFrames(self.path)
         frames = self._forward
-        first = max(0, number - 20) if number < frames.position else number  # a step back is seldom the only one
+        first = max(0, number - 20) if number < frames.position else number  # after a step back, more often follow
         for frame in frames.between(first, number):
             self._keep(frame.number, frame.pixels)
 
@@ -137,9 +137,9 @@ class SeekableVideo:
 
 
 def list_frames(path: Path) -> tuple[np.ndarray, np.ndarray, float]:
-    """The time stamps of all frames, rising, (n,) int64, which of them are key frames, by place, and their unit.
+    """The sorted time stamps of all frames (n,) int64, the indices of the key frames, and the unit in seconds.
 
-    Stamps and places are empty where stamps are missing or double.
+    Stamps and indices are empty if a stamp is missing or repeated.
     """
     container, stream = open_video(path)
     tick = float(stream.time_base or 1)

@@ -1,11 +1,13 @@
-"""A video file as frames with exact indices and their times, decoded by FFmpeg (PyAV).
+"""A video file as frames with exact indices and times, decoded by FFmpeg (PyAV).
 
-A container's frame count and rate are estimates: recordings of browsers announce none, copies that were trimmed without
-encoding announce too many. So the file is read to its end, and each frame has the time stamp that it was stored with.
-A damaged part is concealed by the decoder, and so is what refers to it until the next whole picture: such frames are
-given, but not as key frames, and a note tells their times. VP8 and HEVC can hide damage from their decoders.
-Jumping inside a compressed video can land on a neighbour of the frame that was asked for, and a micro-expression lives
-on such neighbours: the file is only ever read forwards, and an earlier frame is reached by beginning again.
+A container's frame count and rate are estimates: browser recordings announce none, files trimmed without re-encoding
+announce too many. So the file is read to its end, and each frame has its stored time stamp.
+
+The decoder conceals a damaged part and all frames that refer to it until the next key frame. Such frames are returned
+with a note on their times, but not as onset or apex. VP8 and HEVC can hide damage from their decoders.
+
+Seeking in a compressed video can land on a neighbour of the requested frame, and a micro-expression is visible only in
+the difference of neighbours. So the file is only read forwards; to reach an earlier frame, reading starts over.
 """
 
 import math
@@ -22,33 +24,30 @@ import numpy as np
 from av.video.reformatter import VideoReformatter
 
 from epir.core.errors import FrameError, is_machine_fault, machine_fault
+from epir.core.files import VIDEO_ENDINGS
 from epir.core.words import FASTEST_RATE
-from epir.frames.damage import check_frame_count, damaged_jpeg, decoder_errors, refuses, stricter_decoder
-from epir.frames.film import TOLD, quantiser_of
+from epir.frames.damage import check_frame_count, damaged_jpeg, decoder_errors, fails_on, stricter_decoder
+from epir.frames.film import REPORT_QUANTISER, quantiser_of
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames, missing_frame
 
 if TYPE_CHECKING:
     from av.container import InputContainer
     from av.video.stream import VideoStream
 
-VIDEOS = frozenset(
-    {".mp4", ".mov", ".m4v", ".mkv", ".webm", ".avi", ".wmv", ".mpg", ".gif"}  # what people have; more are tried
-    | {".mpeg", ".3gp", ".ts", ".mts", ".m2ts", ".flv", ".ogv", ".asf", ".mxf", ".y4m"}
-)
 # Containers of video, and nothing that names other files (playlists) or draws text.
 CONTAINERS = (
     "mov,mp4,matroska,webm,avi,asf,mpeg,mpegts,mpegvideo,gif,apng,flv,ogg,m4v,h264,hevc,mjpeg,ivf,mxf,dv,nut"
     ",yuv4mpegpipe"
 )
-SHORTEST_LACK = 0.5  # seconds that must be missing before the announced end for a note
-MOST_PARTS = 3  # damaged parts whose times are told
-# Errors after which the picture is as it should be: bookkeeping of references, and notes beside the picture.
+SHORTEST_LACK = 0.5  # seconds: a note says that the file ends early if more are missing
+MOST_PARTS = 3  # damaged parts listed in a note
+# Errors that do not affect the picture: bookkeeping of references, and metadata.
 HARMLESS = ("mmco:", "SEI type", "co located POCs unavailable", "Warning MVs not available")
 
 
 @dataclass(frozen=True, slots=True)
 class DamagedPart:
-    """Frames that the decoder did not read rightly."""
+    """A run of damaged frames."""
 
     first: int
     last: int
@@ -62,19 +61,19 @@ class DamagedPart:
 
 
 class DamagedStream:
-    """Whether damage reaches a frame: from the damaged packet on, until a whole picture that comes after it."""
+    """Tracks which frames damage affects: from the damaged packet to the next intact key frame."""
 
     def __init__(self) -> None:
         self._lasts = False
         self._since: int | None = None  # time stamp of the damaged packet
 
     def begin(self, packet: "av.Packet | None") -> None:
-        """A packet was damaged."""
+        """Record a damaged packet."""
         self._lasts = True
         self._since = None if packet is None else packet.pts
 
     def reaches(self, picture: "av.VideoFrame", fault: bool) -> bool:
-        """Whether this picture, the next one, may be wrong; `fault`: an error was met while it was decoded."""
+        """Whether the next picture may be wrong; `fault` says that decoding it raised an error."""
         later = self._since is None or picture.pts is None or picture.pts > self._since
         if picture.key_frame and later and not fault and not picture.is_corrupt:
             self._lasts = False
@@ -83,13 +82,13 @@ class DamagedStream:
         return self._lasts
 
 
-Check = Callable[[int, float, int, int], None]  # number, seconds, width and height of a frame; raises to end it
+Check = Callable[[int, float, int, int], None]  # number, seconds, width and height of a frame; raises to stop reading
 
 
 class VideoFrames(Frames):
-    """The frames of one video file, numbered from 0; a given `fps` replaces the time stamps.
+    """The frames of one video file, numbered from 0; `fps` overrides the time stamps.
 
-    `check` sees every frame when it is decoded, before its pixels are made.
+    `check` is called for every decoded frame, before it is converted to RGB.
     """
 
     _next: int
@@ -114,51 +113,51 @@ class VideoFrames(Frames):
 
     @property
     def announced(self) -> int | None:
-        """The number of frames that the container tells, or its length and rate suggest: an estimate.
+        """The number of frames according to the container, or its length times its rate: an estimate.
 
-        `None` where the file has fewer bytes than that: nothing may be sized by such a number.
+        `None` if the file has fewer bytes than that: no memory may be allocated by such a number.
         """
         seconds = (self._container.duration or 0) / av.time_base
-        told = int(self._stream.frames) or (round(seconds * self.fps) if self.fps else 0)
-        return told if 0 < told <= self.path.stat().st_size else None
+        count = int(self._stream.frames) or (round(seconds * self.fps) if self.fps else 0)
+        return count if 0 < count <= self.path.stat().st_size else None
 
     @property
     def quantiser(self) -> float | None:
-        """How coarsely H.264 wrote the pictures that were decoded so far; None where their decoder does not tell."""
-        return self._coarseness / self._told if self._told else None
+        """The mean H.264 quantiser of the pictures decoded so far; None for other codecs."""
+        return self._quantisers / self._quantised if self._quantised else None
 
     @property
     def position(self) -> int:
-        """The number of the frame that comes next when the file is read on."""
+        """The number of the next frame."""
         return self._next
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height as stored, before a rotation."""
+        """Width and height as stored, before rotation."""
         return self._stream.codec_context.width, self._stream.codec_context.height
 
     def frame(self, number: int) -> Frame:
-        """The frame with this index; one that was concealed is refused."""
+        """The frame with this index; a concealed frame is an error."""
         frame = next(self.between(number, number), None) if number >= 0 else None
         if frame is None:
             raise missing_frame(self.path, number, self.numbers)
         if self.damaged and self.damaged[-1].last == number:
             raise FrameError(
-                f"frame {number} of {self.path} is damaged: part of it would be shown wrongly",
-                fix="copy the video again, or take another frame",
+                f"frame {number} of {self.path} is damaged: part of the picture would be wrong",
+                fix="copy the video again, or use another frame",
             )
         if self._lost:
             raise FrameError(
-                f"frame {number} of {self.path} cannot be counted: a part before it could not be decoded",
+                f"frame {number} of {self.path} cannot be identified: a part before it could not be decoded",
                 fix="copy the video again",
             )
         return frame
 
     def between(self, first: int, last: int) -> Iterator[Frame]:
-        """The frames from `first` to `last` (both included), one at a time."""
+        """The frames from `first` to `last` (inclusive), one at a time."""
         first = max(first, 0)
         if first < self._next and first <= last:
-            if first == self._next - 1 and self._picture is not None:  # the latest one: nothing is decoded again
+            if first == self._next - 1 and self._picture is not None:  # the latest frame is still decoded
                 yield Frame(first, self._latest, self._pixels(self._picture))
             else:
                 self.__exit__()
@@ -171,7 +170,7 @@ class VideoFrames(Frames):
                 yield Frame(self._next - 1, self._latest, self._pixels(picture))
 
     def during(self, start: float, end: float) -> Iterator[Frame]:
-        """The frames from `start` to `end` seconds (both included); those before are decoded, but not turned to RGB."""
+        """The frames from `start` to `end` seconds (inclusive); earlier ones are decoded, but not converted to RGB."""
         self.__exit__()
         self._begin()
         while (picture := self._advance()) is not None and self._latest <= end:
@@ -185,18 +184,18 @@ class VideoFrames(Frames):
     def _begin(self) -> None:
         self._container, self._stream = open_video(self.path)
         if self._stream.codec_context.name == "h264":
-            self._stream.codec_context.options = TOLD
-        self._coarseness, self._told = 0.0, 0  # sum of the quantisers, and of how many pictures
-        self._next = 0  # index of the frame that comes next
-        self._latest = -math.inf  # time of the one before it
+            self._stream.codec_context.options = REPORT_QUANTISER
+        self._quantisers, self._quantised = 0.0, 0  # sum of the quantisers, and number of pictures that have one
+        self._next = 0  # index of the next frame
+        self._latest = -math.inf  # time of the latest frame
         self._picture = None
-        self._origin: float | None = None  # the time stamp of time 0
+        self._origin: float | None = None  # time stamp at time 0
         self.damaged: list[DamagedPart] = []  # so far
         self._lost = 0  # packets that gave no frame
         self._pictures = self._decode()
 
     def _advance(self) -> "av.VideoFrame | None":
-        """Decode the next picture, without turning it into pixels."""
+        """Decode the next picture, without converting it to RGB."""
         picture, damaged = next(self._pictures, (None, False))
         if picture is not None:
             self._latest = self._seconds_of(picture)
@@ -205,15 +204,15 @@ class VideoFrames(Frames):
             self._next += 1
             self._picture = picture
             if (quantiser := quantiser_of(picture)) is not None:
-                self._coarseness, self._told = self._coarseness + quantiser, self._told + 1
+                self._quantisers, self._quantised = self._quantisers + quantiser, self._quantised + 1
             if damaged:
                 self._mark_damaged()
         return picture
 
     def _decode(self) -> Iterator[tuple["av.VideoFrame", bool]]:
-        """Every picture until the end, and whether it is damaged; a file that ends early is noted."""
+        """Every picture up to the end, and whether it is damaged; notes a file that ends early."""
         broken = False
-        damage: DamagedStream = DamagedStream()
+        damage = DamagedStream()
         packets = self._container.demux(self._stream)
         is_mjpeg = self._stream.codec_context.name == "mjpeg"
         stricter = stricter_decoder(self._stream)
@@ -233,12 +232,12 @@ class VideoFrames(Frames):
             fault = fault or any(not message.startswith(HARMLESS) for message in errors)
             if packet is not None and packet.size > 0:
                 fault = fault or (is_mjpeg and damaged_jpeg(bytes(packet)))
-                fault = (stricter is not None and refuses(stricter, packet)) or fault  # it sees every packet
+                fault = (stricter is not None and fails_on(stricter, packet)) or fault  # it sees every packet
             if fault:
                 damage.begin(packet)
             for picture in pictures:
                 yield picture, damage.reaches(picture, fault)
-            if packet is None or packet.size == 0:  # the last, empty packet brings out what the decoder holds
+            if packet is None or packet.size == 0:  # the last, empty packet flushes the decoder
                 break
         if not self._next:
             raise FrameError(
@@ -247,7 +246,7 @@ class VideoFrames(Frames):
         self._note_end(broken)
 
     def _mark_damaged(self) -> None:
-        """Count the latest frame to a damaged part, and tell it in the notes."""
+        """Add the latest frame to the damaged parts, and update the note on them."""
         number = self._next - 1
         if self.damaged and self.damaged[-1].last == number - 1:
             self.damaged[-1] = replace(self.damaged[-1], last=number, end=self._latest)
@@ -267,14 +266,14 @@ class VideoFrames(Frames):
         broken = broken or ends_before_its_index(self.path, self._container, self._stream)
         place = f"after frame {self._next - 1} ({self._latest:.2f} s)"
         if broken or lack > max(SHORTEST_LACK, 5 * step):
-            self.note(f"the file ends early, {place}: what it holds was used")
+            self.note(f"the file ends early, {place}: the frames up to there were used")
         if self._lost:
             several = f"{self._lost} parts could not be decoded and were"
             parts = "1 part could not be decoded and was" if self._lost == 1 else several
-            self.note(f"the file is damaged: {parts} passed over")
+            self.note(f"the file is damaged: {parts} skipped")
 
     def _seconds_of(self, picture: "av.VideoFrame") -> float:
-        """Time since the beginning; where a stamp is missing or goes back, one frame after the last."""
+        """Time since the start; if a stamp is missing or goes back, one frame after the latest."""
         if self.given_fps is not None:
             return self._next / self.given_fps
         if self._origin is None:
@@ -290,7 +289,7 @@ class VideoFrames(Frames):
 
 
 def shown_pixels(picture: "av.VideoFrame", stream: "VideoStream", reformatter: VideoReformatter) -> np.ndarray:
-    """The picture as it is to be shown, (H, W, 3) uint8: RGB, square pixels, upright."""
+    """The picture as shown, (H, W, 3) uint8 RGB: square pixels, upright."""
     pixels: np.ndarray = reformatter.reformat(picture, format="rgb24", threads=1).to_ndarray()
     aspect = stream.sample_aspect_ratio
     if aspect and aspect != 1 and 0.2 < aspect < 5:
@@ -301,7 +300,7 @@ def shown_pixels(picture: "av.VideoFrame", stream: "VideoStream", reformatter: V
 
 
 def open_video(path: Path) -> tuple["InputContainer", "VideoStream"]:
-    """The container and its first stream of moving pictures, or an error that names the file."""
+    """The container and its first video stream that is not a cover picture."""
     check_frame_count(path)
     options = {"format_whitelist": CONTAINERS, "protocol_whitelist": "file"}
     try:
@@ -311,33 +310,33 @@ def open_video(path: Path) -> tuple["InputContainer", "VideoStream"]:
             raise machine_fault(error, path) from None
         if isinstance(error, UnicodeError):
             raise FrameError(f"the name of {path} is not UTF-8", fix="rename the video") from None
-        if path.suffix.lower() not in VIDEOS:
+        if path.suffix.lower() not in VIDEO_ENDINGS:
             raise FrameError(
                 f"{path} is neither a folder of pictures nor a video",
-                fix=f"video files end in {', '.join(sorted(VIDEOS))}",
+                fix=f"video files end in {', '.join(VIDEO_ENDINGS)}",
             ) from None
         raise FrameError(
             f"{path} cannot be opened as a video: it is damaged, or its codec is missing",
             fix="play it in a video player; if it plays there, convert it to mp4 (H.264) or to png pictures",
         ) from None
     cover = av.stream.Disposition.attached_pic
-    streams = [each for each in container.streams.video if not each.disposition & cover]
+    streams = [stream for stream in container.streams.video if not stream.disposition & cover]
     if not streams or streams[0].codec_context is None:
         container.close()
-        raise FrameError(f"{path} holds no moving pictures", fix="give a video file; sound alone has no face")
-    streams[0].codec_context.thread_count = 1  # one core: threads would only wait for each other
+        raise FrameError(f"{path} has no video stream", fix="give a file with pictures, not only sound")
+    streams[0].codec_context.thread_count = 1
     return container, streams[0]
 
 
 def announced_end(container: "InputContainer", stream: "VideoStream") -> float | None:
-    """The time at which the last frame should end, where the container knows; times from its beginning.
+    """The time at which the last frame should end, in seconds from the start; None if the container does not say.
 
-    An mp4 has an index instead; its durations do not know of edit lists.
+    An mp4 has an index instead; its durations ignore edit lists.
     """
     if "matroska" in container.format.name:
-        told = re.fullmatch(r"(\d{1,6}):(\d{1,2}):(\d{1,2}(?:\.\d*)?)", stream.metadata.get("DURATION", ""))
-        if told is not None:  # a tag that is no time says nothing
-            hours, minutes, seconds = map(float, told.groups())
+        duration = re.fullmatch(r"(\d{1,6}):(\d{1,2}):(\d{1,2}(?:\.\d*)?)", stream.metadata.get("DURATION", ""))
+        if duration is not None:
+            hours, minutes, seconds = map(float, duration.groups())
             return 3600 * hours + 60 * minutes + seconds - (container.start_time or 0) / av.time_base
         alone = len(container.streams) == 1
         return container.duration / av.time_base if alone and container.duration else None
@@ -347,13 +346,13 @@ def announced_end(container: "InputContainer", stream: "VideoStream") -> float |
 
 
 def ends_before_its_index(path: Path, container: "InputContainer", stream: "VideoStream") -> bool:
-    """Whether the index of an mp4 or mov names bytes that the file does not have."""
+    """Whether the index of an mp4 or mov refers to bytes beyond the end of the file."""
     if "mp4" not in container.format.name:
         return False
-    return max((each.pos + each.size for each in stream.index_entries), default=0) > path.stat().st_size
+    return max((entry.pos + entry.size for entry in stream.index_entries), default=0) > path.stat().st_size
 
 
 def count_frames(path: Path) -> int:
-    """How many frames a video really holds: it is decoded once, without turning frames into pictures."""
+    """The number of frames in a video, counted by decoding it once, without converting frames to RGB."""
     with VideoFrames(path) as frames:
         return sum(1 for _ in iter(frames._advance, None))

@@ -1,1 +1,1 @@
-"""Map sets: the joint between pixels and tensors."""
+"""Map sets: where the pixel side of the pipeline hands over to the tensor side."""

@@ -1,6 +1,6 @@
-"""Contact sheets: one picture per person, to see at a glance whether faces and motion were found.
+"""Contact sheets: one picture per person that shows at a glance whether faces and motion were found.
 
-A row is a clip: onset, apex, flow as colours, flow as arrows, strain.
+Each row is a clip: onset, apex, flow as colours, flow as arrows, strain.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ INK, FAINT = (30, 30, 30), (110, 110, 110)
 
 
 def contact_sheets(mapset: MapSet, recipe: FlowRecipe, folder: Path, *, progress: Progress | None = None) -> list[Path]:
-    """Draw the sheets of all people of a prepared map set into `folder`; gives back the files."""
+    """Draw one sheet per person of a prepared map set into `folder`; returns the files."""
     progress = progress or Silent()
     people: dict[str, list[Clip]] = {}
     for clip in mapset.clips:
@@ -91,7 +91,7 @@ def _draw_row(sheet: np.ndarray, top: int, clip: Clip, recipe: FlowRecipe) -> No
     )
     try:
         pictures, peak = panels(clip, recipe)
-    except EpirError as error:  # frames moved after the maps were made
+    except EpirError as error:  # the frames were moved since
         _write(sheet, f"{label}   {error.problem}", (GAP, top + 15), colour=INK)
         return
     _write(sheet, f"{label}   peak motion {100 * peak:.2f} % of the face", (GAP, top + 15), colour=INK)
@@ -107,5 +107,5 @@ def _tile(picture: np.ndarray) -> np.ndarray:
 def _write(
     sheet: np.ndarray, text: str, place: tuple[int, int], *, colour: tuple[int, int, int], scale: float = 0.4
 ) -> None:
-    plain = text.encode("ascii", "replace").decode()  # OpenCV's letters are ASCII
+    plain = text.encode("ascii", "replace").decode()  # OpenCV draws ASCII only
     cv2.putText(sheet, plain, place, cv2.FONT_HERSHEY_SIMPLEX, scale, colour, 1, cv2.LINE_AA)

@@ -1,7 +1,7 @@
-"""The same clip under two names: equal maps, and copies that were moved by a pixel or two, mirrored, or made noisy.
+"""Finding the same clip under two names: equal maps, and copies that were shifted by a pixel or two, mirrored or noisy.
 
-Two maps are compared within their margins, so that a shifted copy has the correlation of the copy. Candidates come from
-a search at low resolution.
+Maps are compared without their margins, so that a shifted copy correlates as well as an unshifted one. A search at low
+resolution selects the candidates.
 
 Axes: n maps, C channels, S map size, W width of a window, Q values of a window at low resolution
 """
@@ -15,26 +15,26 @@ import numpy as np
 
 from epir.core.records import Clip
 
-# Between clips of different people, the largest over all shifts and mirror images. Of different clips it is 0.85 in 325
-# maps of the 2019 composite; copies with noise of 0.35 deviations have 0.92 and more in 95 of 100. In maps of a second
-# lab, where a channel of some maps has no variation, those have up to 0.946.
+# The correlation from which two maps count as copies, its maximum over all shifts and mirror images. Different clips of
+# different people reach 0.85 in 325 maps of the 2019 composite; 95 % of copies with noise of 0.35 standard deviations
+# reach 0.92. In maps of a second lab, different clips reach 0.946 if a channel is constant.
 NEARLY_EQUAL = 0.9
-NEARLY_EQUAL_BARE = 0.96  # where a channel has no variation
-CANDIDATE = 0.8  # correlation at low resolution from which on two maps are compared in full
+NEARLY_EQUAL_BARE = 0.96  # if a channel is constant
+CANDIDATE = 0.8  # correlation at low resolution from which two maps are compared in full
 CELLS = 6  # per side at low resolution
-BLOCK = 1024  # maps that are compared at a time
+BLOCK = 1024  # maps compared at a time
 BITS = 512  # of a fingerprint
-MOST_BITS = 70  # that may differ between fingerprints of one clip: an angle of a correlation of 0.91
+MOST_BITS = 70  # that may differ between fingerprints of one clip: the angle of a correlation of 0.91
 
 
 @dataclass(frozen=True)
 class Copy:
-    """Two clips with the same map, or nearly the same."""
+    """Two clips whose maps are equal or nearly equal."""
 
     first: str  # keys of the clips
     second: str
     correlation: float  # 1: equal
-    moved: str = ""  # how the second differs: mirrored, shifted
+    moved: str = ""  # how the second map differs: mirrored, shifted
 
     def __str__(self) -> str:
         how = "equal maps" if self.correlation == 1 else f"maps with a correlation of {self.correlation:.3f}"
@@ -43,7 +43,7 @@ class Copy:
 
 def map_hashes(maps: np.ndarray) -> np.ndarray:
     """The first 64 bits of the SHA-256 of each map (n, 3, S, S): (n,) uint64."""
-    digests = [hashlib.sha256(np.ascontiguousarray(each, dtype="<f4").tobytes()).digest()[:8] for each in maps]
+    digests = [hashlib.sha256(np.ascontiguousarray(one, dtype="<f4").tobytes()).digest()[:8] for one in maps]
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
@@ -60,7 +60,7 @@ def find_copies_between(
     *,
     only_equal: bool = False,
 ) -> list[Copy]:
-    """The same between two sets of clips; equal ones only, if so wished."""
+    """The copies between two sets of clips; with `only_equal`, equal maps only, which is faster."""
     if not only_equal:
         return _copies(maps, clips, others, other_clips, same=False)
     place = {key: number for number, key in enumerate(map_hashes(maps).tolist())}
@@ -71,12 +71,11 @@ def find_copies_between(
 def _copies(
     maps: np.ndarray, clips: Sequence[Clip], others: np.ndarray, other_clips: Sequence[Clip], *, same: bool
 ) -> list[Copy]:
-    maps, others = (each.reshape(len(each), -1, *each.shape[-2:]) for each in (maps, others))  # (n, C, S, S)
-    people, other_people = (np.array([clip.person for clip in each]) for each in (clips, other_clips))
+    maps, others = (array.reshape(len(array), -1, *array.shape[-2:]) for array in (maps, others))  # (n, C, S, S)
     copies = []
     for first, second in sorted(_candidates(maps, others, same=same)):
         is_equal = np.array_equal(maps[first], others[second])
-        if not is_equal and people[first] == other_people[second]:
+        if not is_equal and clips[first].person == other_clips[second].person:
             continue
         correlation, moved = (1.0, "") if is_equal else _nearest(maps[first], others[second])
         limit = NEARLY_EQUAL if _varies(np.stack([maps[first], others[second]])).all() else NEARLY_EQUAL_BARE
@@ -86,7 +85,7 @@ def _copies(
 
 
 def _candidates(maps: np.ndarray, others: np.ndarray, *, same: bool) -> set[tuple[int, int]]:
-    """Pairs that are alike at low resolution under some mirror image and shift; maps without motion are nobody's."""
+    """Pairs that correlate at low resolution for some mirror image and shift; maps without motion match nothing."""
     step = max(1, reach(maps.shape[-1]))
     coarse = _in_blocks(maps, (0, 0), "")  # (n, Q)
     pairs: set[tuple[int, int]] = set()
@@ -94,7 +93,7 @@ def _candidates(maps: np.ndarray, others: np.ndarray, *, same: bool) -> set[tupl
         for shift in _shifts(maps.shape[-1], step):
             moved = _in_blocks(others, shift, mirror)
             for start in range(0, len(coarse), BLOCK):
-                later = start if same else 0  # a pair and its reverse need one look: shifts come in both directions
+                later = start if same else 0  # shifts go both ways, so a pair and its reverse need one comparison
                 alike = coarse[start : start + BLOCK] @ moved[later:].T >= CANDIDATE
                 rows, columns = np.nonzero(alike)
                 pairs.update(zip((rows + start).tolist(), (columns + later).tolist(), strict=True))
@@ -102,24 +101,24 @@ def _candidates(maps: np.ndarray, others: np.ndarray, *, same: bool) -> set[tupl
 
 
 def _nearest(one: np.ndarray, other: np.ndarray) -> tuple[float, str]:
-    """The largest correlation of two maps over mirror images and shifts, and how the second is moved there."""
+    """The largest correlation of two maps over mirror images and shifts, and the mirror image and shift in words."""
     size = one.shape[-1]
-    window = standardised(_window(one[None], (0, 0), ""))[0]
+    window = standardised_windows(_window(one[None], (0, 0), ""))[0]
     best, words = -1.0, ""
     for mirror in MIRRORS:
         for shift in _shifts(size, 1):
-            value = float(window @ standardised(_window(other[None], shift, mirror))[0])
+            value = float(window @ standardised_windows(_window(other[None], shift, mirror))[0])
             if value > best + 1e-6:
                 where = f"shifted by {shift[0]}, {shift[1]} px" if any(shift) else ""
                 best, words = value, ", ".join(filter(None, [mirror and "mirrored", where]))
     return min(best, 0.9999), words
 
 
-MIRRORS = ("", "frames", "map")  # as it is, mirrored frames (which turn u round), a mirrored map
+MIRRORS = ("", "frames", "map")  # unchanged, mirrored frames (which negates u), a mirrored map
 
 
 def reach(size: int) -> int:
-    """How many pixels a copy may be shifted: 2 for maps of 28 px."""
+    """The largest shift of a copy in px: 2 for maps of 28 px."""
     return min(2, size // 14)
 
 
@@ -130,7 +129,7 @@ def _shifts(size: int, step: int) -> Iterator[tuple[int, int]]:
 
 
 def _window(maps: np.ndarray, shift: tuple[int, int], mirror: str) -> np.ndarray:
-    """The maps (n, C, S, S), mirrored, without their margins: (n, C, W, W) at a shift to the right and down."""
+    """The maps (n, C, S, S), mirrored and without margins, (n, C, W, W); `shift` is to the right and down."""
     margin, size = reach(maps.shape[-1]), maps.shape[-1]
     if mirror:
         maps = maps[..., ::-1]
@@ -147,10 +146,10 @@ def _in_blocks(maps: np.ndarray, shift: tuple[int, int], mirror: str) -> np.ndar
     return np.concatenate(parts) if parts else np.zeros((0, 1), np.float32)
 
 
-def standardised(maps: np.ndarray) -> np.ndarray:
+def standardised_windows(maps: np.ndarray) -> np.ndarray:
     """Maps (n, C, W, W) as unit vectors (n, C * W * W), each channel with mean 0 and the same length.
 
-    Scalar products of these are correlations. A channel without any variation stays 0.
+    Their scalar products are correlations. A constant channel stays 0.
     """
     channels = np.array(maps, dtype=np.float32).reshape(len(maps), maps.shape[1], -1)
     largest = np.abs(channels).max(axis=2, keepdims=True)
@@ -164,7 +163,7 @@ def _coarse(windows: np.ndarray) -> np.ndarray:
     """The windows at low resolution as unit vectors, (n, Q) float32."""
     count, channels, width, _ = windows.shape
     edges = np.linspace(0, width, min(CELLS, width) + 1).round().astype(int)
-    unit = standardised(windows).reshape(count, channels, width, width)
+    unit = standardised_windows(windows).reshape(count, channels, width, width)
     cells = np.add.reduceat(np.add.reduceat(unit, edges[:-1], axis=2), edges[:-1], axis=3)
     return _unit(cells.reshape(count, -1))
 
@@ -181,14 +180,14 @@ def _unit(values: np.ndarray) -> np.ndarray:
 
 
 def fingerprints(maps: np.ndarray, shift: tuple[int, int] = (0, 0), mirror: str = "") -> np.ndarray:
-    """512 bits of each map (n, C, S, S), as (n, 8) uint64: on which side of fixed directions its window lies.
+    """512 bits of each map (n, C, S, S), as (n, 8) uint64: the signs of its projections on fixed directions.
 
-    The share of bits that differ is the angle between two windows. A map with a channel that does not vary has only
-    zeros, which no map is known by.
+    The share of bits that differ estimates the angle between two windows. A map with a constant channel gets only
+    zeros, which match no map.
     """
     prints = []
     for start in range(0, len(maps), BLOCK):
-        window = standardised(_window(maps[start : start + BLOCK], shift, mirror))
+        window = standardised_windows(_window(maps[start : start + BLOCK], shift, mirror))
         sides = window @ _directions(window.shape[1]) > 0
         sides &= _varies(maps[start : start + BLOCK])[:, None]
         prints.append(np.packbits(sides, axis=1).view("<u8"))
@@ -196,7 +195,7 @@ def fingerprints(maps: np.ndarray, shift: tuple[int, int] = (0, 0), mirror: str 
 
 
 def known_fingerprints(maps: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Whether each map (n, C, S, S), shifted or mirrored or not, has one of these fingerprints (m, 8): (n,) bool."""
+    """Whether each map (n, C, S, S), in any shift and mirror image, has one of the fingerprints (m, 8): (n,) bool."""
     is_known, known = np.zeros(len(maps), bool), known[known.any(axis=1)]
     if not len(known) or not len(maps):
         return is_known

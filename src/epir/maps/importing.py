@@ -1,7 +1,7 @@
 """Maps made elsewhere -> a map set: a folder of PNG, NPY or NPZ files, one for each clip, and a table of labels.
 
-`LAYOUTS` knows folders that others publish. Whatever is wrong is told with its row, and nothing is written before all
-of it is right.
+`LAYOUTS` describes published folders. Every problem is reported with its row, and nothing is written unless everything
+is right.
 
 Axes: n maps, S map size
 """
@@ -21,27 +21,27 @@ from epir.core.config import check_known
 from epir.core.errors import ConfigError, EpirError, MapSetError
 from epir.core.files import open_array, read_bytes, read_rows
 from epir.core.records import Clip
-from epir.datasets.spelling import PICTURES, subject_number
+from epir.datasets.spelling import subject_number
 from epir.maps.mapset import CHANNELS, LARGEST, MapSet, save_maps
 
-ENDINGS = (*sorted(PICTURES), ".npy", ".npz")
+ENDINGS = (".bmp", ".jpeg", ".jpg", ".png", ".npy", ".npz")
 FIX = "correct the table and the folder; nothing was written"
 SHOWN = 20  # problems in a message
-COLUMNS = {"corpus": "corpus", "subject": "subject", "clip": "clip", "emotion": "emotion", "file": "file"}
-SUBJECTS = {"casme2": "sub{:02d}", "samm": "{:03d}", "smic": "s{:02d}"}  # as `epir prepare` names people
+COLUMNS = ("corpus", "subject", "clip", "emotion", "file")
+SUBJECTS = {"casme2": "sub{:02d}", "samm": "{:03d}", "smic": "s{:02d}"}  # as `epir prepare` writes subjects
 NUMBERS: Mapping[str, type] = {"onset": int, "apex": int, "offset": int, "fps": float}
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A published folder: where its maps and labels are, and what a complete copy holds."""
+    """A published folder: where its maps and labels are, and the counts of a complete copy."""
 
     maps: str
     labels: str
-    columns: Mapping[str, str]  # field: column of the table
-    file: str  # of a clip, by the cells of the table
+    columns: Mapping[str, str]  # field -> column of the table
+    file: str  # name of a clip's file, with the cells of its row in braces
     channels: str
-    classes: tuple[str, ...]  # by the numbers in the table
+    classes: tuple[str, ...]  # indexed by the numbers in the table
     size: int
     clips: Mapping[str, int] = field(default_factory=dict)  # by class
     people: Mapping[str, int] = field(default_factory=dict)  # by corpus
@@ -68,7 +68,7 @@ LAYOUTS: Mapping[str, Layout] = {
 
 @dataclass(frozen=True)
 class ImportedMaps:
-    """A map set made from files, and the digest of all these files and labels."""
+    """A map set made from files, and the digest of these files and their labels."""
 
     maps: MapSet
     digest: str
@@ -86,10 +86,10 @@ def import_maps(
     corpus: str = "imported",
     force: bool = False,
 ) -> ImportedMaps:
-    """Write the map set of a folder of maps; `labels` is a CSV with the columns subject, clip and emotion.
+    """Convert a folder of maps to a map set; `labels` is a CSV with the columns subject, clip and emotion.
 
-    Its further columns `corpus`, `file` (else the clip's name), `onset`, `apex`, `offset`, `fps` and any other are
-    kept. Emotions are words, or numbers into `classes`. Pictures become 0..1; arrays stay as they are.
+    It may also have the columns `corpus`, `file` (default: the clip's name), `onset`, `apex`, `offset` and `fps`; any
+    further column is kept. Emotions are words, or indices into `classes`. Pictures are scaled to 0..1; arrays are not.
     """
     folder, known = Path(folder), None
     if layout is not None:
@@ -97,7 +97,9 @@ def import_maps(
         known = LAYOUTS[layout]
     table = Path(labels) if labels is not None else folder / known.labels if known else None
     if table is None:
-        raise ConfigError("no table of labels is given", fix="add --labels TABLE, or --layout for a published folder")
+        raise ConfigError(
+            "the table of labels is missing", fix="add --labels TABLE, or --layout for a published folder"
+        )
     place = folder / known.maps if known and (folder / known.maps).is_dir() else folder
     if not place.is_dir():
         raise MapSetError(f"there is no folder {place}", fix="check the path")
@@ -127,13 +129,13 @@ def _order(channels: str) -> tuple[int, ...]:
     if sorted(names) != sorted(CHANNELS):
         raise ConfigError(
             f"the channels {channels!r} are not u, v and strain",
-            fix="write --channels u,v,strain in the order of files",
+            fix="write --channels u,v,strain in the order of the files",
         )
     return tuple(CHANNELS.index(name) for name in names)
 
 
 def _rows(table: Path, layout: Layout | None) -> list[dict[str, str]]:
-    """The cells of each row, by the names of fields; further columns by their own names."""
+    """The cells of each row by field; further columns by name."""
     columns = dict(layout.columns) if layout else {name: name for name in ("subject", "clip", "emotion")}
     fix = f"give a CSV with the columns {', '.join(columns.values())}"
     try:
@@ -158,7 +160,7 @@ def _clips(
     corpus: str,
     problems: list[str],
 ) -> tuple[list[Clip], dict[int, Path]]:
-    """The clips of the table, and the file of each by its row; what is wrong goes into `problems`."""
+    """The clips of the table and their files by row number; problems are appended to `problems`."""
     clips: list[Clip] = []
     files: dict[int, Path] = {}
     keys: dict[str, int] = {}
@@ -182,7 +184,7 @@ def _clips(
         if path is None:
             problems.append(f"row {number}: there is no file {name}")
         elif path in owners:
-            problems.append(f"row {number}: the file {name} is that of row {owners[path]}")
+            problems.append(f"row {number}: the file {name} belongs to row {owners[path]}")
         else:
             owners[path] = number
             files[number] = path
@@ -217,17 +219,17 @@ def _clip(cells: Mapping[str, str], classes: Sequence[str], corpus: str) -> Clip
 
 
 def _subject(corpus: str, text: str) -> str:
-    """A subject as `epir prepare` names it, so that people are the same ones: `6` of SAMM is `006`."""
+    """A subject as `epir prepare` writes it, so that people match: `6` of SAMM is `006`."""
     number = subject_number(text)
     return SUBJECTS[corpus].format(number) if corpus in SUBJECTS and number is not None else text
 
 
 def _find(place: Path, name: str) -> Path | None:
-    """The file called so, with or without its ending."""
+    """The file with this name, which may lack its ending; `None` if no file or several match."""
     path = place / name
     if path.suffix.casefold() in ENDINGS:
         return path if path.is_file() else None
-    files = [each for ending in ENDINGS if (each := path.with_name(path.name + ending)).is_file()]
+    files = [file for ending in ENDINGS if (file := path.with_name(path.name + ending)).is_file()]
     return files[0] if len(files) == 1 else None
 
 
@@ -239,7 +241,7 @@ def _extra_files(place: Path, files: Mapping[int, Path]) -> Iterator[str]:
 
 
 def _read_all(files: Mapping[int, Path], order: Sequence[int], size: int | None, problems: list[str]) -> np.ndarray:
-    """The maps (n, 3, S, S) of all files; those that cannot be read, or are of another size, are problems."""
+    """The maps (n, 3, S, S) of all files; unreadable maps and maps of another size go into `problems`."""
     maps: dict[int, np.ndarray] = {}
     for number, path in files.items():
         try:
@@ -262,7 +264,7 @@ def _read_all(files: Mapping[int, Path], order: Sequence[int], size: int | None,
 
 
 def _read(path: Path, order: Sequence[int]) -> np.ndarray:
-    """One map (3, S, S) float32, its channels put in the order u, v, strain."""
+    """One map (3, S, S) float32, with its channels in the order u, v, strain."""
     ending = path.suffix.casefold()
     if ending == ".npz":
         values, is_named = _npz(path)
@@ -290,7 +292,7 @@ def _read(path: Path, order: Sequence[int]) -> np.ndarray:
 
 
 def _npz(path: Path) -> tuple[np.ndarray, bool]:
-    """The only array of an archive, or its arrays u, v and strain, whose names say which is which."""
+    """The only array of an archive, or its arrays u, v and strain; and whether the channels were named."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as content:
             arrays = {name: content[name] for name in content.files}
@@ -306,11 +308,11 @@ def _npz(path: Path) -> tuple[np.ndarray, bool]:
 def _check(problems: Sequence[str], table: Path) -> None:
     if problems:
         more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
-        raise MapSetError(f"{table} and its files do not fit: {'; '.join(problems[:SHOWN])}{more}", fix=FIX)
+        raise MapSetError(f"{table} and its files do not match: {'; '.join(problems[:SHOWN])}{more}", fix=FIX)
 
 
 def _check_counts(clips: Sequence[Clip], layout: Layout, table: Path) -> None:
-    """Refuse an incomplete copy of a published folder."""
+    """Raise an error for an incomplete copy of a published folder."""
     people = Counter(corpus for corpus, _ in {(clip.corpus, clip.subject) for clip in clips})
     labels = Counter(clip.emotion for clip in clips)
     wrong = [f"{labels[name]} clips of {name}, expected {n}" for name, n in layout.clips.items() if labels[name] != n]
@@ -319,13 +321,13 @@ def _check_counts(clips: Sequence[Clip], layout: Layout, table: Path) -> None:
     ]
     if wrong or set(people) != set(layout.people):
         raise MapSetError(
-            f"{table} is not the published one: {'; '.join(wrong) or f'corpora {sorted(people)}'}",
+            f"{table} is not the published table: {'; '.join(wrong) or f'corpora {sorted(people)}'}",
             fix="copy the whole folder again, or leave --layout out and give --labels and --channels",
         )
 
 
 def _digest(table: Path, files: Mapping[int, Path]) -> str:
-    """The SHA-256 of the table and of every file with its name, whatever their order."""
+    """The SHA-256 of the table and of all files with their names, independent of their order."""
     whole = hashlib.sha256(table.read_bytes())
     for path in sorted(files.values(), key=lambda path: path.name):
         whole.update(path.name.encode(errors="surrogateescape") + b"\0" + hashlib.sha256(path.read_bytes()).digest())

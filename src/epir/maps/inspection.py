@@ -1,4 +1,4 @@
-"""All that is wrong with the frames of one clip: what `epir check --deep` lists, and `prepare` refuses or notes."""
+"""Problems with the frames of one clip: `epir check --deep` lists them, `prepare` stops at them or notes them."""
 
 from pathlib import Path
 
@@ -10,27 +10,13 @@ from epir.faces.align import face_crop
 from epir.faces.face import FaceSettings
 from epir.faces.finder import SMALLEST_FRAME, check_one_person, find_face, find_turn
 from epir.frames.folder import FolderFrames
-from epir.frames.reader import (
-    Frames,
-    check_same_size,
-    inspect_pictures,
-    open_frames,
-    same_size,
-    size_of,
-    turn_note,
-    unreadable,
-)
-
-
-def inspect_span(frames: Frames, first: int, last: int) -> list[str]:
-    """Notes about the frames of a clip before they are decoded; frames of several sizes are refused."""
-    return inspect_pictures(frames, first, last) if isinstance(frames, FolderFrames) else []
+from epir.frames.reader import Frames, check_same_size, open_frames, same_size, size_of, turn_note, unreadable
 
 
 def inspect_clip(clip: Clip) -> list[str]:
-    """Decode every frame of a clip and look at the face of its key frames; each problem in words.
+    """Decode every frame of a clip and check the face of its key frames; returns the problems in words.
 
-    What the annotation and the listing of the folder show already (missing frames) is not repeated.
+    Problems that the annotation and the folder listing already show (missing frames) are not repeated.
     """
     assert clip.frames is not None, "only clips with frames are inspected"
     try:
@@ -39,7 +25,7 @@ def inspect_clip(clip: Clip) -> list[str]:
                 return _folder_problems(clip, frames)
             return _video_problems(clip, frames)
     except FrameError as error:
-        return [] if Path(clip.frames).is_dir() else [error.problem]  # an empty folder is on the list already
+        return [] if Path(clip.frames).is_dir() else [error.problem]  # an empty folder is listed already
 
 
 def _folder_problems(clip: Clip, frames: FolderFrames) -> list[str]:
@@ -47,7 +33,9 @@ def _folder_problems(clip: Clip, frames: FolderFrames) -> list[str]:
     problems: list[str] = []
     bad: list[int] = []
     key: dict[int, np.ndarray] = {}
-    for number in (each for each in frames.numbers if first <= each <= last):
+    for number in frames.numbers:
+        if not first <= number <= last:
+            continue
         try:
             pixels = frames.read(number)
         except FrameError:
@@ -58,14 +46,14 @@ def _folder_problems(clip: Clip, frames: FolderFrames) -> list[str]:
     if bad:
         problems.append(unreadable(bad))
     try:
-        inspect_span(frames, first, last)
+        frames.inspect(first, last)
     except FrameError as error:
         return [*problems, error.problem]
     return [*problems, *_face_problems(clip, key)]
 
 
 def _video_problems(clip: Clip, frames: Frames) -> list[str]:
-    """Decode a video to its end, and compare the last frame with the annotation."""
+    """Decode a video to its end, and check that the annotated frames lie within it."""
     count, problems, key = 0, list[str](), dict[int, np.ndarray]()
     try:
         for frame in same_size(frames):
@@ -82,7 +70,7 @@ def _video_problems(clip: Clip, frames: Frames) -> list[str]:
 
 
 def _face_problems(clip: Clip, key: dict[int, np.ndarray]) -> list[str]:
-    """A face that is not upright at the onset, and another person at the apex; nothing where no face is found."""
+    """A face that is not upright at the onset, or another person at the apex; nothing if no face is found."""
     if clip.onset not in key or min(key[clip.onset].shape[:2]) < SMALLEST_FRAME:
         return []
     before, settings = key[clip.onset], FaceSettings()

@@ -1,4 +1,4 @@
-"""Map sets: the flow maps of many clips in one folder, opened without reading them into memory.
+"""Map sets: the flow maps of many clips in one folder, memory-mapped.
 
 A folder holds `maps.npy` (float32), `clips.csv` (one row per clip, same order) and `meta.json` (how they were made).
 
@@ -50,7 +50,7 @@ class MapSet:
     (torch.Size([3, 28, 28]), 1)
     """
 
-    maps: np.ndarray  # (n, 3, S, S) float32; memory-mapped if it is on disk
+    maps: np.ndarray  # (n, 3, S, S) float32; memory-mapped if the set is on disk
     clips: tuple[Clip, ...]
     meta: Mapping[str, Any]
     folder: Path | None = None
@@ -68,7 +68,7 @@ class MapSet:
     def __getitem__(self, which: slice | Sequence[int] | Sequence[bool] | np.ndarray) -> "MapSet": ...
 
     def __getitem__(self, which: Any) -> Any:
-        """The map of a clip, and the clip, by number; a smaller map set by a slice, numbers or a mask.
+        """The map and the clip at an index; a smaller map set for a slice, a list of indices or a mask.
 
         `maps[0]`, `maps[:10]`, `maps[[3, 5]]` and `maps[[clip.emotion == "surprise" for clip in maps.clips]]` work.
         """
@@ -79,29 +79,29 @@ class MapSet:
         return self._take(np.arange(len(self))[which if isinstance(which, slice) else np.asarray(which)])
 
     def filter(self, *, corpus: str | None = None, person: str | None = None) -> "MapSet":
-        """The clips of one corpus, or of one person: `maps.filter(person="casme2/01")`."""
-        for wanted, there, what in (
+        """The maps of one corpus or one person: `maps.filter(person="casme2/01")`."""
+        for name, known, what in (
             (corpus, {clip.corpus for clip in self.clips}, "corpus"),
             (person, {clip.person for clip in self.clips}, "person"),
         ):
-            if wanted is not None and wanted not in there:
+            if name is not None and name not in known:
                 raise MapSetError(
-                    f"this map set has no {what} {wanted!r}", fix=f"it has: {', '.join(sorted(there)) or 'no clips'}"
+                    f"this map set has no {what} {name!r}", fix=f"it has: {', '.join(sorted(known)) or 'no clips'}"
                 )
         return self[[corpus in (None, clip.corpus) and person in (None, clip.person) for clip in self.clips]]
 
     def to_frame(self) -> "pd.DataFrame":
-        """The clips as a DataFrame, one row each in the order of the maps, with every further column of `clips.csv`."""
+        """The clips as a DataFrame, one row per map in the same order, with all columns of `clips.csv`."""
         import pandas as pd
 
         rows = [{name: getattr(clip, name) for name in COLUMNS} | dict(clip.extra) for clip in self.clips]
         return pd.DataFrame(rows, columns=None if rows else list(COLUMNS))
 
     def to_torch(self, classes: Sequence[str] | None = None) -> "TensorDataset":
-        """A torch Dataset of pairs: map (3, S, S) and number of its emotion among `classes`.
+        """A torch Dataset of pairs: map (3, S, S) and index of its emotion in `classes`.
 
-        Without `classes` they are the emotions of this set in alphabetical order. Under a protocol classes are others
-        than the words of the annotation: `epir.evaluate` takes care of that.
+        `classes` defaults to the emotions of this set in alphabetical order. The classes of a protocol differ from the
+        words of the annotation: `epir.evaluate` takes care of that.
         """
         import torch
         from torch.utils.data import TensorDataset
@@ -123,7 +123,7 @@ class MapSet:
         return f"MapSet({count}, {corpora or 'empty'})"
 
     def _take(self, rows: np.ndarray) -> "MapSet":
-        """Some of the maps, in memory; as a set without a folder it has no digest of a file."""
+        """The maps in these rows, in memory; the new set has no folder and therefore no file digests."""
         return MapSet(
             maps=np.ascontiguousarray(self.maps[rows]),
             clips=tuple(self.clips[row] for row in rows),
@@ -137,12 +137,12 @@ class MapSet:
 
     @property
     def digest(self) -> str:
-        """The digest of `maps.npy`, as written when the set was made."""
+        """The digest of `maps.npy` when the set was written."""
         return str(self.meta["digest"])
 
 
 def load_maps(folder: str | Path, *, verify: bool = True) -> MapSet:
-    """Open a map set; `verify` reads it once to compare its digest with the one in `meta.json`.
+    """Open a map set; `verify` reads the whole file once to check its digest against `meta.json`.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -168,7 +168,7 @@ def load_maps(folder: str | Path, *, verify: bool = True) -> MapSet:
         )
     if meta.get("meta_digest", _meta_digest(meta)) != _meta_digest(meta):  # sets that others wrote have none
         raise MapSetError(
-            f"{folder / 'meta.json'} was changed: its content is not what its digest says",
+            f"{folder / 'meta.json'} was changed: its content does not match its digest",
             fix="restore it from a copy, or prepare the map set again",
         )
     if verify:
@@ -184,7 +184,7 @@ def save_maps(
     recipe: Mapping[str, Any],
     force: bool = False,
 ) -> MapSet:
-    """Write maps (n, 3, S, S) and their clips as a map set, and open it; `recipe` says how they were made.
+    """Write maps (n, 3, S, S) and their clips as a map set, and open it; `recipe` records how they were made.
 
     >>> from tempfile import TemporaryDirectory
     >>> maps = np.zeros((1, 3, 28, 28), np.float32)  # u, v and strain
@@ -205,7 +205,7 @@ def save_maps(
 
 
 def finish_maps(folder: Path, clips: Sequence[Clip], *, recipe: Mapping[str, Any]) -> None:
-    """Write `clips.csv` and `meta.json` beside a `maps.npy` that is complete."""
+    """Write `clips.csv` and `meta.json` beside a complete `maps.npy`."""
     check_labels(clips)
     (folder / "clips.csv").write_text(_clips_csv(clips), encoding="utf-8", errors="backslashreplace")
     meta = {
@@ -221,16 +221,16 @@ def finish_maps(folder: Path, clips: Sequence[Clip], *, recipe: Mapping[str, Any
 
 
 def check_labels(clips: Iterable[Clip]) -> None:
-    """Refuse a label that is no text: a file could not hold it as it is."""
+    """Raise an error for a label with lone surrogates, which a UTF-8 file cannot hold."""
     for clip in clips:
         if any("\ud800" <= letter <= "\udfff" for letter in clip.emotion):
             raise MapSetError(
-                f"the clip {clip.key!a} has the label {clip.emotion!a}, which is no text", fix="correct its label"
+                f"the clip {clip.key!a} has the label {clip.emotion!a}, which is not text", fix="correct its label"
             )
 
 
 def new_maps(path: Path, shape: tuple[int, ...]) -> np.memmap:
-    """A memory map of zeros to fill, whose place on the disk is taken: no write into it can fail."""
+    """A memory map of zeros to fill; its disk space is reserved, so that no write into it can fail."""
     with path.open("wb") as file:
         header = {"descr": "<f4", "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(file, header)
@@ -240,7 +240,7 @@ def new_maps(path: Path, shape: tuple[int, ...]) -> np.memmap:
 
 
 def check_same_shape(sets: Iterable[MapSet]) -> None:
-    """Map sets that go into one evaluation must have maps of one size, and no clip twice."""
+    """Raise an error if the maps of an evaluation differ in size, or if a clip occurs twice."""
     seen: dict[str, str] = {}
     sizes: dict[int, str] = {}
     for number, mapset in enumerate(sets, start=1):
@@ -289,7 +289,7 @@ def _read_meta(folder: Path) -> dict[str, Any]:
 
 
 def _meta_digest(meta: Mapping[str, Any]) -> str:
-    """The digest of everything else in `meta.json`."""
+    """The digest of `meta.json` without this digest."""
     return digest({name: value for name, value in meta.items() if name != "meta_digest"})
 
 
@@ -301,11 +301,11 @@ def _open_maps(path: Path) -> np.ndarray:
 
 
 def _verify(folder: Path, meta: Mapping[str, Any]) -> None:
-    expected = {"maps.npy": meta["digest"], "clips.csv": meta.get("clips_digest")}  # other tools may give none
+    expected = {"maps.npy": meta["digest"], "clips.csv": meta.get("clips_digest")}  # other tools may write none
     for name, known in expected.items():
         if known is not None and file_digest(folder / name) != known:
             raise MapSetError(
-                f"{folder / name} is not what meta.json says: it was changed or only half written",
+                f"{folder / name} does not match its digest in meta.json: it was changed or only half written",
                 fix="prepare the map set again, or restore it from a copy",
             )
 
@@ -327,7 +327,7 @@ def _clip(row: Mapping[str, str], path: Path, line: int) -> Clip:
         text = (row[name] or "").strip()  # a short row ends before its numbers
         try:
             value = kind(text) if text else None
-            if value is not None and not abs(value) <= LARGEST:  # true for nan as well
+            if value is not None and not abs(value) <= LARGEST:  # also true for nan
                 raise ValueError(text)
             return value
         except ValueError:

@@ -1,4 +1,4 @@
-"""A corpus -> a map set: in parallel, resumable, the same for any number of workers."""
+"""A corpus -> a map set: in parallel, resumable, with the same result for any number of workers."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,6 @@ from epir.flow.map import cut_face, face_map
 from epir.flow.recipe import FlowRecipe, flow_recipe
 from epir.frames.reader import Frames, check_same_size, open_frames, size_of, turn_note, turned, upright
 from epir.maps.contact_sheet import contact_sheets
-from epir.maps.inspection import inspect_span
 from epir.maps.mapset import MapSet, check_labels, finish_maps, load_maps, new_maps
 from epir.maps.resume import FinishedClips, LeftOut, PreparedClip, clip_identity, existing_set, write_left_out
 
@@ -47,12 +46,12 @@ def prepare(
     force: bool = False,
     **options: Any,
 ) -> MapSet:
-    """Make the map set of a corpus: its name and the folder it was unpacked to, or clips that are loaded already.
+    """Make the map set of a corpus: give its name and the folder it was unpacked to, or clips already loaded.
 
-    `engine` is another way than `workers` to say where: `Engine("ray", address="10.0.0.1:6379")`, with the corpus on a
-    disk that all nodes see. `detector` and `apex` change these two choices of the flow recipe. A second call with
-    the same settings resumes. Clips that cannot be prepared are left out and listed in `left_out.csv`; `strict` makes
-    them an error. `options` go to `load_corpus` (`sheet`, `tree`, `part`).
+    To run on a cluster, give an `engine` instead of `workers`: `Engine("ray", address="10.0.0.1:6379")`, with the
+    corpus on a disk that all nodes see. `detector` and `apex` override these two settings of the flow recipe. A second
+    call with the same settings resumes. Clips that cannot be prepared are left out and listed in `left_out.csv`;
+    `strict` makes them an error. `options` go to `load_corpus` (`sheet`, `tree`, `part`).
 
     >>> from tempfile import TemporaryDirectory
     >>> from epir import synth
@@ -66,13 +65,12 @@ def prepare(
         raise ConfigError(f"a map cannot be {size} px wide", fix="give --size from 4 to 512; 28 is usual")
     chosen = chosen_recipe(recipe, detector, apex)
     loaded = as_corpus(corpus, root, options)
-    name = loaded.name
-    # a worker process that is there already may have started in another folder
+    # an existing worker process may have started in another folder
     clips = [clip if clip.frames is None else replace(clip, frames=clip.frames.absolute()) for clip in loaded.clips]
     out = Path(out)
     meta = {
         **chosen.to_meta(),
-        "corpus": name,
+        "corpus": loaded.name,
         "sheet": loaded.sheet,
         **({"corpus_code": dict(loaded.code)} if loaded.code else {}),
         "opencv": cv2.__version__,
@@ -82,12 +80,12 @@ def prepare(
     sources = {clip.frames for clip in clips if clip.frames is not None}
     needs = 4 * len(clips) * 3 * size**2
     with claimed(out, MAP_SET, force=True, inputs=[*([root] if root is not None else []), *sources], needs=needs):
-        already = _make_set(
+        mapset = _make_set(
             out, clips, chosen, size, meta, loaded, engine=engine, strict=strict, force=force, progress=progress
         )
         if contact_sheet:
-            contact_sheets(already, chosen, out / CONTACT_SHEETS, progress=progress)
-    return already
+            contact_sheets(mapset, chosen, out / CONTACT_SHEETS, progress=progress)
+    return mapset
 
 
 def _make_set(
@@ -103,10 +101,10 @@ def _make_set(
     force: bool,
     progress: Progress,
 ) -> MapSet:
-    """Prepare what is missing, and put the set in its place."""
-    already = existing_set(out, chosen, size, meta["request"], force=force)
+    """Prepare the missing clips, and write the complete set to `out`."""
+    mapset = existing_set(out, chosen, size, meta["request"], force=force)
     finished = FinishedClips(out, request_digest(chosen, size, ()))
-    done = set() if already is None else {clip.key for clip in already.clips}
+    done = set() if mapset is None else {clip.key for clip in mapset.clips}
     unusable = corpus.unusable
     missing = [clip for clip in clips if clip.key not in {*done, *unusable} and finished.get(clip) is None]
     finished.warn_if_stale()
@@ -122,25 +120,25 @@ def _make_set(
     left_out = [reasons[clip.key] for clip in clips if clip.key in reasons]
     check_left_out(left_out, len(clips), strict=strict)
 
-    if already is None or len(clips) - len(left_out) > len(done):
-        already = write_set(out, clips, already, finished, left_out, meta)
+    if mapset is None or len(clips) - len(left_out) > len(done):
+        mapset = write_set(out, clips, mapset, finished, left_out, meta)
     finished.remove()
-    return already
+    return mapset
 
 
 def chosen_recipe(recipe: str | FlowRecipe, detector: str | None, apex: str | None) -> FlowRecipe:
-    """The flow recipe with the two choices that are often changed alone."""
+    """The flow recipe, with its face detector and apex policy replaced if they are not `None`."""
     changes = {"face.detector": detector, "apex": apex}
     return flow_recipe(recipe, [f"{setting}={value}" for setting, value in changes.items() if value is not None])
 
 
 def as_corpus(corpus: str | Corpus | Sequence[Clip], root: str | Path | None, options: Mapping[str, Any]) -> Corpus:
-    """What is to be prepared; clips that cannot be told apart, or whose people cannot, are refused."""
+    """The corpus to prepare; it is an error if its clips or its people cannot be told apart."""
     if isinstance(corpus, str):
         from epir.datasets.registry import load_corpus
 
         if root is None:
-            raise DatasetError(f"no folder is given for {corpus}", fix="give the folder into which it was unpacked")
+            raise DatasetError(f"the folder of {corpus} is missing", fix="give the folder into which it was unpacked")
         corpus = load_corpus(corpus, root, **options)
     if not isinstance(corpus, Corpus):
         corpus = Corpus("clips", Path(root or "."), "", fill_people(tuple(corpus), error=DatasetError))
@@ -165,7 +163,7 @@ def as_corpus(corpus: str | Corpus | Sequence[Clip], root: str | Path | None, op
 
 
 def request_digest(recipe: FlowRecipe, size: int, clips: Sequence[Clip]) -> str:
-    """A name for what is asked for: equal for the same flow recipe, map size, clips and annotations."""
+    """A digest of the flow recipe, the map size, the clips and their annotations."""
     rows = [
         [
             clip.key,
@@ -191,7 +189,7 @@ def prepare_clips(
     *,
     task: str,
 ) -> list[LeftOut]:
-    """Prepare the clips into `finished`; gives back those that are left out, in the order of the clips."""
+    """Prepare the clips into `finished`; returns those left out, in the order of the clips."""
     if not clips:
         return []
     reasons: dict[str, LeftOut] = {}
@@ -207,7 +205,7 @@ def prepare_clips(
 
 
 def check_left_out(left_out: Sequence[LeftOut], clips: int, *, strict: bool) -> None:
-    """Stop if every clip is left out, or any under `strict`; finished clips are kept for the next call."""
+    """Raise an error if every clip is left out, or any with `strict`; finished clips stay for the next call."""
     if not left_out or not (strict or len(left_out) == clips):
         return
     first = left_out[0]
@@ -219,12 +217,12 @@ def check_left_out(left_out: Sequence[LeftOut], clips: int, *, strict: bool) -> 
 
 
 def _files(clip: Clip) -> list[Path]:
-    """What a node of a cluster must see."""
+    """The files that a node of a cluster needs."""
     return [] if clip.frames is None else [clip.frames]
 
 
 def prepare_one(clip: Clip, recipe: FlowRecipe, size: int) -> tuple[str, PreparedClip | LeftOut]:
-    """Prepare one clip; one that cannot be prepared does not stop the others."""
+    """Prepare one clip; if that fails, the reason is returned, so that the other clips go on."""
     with one_thread():
         try:
             identity = clip_identity(clip)
@@ -233,19 +231,17 @@ def prepare_one(clip: Clip, recipe: FlowRecipe, size: int) -> tuple[str, Prepare
             raise
         except (EpirError, OSError, cv2.error) as error:
             if is_machine_fault(error):
-                raise  # not the clip's fault, and the next clip would fail too
+                raise  # the next clip would fail too
             return clip.key, LeftOut.because(clip, error)
 
 
 def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28) -> PreparedClip:
-    """The map of one clip: onset and apex are read, and the face is detected on the onset."""
+    """The map of one clip, from its onset and apex; the face is detected on the onset."""
     if clip.frames is None:
-        raise FrameError(
-            f"the annotation of {clip.key} leads to no frames", fix="run epir check to see what is missing"
-        )
+        raise FrameError(f"the clip {clip.key} has no frames", fix="run epir check to see what is missing")
     with open_frames(clip.frames) as opened:
-        onset, offset = span(clip, opened)
-        notes = [*filter(None, [clip.extra.get("notes")]), *inspect_span(opened, onset, offset)]
+        onset, offset = onset_and_offset(clip, opened)
+        notes = [*filter(None, [clip.extra.get("notes")]), *opened.inspect(onset, offset)]
         first = opened.read(onset)
         turns = find_turn(first, recipe.face)
         frames, before = upright(opened, turns), turned(first, turns)
@@ -265,17 +261,17 @@ def prepare_clip(clip: Clip, recipe: FlowRecipe, size: int = 28) -> PreparedClip
     return PreparedClip(done, face_map(*faces, recipe, size))
 
 
-def span(clip: Clip, frames: Frames) -> tuple[int, int]:
-    """Onset and offset; the first and last frame where they are not annotated."""
+def onset_and_offset(clip: Clip, frames: Frames) -> tuple[int, int]:
+    """The annotated onset and offset, or else the first and last frame."""
     onset = frames.numbers[0] if clip.onset is None else clip.onset
     offset = frames.numbers[-1] if clip.offset is None else clip.offset
     return onset, offset
 
 
 def apex_of(clip: Clip, frames: Frames, onset: int, offset: int, crop: Crop, recipe: FlowRecipe) -> tuple[int, str]:
-    """The apex and where it comes from: `annotated`, else as the flow recipe says: `spotted` or `middle`.
+    """The apex and its source: `annotated`, or else `spotted` or `middle`, as the flow recipe says.
 
-    An apex at the onset itself shows no motion; it counts as not annotated.
+    An apex at the onset shows no motion; it counts as not annotated.
     """
     if clip.apex is not None and clip.apex != onset:
         if clip.apex < onset:
@@ -296,7 +292,7 @@ def write_set(
     left_out: Sequence[LeftOut],
     meta: Mapping[str, Any],
 ) -> MapSet:
-    """Put the finished clips together, in the order of the corpus, and put the set in its place in one step."""
+    """Assemble the finished clips in the order of the corpus, and move the set to `out` in one step."""
     absent = {clip.key for clip in left_out}
     kept = [clip for clip in clips if clip.key not in absent]
     earlier = {} if already is None else {clip.key: place for place, clip in enumerate(already.clips)}
@@ -315,10 +311,10 @@ def write_set(
             maps = new_maps(new / "maps.npy", shape)
         maps[len(rows)] = done.map
         rows.append(done.clip)
-    assert maps is not None, "a set without any map is refused before"
+    assert maps is not None, "check_left_out raises if there is no map"
     maps.flush()
     del maps
     write_left_out(new, left_out)
     finish_maps(new, rows, recipe=meta)
-    put_in_place(new, resolved(out), MAP_SET)  # of the same set with fewer clips, or of one that --force gives up
+    put_in_place(new, resolved(out), MAP_SET)  # replaces this set with fewer clips, or any set with --force
     return load_maps(out, verify=False)

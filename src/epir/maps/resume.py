@@ -1,7 +1,7 @@
-"""What a preparation finds when it starts again: finished clips, clips left out, a map set that is there already.
+"""Resuming `prepare`: finished clips, clips left out, and an existing map set.
 
-Finished clips are the entries of a store (`epir.core.store`) in a hidden folder beside the map set to be, so that a
-preparation that was killed resumes where it stopped. A clip whose frames or annotation have changed is prepared again.
+Finished clips are the entries of a store (`epir.core.store`) in a hidden folder beside the future map set, so that
+`prepare` resumes after a kill. A clip whose frames or annotation have changed is prepared again.
 """
 
 import shutil
@@ -30,33 +30,33 @@ class PreparedClip:
 
     clip: Clip
     map: np.ndarray  # (3, S, S) float32
-    identity: str = ""  # of the clip's frames and annotation, before it was prepared
+    identity: str = ""  # of the clip's frames and annotation, taken before the work started
 
 
 def clip_identity(clip: Clip) -> str:
-    """A text that changes with the annotation of a clip, with the path of its frames and with their content."""
+    """A text that changes with the clip's annotation, the path of its frames, and their content."""
     row = [clip.emotion, clip.onset, clip.apex, clip.offset, clip.fps, dict(clip.extra), str(clip.frames)]
     return f"{digest(row)} {file_identity(clip.frames) if clip.frames is not None else 'no frames'}"
 
 
 class FinishedClips:
-    """The clips that are finished, until all are; the map set itself is locked."""
+    """The clips finished so far; the caller holds the lock of the map set."""
 
     def __init__(self, out: Path, settings: str) -> None:
-        """`settings` is the digest of all that the maps depend on, but for the clips."""
+        """`settings` is the digest of everything that the maps depend on except the clips."""
         self.folder = out.parent / f".{out.name}-work"
         self._store = Store(self.folder, settings=settings, version=VERSION, arrays=True)
         self._identities: dict[str, str] = {}
         remove_partial_files(self.folder)
 
     def add(self, done: PreparedClip) -> None:
-        """Keep a finished clip."""
+        """Store a finished clip."""
         row = {**asdict(done.clip), "frames": None, "extra": dict(done.clip.extra)}
         self._store.put(done.clip.key, done.identity, {"clip": row}, {"map": done.map})
         self._identities[done.clip.key] = done.identity
 
     def get(self, clip: Clip) -> PreparedClip | None:
-        """The finished clip; `None` if it has to be prepared, for the first time or again."""
+        """The finished clip; `None` if it is not finished or its entry is stale."""
         key = clip.key
         if key not in self._store:
             return None
@@ -67,7 +67,7 @@ class FinishedClips:
         return PreparedClip(Clip(**entry.content["clip"]), entry.arrays["map"], identity)
 
     def warn_if_stale(self) -> None:
-        """Say which clips are prepared again, and why."""
+        """Warn which clips are prepared again, and why."""
         self._store.warn_if_stale("prepared again")
 
     def remove(self) -> None:
@@ -87,7 +87,7 @@ class LeftOut:
 
     @classmethod
     def because(cls, clip: Clip, error: Exception) -> "LeftOut":
-        """The clip that `error` stopped."""
+        """The row for a clip that failed with `error`."""
         problem, fix = str(error), "check the frames of this clip"
         if isinstance(error, EpirError):
             problem, fix = error.problem, error.fix
@@ -100,12 +100,12 @@ class LeftOut:
 
 
 def write_left_out(folder: Path, clips: Sequence[LeftOut]) -> None:
-    """Write the list into a map set's folder; a set that lacks nothing has an empty list."""
+    """Write `left_out.csv` into a map set's folder, also if no clip was left out."""
     write_text(folder / LEFT_OUT, csv_text(COLUMNS, ([getattr(clip, name) for name in COLUMNS] for clip in clips)))
 
 
 def read_left_out(folder: Path | None) -> tuple[LeftOut, ...]:
-    """The list of a map set; nothing if the set was not made by `prepare`."""
+    """The clips left out of a map set; nothing if `prepare` did not make the set."""
     if folder is None or not (folder / LEFT_OUT).is_file():
         return ()
     rows = read_rows(folder / LEFT_OUT, COLUMNS, error=MapSetError, fix="prepare the map set again")
@@ -113,9 +113,9 @@ def read_left_out(folder: Path | None) -> tuple[LeftOut, ...]:
 
 
 def existing_set(out: Path, recipe: FlowRecipe, size: int, request: str, *, force: bool) -> MapSet | None:
-    """The map set at `out` if it answers the same request; `None` if there is nothing, or it may be replaced.
+    """The map set at `out` if it was made for the same request; `None` if nothing is there or `force` replaces it.
 
-    Anything else there is refused, with what differs.
+    A set made for another request is an error that names the difference.
     """
     if force or not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return None
@@ -126,13 +126,13 @@ def existing_set(out: Path, recipe: FlowRecipe, size: int, request: str, *, forc
     if mapset.meta["recipe"].get("request") == request:
         return mapset
     raise MapSetError(
-        f"{out} exists already, with {departure(mapset, recipe, size)}",
+        f"{out} exists already, with {mismatch(mapset, recipe, size)}",
         fix="choose another name for --out, or add --force to replace it",
     )
 
 
-def departure(mapset: MapSet, recipe: FlowRecipe, size: int) -> str:
-    """In words, how a map set differs from what is asked for."""
+def mismatch(mapset: MapSet, recipe: FlowRecipe, size: int) -> str:
+    """How a map set differs from the one requested, in words."""
     if mapset.size != size:
         return f"{mapset.size} px maps instead of {size} px"
     written = mapset.meta["recipe"]

@@ -19,10 +19,9 @@ from typing import Any
 from epir.core.config import digest
 from epir.core.engines import Engine, Progress, Silent
 from epir.core.errors import EpirError, EpirWarning
-from epir.core.files import csv_text, file_digest, read_text, write_text
+from epir.core.files import VIDEO_ENDINGS, csv_text, file_digest, read_text, write_text
 from epir.core.output import claimed_file
 from epir.core.store import NAMED, file_identity
-from epir.frames.video import VIDEOS
 from epir.models.folder import find_folder
 from epir.models.packed import PackedModel, pack_model
 from epir.recognition.batch import error_values, gather_inputs
@@ -126,7 +125,7 @@ def videos_of(inputs: Iterable[str]) -> list[str]:
     videos: list[str] = []
     for each in inputs:
         inside = Path(each).rglob("*") if Path(each).is_dir() else ()
-        videos += sorted(str(path) for path in inside if path.suffix.lower() in VIDEOS) or [each]
+        videos += sorted(str(path) for path in inside if path.suffix.lower() in VIDEO_ENDINGS) or [each]
     return videos
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from epir.faces.align import Crop
 from epir.faces.face import TrackingSettings
-from epir.faces.patch import Patch
+from epir.faces.patch import FacePatch
 from epir.faces.tracking import FaceTracker, TrackedFace
 from epir.frames.reader import Frame
 from epir.spotting.settings import SpottingSettings
@@ -32,7 +32,7 @@ class SpottedMovement:
     offset: TrackedFace
 
     @property
-    def patches(self) -> tuple[Patch, Patch]:
+    def patches(self) -> tuple[FacePatch, FacePatch]:
         """The surroundings of the face at onset and apex."""
         assert self.onset.patch is not None and self.apex.patch is not None, "the tracker keeps patches"
         return self.onset.patch, self.apex.patch
@@ -142,7 +142,7 @@ class OnePass:
             if onset.number < self._ends.get(track, onset.number):
                 return
             self._ends[track] = offset.number
-        yield SpottedMovement(movement, onset, apex.laid_on(onset), offset.laid_on(onset))
+        yield SpottedMovement(movement, onset, apex.aligned_to(onset), offset.aligned_to(onset))
 
 
 def _shown(face: TrackedFace, latest: Frame | None) -> ShownFace:

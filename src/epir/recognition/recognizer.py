@@ -19,7 +19,6 @@ from epir.frames.folder import FolderFrames
 from epir.frames.pace import Pace, TimeSteps, measure_pace, without_repeats
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames, same_size, turn_note, upright
 from epir.frames.video import VideoFrames
-from epir.maps.inspection import inspect_span
 from epir.models.folder import find_folder
 from epir.models.predict import Backend, open_backend
 from epir.recognition import caution
@@ -164,7 +163,7 @@ class Recognizer:
                 onset, apex = 0, 1
             check_key_frames(frames, onset, apex)
             if isinstance(frames, FolderFrames):
-                frames.notes += inspect_span(frames, frames.numbers[0], frames.numbers[-1])
+                frames.notes += frames.inspect(frames.numbers[0], frames.numbers[-1])
             turns = self.turns(frames, onset)
             frames.notes += turn_note(turns)
             if onset is not None:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from epir.core.errors import FrameError, ShapeError
-from epir.core.files import readable
+from epir.core.files import PICTURE_ENDINGS, readable
 from epir.core.words import FASTEST_RATE
-from epir.frames.picture import PICTURES, read_picture
+from epir.frames.picture import read_picture
 from epir.frames.reader import ASSUMED_RATE, Frame, Frames, missing_frame, open_frames
 from epir.frames.video import VideoFrames
 
@@ -90,7 +90,7 @@ def source_paths(source: Any) -> list[str | Path]:
 
 def is_picture(path: str | Path) -> bool:
     """Whether a path is a picture by its ending."""
-    return Path(path).suffix.lower() in PICTURES and not Path(path).is_dir()
+    return Path(path).suffix.lower() in PICTURE_ENDINGS and not Path(path).is_dir()
 
 
 def colour(frame: np.ndarray) -> np.ndarray:
