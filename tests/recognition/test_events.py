@@ -10,7 +10,7 @@ import pytest
 from praatio import textgrid
 
 from epir.faces.align import Crop
-from epir.recognition.answer import NOT_FOUND, ActionUnit, Answer, Person, units_text
+from epir.recognition.answer import NOT_FOUND, ActionUnit, Answer, Person, facs_text
 from epir.recognition.classify import _spotted_values
 from epir.recognition.events import (
     HEAD,
@@ -117,9 +117,9 @@ def test_a_frame_has_time_face_head_regions_and_movement():
 
 
 def test_units_are_written_as_annotators_do():
-    assert units_text(UNITS) == "4+6+L12"
-    assert units_text([ActionUnit(14, "right", 1.0)]) == "R14"
-    assert units_text(()) == ""
+    assert facs_text(UNITS) == "4+6+L12"
+    assert facs_text([ActionUnit(14, "right", 1.0)]) == "R14"
+    assert facs_text(()) == ""
 
 
 def test_tiers_of_an_answer():

@@ -10,7 +10,7 @@ from epir.faces.patch import cut_patch
 from epir.faces.tracking import TrackedFace
 from epir.recognition import onepass
 from epir.recognition.onepass import OnePass
-from epir.spotting.settings import SpottingSettings
+from epir.spotting.decision import SpottingSettings
 from epir.spotting.timeline import MICRO_EXPRESSION, FaceMovement
 
 FPS = 30.0

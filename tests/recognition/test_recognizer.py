@@ -95,11 +95,11 @@ def test_warnings_come_in_plain_words(recognizer, smile):
     slow = recognizer.predict(smile, onset=12, apex=20, fps=30)
     assert any("frame rate is low: at 30 frames a second" in word for word in slow.warnings)
     unknown = recognizer.predict(smile)
-    assert any("frame rate is not known: 100 frames a second were assumed" in word for word in unknown.warnings)
+    assert any("frame rate is unknown: 100 frames a second assumed" in word for word in unknown.warnings)
     small = recognizer.predict(tuple(cv2.resize(smile[n], (190, 190)) for n in (12, 20)))
     assert any("face is small" in word for word in small.warnings)
     two = np.concatenate([smile[[12, 20]], smile[[12, 20]]], axis=2)
-    assert any("several faces: 2 were seen" in word for word in recognizer.predict((two[0], two[1])).warnings)
+    assert any("several faces: 2 detected" in word for word in recognizer.predict((two[0], two[1])).warnings)
     shaken = np.roll(smile[20], 12, axis=1)
     assert any("head moves strongly" in word for word in recognizer.predict((smile[12], shaken)).warnings)
 
@@ -123,7 +123,7 @@ def test_many_inputs_become_a_table_in_their_order(recognizer, smile, still, tmp
     assert table["p_positive"].notna().tolist() == [False, True, False, False]
     assert [bool(each) for each in table["error"]] == [True, False, False, True]
     assert "there is no folder or video" in table["error"].iloc[3] and table["apex"].iloc[1] == 1
-    with pytest.raises(ConfigError, match=r"takes several inputs, not the one 'a.mp4'\n  fix: give a list"):
+    with pytest.raises(ConfigError, match=r"takes a list of inputs, not 'a.mp4'\n  fix: give a list"):
         recognizer.predict_many("a.mp4")
 
 
@@ -150,7 +150,7 @@ def test_impossible_key_frames_are_refused(recognizer, smile, options, words):
 
 @pytest.mark.parametrize("fps", [0, -3.0, float("nan"), float("inf")])
 def test_an_impossible_frame_rate_is_refused(recognizer, smile, fps):
-    with pytest.raises(FrameError, match=r"frames a second is no frame rate\n  fix: give the rate of the camera"):
+    with pytest.raises(FrameError, match=r"frames a second is not a frame rate\n  fix: give the rate of the camera"):
         recognizer.predict(smile, onset=12, apex=20, fps=fps)
 
 

@@ -136,7 +136,7 @@ def test_a_face_that_is_too_small_gets_no_answer_but_its_size(recognizer, smile)
     small = smile[:, ::3, ::3]
     answer = recognizer.predict(small, fps=60)
     assert answer.label == "face too small"
-    assert any("px between the temples, where 60 px or more are needed" in word for word in answer.warnings)
+    assert any("px between the temples; at least 60 px are needed" in word for word in answer.warnings)
     assert recognizer.predict((small[ONSET], small[APEX])).label == "face too small"
 
 

@@ -7,8 +7,7 @@ from matplotlib.image import imread
 from PIL import Image
 
 from epir.models.tokens import Tokens
-from epir.recognition.answer import ActionUnit, Answer, Evidence
-from epir.recognition.explain import Attribution
+from epir.recognition.answer import ActionUnit, Answer, Attribution, Evidence
 from epir.recognition.why import (
     alt_text,
     draw_attention,

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from epir.core.errors import ConfigError
-from epir.spotting.evidence import CLASSIFIER
-from epir.spotting.false_alarm_training import chances, collect, draw_patterns, examples, learn, train
+from epir.spotting.candidates import CLASSIFIER
+from epir.spotting.false_alarm_training import chances, collect, draw_patterns, examples, fit_weights, train
 from epir.spotting.measure import HEAD
 from epir.spotting.regions import REGIONS, named
 
@@ -12,7 +12,7 @@ def test_a_logistic_regression_finds_the_side_that_matters():
     random = np.random.default_rng(0)
     measures = random.normal(size=(600, 3))
     truth = (random.uniform(size=600) < 1 / (1 + np.exp(-(3 * measures[:, 0] - 1)))).astype(int)
-    classifier = learn(measures, truth)
+    classifier = fit_weights(measures, truth)
     assert classifier[0] > 10 * max(abs(classifier[1]), abs(classifier[2]))
     assert classifier[3] < 0
     assert chances(measures, classifier).mean() == pytest.approx(truth.mean(), abs=0.01)

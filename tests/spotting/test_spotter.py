@@ -12,9 +12,9 @@ from epir.core.errors import FaceNotFound, FrameError
 from epir.faces.align import Crop
 from epir.faces.tracking import TrackedFace
 from epir.frames.reader import Frame
+from epir.spotting.decision import SpottingSettings
 from epir.spotting.measure import HEAD, MotionSample
 from epir.spotting.regions import REGIONS
-from epir.spotting.settings import SpottingSettings
 from epir.spotting.spotter import AHEAD, BEHIND, BLOCK, LATER, Spotter, _with_candidates, resampled, spot_frames
 from epir.spotting.timeline import INSIDE_MACRO, MACRO, FaceMovement, most_probable
 from epir.synthetic.behaviour import BehavingFace, plan_scene
@@ -248,7 +248,7 @@ def test_a_video_without_a_face_is_refused():
 
 @pytest.mark.parametrize("fps", [0, -5, float("nan")])
 def test_an_impossible_frame_rate_is_refused(fps):
-    with pytest.raises(FrameError, match=r"no frame rate\n  fix: give the rate of the camera"):
+    with pytest.raises(FrameError, match=r"not a frame rate\n  fix: give the rate of the camera"):
         spot_frames([], fps=fps)
 
 

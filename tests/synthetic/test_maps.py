@@ -6,7 +6,7 @@ from epir.core.seeds import generator
 from epir.flow.recipe import flow_recipe
 from epir.maps.mapset import load_maps
 from epir.synthetic import maps as module
-from epir.synthetic.expressions import Action
+from epir.synthetic.expressions import ActiveUnit
 from epir.synthetic.maps import (
     PER_PERSON,
     MapSettings,
@@ -128,7 +128,7 @@ def test_emotions_occur_as_often_as_their_shares_say():
 @pytest.mark.parametrize("context", [0.0, 0.125])
 def test_faces_have_the_size_that_the_recipe_takes(person, context):
     recipe = flow_recipe("epir", ["flow.size=56", f"flow.context={context}"])
-    movement = draw_movement((Action(12, 1.0, 1.0),), person.geometry, generator(0))
+    movement = draw_movement((ActiveUnit(12, 1.0, 1.0),), person.geometry, generator(0))
     onset, apex = photograph_pair(draw_crop(person, recipe), person.geometry, movement, 0.5, 0.0, recipe, generator(1))
     side = 56 + 2 * recipe.flow.border
     assert onset.shape == apex.shape == (side, side, 3) and onset.dtype == np.uint8

@@ -5,7 +5,7 @@ from epir.core.errors import ConfigError
 from epir.core.seeds import generator
 from epir.synthetic.direct import DirectSettings, direct_flow
 from epir.synthetic.drawing.canvas import Canvas
-from epir.synthetic.expressions import Action
+from epir.synthetic.expressions import ActiveUnit
 from epir.synthetic.identity import Geometry
 from epir.synthetic.maps import MapSettings, make_maps
 from epir.synthetic.movement import draw_movement
@@ -45,7 +45,7 @@ def test_varied_maps_are_others_and_say_so(recipe):
 def test_a_face_lower_in_the_crop_moves_lower_in_the_map_and_a_larger_one_has_its_mouth_further_out():
     def smile(way):
         random = generator(0, "smile")
-        movement = draw_movement((Action(12, 1.0, 1.0),), Geometry(), random)
+        movement = draw_movement((ActiveUnit(12, 1.0, 1.0),), Geometry(), random)
         return direct_flow(28, Geometry(), movement, blink=0, intensity=0.5, random=random, settings=QUIET, way=way)
 
     def middle(flow, axis):  # of the upward motion of the right half
@@ -66,7 +66,7 @@ def test_the_crop_of_the_picture_is_that_of_the_field():
 def test_half_of_an_expression_is_half_as_clear():
     def flow(share):
         random = generator(1, "share")
-        movement = draw_movement((Action(12, 1.0, 1.0),), Geometry(), random)
+        movement = draw_movement((ActiveUnit(12, 1.0, 1.0),), Geometry(), random)
         return direct_flow(28, Geometry(), movement, blink=0, intensity=0.5, random=random, settings=QUIET, share=share)
 
     np.testing.assert_allclose(flow(0.5), 0.5 * flow(1.0), atol=1e-4)

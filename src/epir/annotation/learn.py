@@ -18,8 +18,7 @@ from epir.annotation.schema import StudyError
 from epir.annotation.study import Study
 from epir.annotation.vocabulary import AGREED
 from epir.core.words import counted, people
-from epir.spotting.false_alarm_training import chances
-from epir.spotting.false_alarm_training import learn as learn_weights
+from epir.spotting.false_alarm_training import chances, fit_weights
 
 LEAST = 200  # decided candidates
 MOST_FOLDS = 10
@@ -105,7 +104,7 @@ def learn(study: Study, least: int = LEAST) -> Learnt:
     kept = precision[1] > precision[0]
     value = None
     if kept:
-        weights = learn_weights(measures, truth)
+        weights = fit_weights(measures, truth)
         value = {
             "weights": {name: round(float(each), 6) for name, each in zip([*names, "constant"], weights, strict=True)},
             "candidates": len(truth),
@@ -156,7 +155,7 @@ def held_out(measures: np.ndarray, truth: np.ndarray, persons: Sequence[str]) ->
         if rest.min() == rest.max():  # nothing to tell apart: as probable as the rest
             answers[apart] = float(rest.mean())
         else:
-            answers[apart] = chances(measures[apart], learn_weights(measures[~apart], rest))
+            answers[apart] = chances(measures[apart], fit_weights(measures[~apart], rest))
     return answers
 
 

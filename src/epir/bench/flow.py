@@ -173,15 +173,20 @@ def expansion(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return 2.0 * x, 2.0 * y
 
 
-def bump(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The skin moves in four small places while the head keeps still: what an expression looks like."""
+def local_motion(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The skin moves in four small places while the head is still, as in an expression."""
     shapes = [np.exp(-((x - a) ** 2 + (y - b) ** 2) / (2.0 * radius**2)) for a, b, radius, _, _ in BUMPS]
     u = sum(place[3] * shape for place, shape in zip(BUMPS, shapes, strict=True))
     v = sum(place[4] * shape for place, shape in zip(BUMPS, shapes, strict=True))
     return np.asarray(u), np.asarray(v)
 
 
-MOTIONS: dict[str, Motion] = {motion.__name__: motion for motion in (translation, rotation, expansion, bump)}
+MOTIONS: dict[str, Motion] = {
+    "translation": translation,
+    "rotation": rotation,
+    "expansion": expansion,
+    "bump": local_motion,
+}
 
 
 def astronaut_pairs(

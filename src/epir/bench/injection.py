@@ -22,7 +22,7 @@ from epir.synthetic.clip import Course, draw_course
 from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP
 from epir.synthetic.expressions import draw_expression, emotions
 from epir.synthetic.identity import Geometry
-from epir.synthetic.movement import Movement, draw_movement
+from epir.synthetic.movement import SkinMovement, draw_movement
 
 CLASSES = 3
 EVERY = 4.0  # seconds from one movement to the next, on average
@@ -41,7 +41,7 @@ class Injection:
     emotion: str
     certainty: float  # how often its units mean this emotion
     course: Course
-    movement: Movement
+    movement: SkinMovement
     amplitude: float  # displacement of the strongest point at the apex, as a share of the face's width
     crop: Crop | None = None  # of the face at the onset
 
@@ -70,7 +70,7 @@ def plan_injections(
         if course.offset > frames - REST * fps:
             return planned
         expression = draw_expression(CLASSES, words[len(planned) % CLASSES], random)
-        movement = draw_movement(expression.actions, Geometry(), random)
+        movement = draw_movement(expression.active_units, Geometry(), random)
         planned.append(Injection(expression.emotion, expression.certainty, course, movement, amplitude))
         start = course.offset / fps + REST
 
@@ -95,7 +95,7 @@ def warp(frame: np.ndarray, injection: Injection, number: int) -> np.ndarray:
     return out
 
 
-def _field(movement: Movement, crop: Crop, columns: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _field(movement: SkinMovement, crop: Crop, columns: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The displacement of frame points along the axes of the frame, the strongest of length 1."""  # (H, W, 2)
     places = crop.to_crop(np.stack([columns.ravel(), rows.ravel()], axis=1), 1)  # -1/2 .. 1/2
     x, y = CROP_SIDE * places[:, 0], CROP_SIDE * (places[:, 1] + 0.5) + CROP_TOP

@@ -199,7 +199,7 @@ def clip_map(number: int, computation: Computation) -> np.ndarray:
     identity = draw_identity(SEED, f"ways-{number // PER_PERSON + 1:04d}")
     recipe, random = find_recipe(computation.recipe), generator(SEED, "ways", number)
     emotion = WORDS[number % len(WORDS)]
-    movement = draw_movement(draw_expression(len(WORDS), emotion, random).actions, identity.geometry, random)
+    movement = draw_movement(draw_expression(len(WORDS), emotion, random).active_units, identity.geometry, random)
     intensity = min(float(np.exp(random.uniform(*np.log(INTENSITY)))), STEEPEST / movement.steepness())
     intensity *= computation.share(generator(SEED, "ways of time", number))
     blink = BLINK_SURPRISE if emotion == "surprise" else BLINK

@@ -56,8 +56,8 @@ from epir.frames.film import compressed
 from epir.frames.picture import PICTURES, read_picture
 from epir.frames.reader import Frame, open_frames
 from epir.recognition.recognizer import Recognizer
+from epir.spotting.decision import Sensitivity, SpottingSettings
 from epir.spotting.false_alarm_training import MICRO, SCENES, SECONDS, SIZE, scene_of, train
-from epir.spotting.settings import Sensitivity, SpottingSettings
 from epir.spotting.spotter import Spotter
 from epir.spotting.timeline import OVERLAP, FaceMovement, Timeline, overlap
 from epir.synthetic.clip import Course

@@ -23,7 +23,7 @@ from epir.bench.suite import Ratio
 from epir.core.seeds import generator
 from epir.synthetic.clip import expose
 from epir.synthetic.corpus import portrait_of
-from epir.synthetic.expressions import Action
+from epir.synthetic.expressions import ActiveUnit
 from epir.synthetic.identity import draw_identity
 from epir.synthetic.movement import draw_movement
 from epir.synthetic.moving import MovingFace, State
@@ -126,7 +126,7 @@ def draw_period(size: tuple[int, int]) -> Iterator[np.ndarray]:
     width, height = size
     side = 320  # px at which the face is drawn
     identity, portrait, random = draw_identity(4, "a"), portrait_of(4, "a", side), generator(4, "video")
-    movement = draw_movement((Action(12, 1.0, 1.0), Action(6, 0.6, 0.6)), identity.geometry, random)
+    movement = draw_movement((ActiveUnit(12, 1.0, 1.0), ActiveUnit(6, 0.6, 0.6)), identity.geometry, random)
     face = MovingFace(portrait, identity.geometry, movement)
     for number in range(round(PERIOD * FPS)):
         seconds = number / FPS

@@ -134,7 +134,7 @@ def _check_options(
 ) -> None:
     """Raise for what cannot be, before torch is loaded."""
     from epir.faces.face import FaceSettings, TrackingSettings
-    from epir.spotting.settings import SpottingSettings
+    from epir.spotting.decision import SpottingSettings
 
     TrackingSettings(faces=choices["faces"])
     SpottingSettings(sensitivity=choices["sensitivity"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from epir.core.words import percent
-from epir.recognition.answer import KEYS, Answer, rejected_values, units_text
+from epir.recognition.answer import KEYS, Answer, facs_text, rejected_values
 from epir.spotting.regions import OTHER_SIDE, REGIONS
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def _movement_row(answer: Answer, classes: Sequence[str]) -> dict[str, Any]:
         "track": answer.track,
         "class": answer.best if answer.rule else answer.label,
         "probability": answer.probability,
-        "units": units_text(answer.active_units),
+        "units": facs_text(answer.active_units),
         "strength": answer.strength,
         "region": region,
         "side": side,

@@ -73,7 +73,7 @@ def write_outputs(
         if answer.timeline is not None:
             written.append(save_picture(draw_timeline(answer), place / "timeline.png"))
             times = start or 0.0, math.inf if end is None else end
-            written.append(write_video(source, answer, place / "annotated.mp4", times, progress or Silent()))
+            written.append(write_annotated_video(source, answer, place / "annotated.mp4", times, progress or Silent()))
         written += write_tables(source, answer, place, every=every)
         whole = answer.to_dict_of_all()
         about = {name: whole[name] for name in ("visible", "people", "candidates") if whole.get(name)}
@@ -149,7 +149,9 @@ def _interval(row: dict[str, Any], label: str) -> TierInterval:
     return TierInterval(float(row["onset_s"]), float(end), label)
 
 
-def write_video(source: Any, answer: Answer, path: Path, times: tuple[float, float], progress: Progress) -> Path:
+def write_annotated_video(
+    source: Any, answer: Answer, path: Path, times: tuple[float, float], progress: Progress
+) -> Path:
     """Write the frames of `source` with faces, movements and motion; slow motion where the camera was fast."""
 
     def pictures() -> Iterator[np.ndarray]:

@@ -25,6 +25,7 @@ from epir.recognition.answer import Answer
 from epir.recognition.batch import PrefixedProgress, gather_inputs, unused_name
 from epir.recognition.recognizer import Recognizer
 from epir.recognition.source import check_times
+from epir.spotting.decision import THRESHOLDS, Sensitivity
 from epir.spotting.megc.spotted import (
     PLAIN,
     FailedVideo,
@@ -35,7 +36,6 @@ from epir.spotting.megc.spotted import (
     failure,
     open_spotted,
 )
-from epir.spotting.settings import THRESHOLDS, Sensitivity
 from epir.spotting.timeline import FaceMovement
 
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from epir.core.files import atomic_write
 from epir.models.tokens import Tokens
-from epir.recognition.answer import Answer, Evidence
-from epir.recognition.explain import Attribution
+from epir.recognition.answer import Answer, Attribution, Evidence
 from epir.reports.overlays import (
     INK,
     LEAST_FALL,

@@ -24,18 +24,17 @@ from epir.core.seeds import generator
 from epir.faces.align import Crop
 from epir.frames.film import compressed
 from epir.spotting import decision
-from epir.spotting.candidates import find_candidates
-from epir.spotting.evidence import CLASSIFIER
+from epir.spotting.candidates import CLASSIFIER, find_candidates
+from epir.spotting.decision import SpottingSettings
 from epir.spotting.measure import FaceMeasure, Motion
 from epir.spotting.regions import REGIONS, centres, region_cells
-from epir.spotting.settings import SpottingSettings
 from epir.spotting.timeline import OVERLAP, overlap
 from epir.synthetic.behaviour import BEHAVIOURS, BehavingFace, Scene, plan_scene
 from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP, Canvas
 from epir.synthetic.drawing.portrait import draw_portrait
 from epir.synthetic.expressions import draw_expression, emotions
 from epir.synthetic.identity import Geometry, draw_identity
-from epir.synthetic.movement import Movement, draw_movement
+from epir.synthetic.movement import SkinMovement, draw_movement
 
 SCENES = 144
 SECONDS = 9.0
@@ -117,7 +116,7 @@ def true_motion(scene: Scene) -> Iterator[np.ndarray]:
         yield np.hypot(*region_motion(movement).T) * amounts.max() / CROP_SIDE
 
 
-def region_motion(movement: Movement) -> np.ndarray:
+def region_motion(movement: SkinMovement) -> np.ndarray:
     """The displacement of each region, (R, 2), where the strongest point goes by 1."""
     x, y = centres()
     places = CROP_SIDE * (x.ravel() - 0.5), CROP_SIDE * y.ravel() + CROP_TOP
@@ -129,7 +128,7 @@ def draw_patterns(count: int = PATTERNS) -> np.ndarray:
     """How the regions move in expressions of the three classes in turn, (P, R, 2), each of length 1."""
     random, words, drawn = generator(0, "templates"), emotions(3), []
     for number in range(count):
-        actions = draw_expression(3, words[number % len(words)], random).actions
+        actions = draw_expression(3, words[number % len(words)], random).active_units
         drawn.append(region_motion(draw_movement(actions, Geometry(), random)))
     patterns = np.array(drawn)
     return patterns / np.sqrt((patterns**2).sum(axis=(1, 2), keepdims=True))
@@ -157,7 +156,7 @@ def examples(kept: dict[str, np.ndarray], known: np.ndarray | None = None) -> It
             yield decision.features(each, rate, known), 1
 
 
-def learn(measures: np.ndarray, truth: np.ndarray) -> np.ndarray:
+def fit_weights(measures: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """The weights of a logistic regression with a penalty, the constant last."""
     from sklearn.linear_model import LogisticRegression
 
@@ -176,8 +175,8 @@ def _learn_and_write(
     measures = np.array([[row[name] for name in names] for row, _, _ in rows])
     truth = np.array([each for _, each, _ in rows])
     apart = np.array([number % 5 == 0 for _, _, number in rows])
-    tried = chances(measures[apart], learn(measures[~apart], truth[~apart]))
-    weights = learn(measures, truth)
+    tried = chances(measures[apart], fit_weights(measures[~apart], truth[~apart]))
+    weights = fit_weights(measures, truth)
     kept_weights = {name: round(float(value), 5) for name, value in zip([*names, "constant"], weights, strict=True)}
     drawn = [[round(float(value), 3) for value in each.ravel()] for each in known]
     learnt = {"scenes": scenes, "weights": kept_weights}

@@ -19,9 +19,9 @@ from epir.faces.tracking import FaceTracker, TrackedFace
 from epir.frames.reader import Frame
 from epir.spotting import decision
 from epir.spotting.candidates import LASTING, LASTING_APART, LEAST, Candidate, find_candidates
+from epir.spotting.decision import SpottingSettings
 from epir.spotting.measure import FaceMeasure, Motion, MotionSample
 from epir.spotting.regions import GROUPS, REGIONS, members, named
-from epir.spotting.settings import SpottingSettings
 from epir.spotting.timeline import BLINK, INSIDE_MACRO, MACRO, MICRO_EXPRESSION, FaceMovement, Timeline
 
 FASTEST = 100.0  # instants a second at which movements are looked for; faster cameras are averaged
@@ -56,7 +56,7 @@ class Spotter:
     def __init__(self, settings: SpottingSettings, fps: float) -> None:
         if not np.isfinite(fps) or fps <= 0:
             raise FrameError(
-                f"{fps} frames a second is no frame rate", fix="give the rate of the camera, such as --fps 100"
+                f"{fps} frames a second is not a frame rate", fix="give the rate of the camera, such as --fps 100"
             )
         self.settings, self.fps = settings, fps
         self.rate = min(fps, FASTEST)

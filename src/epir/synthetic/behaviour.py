@@ -14,9 +14,9 @@ import numpy as np
 from epir.core.seeds import generator
 from epir.synthetic.clip import Course, draw_course, expose
 from epir.synthetic.drawing.portrait import Portrait
-from epir.synthetic.expressions import Action, draw_expression, emotions
+from epir.synthetic.expressions import ActiveUnit, draw_expression, emotions
 from epir.synthetic.identity import Geometry
-from epir.synthetic.movement import Movement, draw_movement
+from epir.synthetic.movement import SkinMovement, draw_movement
 from epir.synthetic.moving import MovingFace, State
 from epir.synthetic.nuisance import wander
 
@@ -32,7 +32,7 @@ class Scene:
 
     fps: float
     seconds: np.ndarray  # (n,)
-    movements: list[Movement] = field(default_factory=list)
+    movements: list[SkinMovement] = field(default_factory=list)
     amounts: list[np.ndarray] = field(default_factory=list)  # (n,) each: greatest displacement, face units
     head: dict[str, np.ndarray] = field(default_factory=dict)  # of `State`, (n,) each
     hand: np.ndarray | None = None  # (n, 2): where its middle is, face units
@@ -97,7 +97,7 @@ def _micro_expressions(scene: Scene, geometry: Geometry, every: float, random: n
         if course.offset >= len(scene.seconds) - REST * scene.fps:
             return
         emotion = words[int(random.integers(len(words)))]
-        movement = draw_movement(draw_expression(3, emotion, random).actions, geometry, random)
+        movement = draw_movement(draw_expression(3, emotion, random).active_units, geometry, random)
         amount = min(float(np.exp(random.uniform(np.log(0.12), np.log(0.7)))), STEEPEST / movement.steepness())
         scene.movements.append(movement)
         scene.amounts.append(amount * np.array([course.intensity(place) for place in range(len(scene.seconds))]))
@@ -111,7 +111,7 @@ def _act(
     """Let action units go by `amounts` (n,), face units."""
     if not np.any(amounts):
         return
-    actions = tuple(Action(unit, size, size) for unit, size in units.items())
+    actions = tuple(ActiveUnit(unit, size, size) for unit, size in units.items())
     movement = draw_movement(actions, geometry, random)
     most = STEEPEST / movement.steepness()
     scene.movements.append(movement)
@@ -251,7 +251,7 @@ def hold(scene: Scene, geometry: Geometry, random: np.random.Generator) -> None:
     """Expressions that come within a fraction of a second, stay for seconds and go again."""
     for first, last in _phrases(scene.seconds, random, (0.7, 3.0), (0.6, 3.0)):
         emotion = emotions(3)[int(random.integers(3))]
-        units = {each.unit: max(each.left, each.right) for each in draw_expression(3, emotion, random).actions}
+        units = {each.unit: max(each.left, each.right) for each in draw_expression(3, emotion, random).active_units}
         rise, fall = random.uniform(0.12, 0.6, 2)
         size = float(np.exp(random.uniform(np.log(0.15), np.log(1.6))))
         _act(scene, units, size * pulse(scene.seconds, first, rise, last - first, fall), geometry, random)

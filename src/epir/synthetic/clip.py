@@ -15,7 +15,7 @@ from epir.core.seeds import generator
 from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.expressions import Expression, draw_expression
 from epir.synthetic.identity import Geometry
-from epir.synthetic.movement import Movement, draw_movement
+from epir.synthetic.movement import SkinMovement, draw_movement
 from epir.synthetic.moving import MovingFace, State
 from epir.synthetic.nuisance import Disturbances, Kind, Nuisances, draw_disturbances
 
@@ -102,7 +102,7 @@ class ClipPlan:
     fps: float
     frames: int
     expression: Expression | None
-    movement: Movement | None
+    movement: SkinMovement | None
     course: Course | None
     intensity: float  # at the apex
     disturbances: Disturbances
@@ -149,7 +149,7 @@ def plan_clip(
     expression, movement, intensity = None, None, 0.0
     if kind == "expression":
         expression = draw_expression(classes, emotion, random)
-        movement = draw_movement(expression.actions, geometry, random)
+        movement = draw_movement(expression.active_units, geometry, random)
         wanted = float(np.exp(random.uniform(*np.log(INTENSITY))))
         intensity = min(wanted, STEEPEST / movement.steepness())
     return ClipPlan(

@@ -12,9 +12,9 @@ import cv2
 import numpy as np
 
 from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP
-from epir.synthetic.expressions import BLINK, Action
+from epir.synthetic.expressions import BLINK, ActiveUnit
 from epir.synthetic.identity import Geometry
-from epir.synthetic.movement import Movement, draw_movement
+from epir.synthetic.movement import SkinMovement, draw_movement
 from epir.synthetic.variation import USUAL, Preprocessing
 
 MIDDLE = (0.0, 14.0)  # the crop varies about this point, face units
@@ -36,7 +36,7 @@ class DirectSettings:
 def direct_flow(
     size: int,
     geometry: Geometry,
-    movement: Movement,
+    movement: SkinMovement,
     *,
     blink: float,
     intensity: float,
@@ -92,7 +92,7 @@ def _turned(field: np.ndarray, turn: float) -> np.ndarray:
 
 def _blink(x: np.ndarray, y: np.ndarray, geometry: Geometry, random: np.random.Generator) -> np.ndarray:
     amplitude = random.uniform(0.3, 1.6) * (1 if random.random() < 0.75 else -1)  # closing or opening
-    return np.float32(amplitude) * draw_movement((Action(BLINK, 1.0, 1.0),), geometry, random).displacement(x, y)
+    return np.float32(amplitude) * draw_movement((ActiveUnit(BLINK, 1.0, 1.0),), geometry, random).displacement(x, y)
 
 
 def _gaze(x: np.ndarray, y: np.ndarray, g: Geometry, random: np.random.Generator) -> np.ndarray:

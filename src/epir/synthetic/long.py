@@ -119,7 +119,7 @@ def write_long_videos(
         names = tuple(video_names(settings))
         plans = [plan_video(settings, *each) for each in names]
         progress.start("drawing videos", len(names))
-        for _, name in Engine(workers=workers).run(write_video, names, settings, folder, in_order=True):
+        for _, name in Engine(workers=workers).run(draw_video, names, settings, folder, in_order=True):
             progress.advance(note=name)
         progress.finish()
         videos = [_long_video(plan, settings, folder) for plan in plans]
@@ -174,7 +174,7 @@ def plan_video(settings: LongSettings, subject: str, name: str) -> LongPlan:
     return LongPlan(subject, name, scene, in_order(intervals), tuple(speech), tuple(blinks))
 
 
-def write_video(names: tuple[str, str], settings: LongSettings, folder: Path) -> tuple[str, str]:
+def draw_video(names: tuple[str, str], settings: LongSettings, folder: Path) -> tuple[str, str]:
     """Draw one video into the corpus folder."""
     subject, name = names
     plan = plan_video(settings, subject, name)
@@ -218,7 +218,7 @@ def _show(
     random: np.random.Generator,
 ) -> None:
     """Let an expression follow values (n,), 0 to 1."""
-    movement = draw_movement(draw_expression(classes, emotion, random).actions, geometry, random)
+    movement = draw_movement(draw_expression(classes, emotion, random).active_units, geometry, random)
     wanted = float(np.exp(random.uniform(*np.log(INTENSITY if kind == "micro" else MACRO_INTENSITY))))
     scene.movements.append(movement)
     scene.amounts.append(min(wanted, STEEPEST / movement.steepness()) * values)

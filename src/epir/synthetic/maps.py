@@ -32,7 +32,7 @@ from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.portrait import Portrait, draw_portrait
 from epir.synthetic.expressions import Expression, Tables, draw_expression, emotions
 from epir.synthetic.identity import Geometry, Identity, draw_identity
-from epir.synthetic.movement import Movement, draw_movement
+from epir.synthetic.movement import SkinMovement, draw_movement
 from epir.synthetic.moving import MovingFace, State
 from epir.synthetic.variation import USUAL, Preprocessing, Variation, compressed, draw_share, draw_way
 
@@ -197,7 +197,7 @@ def _make_person(person: int, settings: MapSettings) -> Iterable[tuple[np.ndarra
         if settings.shares:
             emotion = words[int(random.choice(len(words), p=np.array(settings.shares) / sum(settings.shares)))]
         expression = draw_expression(settings.classes, emotion, random, settings.tables)
-        movement = draw_movement(expression.actions, identity.geometry, random, settings.tables)
+        movement = draw_movement(expression.active_units, identity.geometry, random, settings.tables)
         intensity = float(np.exp(random.uniform(*np.log(INTENSITY))))
         blink = BLINK_SURPRISE if emotion == "surprise" else BLINK
         share = draw_share(settings.variation, settings.seed, number)
@@ -254,7 +254,7 @@ def draw_crop(identity: Identity, recipe: FlowRecipe, way: Preprocessing = USUAL
 def photograph_pair(
     portrait: Portrait,
     geometry: Geometry,
-    movement: Movement,
+    movement: SkinMovement,
     intensity: float,
     blink: float,
     recipe: FlowRecipe,

@@ -23,7 +23,7 @@ from epir.synthetic.drawing.canvas import Canvas
 from epir.synthetic.drawing.eyes import Lids
 from epir.synthetic.drawing.portrait import Portrait
 from epir.synthetic.identity import Geometry
-from epir.synthetic.movement import LATTICE, Movement
+from epir.synthetic.movement import LATTICE, SkinMovement
 
 NECK = (0.0, 27.0)  # the head rolls about this point, face units
 EYE_REACH = 4.6  # above and below the centre of an eye, face units
@@ -53,7 +53,7 @@ class State:
 class MovingFace:
     """One portrait with one movement, ready to be shown in any state."""
 
-    def __init__(self, portrait: Portrait, geometry: Geometry, movement: Movement | None = None) -> None:
+    def __init__(self, portrait: Portrait, geometry: Geometry, movement: SkinMovement | None = None) -> None:
         self.portrait = portrait
         self.canvas = portrait.canvas
         self.lids = Lids.of(geometry)
@@ -85,8 +85,8 @@ class MovingFace:
         """The flow from one state to another: the pixel at p goes to p + flow(p)."""  # (H, W, 2)
         still = self._head_back(start, self._grid.astype(np.float64))
         flow = np.zeros_like(still)
-        skin = self._lids(open_lids, start, still - sample(self._field(start), still))
-        rigid = still - sample(self._field(start, expression=False), still)
+        skin = self._lids(open_lids, start, still - interpolate(self._field(start), still))
+        rigid = still - interpolate(self._field(start, expression=False), still)
         eyes = rigid - self._gaze(start)
         seen = self.visible(start)
         for name, places in (("eyes", eyes), ("head", skin), ("glasses", rigid)):
@@ -115,7 +115,7 @@ class MovingFace:
             places = places + self._gaze(state)
         moved = places
         for _ in range(60):
-            nearer = places + sample(field, moved)
+            nearer = places + interpolate(field, moved)
             step = float(np.abs(nearer - moved).max(initial=0))
             moved = nearer
             if step < 1e-3:
@@ -131,7 +131,7 @@ class MovingFace:
         middle = (self.lids.inner + self.lids.outer) / 2
         row = self.canvas.row(self.lids.centre)
         eyes = np.array([(self.canvas.column(side * middle), row) for side in (-1, 1)])
-        turn = np.array([state.yaw, state.pitch]) * sample(self._depth[..., None], eyes)
+        turn = np.array([state.yaw, state.pitch]) * interpolate(self._depth[..., None], eyes)
         seen = self._head_forth(state, eyes + turn)[:, 1]
         reach = EYE_REACH * self.canvas.scale * state.size
         top, bottom = int(seen.min() - reach), int(seen.max() + reach) + 2
@@ -177,7 +177,7 @@ def depth_field(canvas: Canvas) -> np.ndarray:
     return (DEPTH * ball + NOSE * nose).astype(np.float32) * np.float32(canvas.scale)
 
 
-def sample(field: np.ndarray, points: np.ndarray) -> np.ndarray:
+def interpolate(field: np.ndarray, points: np.ndarray) -> np.ndarray:
     """The field (H, W, C) at points (..., 2) between pixels, linear and in full precision; it goes on at the border."""
     height, width = field.shape[:2]
     x = np.clip(points[..., 0], 0, width - 1)
@@ -199,7 +199,7 @@ def _lay_over(picture: np.ndarray, layer: np.ndarray) -> None:
     picture += layer[..., :3]
 
 
-def _expression_field(canvas: Canvas, movement: Movement | None) -> np.ndarray:
+def _expression_field(canvas: Canvas, movement: SkinMovement | None) -> np.ndarray:
     if movement is None:
         return np.zeros((canvas.height, canvas.width, 2), np.float32)
     step = LATTICE * canvas.scale  # pixels between lattice points

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from epir.core.seeds import generator
-from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP, Canvas, Curve, bump, ramp
+from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP, Canvas, Spline, gaussian, ramp
 
 
 def test_a_crop_of_28_px_has_the_table_s_own_pixels():
@@ -40,18 +40,18 @@ def test_noise_is_about_standard_at_every_grain():
 
 def test_bumps_and_ramps():
     x, y = np.float32([[2.0, 5.0]]), np.float32([[1.0]])
-    np.testing.assert_allclose(bump(x, y, (2, 1), (3, 1)), [[1, np.exp(-0.5)]], rtol=1e-6)
+    np.testing.assert_allclose(gaussian(x, y, (2, 1), (3, 1)), [[1, np.exp(-0.5)]], rtol=1e-6)
     np.testing.assert_allclose(ramp(np.float32([0, 1, 2]), 2, 0), [1, 0.5, 0])
 
 
 def test_a_curve_goes_through_its_points_and_stays_level_beyond_them():
-    curve = Curve([0, 1, 2.5, 4], [1, 3, 2, 5])
+    curve = Spline([0, 1, 2.5, 4], [1, 3, 2, 5])
     np.testing.assert_allclose(curve(np.array([0, 1, 2.5, 4])), [1, 3, 2, 5], atol=1e-6)
     np.testing.assert_allclose(curve(np.array([-3, 9])), [1, 5])
 
 
 def test_it_is_smooth():
-    curve = Curve([0, 1, 2.5, 4], [1, 3, 2, 5])
+    curve = Spline([0, 1, 2.5, 4], [1, 3, 2, 5])
     fine = np.arange(0, 4, 0.01)
     bend = np.diff(curve(fine).astype(float), 2) / 0.01**2
     assert np.abs(np.diff(bend)).max() < 1.0, "the second derivative has no jump"
@@ -59,11 +59,11 @@ def test_it_is_smooth():
 
 
 def test_the_table_agrees_with_the_curve():
-    curve = Curve([0, 2, 3], [1, 0, 2], level=False)
+    curve = Spline([0, 2, 3], [1, 0, 2], level=False)
     x = np.linspace(0, 3, 77)
     np.testing.assert_allclose(np.interp(x, *curve.table()), curve(x), atol=1e-4)
 
 
 def test_points_out_of_order_are_a_mistake():
     with pytest.raises(AssertionError, match="left to right"):
-        Curve([0, 2, 1], [0, 0, 0])
+        Spline([0, 2, 1], [0, 0, 0])

@@ -24,6 +24,7 @@ from epir.core.seeds import interval, resample_people
 from epir.datasets.intervals import KINDS, Interval, Kind
 from epir.datasets.protocols import THREE
 from epir.datasets.spelling import synonyms
+from epir.spotting.timeline import OVERLAP, overlap
 
 OTHERS = "others"
 NEGATIVE = frozenset({"anger", "contempt", "disgust", "fear", "sadness", "sad"})
@@ -81,31 +82,20 @@ class SpottingCounts:
         return 2 * hits / total if total else 0.0
 
 
-def overlap(one: Interval, other: Interval) -> tuple[int, int]:
-    """Frames that both intervals share, and frames from the first to the last of both.
-
-    >>> overlap(Interval("v", "s", "micro", 1, None, 10), Interval("v", "s", "micro", 6, None, 15))
-    (5, 15)
-    """
-    shared = min(one.offset, other.offset) - max(one.onset, other.onset) + 1
-    return max(shared, 0), max(one.offset, other.offset) - min(one.onset, other.onset) + 1
-
-
 def matches(one: Interval, other: Interval) -> bool:
-    """Whether two intervals are of one kind and overlap by half; whole numbers, so that a half is exact."""
-    shared, union = overlap(one, other)
-    return one.kind == other.kind and shared > 0 and 2 * shared >= union
+    """Whether two intervals are of one kind and overlap by half."""
+    return one.kind == other.kind and _overlap(one, other) >= OVERLAP
 
 
 def best_match(label: Interval, predictions: Iterable[Interval]) -> Interval | None:
-    """The prediction that overlaps a label most (of equals the first), `None` where none does by half."""
-
-    def how_well(each: Interval) -> float:
-        shared, union = overlap(label, each)
-        return shared / union
-
+    """The prediction that overlaps a label most (the first if equal), or None if none overlaps it by half."""
     ordered = sorted(predictions, key=lambda each: (each.onset, each.offset))
-    return max((each for each in ordered if matches(label, each)), key=how_well, default=None)
+    matching = [each for each in ordered if matches(label, each)]
+    return max(matching, key=lambda each: _overlap(label, each), default=None)
+
+
+def _overlap(one: Interval, other: Interval) -> float:
+    return overlap((one.onset, one.offset), (other.onset, other.offset))
 
 
 def count_pairs(labels: Sequence[Interval], predictions: Sequence[Interval]) -> int:

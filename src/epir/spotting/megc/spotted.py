@@ -23,9 +23,9 @@ from epir.core.output import SPOTTED, check_folder, check_place, locked, mark, r
 from epir.core.store import Store, file_identity
 from epir.core.words import counted
 from epir.datasets.intervals import COLUMNS, Interval, Kind, LongVideo, in_order, read_intervals, write_intervals
+from epir.spotting.decision import Sensitivity
 from epir.spotting.megc.scores import SpottedVideo
 from epir.spotting.megc.submission import SubmittedInterval, name_video
-from epir.spotting.settings import Sensitivity
 
 CONFIG, ANNOTATION, VIDEOS, INTERVALS, FAILED = "config.toml", "annotation.csv", "videos", "intervals.csv", "failed.csv"
 FURTHER = ("onset_s", "apex_s", "offset_s", "probability", "strength", "region", "score")  # columns of intervals.csv
@@ -242,7 +242,7 @@ def read_spotted(folder: str | Path, annotation: str | Path | None = None) -> tu
     return scored, words
 
 
-def weights_digest(folder: str | Path) -> str:
+def spotted_weights(folder: str | Path) -> str:
     """The digest of the weights that gave the classes."""
     return _read_settings(Path(folder)).weights
 

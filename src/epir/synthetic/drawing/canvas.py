@@ -91,7 +91,7 @@ class Canvas:
         return 1.3 * cv2.warpAffine(grid, place, (self.width, self.height), flags=cv2.INTER_CUBIC)
 
 
-def bump(
+def gaussian(
     x: np.ndarray, y: np.ndarray, at: tuple[float, float], radii: tuple[float, float], turn: float = 0.0
 ) -> np.ndarray:
     """A Gaussian hill of height 1, turned by `turn` radians."""
@@ -104,7 +104,7 @@ def bump(
 
 def twin(x: np.ndarray, y: np.ndarray, at: tuple[float, float], radii: tuple[float, float]) -> np.ndarray:
     """Two hills that mirror each other, smooth also where they meet at the midline."""
-    return bump(x, y, at, radii) + bump(x, y, (-at[0], at[1]), radii)
+    return gaussian(x, y, at, radii) + gaussian(x, y, (-at[0], at[1]), radii)
 
 
 def ridge(distance: np.ndarray, width: float | np.ndarray) -> np.ndarray:
@@ -129,7 +129,7 @@ def grain_along(
     return cv2.remap(texture, np.mod(u, side), np.mod(v, side), cv2.INTER_LINEAR, borderMode=cv2.BORDER_WRAP)
 
 
-class Curve:
+class Spline:
     """A cubic spline through (`x`, `y`), level at both ends (as symmetric outlines are at the midline) or natural."""
 
     def __init__(self, x: list[float], y: list[float], *, level: bool = True) -> None:

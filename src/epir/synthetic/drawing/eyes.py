@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from epir.synthetic.drawing.canvas import Canvas, bump, ramp, ridge
+from epir.synthetic.drawing.canvas import Canvas, gaussian, ramp, ridge
 from epir.synthetic.drawing.relief import Light, linear, to_display
 from epir.synthetic.identity import Geometry, Looks
 
@@ -95,7 +95,7 @@ def _draw_ball(
     veins = 1 - 0.10 * ramp(np.abs(x), 1.5, 3.2)
     white = linear((0.90, 0.87, 0.845)) * (0.35 + 0.62 * ball)[..., None]
     white = white * np.stack([np.ones_like(veins), veins, veins], axis=-1)
-    pink = bump(x, y, (-side * (g.eye_half - 0.15), 0.35), (0.42, 0.36))
+    pink = gaussian(x, y, (-side * (g.eye_half - 0.15), 0.35), (0.42, 0.36))
     white = white * (1 - pink[..., None] * np.array([0.12, 0.50, 0.45], dtype=np.float32))
 
     texture = random.standard_normal(64).astype(np.float32)
@@ -112,7 +112,7 @@ def _draw_ball(
     colour = colour * light.colour * np.float32(0.98 - 0.25 * looks.tone)
     spot = (0.48 * np.sign(light.key[0]), -0.52)
     glint = canvas.cover(np.hypot(x - np.float32(spot[0]), (y - np.float32(spot[1])) * 0.9) - 0.24, 0.10)
-    glint = glint + 0.16 * bump(x, y, (-spot[0] * 0.9, 0.55), (0.5, 0.3))
+    glint = glint + 0.16 * gaussian(x, y, (-spot[0] * 0.9, 0.55), (0.5, 0.3))
     colour = colour + 0.95 * glint[..., None]
     alpha = ramp(np.maximum(np.abs(x) / 4.2, np.abs(y) / 2.9), 1.0, 0.93)[..., None]
     layer[rows, columns, :3] = to_display(colour) * alpha

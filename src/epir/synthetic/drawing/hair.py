@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from epir.synthetic.drawing.canvas import Canvas, Curve, grain_along, ramp, ridge
+from epir.synthetic.drawing.canvas import Canvas, Spline, grain_along, ramp, ridge
 from epir.synthetic.drawing.relief import Light, angles, around, distance_and_bound, linear, normals
 from epir.synthetic.identity import Geometry, Hair, Looks
 
@@ -142,9 +142,9 @@ def _curtains(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Cover of the hair that hangs beside the face, and of that behind it."""
     x, y, w, spread = np.abs(canvas.x), canvas.y, g.width, style.width * looks.volume
-    inner = Curve([-6, 0, 7, 14, 21, 28, 45], [w * v for v in (10.0, 12.2, 13.1, 12.6, 11.6, 10.6, 9.5)], level=False)
+    inner = Spline([-6, 0, 7, 14, 21, 28, 45], [w * v for v in (10.0, 12.2, 13.1, 12.6, 11.6, 10.6, 9.5)], level=False)
     edges = (14 * w + 1.6, 14.2 * w + 2.4, 14.2 * w + spread, 14 * w + spread + 0.4, 13.6 * w + spread, 13 * w + spread)
-    outer = Curve([-6, 0, 8, 18, 28, 45], list(edges))
+    outer = Spline([-6, 0, 8, 18, 28, 45], list(edges))
     end = style.curtain + 0.02 * x**2 * (-1 if style.curtain < 40 else 1) - y + ragged
     out = outer(y.ravel())[:, None] - x + 0.3 * ragged
     hang = np.minimum.reduce([x - inner(y.ravel())[:, None] + 0.3 * ragged, out, end, 0.9 * (y + 6) + 0 * x])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from epir.core.seeds import generator
-from epir.synthetic.drawing.canvas import Canvas, Curve, bump, grain_along, ramp, ridge
+from epir.synthetic.drawing.canvas import Canvas, Spline, gaussian, grain_along, ramp, ridge
 from epir.synthetic.drawing.eyes import Lids, draw_balls, draw_lashes, eye_opening, lid_height
 from epir.synthetic.drawing.hair import Coiffure, draw_hair, draw_scarf, hangs_behind
 from epir.synthetic.drawing.relief import (
@@ -28,11 +28,11 @@ from epir.synthetic.drawing.skin import fine_lines, gloss, nostrils, skin_albedo
 from epir.synthetic.identity import Geometry, Identity, Looks
 
 INK = np.array([0.07, 0.05, 0.045], dtype=np.float32)  # of lashes, as displayed
-SHOULDERS = Curve([0, 8, 14, 22, 27, 31, 36], [32.6, 33.2, 34.8, 36.8, 39.0, 43.5, 56.0], level=False)
-UPPER_LIP = Curve(
+SHOULDERS = Spline([0, 8, 14, 22, 27, 31, 36], [32.6, 33.2, 34.8, 36.8, 39.0, 43.5, 56.0], level=False)
+UPPER_LIP = Spline(
     [0, 0.22, 0.5, 0.8, 1], [0.86, 1.04, 0.70, 0.27, 0.0], level=False
 )  # cupid's bow, from the middle to a corner
-LOWER_LIP = Curve([0, 0.3, 0.6, 0.85, 1], [1.0, 0.95, 0.68, 0.28, 0.0], level=False)
+LOWER_LIP = Spline([0, 0.3, 0.6, 0.85, 1], [1.0, 0.95, 0.68, 0.28, 0.0], level=False)
 BROW_LENGTH = 8.3
 EAR_HEIGHT = 9.0  # of their centres, face units
 EAR_TINT = np.array([1.0, 0.80, 0.76], dtype=np.float32)  # than the face: light shines through
@@ -156,7 +156,7 @@ def lay(below: np.ndarray, colour: np.ndarray, cover: np.ndarray) -> np.ndarray:
 
 def _background(canvas: Canvas, looks: Looks, light: Light, random: np.random.Generator) -> np.ndarray:
     x, y = canvas.x, canvas.y
-    glow = looks.background_glow * (2.2 * bump(x, y, (12 * np.sign(light.key[0]), -6), (26, 24)) - 0.6)
+    glow = looks.background_glow * (2.2 * gaussian(x, y, (12 * np.sign(light.key[0]), -6), (26, 24)) - 0.6)
     falloff = 1 - 0.00022 * (x**2 + (y - 6) ** 2)
     cloudy = 0.035 * canvas.noise(random, 14.0) + 0.02 * canvas.noise(random, 5.0)
     return linear(looks.background) * np.clip((1 + glow + cloudy) * falloff, 0.1, None)[..., None] * light.colour
@@ -172,7 +172,7 @@ def _neck(
     direct = np.clip((facing[..., None] + SCATTER) / (1 + SCATTER), 0, None)
     radius, bound = distance_and_bound(canvas, g)
     shade = 1 - 0.62 * ramp(radius - bound - 0.25 * x * np.sign(light.key[0]), 6.0, 0.5)  # of the chin
-    muscle = 0.08 * bump(np.abs(x), y, (5.2, 33), (1.0, 4.5)) - 0.10 * bump(np.abs(x), y, (2.6, 36), (1.5, 3.0))
+    muscle = 0.08 * gaussian(np.abs(x), y, (5.2, 33), (1.0, 4.5)) - 0.10 * gaussian(np.abs(x), y, (2.6, 36), (1.5, 3.0))
     mottle = np.exp(0.03 * canvas.noise(random, 0.6) + 0.03 * canvas.noise(random, 2.0) + muscle)
     warm = np.array([1.0, 0.93, 0.90], dtype=np.float32)
     colour = linear(skin_colour(looks)) * warm * (0.16 + 0.80 * direct) * (shade * mottle)[..., None] * light.colour
@@ -181,7 +181,7 @@ def _neck(
 
 def neck_half(canvas: Canvas, g: Geometry) -> np.ndarray:
     """Half the width of the neck at each row."""  # (H, 1)
-    curve = Curve([15, 27, 33, 36.5, 40, 46], [10.2 * g.jaw, 9.2 * g.jaw, 9.2 * g.jaw, 10.4, 14.5, 23], level=False)
+    curve = Spline([15, 27, 33, 36.5, 40, 46], [10.2 * g.jaw, 9.2 * g.jaw, 9.2 * g.jaw, 10.4, 14.5, 23], level=False)
     return curve(canvas.y.ravel())[:, None]
 
 
@@ -245,7 +245,7 @@ def model_lips(canvas: Canvas, g: Geometry) -> Lips:
         np.pi * down**0.8
     ) * LOWER_LIP(t)
     rim = 0.10 * np.exp(-0.5 * ((y - top + 0.1) / np.float32(0.18)) ** 2) * within
-    corner = bump(x, y, (g.mouth_half + 0.05, g.mouth_y - g.mouth_curve), (0.45, 0.32))
+    corner = gaussian(x, y, (g.mouth_half + 0.05, g.mouth_y - g.mouth_curve), (0.45, 0.32))
     return Lips(upper, lower, np.clip(line + 0.55 * corner, 0, 1), swell + rim - 0.32 * line)
 
 
@@ -312,7 +312,7 @@ def _region(canvas: Canvas, g: Geometry, looks: Looks, relief: Relief) -> np.nda
     if looks.beard == "moustache":
         return moustache
     chin = ramp(y, below + 0.9, below + 2.6) * ramp(x, 7.2, 4.6)
-    strip = bump(x, y, (0, below + 0.9), (0.7, 0.7))
+    strip = gaussian(x, y, (0, below + 0.9), (0.7, 0.7))
     beside = ramp(np.abs(x - g.mouth_half - 0.35), 1.3, 0.5) * ramp(y, g.mouth_y - 1.6, g.mouth_y - 0.4)
     if looks.beard == "goatee":
         return np.maximum.reduce([moustache, chin, 0.7 * strip, beside * ramp(y, g.mouth_y + 8, g.mouth_y + 4)])
@@ -330,7 +330,7 @@ def draw_ears(canvas: Canvas, g: Geometry, looks: Looks, light: Light) -> tuple[
     helix, groove, hollow = (
         ridge(shape - 0.84, 0.11),
         ridge(shape - 0.64, 0.10),
-        bump(dx, dy, (-0.35, 0.5), (0.65, 1.3)),
+        gaussian(dx, dy, (-0.35, 0.5), (0.65, 1.3)),
     )
     lit = 0.60 + 0.16 * np.sign(light.key[0]) * np.sign(canvas.x) + 0.22 * helix - 0.24 * groove - 0.38 * hollow
     lit = np.clip(lit - 0.25 * ramp(dx, 0.2, -1.5), 0.08, None) * np.float32(1.15)
@@ -357,7 +357,9 @@ def draw_glasses(canvas: Canvas, g: Geometry, looks: Looks, light: Light) -> np.
     slant = canvas.x * np.sign(light.key[0]) + 1.2 * canvas.y
     mirrored = ridge(np.mod(slant + 40, 13.6) - 5.0, 1.3)
     veil = canvas.cover(distance, 0.05) * (1 - frame) * (0.025 + 0.06 * mirrored)  # light on the lenses
-    bright = 0.75 + 0.5 * ramp(distance, thick, -thick) + 0.35 * bump(x, y, (centre_x, centre_y - height), (2.5, 0.5))
+    bright = (
+        0.75 + 0.5 * ramp(distance, thick, -thick) + 0.35 * gaussian(x, y, (centre_x, centre_y - height), (2.5, 0.5))
+    )
     colour = to_display(linear(looks.glasses_colour) * bright[..., None] * light.colour)
     layer = np.empty((canvas.height, canvas.width, 4), np.float32)
     layer[..., :3] = colour * frame[..., None] + veil[..., None]

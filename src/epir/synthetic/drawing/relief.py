@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from epir.synthetic.drawing.canvas import Canvas, Curve, bump, ramp, ridge, twin
+from epir.synthetic.drawing.canvas import Canvas, Spline, gaussian, ramp, ridge, twin
 from epir.synthetic.identity import Colour, Geometry, Looks
 
 MIDDLE_Y = 7.0
@@ -28,7 +28,7 @@ class Relief:
     cavity: np.ndarray  # (H, W) 0 open .. 1 deep in a fold
 
 
-def outline(geometry: Geometry) -> Curve:
+def outline(geometry: Geometry) -> Spline:
     """Distance of the outline from the middle of the face by angle (0 up, pi down)."""
     w, j = geometry.width, geometry.jaw * geometry.width
     top, chin = geometry.top, geometry.chin
@@ -47,10 +47,10 @@ def outline(geometry: Geometry) -> Curve:
     return around(points)
 
 
-def around(points: Sequence[tuple[float, float]], *, level: bool = True) -> Curve:
+def around(points: Sequence[tuple[float, float]], *, level: bool = True) -> Spline:
     """A curve about the middle of the face through points of its right half: distance by angle."""
     angles = [float(np.arctan2(x, MIDDLE_Y - y)) for x, y in points]
-    return Curve(angles, [float(np.hypot(x, y - MIDDLE_Y)) for x, y in points], level=level)
+    return Spline(angles, [float(np.hypot(x, y - MIDDLE_Y)) for x, y in points], level=level)
 
 
 def model_head(canvas: Canvas, geometry: Geometry, age: float) -> Relief:
@@ -113,19 +113,19 @@ def _features(x: np.ndarray, y: np.ndarray, g: Geometry, age: float) -> np.ndarr
     out = out + 0.75 * twin(x, y, (g.eye_x - 0.6, g.brow_y + 0.5), (3.6, 1.1))  # brow ridge
     out -= 1.25 * twin(x, y, (eye[0] - 0.2, eye[1] - 0.9), (3.3, 1.9))  # socket
     out -= 1.1 * twin(x, y, (3.1, eye[1] - 0.8), (1.2, 1.6))  # inner corner, beside the bridge
-    out += 1.0 * bump(x, y, eye, (2.5, 1.55))  # the ball of the eye
-    out -= (0.10 + 0.30 * age) * bump(x, y, (eye[0] - 0.6, eye[1] + 2.3), (2.3, 0.5), 0.12)  # below the eye
+    out += 1.0 * gaussian(x, y, eye, (2.5, 1.55))  # the ball of the eye
+    out -= (0.10 + 0.30 * age) * gaussian(x, y, (eye[0] - 0.6, eye[1] + 2.3), (2.3, 0.5), 0.12)  # below the eye
     out += 0.75 * g.cheek * twin(x, y, (9.0, 11.0), (3.4, 2.6))
-    out -= 0.55 * g.cheek * bump(x, y, (10.3, 18.0), (2.4, 3.4))
-    out -= 0.5 * bump(x, y, (12.8, 0.5), (2.0, 4.5))  # temple
+    out -= 0.55 * g.cheek * gaussian(x, y, (10.3, 18.0), (2.4, 3.4))
+    out -= 0.5 * gaussian(x, y, (12.8, 0.5), (2.0, 4.5))  # temple
     out += _nose(x, y, g)
     mouth = g.mouth_y
-    out += 1.0 * bump(x, y, (0, mouth - 0.6), (5.0, 3.4))
-    out -= 0.30 * bump(x, y, (0, mouth - 2.6), (0.5, 1.1)) - 0.16 * bump(x, y, (0.95, mouth - 2.5), (0.4, 1.1))
+    out += 1.0 * gaussian(x, y, (0, mouth - 0.6), (5.0, 3.4))
+    out -= 0.30 * gaussian(x, y, (0, mouth - 2.6), (0.5, 1.1)) - 0.16 * gaussian(x, y, (0.95, mouth - 2.5), (0.4, 1.1))
     out -= (0.16 + 0.40 * age) * _fold(x, y, g)
-    out -= 0.6 * bump(x, y, (0, mouth + g.lip_lower + 1.7), (2.9, 0.75))
-    out += 1.05 * g.chin_boss * bump(x, y, (0, mouth + g.lip_lower + 4.5), (3.1, 2.1))
-    out -= 0.35 * bump(x, y, (g.mouth_half + 0.25, mouth), (0.7, 0.8))
+    out -= 0.6 * gaussian(x, y, (0, mouth + g.lip_lower + 1.7), (2.9, 0.75))
+    out += 1.05 * g.chin_boss * gaussian(x, y, (0, mouth + g.lip_lower + 4.5), (3.1, 2.1))
+    out -= 0.35 * gaussian(x, y, (g.mouth_half + 0.25, mouth), (0.7, 0.8))
     return out
 
 
@@ -139,9 +139,9 @@ def _nose(x: np.ndarray, y: np.ndarray, g: Geometry) -> np.ndarray:
     rise = rise * ramp(y, root - 2.6, root + 0.8) * ramp(low, base + 0.9, base - 1.5)
     breadth = np.float32(1.0) + np.float32(0.30 * g.nose_half - 0.65) * along
     bridge = rise * ridge(x, breadth)
-    tip = 1.0 * bump(x, y, (0, base - 1.45), (1.25, 1.05))
-    wing = 1.05 * bump(x, y, (g.nose_half - 0.80, base - 0.95), (0.85, 0.80))
-    crease = 0.40 * bump(x, y, (g.nose_half + 0.15, base - 1.1), (0.34, 0.9))
+    tip = 1.0 * gaussian(x, y, (0, base - 1.45), (1.25, 1.05))
+    wing = 1.05 * gaussian(x, y, (g.nose_half - 0.80, base - 0.95), (0.85, 0.80))
+    crease = 0.40 * gaussian(x, y, (g.nose_half + 0.15, base - 1.1), (0.34, 0.9))
     return bridge + tip + wing - crease
 
 

@@ -4,7 +4,8 @@ import pytest
 from epir.core.seeds import generator
 from epir.flow.map import flow_to_map
 from epir.flow.recipe import flow_recipe
-from epir.recognition.explain import Attribution, attribute, neutral, occluded, patch_masks, region_masks
+from epir.recognition.answer import Attribution
+from epir.recognition.classify import attribute, neutral, occluded, patch_masks, region_masks
 from epir.recognition.recognizer import Recognizer
 from epir.spotting.regions import GROUPS
 from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP
@@ -83,7 +84,7 @@ def test_occlusion_finds_what_moved(shipped_recognizer):
     across, along = (-CROP_SIDE / 2 + places * step)[None], (CROP_TOP + places * step)[:, None]
     for number in range(30):
         random = generator(977, "explained", number)
-        movement = draw_movement(draw_expression(3, emotions(3)[number % 3], random).actions, Geometry(), random)
+        movement = draw_movement(draw_expression(3, emotions(3)[number % 3], random).active_units, Geometry(), random)
         field = movement.displacement(across.astype(np.float32), along.astype(np.float32))  # (28, 28, 2)
         flow_map = flow_to_map(0.5 * field, flow_recipe("epir"), 28)
         attribution = attribute(shipped_recognizer.classifier.plain_scores, flow_map, shipped_recognizer.labels)
