@@ -47,7 +47,7 @@ def test_gaps():
     small = Gap(100, 200, 4.0, 8.0, TOO_SMALL, 41.6)
     assert caution.gap_warnings([short, empty, small], 60) == [
         "no face from 1.0 to 3.0 s (frames 30 to 90)",
-        "face too small: 42 px between the temples; at least 60 px are needed, from 4.0 to 8.0 s (frames 100 to 200)",
+        "face too small from 4.0 to 8.0 s (frames 100 to 200): 42 px between the temples; at least 60 px are needed",
     ]
     assert caution.gap_warnings([empty] * 5, 60)[-1] == "2 more parts of the video have no usable face"
 

@@ -58,7 +58,7 @@ def test_an_input_that_changed_or_rows_that_were_edited_are_answered_again(video
     assert table.read_text() == first
     cell = f",{rows(table)[0]['onset']},"
     table.write_text(first.replace(cell, ",99,", 1))
-    with pytest.warns(EpirWarning, match=r"a\.mp4 was edited in the table, and is no input of this call: kept$"):
+    with pytest.warns(EpirWarning, match=r"a\.mp4 was edited in the table but is not an input: kept$"):
         collect_events(names[1:], table, options)
     with pytest.warns(EpirWarning, match=r"a\.mp4 was edited in the table: answered again$"):
         assert collect_events(names, table, options).answered == 1
@@ -93,7 +93,7 @@ def test_a_table_of_others_is_never_replaced(video, options, tmp_path, force):
     table = tmp_path / "annotations.csv"
     table.write_text("a,b\n1,2\n")
     with pytest.raises(
-        EpirError, match=r"is not a table that this command wrote\n  fix: choose another name; it is left"
+        EpirError, match=r"is not a table that this command wrote\n  fix: choose another name; the file stays"
     ):
         collect_events([str(video)], table, options, force=force)
     assert table.read_text() == "a,b\n1,2\n"

@@ -238,7 +238,7 @@ def test_inputs_are_a_corpus_or_videos(tmp_path, head):
     assert {(video.corpus, video.fps, video.intervals) for video in videos} == {("videos", 50.0, ())}
     write_intervals(tmp_path / "intervals.csv", corpus_of(tmp_path / "c"))
     assert [video.name for video in find_videos(["synthetic", str(tmp_path)])] == ["a", "b"]
-    with pytest.raises(EpirError, match=r"(?s)is a corpus, and needs the one folder.*epir spot synthetic"):
+    with pytest.raises(EpirError, match=r"(?s)is a corpus and needs one folder.*epir spot synthetic"):
         find_videos(["synthetic"])
     with pytest.raises(EpirError, match=r"(?s)no folder or video casme-s.*corpora of long videos are:.*synthetic"):
         find_videos(["casme-s", str(tmp_path)])

@@ -15,7 +15,7 @@ from epir.frames.reader import Frame
 from epir.spotting.decision import SpottingSettings
 from epir.spotting.measure import HEAD, MotionSample
 from epir.spotting.regions import REGIONS
-from epir.spotting.spotter import AHEAD, BEHIND, BLOCK, LATER, Spotter, _with_candidates, resampled, spot_frames
+from epir.spotting.spotter import AHEAD, BEHIND, BLOCK, MACRO_DELAY, Spotter, _with_candidates, resampled, spot_frames
 from epir.spotting.timeline import INSIDE_MACRO, MACRO, FaceMovement, most_probable
 from epir.synthetic.behaviour import BehavingFace, plan_scene
 from epir.synthetic.drawing.canvas import Canvas
@@ -182,7 +182,7 @@ def test_movements_come_while_the_video_goes_on_and_the_working_window_is_bounde
         face = cv2.remap(GROUND, COLUMNS, rise, cv2.INTER_LINEAR).astype(np.uint8)
         for each in spotter.push(tracked(number, fps, face)):
             certain[number] = each
-        assert len(spotter._run.samples) <= 30 * (BLOCK + AHEAD + BEHIND + LATER) + 1
+        assert len(spotter._run.samples) <= 30 * (BLOCK + AHEAD + BEHIND + MACRO_DELAY) + 1
     ((when, movement),) = certain.items()
     assert abs(movement.apex - 90) <= 1
     assert movement.region == "brows"
@@ -242,7 +242,7 @@ def test_no_more_than_two_frames_are_alive_at_a_time(film):
 
 def test_a_video_without_a_face_is_refused():
     frames = [Frame(number, number / 25, np.full((120, 160, 3), 90, np.uint8)) for number in range(8)]
-    with pytest.raises(FaceNotFound, match=r"no face was found in 8 frames\n  fix: look at the video"):
+    with pytest.raises(FaceNotFound, match=r"no face was found in 8 frames\n  fix: use a video"):
         spot_frames(frames, fps=25)
 
 

@@ -18,7 +18,7 @@ from epir.annotation.schema import StudyError
 from epir.annotation.study import Study
 from epir.annotation.vocabulary import AGREED
 from epir.core.words import counted, people
-from epir.spotting.false_alarm_training import chances, fit_weights
+from epir.spotting.false_alarm_training import fit_weights, probabilities
 
 LEAST = 200  # decided candidates
 MOST_FOLDS = 10
@@ -81,7 +81,9 @@ def ranking(study: Study) -> dict[int, float]:
     names = [name for name in weights if name != "constant"]
     measured = [each for each in candidates if set(names) <= {RULE, *each.measures}]
     if learnt and measured:
-        values = chances(_table(measured, names), np.array([*(weights[name] for name in names), weights["constant"]]))
+        values = probabilities(
+            _table(measured, names), np.array([*(weights[name] for name in names), weights["constant"]])
+        )
         ranked |= {each.id: round(float(value), 4) for each, value in zip(measured, values, strict=True)}
     return ranked
 
@@ -155,7 +157,7 @@ def held_out(measures: np.ndarray, truth: np.ndarray, persons: Sequence[str]) ->
         if rest.min() == rest.max():  # nothing to tell apart: as probable as the rest
             answers[apart] = float(rest.mean())
         else:
-            answers[apart] = chances(measures[apart], fit_weights(measures[~apart], rest))
+            answers[apart] = probabilities(measures[apart], fit_weights(measures[~apart], rest))
     return answers
 
 

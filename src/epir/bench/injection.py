@@ -16,7 +16,7 @@ import numpy as np
 from epir.bench.suite import Ratio
 from epir.core.seeds import generator
 from epir.faces.align import Crop
-from epir.spotting.timeline import OVERLAP, FaceMovement, Timeline, overlap
+from epir.spotting.timeline import OVERLAP, FaceMovement, Timeline, overlap, rank_candidates
 from epir.spotting.visibility import CONDITIONS, ENOUGH, TABLE, visible_seconds
 from epir.synthetic.clip import Course, draw_course
 from epir.synthetic.drawing.canvas import CROP_SIDE, CROP_TOP
@@ -154,7 +154,7 @@ def known_movements(
     """What became of each movement that was shown in one video, with its size."""
     minutes = frames / fps / 60
     candidates = [each for timeline in timelines for each in timeline.candidates]
-    order = sorted(candidates, key=lambda each: (each.reason != "", -each.probability, each.onset))
+    order = rank_candidates(candidates)
     longest = max(timelines, key=lambda each: len(each.numbers), default=None)
     seconds = visible_seconds(longest) if longest is not None else ()
     known = []

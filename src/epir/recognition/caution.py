@@ -76,10 +76,10 @@ def motion_warnings(head: float, skin: float) -> list[str]:
 def _gap_warning(gap: Gap, least_face: float) -> str:
     where = f"from {gap.first_s:.1f} to {gap.last_s:.1f} s (frames {gap.first} to {gap.last})"
     if gap.reason == TOO_SMALL and gap.width is not None:
-        return f"{too_small_warning(gap.width, least_face)}, {where}"
+        return too_small_warning(gap.width, least_face, f" {where}")
     return f"no face {where}"
 
 
-def too_small_warning(width: float, least_face: float) -> str:
+def too_small_warning(width: float, least_face: float, where: str = "") -> str:
     """Say that a face is too small for an answer."""
-    return f"face too small: {width:.0f} px between the temples; at least {least_face:.0f} px are needed"
+    return f"face too small{where}: {width:.0f} px between the temples; at least {least_face:.0f} px are needed"
