@@ -121,7 +121,7 @@ def test_emotions_occur_as_often_as_their_shares_say():
     assert (np.abs(counts - expected) < 4 * np.sqrt(expected)).all()
     assert mapset.meta["recipe"]["shares"] == [250, 109, 83]
     assert read_shares("250, 109,83") == (250, 109, 83) and read_shares(None) == ()
-    with pytest.raises(ConfigError, match="cannot read --shares 'half'\n  fix: give numbers with commas"):
+    with pytest.raises(ConfigError, match="cannot read --shares 'half'\n  fix: give numbers separated by commas"):
         read_shares("half")
 
 

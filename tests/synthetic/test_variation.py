@@ -9,7 +9,7 @@ from epir.synthetic.expressions import ActiveUnit
 from epir.synthetic.identity import Geometry
 from epir.synthetic.maps import MapSettings, make_maps
 from epir.synthetic.movement import draw_movement
-from epir.synthetic.variation import USUAL, Preprocessing, Variation, compressed, draw_share, draw_way
+from epir.synthetic.variation import USUAL, Preprocessing, Variation, draw_preprocessing, draw_share, jpeg_compressed
 
 QUICK = "epir:flow.size=56,flow.context=0.0"
 STILL = (1e-6, 2e-6)
@@ -17,13 +17,13 @@ QUIET = DirectSettings(STILL, STILL, STILL, STILL, STILL, mask=0, gaze=0)
 
 
 def test_without_variation_nothing_varies():
-    assert draw_way(Variation(), 3, "s3-000001") == USUAL
+    assert draw_preprocessing(Variation(), 3, "s3-000001") == USUAL
     assert draw_share(Variation(), 3, 5) == 1.0
 
 
 def test_departures_come_as_often_as_asked():
     variation = Variation(crop=0.3, apex=0.6, jpeg=0.2)
-    ways = [draw_way(variation, 0, f"s0-{number:06d}") for number in range(600)]
+    ways = [draw_preprocessing(variation, 0, f"s0-{number:06d}") for number in range(600)]
     shares = [draw_share(variation, 0, number) for number in range(600)]
     for share, chance in (
         (np.mean([way.zoom != 1 for way in ways]), 0.3),
@@ -46,7 +46,9 @@ def test_a_face_lower_in_the_crop_moves_lower_in_the_map_and_a_larger_one_has_it
     def smile(way):
         random = generator(0, "smile")
         movement = draw_movement((ActiveUnit(12, 1.0, 1.0),), Geometry(), random)
-        return direct_flow(28, Geometry(), movement, blink=0, intensity=0.5, random=random, settings=QUIET, way=way)
+        return direct_flow(
+            28, Geometry(), movement, blink=0, intensity=0.5, random=random, settings=QUIET, preprocessing=way
+        )
 
     def middle(flow, axis):  # of the upward motion of the right half
         up = np.clip(-flow[:, 14:, 1], 0, None)
@@ -74,8 +76,8 @@ def test_half_of_an_expression_is_half_as_clear():
 
 def test_compression_changes_a_picture_a_little():
     picture = generator(0, "picture").integers(90, 120, (64, 64, 3)).astype(np.uint8)
-    assert compressed(picture, None) is picture
-    strong, weak = compressed(picture, 40), compressed(picture, 90)
+    assert jpeg_compressed(picture, None) is picture
+    strong, weak = jpeg_compressed(picture, 40), jpeg_compressed(picture, 90)
     lost = [float(np.abs(each.astype(int) - picture).mean()) for each in (strong, weak)]
     assert strong.shape == picture.shape and lost[0] > lost[1] > 0
 

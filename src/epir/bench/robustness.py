@@ -205,7 +205,7 @@ def clip_map(number: int, computation: Computation) -> np.ndarray:
     blink = BLINK_SURPRISE if emotion == "surprise" else BLINK
     portrait = _portrait(identity, recipe, computation.preprocessing)
     onset, apex = photograph_pair(
-        portrait, identity.geometry, movement, intensity, blink, recipe, random, way=computation.preprocessing
+        portrait, identity.geometry, movement, intensity, blink, recipe, random, preprocessing=computation.preprocessing
     )
     if computation.rate_factor is not None:  # the first stands for two frames, so that both depend on another
         _, onset, apex = compressed([onset, onset, apex], 25, computation.rate_factor)

@@ -1,4 +1,4 @@
-"""Overview pictures of a corpus: everybody's face, and one expression of each emotion with its true flow."""
+"""Overview pictures of a corpus: everyone's face, and one expression of each emotion with its true flow."""
 
 from collections.abc import Sequence
 
@@ -15,19 +15,19 @@ from epir.synthetic.moving import MovingFace, State
 GAP, TITLE = 4, 20  # px
 MOST_FACES = 48
 FACE, CROP = 136, 144  # px of a tile
-FINE = 2  # tiles are drawn so many times as large, then averaged
+FINE = 2  # tiles are drawn this many times larger, then averaged
 EXAGGERATED = 3.0  # times the real motion
 PANELS = ("onset", "apex", "exaggerated", "true flow", "as colours")
 
 
 def people_sheet(seed: int, names: Sequence[str]) -> np.ndarray:
-    """The neutral faces of these people (of the first, if they are many)."""
+    """The neutral faces of the first `MOST_FACES` people."""
     canvas = Canvas.frame(FINE * FACE)
     return tile([shrink(draw_portrait(draw_identity(seed, name), canvas).flat()) for name in names[:MOST_FACES]])
 
 
 def motion_sheet(seed: int, plans: Sequence[ClipPlan]) -> np.ndarray:
-    """One row for each emotion: its clearest clip, from onset to apex."""
+    """One row per emotion: its clearest clip, from onset to apex."""
     shown = [plan for plan in plans if plan.expression]
     clearest = {plan.emotion: plan for plan in sorted(shown, key=_clearness)}
     rows = [motion_row(seed, clearest[emotion]) for emotion in sorted(clearest)]
@@ -35,13 +35,13 @@ def motion_sheet(seed: int, plans: Sequence[ClipPlan]) -> np.ndarray:
 
 
 def _clearness(plan: ClipPlan) -> tuple[bool, float]:
-    """Expressions of both sides before those of one, strong ones before weak ones; the clearest is the largest."""
+    """A sort key: two-sided expressions above one-sided ones, then by intensity."""
     assert plan.expression
     return not set("LR") & set(plan.expression.units), plan.intensity
 
 
 def motion_row(seed: int, plan: ClipPlan) -> np.ndarray:
-    """The pictures of one expression side by side, without head motion and noise, under a line that names it."""
+    """The pictures of one expression side by side, without head motion and noise, under a title."""
     assert plan.expression and plan.movement
     identity = draw_identity(seed, plan.subject)
     face = MovingFace(draw_portrait(identity, Canvas.crop(FINE * CROP)), identity.geometry, plan.movement)
@@ -60,7 +60,7 @@ def motion_row(seed: int, plan: ClipPlan) -> np.ndarray:
 
 
 def tile(pictures: Sequence[np.ndarray], columns: int | None = None) -> np.ndarray:
-    """Pictures of one size side by side, row by row, on white."""
+    """Arrange pictures of one size in rows on white."""
     columns = columns or min(len(pictures), 6 if len(pictures) <= 24 else 8)
     height, width = pictures[0].shape[:2]
     rows = -(-len(pictures) // columns)
@@ -72,7 +72,7 @@ def tile(pictures: Sequence[np.ndarray], columns: int | None = None) -> np.ndarr
 
 
 def shrink(values: np.ndarray) -> np.ndarray:
-    """A picture of displayed values 0..1 at the size of its tile, uint8."""
+    """Scale a picture of displayed values 0..1 down to its tile, uint8."""
     size = values.shape[0] // FINE
     return (
         (np.clip(cv2.resize(values, (size, size), interpolation=cv2.INTER_AREA), 0, 1) * 255).round().astype(np.uint8)

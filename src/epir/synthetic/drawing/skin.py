@@ -1,4 +1,4 @@
-"""The colour of skin: tone, blood beneath it, freckles, fine lines, pores."""
+"""The colour of skin: tone, blood, freckles, fine lines and pores."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ RED, GREEN, BLUE = (  # of evenly lit skin, 0..255 as displayed, from very light
 
 
 def skin_colour(looks: Looks) -> np.ndarray:
-    """The displayed colour of evenly lit skin."""  # (3,)
+    """The displayed colour (3,) of evenly lit skin."""
     place = looks.tone * (len(RED) - 1)
     levels = [np.interp(place, np.arange(len(RED)), channel) for channel in (RED, GREEN, BLUE)]
     colour = np.array(levels, dtype=np.float32) / 255
@@ -23,7 +23,7 @@ def skin_colour(looks: Looks) -> np.ndarray:
 
 
 def skin_albedo(canvas: Canvas, geometry: Geometry, looks: Looks, random: np.random.Generator) -> np.ndarray:
-    """Linear skin colour of every pixel."""  # (H, W, 3)
+    """The linear skin colour of every pixel, (H, W, 3)."""
     x, y = np.abs(canvas.x), canvas.y
     blood = _blood(x, y, geometry) * np.float32(looks.flush * (1 - 0.45 * looks.tone))
     redder = np.exp(-blood[..., None] * np.array([0.05, 0.36, 0.30], dtype=np.float32))
@@ -38,7 +38,7 @@ def skin_albedo(canvas: Canvas, geometry: Geometry, looks: Looks, random: np.ran
 
 
 def gloss(canvas: Canvas, geometry: Geometry, looks: Looks, random: np.random.Generator) -> np.ndarray:
-    """How much the skin shines: forehead, nose, cheekbones, chin."""  # (H, W)
+    """The gloss (H, W) of forehead, nose, cheekbones and chin."""
     x, y = np.abs(canvas.x), canvas.y
     g = geometry
     zone = 0.5 + 0.5 * gaussian(x, y, (0, -2.5), (6, 4.0)) + 0.9 * gaussian(x, y, (0, g.nose_y - 3), (1.0, 3.6))
@@ -48,7 +48,7 @@ def gloss(canvas: Canvas, geometry: Geometry, looks: Looks, random: np.random.Ge
 
 
 def fine_lines(canvas: Canvas, geometry: Geometry, looks: Looks, random: np.random.Generator) -> np.ndarray:
-    """Wrinkles of forehead and eye corners as a height to add to the relief."""  # (H, W)
+    """Wrinkles of forehead and eye corners as a height (H, W) to add to the relief."""
     x, y = canvas.x, canvas.y
     g, depth = geometry, 0.10 * max(looks.age - 0.25, 0.0)
     if depth <= 0.004:
@@ -68,7 +68,7 @@ def fine_lines(canvas: Canvas, geometry: Geometry, looks: Looks, random: np.rand
 
 
 def nostrils(canvas: Canvas, g: Geometry) -> np.ndarray:
-    """How much light is left in and around the nostrils."""  # (H, W)
+    """The share of light that remains in and around the nostrils, (H, W)."""
     x, y = np.abs(canvas.x), canvas.y
     hole = gaussian(x, y, (g.nose_half * 0.49, g.nose_y - 0.25), (0.62, 0.27), 0.28)
     wing = gaussian(x, y, (g.nose_half + 0.05, g.nose_y - 0.75), (0.22, 0.75), -0.15)
