@@ -21,7 +21,7 @@ def test_pace():
     assert "varies from 24 to 60 frames" in caution.pace_warnings(Pace(30, 30), (24.0, 60.0))[0]
 
 
-def test_the_note_about_a_small_face_and_the_limit_are_of_one_measure():
+def test_the_warning_about_a_small_face_and_the_limit_use_one_measure():
     assert caution.face_warnings(61, 1) == [
         "the face is small: 61 px between the temples; answers are less reliable below 100 px "
         "and impossible below 60 px"
@@ -35,7 +35,7 @@ def test_the_note_about_a_small_face_and_the_limit_are_of_one_measure():
 
 
 def test_the_crop_of_a_face_is_as_wide_as_its_temples_are_apart():
-    """The note measures the crop, the limit measures the landmarks."""
+    """The warning measures the crop, the limit measures the landmarks."""
     eyes, mouth = ((100.0, 100.0), (140.0, 100.0)), ((105.0, 144.0), (135.0, 144.0))
     face = Face((80, 70, 160, 170), *eyes, (120.0, 120.0), *mouth, 1.0)
     assert face_crop(face).side == pytest.approx(face.temples, abs=0.1)

@@ -18,7 +18,7 @@ def spotted(recognizer, video):
     return recognizer.predict(video)
 
 
-def test_a_video_gets_an_answer_with_all_it_rests_on(spotted, recognizer):
+def test_a_video_gets_an_answer_with_its_evidence(spotted, recognizer):
     assert spotted.label in (*recognizer.labels, UNCERTAIN) and spotted.best == "positive"
     assert sum(spotted.scores.values()) == pytest.approx(1, abs=1e-4)
     assert tuple(spotted.scores) == recognizer.labels == ("negative", "positive", "surprise")
@@ -53,7 +53,7 @@ def test_folder_array_and_pair_agree_when_given_the_same_two_frames(recognizer, 
     assert pictures.timeline is None
 
 
-def test_maps_are_those_that_prepare_makes(recognizer, folder):
+def test_maps_equal_those_of_prepare(recognizer, folder):
     from epir.core.records import Clip
     from epir.maps.prepare import prepare_clip
 
@@ -91,7 +91,7 @@ def test_below_the_threshold_an_answer_is_uncertain(trained, smile):
     assert answer.best in strict.labels
 
 
-def test_warnings_come_in_plain_words(recognizer, smile):
+def test_warnings_name_the_problem(recognizer, smile):
     slow = recognizer.predict(smile, onset=12, apex=20, fps=30)
     assert any("frame rate is low: at 30 frames a second" in word for word in slow.warnings)
     unknown = recognizer.predict(smile)
@@ -128,7 +128,7 @@ def test_many_inputs_become_a_table_in_their_order(recognizer, smile, still, tmp
 
 
 @pytest.mark.parametrize("options", [{"onset": 3}, {"apex": 1}, {"start": 0.5}, {"end": 1.0}])
-def test_nothing_can_be_chosen_of_two_pictures(recognizer, smile, options):
+def test_two_pictures_have_no_frames_to_choose(recognizer, smile, options):
     with pytest.raises(FrameError, match=r"are the onset and the apex: .*\n  fix: leave out --onset"):
         recognizer.predict((smile[12], smile[20]), **options)
 
@@ -188,7 +188,7 @@ def test_inputs_that_cannot_be_used_say_why(recognizer, tmp_path, smile):
         ("", {"device": "gpu9"}, "there is no device 'gpu9' here\n  fix: use device='cpu', or 'auto'"),
     ],
 )
-def test_what_cannot_be_opened_says_why(trained, name, options, words):
+def test_unreadable_models_say_why(trained, name, options, words):
     with pytest.raises((CheckpointError, ConfigError), match=words):
         Recognizer.from_pretrained(trained.folder / name, **options)
 
@@ -211,13 +211,13 @@ def test_the_recipe_comes_from_the_notes(trained):
         read_recipe({"recipe": {"flow": {"method": "guess"}}})
 
 
-def test_a_recognizer_says_what_it_is(recognizer):
+def test_a_recognizer_describes_itself(recognizer):
     words = repr(recognizer)
     assert words.startswith("Recognizer(epir, 28 px, torch on cpu; negative, positive, surprise; detector ")
     assert f"threshold {recognizer.threshold:g}" in words
 
 
-def test_epir_predict_is_what_the_command_does(recognizer, trained, smile):
+def test_epir_predict_equals_the_command(recognizer, trained, smile):
     pair = (smile[12], smile[20])
     answer = epir.predict(pair, model=trained.folder, threshold=1.0, explain=False)
     assert answer.scores == recognizer.predict(pair).scores

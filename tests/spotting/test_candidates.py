@@ -38,12 +38,12 @@ def candidates_of(region, values):
 
 
 def motion_of(skin):
-    """Skin (n, R, 2) of a head that keeps still."""
+    """The motion of skin (n, R, 2) on a still head."""
     count = len(skin)
     return Motion(skin, np.zeros((count, len(HEAD))), np.ones(count), np.zeros(count))
 
 
-def test_a_bump_on_a_slope_has_its_amplitude_and_leaves_nothing():
+def test_a_bump_on_a_slope_has_its_amplitude_and_no_residual():
     times = (np.arange(200) - 100) / RATE
     values = 0.3 + 0.2 * times + 0.05 * bump(times, 0.32)
     amplitude, rest = fit_bumps(values[:, None], RATE, 0.32)
@@ -66,7 +66,7 @@ def test_a_movement_is_found_where_it_is_with_onset_apex_and_offset():
     assert candidate.step < -1
 
 
-def test_what_stays_looks_more_like_a_step_than_like_a_bump():
+def test_a_lasting_change_looks_like_a_step():
     values = 0.008 / (1 + np.exp(-(np.arange(200) - 100) / 2.0))
     assert all(c.step > 0 or c.stands_out < 4 for c in candidates_of("inner brow", values))
 
@@ -88,8 +88,8 @@ def test_a_lively_chin_does_not_hide_a_brow():
     assert best.stands_out > 8
 
 
-def test_a_dip_between_two_peaks_parts_them():
-    """Without the valley rule the flank of the first peak would go on to the foot of the second."""
+def test_a_dip_between_two_peaks_separates_them():
+    """Without the valley rule, the flank of the first peak would extend to the foot of the second."""
     course = rise_and_fall(100, 20, 30, 44) + rise_and_fall(100, 34, 50, 60, 0.9)
     valley = 30 + int(course[30:50].argmin())
     assert 0.2 < course[valley] < 0.6 * 0.9
@@ -99,12 +99,12 @@ def test_a_dip_between_two_peaks_parts_them():
     assert offset < 50
 
 
-def test_the_apex_comes_two_places_after_the_onset_or_there_is_no_movement():
+def test_the_apex_comes_at_least_two_instants_after_the_onset():
     assert find_edges(np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0]), 3, 1) == (1, 3, 4)
     assert find_edges(np.array([1.0, 0.9, 0.0, 0.0]), 0, 1) is None
 
 
-def test_peaks_keep_their_distance_and_the_highest_is_first():
+def test_peaks_are_apart_and_the_highest_is_first():
     assert separate_peaks(np.array([0, 3, 2.9, 0, 0, 0, 5, 1.0]), 2.5, 2) == [6, 1]
     assert separate_peaks(np.zeros(0), 1.0, 2) == []
 
@@ -115,7 +115,7 @@ def test_too_few_frames_have_no_candidates(count):
 
 
 def course(count, rate, *key_times):
-    """The same with key times in seconds."""
+    """`rise_and_fall` with key times in seconds."""
     return rise_and_fall(count, *(each * rate for each in key_times))
 
 
@@ -127,7 +127,7 @@ def test_a_clear_course_gives_its_key_times(rate, rise, fall):
     assert times == pytest.approx([1.5 - rise, 1.5, 1.5 + fall], abs=0.02 + 1 / rate)
 
 
-def test_a_slow_drift_below_does_not_matter():
+def test_a_slow_drift_does_not_matter():
     values = course(90, 30.0, 1.35, 1.5, 1.7)
     assert key_times(values, 45, 30.0) == key_times(values + 5 - 0.07 * np.arange(90), 45, 30.0)
 
@@ -168,7 +168,7 @@ def talking(count, seed=0):
     return values.reshape(count, -1)
 
 
-def test_the_covariance_is_that_of_most_instants():
+def test_outliers_hardly_change_the_covariance():
     random = np.random.default_rng(0)
     values = random.normal(0, [0.001, 0.004], (4000, 2)) @ np.array([[1.0, 0.5], [0.0, 1.0]])
     plain = robust_covariance(values)
@@ -181,7 +181,7 @@ def test_the_covariance_is_that_of_most_instants():
     assert correlated == pytest.approx((1 - SHRINKAGE) * truth / 0.001 * 0.001, abs=0.05)
 
 
-def test_a_face_without_motion_has_the_noise_of_the_camera():
+def test_a_still_face_has_the_noise_of_the_camera():
     assert robust_covariance(np.zeros((50, 4))) == pytest.approx(NOISE**2 * np.eye(4))
 
 
@@ -197,14 +197,14 @@ def test_quiet_brows_count_for_more_than_a_mouth_that_talks():
     assert (evidence.score > evidence.score[100] - 1e-9).sum() == 1
 
 
-def test_scores_are_in_deviations_of_what_the_face_does():
+def test_scores_are_in_standard_deviations_of_usual_motion():
     values = talking(3000)
     scores = values @ weigh(values, expression_patterns(), 25.0).filters.T  # (n, P)
     assert scores.std(axis=0).max() < 1.4
     assert np.median(scores.std(axis=0)) == pytest.approx(1.0, abs=0.25)
 
 
-def test_the_share_is_whole_for_motion_along_a_pattern_and_small_for_others():
+def test_the_share_is_large_along_a_pattern_and_small_otherwise():
     known = moving(*BROWS)[None]
     values = talking(400)
     values[10], values[20] = 0.02 * known.ravel(), 0.02 * moving(members("nose and cheeks")[0]).ravel()

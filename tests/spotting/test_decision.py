@@ -86,11 +86,11 @@ def test_everything_else_is_rejected_with_its_reason(movement, reason):
     assert reason in REASONS
 
 
-def test_a_short_one_is_too_short():
+def test_a_very_brief_movement_is_too_short():
     assert judge(candidate(onset=105, offset=108), (), 200.0, SpottingSettings()).reason == "too short"
 
 
-def test_lids_that_go_far_down_are_a_blink_and_lids_that_follow_the_brows_are_none():
+def test_lids_that_move_far_down_are_a_blink_unless_they_follow_the_brows():
     assert is_blink(candidate("upper lid", 0.03, down=1.0))
     assert not is_blink(candidate("upper lid", 0.03, down=-1.0))
     assert not is_blink(candidate("upper lid", 0.012, down=1.0, others={"inner brow": 0.02, "outer brow": 0.02}))
@@ -123,7 +123,7 @@ def test_a_blink_vetoes_a_movement_of_the_whole_face_that_is_farthest_in_the_bro
         candidate("upper lid", 0.03, down=1.0),
     ],
 )
-def test_a_rule_leaves_the_probability_as_the_classifier_gave_it(movement):
+def test_a_rule_does_not_change_the_probability(movement):
     judged = verdict(movement)
     assert judged.by_rule and judged.reason
     assert judged.probability == probability(features(movement, RATE)) > 0
@@ -135,11 +135,11 @@ def test_a_brow_movement_is_not_speech():
     assert verdict(candidate("lip corner", 0.004, isolated=1.5)).reason == "speech"
 
 
-def test_the_weights_are_those_of_the_measures():
+def test_every_measure_has_a_weight():
     assert set(weights()) == {*features(candidate(), RATE), "constant"}
 
 
-def test_what_speaks_against_a_candidate_lowers_its_probability():
+def test_evidence_against_a_candidate_lowers_its_probability():
     worse = {
         "stands_out": 4.0,
         "isolated": 3.0,
@@ -153,7 +153,7 @@ def test_what_speaks_against_a_candidate_lowers_its_probability():
         assert lower < probability(features(candidate(), RATE)), name
 
 
-def test_a_face_that_moves_as_in_an_expression_is_more_probable_than_one_that_does_not():
+def test_motion_like_an_expression_is_more_probable():
     pattern = 0.006 * expression_patterns()[0] / np.hypot(*np.moveaxis(expression_patterns()[0], -1, 0)).max()
     turned = np.stack([-pattern[:, 1], pattern[:, 0]], axis=1)
     strongest = int(np.hypot(pattern[:, 0], pattern[:, 1]).argmax())
@@ -173,7 +173,7 @@ def test_a_restless_region_hardly_counts_in_the_match():
 
 
 @pytest.mark.parametrize("changes", [{}, {"unreturned": 0.8}, {"stands_out": 3.0}, {"offset": 120}, {"offset": 400}])
-def test_a_macro_expression_lasts_stands_out_and_comes_back(changes):
+def test_a_macro_expression_lasts_stands_out_and_returns(changes):
     chosen = candidate(**{"offset": 170, "stands_out": 8.0, **changes})
     assert is_macro(chosen, RATE, SpottingSettings()) is (not changes)
 
@@ -188,7 +188,7 @@ def test_a_micro_expression_lasts_from_a_25th_to_half_a_second():
     assert (SpottingSettings().shortest, SpottingSettings().longest) == (0.04, 0.5)
 
 
-def test_a_higher_sensitivity_asks_for_less():
+def test_a_higher_sensitivity_lowers_the_threshold():
     low, normal, high = (SpottingSettings(sensitivity=each).threshold for each in ("low", "normal", "high"))
     assert low > normal > high
 

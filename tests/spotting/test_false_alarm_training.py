@@ -18,7 +18,7 @@ def test_a_logistic_regression_finds_the_side_that_matters():
     assert probabilities(measures, classifier).mean() == pytest.approx(truth.mean(), abs=0.01)
 
 
-def test_a_kept_scene_gives_its_examples_without_being_drawn_again(tmp_path):
+def test_a_stored_scene_is_not_drawn_again(tmp_path):
     count, skin = 200, np.random.default_rng(0).normal(0, 2e-5, (200, len(REGIONS), 2))
     rise = 0.006 * np.exp(-(((np.arange(count) - 100) / 4) ** 2))
     skin[:, named("inner brow")[0], 1] -= rise

@@ -50,7 +50,7 @@ def push(x, y, right, down, radius=0.08):
         ((45,), "upper lid", "down"),
     ],
 )
-def test_the_strongest_region_of_a_unit_and_its_way(units, first, way):
+def test_the_strongest_region_of_a_unit_and_its_direction(units, first, way):
     right = 0
     for seed in range(SEEDS):
         moved = moving_regions(field(*(ActiveUnit(unit, 1.0, 1.0) for unit in units), seed=seed))[0]
@@ -93,7 +93,7 @@ def test_the_length_is_that_of_the_strongest_point():
     )
 
 
-def test_the_mirror_image_changes_the_side_alone():
+def test_the_mirror_image_changes_only_the_side():
     flow = field(ActiveUnit(12, 1.0, 0.1))
     mirrored = flow[:, ::-1] * np.array([-1, 1], np.float32)
     one, other = moving_regions(flow), moving_regions(mirrored)
@@ -102,7 +102,7 @@ def test_the_mirror_image_changes_the_side_alone():
     assert [each.up for each in one] == pytest.approx([each.up for each in other], abs=1e-4)
 
 
-def test_a_turn_of_the_head_is_no_movement_of_the_face():
+def test_a_turn_of_the_head_is_not_a_movement_of_the_face():
     rows, columns = np.mgrid[0:SIZE, 0:SIZE] - SIZE / 2
     head = np.stack([1.5 - 0.02 * rows, -1.0 + 0.02 * columns], axis=-1).astype(np.float32)
     assert moving_regions(head) == ()
@@ -110,7 +110,7 @@ def test_a_turn_of_the_head_is_no_movement_of_the_face():
     assert motion_words(moving_regions(head + smile)) == motion_words(moving_regions(smile))
 
 
-def test_where_nothing_stands_out_the_words_say_so():
+def test_text_says_if_nothing_stands_out():
     random = generator(0, "noise")
     for spread in (0, 0.3, 5):
         assert moving_regions(random.normal(0, spread, (SIZE, SIZE, 2))) == ()

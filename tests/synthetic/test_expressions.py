@@ -34,7 +34,7 @@ def test_the_smile_pulls_the_mouth_corner_up_and_out_and_the_frown_pulls_the_bro
     assert brow.y < 5 and brow.right < 0 and brow.down > 0
 
 
-def test_chances_add_up_and_units_exist():
+def test_probabilities_add_up_and_units_exist():
     for lists in expression_table().values():
         for combinations in lists.values():
             assert sum(combination.chance for combination in combinations) == pytest.approx(1, abs=0.003)
@@ -55,7 +55,7 @@ def test_other_numbers_of_classes_are_refused(classes):
         emotions(classes)
 
 
-def test_combinations_come_as_often_as_the_table_says():
+def test_combinations_are_as_frequent_as_in_the_table():
     random = generator(0, "count")
     drawn = [draw_expression(3, "surprise", random) for _ in range(800)]
     both_brows = np.mean([{1, 2} <= {action.unit for action in one.active_units} for one in drawn])
@@ -87,7 +87,7 @@ def test_one_sided_expressions_are_written_with_their_side():
     assert Expression("x", (ActiveUnit(12, 0.1, 0.8),)).amplitudes == "0.80"
 
 
-def test_what_lies_on_the_midline_has_no_side():
+def test_units_on_the_midline_have_no_side():
     random = generator(0, "sides")
     for _ in range(300):
         for action in draw_expression(3, "negative", random).active_units:
@@ -118,7 +118,7 @@ def test_every_table_is_whole(tables):
             assert {unit for row in rows for unit in row.numbers} <= set(unit_pushes(tables)) - {BLINK}
 
 
-def test_the_textbook_differs_in_three_classes_and_in_the_size_of_what_moves():
+def test_the_textbook_differs_in_three_classes_and_in_the_size_of_patches():
     ours, theirs = expression_table(), expression_table("textbook")
     assert ours[3] != theirs[3] and ours[5] == theirs[5] and ours[7] == theirs[7]
 

@@ -21,7 +21,7 @@ def face(portrait, person):
     return MovingFace(portrait, person.geometry, draw_movement(SMILE, person.geometry, generator(0, "smile")))
 
 
-def test_at_rest_the_portrait_is_shown_as_it_is(face, portrait):
+def test_at_rest_the_portrait_is_unchanged(face, portrait):
     np.testing.assert_allclose(face.render(State()), portrait.flat(), atol=2e-3)
 
 
@@ -48,7 +48,7 @@ def test_a_roll_turns_every_point_of_the_head_about_the_neck(face):
     assert u == pytest.approx(up * np.sin(0.1), abs=0.2) and v == pytest.approx(up * (1 - np.cos(0.1)), abs=0.2)
 
 
-def test_forward_takes_the_backward_look_up_back(face):
+def test_forward_inverts_the_backward_look_up(face):
     state = State(intensity=0.6, shift_x=0.5, roll=-0.04, size=0.98, yaw=0.08, pitch=-0.03, closure=0.6)
     grid = np.stack(np.meshgrid(np.arange(192.0), np.arange(192.0)), axis=-1)
     still = face._head_back(state, grid)
@@ -94,7 +94,7 @@ def canvas_point(canvas, x, y):
     return round(canvas.row(y)), round(canvas.column(x))
 
 
-def test_the_eyes_look_where_the_gaze_goes_and_the_skin_does_not(face, person):
+def test_the_gaze_moves_the_eyes_and_not_the_skin(face, person):
     flow = face.true_flow(State(), State(gaze_x=0.5))
     seen = face.visible(State())
     np.testing.assert_allclose(flow[seen == LAYERS["eyes"]][:, 0], 0.5 * face.canvas.scale, atol=1e-3)
@@ -102,7 +102,7 @@ def test_the_eyes_look_where_the_gaze_goes_and_the_skin_does_not(face, person):
 
 
 @pytest.mark.parametrize("pose", [State(shift_y=3.0), State(size=0.92, shift_y=1.6), State(roll=0.1, pitch=-0.15)])
-def test_the_eyes_go_with_the_head_however_far_it_moves(face, pose):
+def test_the_eyes_follow_the_head_however_far_it_moves(face, pose):
     flow, seen = face.true_flow(State(), pose), face.visible(State())
     grid = np.stack(np.meshgrid(np.arange(192.0), np.arange(192.0)), axis=-1)
     back = cv2.remap(face.render(pose), (grid + flow).astype(np.float32), None, cv2.INTER_LINEAR)
@@ -141,7 +141,7 @@ X, Y = np.meshgrid(np.linspace(-11, 11, 180), np.linspace(1, 12, 150))
 
 
 @pytest.mark.parametrize("closure", [0.1, 0.5, 0.9, 1.0])
-def test_opening_takes_closing_back(closure):
+def test_opening_inverts_closing(closure):
     np.testing.assert_allclose(open_lids(LIDS, X, close_lids(LIDS, X, Y, closure), closure), Y, atol=1e-5)
 
 

@@ -16,12 +16,12 @@ STILL = (1e-6, 2e-6)
 QUIET = DirectSettings(STILL, STILL, STILL, STILL, STILL, mask=0, gaze=0)
 
 
-def test_without_variation_nothing_varies():
+def test_without_variation_maps_are_unchanged():
     assert draw_preprocessing(Variation(), 3, "s3-000001") == USUAL
     assert draw_share(Variation(), 3, 5) == 1.0
 
 
-def test_departures_come_as_often_as_asked():
+def test_departures_have_their_probability():
     variation = Variation(crop=0.3, apex=0.6, jpeg=0.2)
     ways = [draw_preprocessing(variation, 0, f"s0-{number:06d}") for number in range(600)]
     shares = [draw_share(variation, 0, number) for number in range(600)]
@@ -34,7 +34,7 @@ def test_departures_come_as_often_as_asked():
 
 
 @pytest.mark.parametrize("recipe", ["direct", QUICK])
-def test_varied_maps_are_others_and_say_so(recipe):
+def test_varied_maps_differ_and_say_so(recipe):
     plain = make_maps(MapSettings(8, (recipe,)))
     varied = make_maps(MapSettings(8, (recipe,), variation=Variation(crop=1.0)))
     assert not any(np.array_equal(one, other) for one, other in zip(plain.maps, varied.maps, strict=True))
@@ -83,6 +83,6 @@ def test_compression_changes_a_picture_a_little():
 
 
 @pytest.mark.parametrize("name", ["crop", "apex", "jpeg"])
-def test_a_chance_is_a_probability(name):
+def test_probabilities_are_checked(name):
     with pytest.raises(ConfigError, match=rf"variation.{name} cannot be 2\n  fix: give a probability from 0 to 1"):
         Variation(**{name: 2})

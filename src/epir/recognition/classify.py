@@ -52,16 +52,13 @@ class MapClassifier:
         self.highest = float(notes.get("highest", 1.0))  # the highest score that the calibration data support
         self.unit_calibration = UnitCalibration.of_notes(notes)
 
-    def scores(self, maps: np.ndarray) -> np.ndarray:
-        """Calibrated scores (n, C) of maps (n, 3, S, S)."""
-        return self._calibrated(self.backend.predict(maps).scores)
+    def calibrated(self, scores: np.ndarray) -> np.ndarray:
+        """The scores (n, C) of the network after calibration."""
+        return with_temperature(scores, self.temperature, self.highest)
 
     def plain_scores(self, maps: np.ndarray) -> np.ndarray:
-        """Calibrated scores from one view of each map instead of several: faster, for occluded copies."""
-        return self._calibrated(self.backend.plain_scores(maps))
-
-    def _calibrated(self, scores: np.ndarray) -> np.ndarray:
-        return with_temperature(scores, self.temperature, self.highest)
+        """Calibrated scores (n, C) from one view of each map (n, 3, S, S): fast, for occluded copies."""
+        return self.calibrated(self.backend.plain_scores(maps))
 
     def answers(self, movements: Sequence[MovementMap], name: str, fps: float | None) -> list[Answer]:
         """One answer per movement."""
@@ -83,7 +80,7 @@ class MapClassifier:
     def _answer_batch(self, movements: Sequence[MovementMap], name: str, fps: float | None) -> list[Answer]:
         maps = np.stack([each.map for each in movements])  # (n, 3, S, S)
         predicted = self.backend.predict(maps)
-        scores = self._calibrated(predicted.scores)  # (n, C)
+        scores = self.calibrated(predicted.scores)  # (n, C)
         units_of = self._units(predicted.units, len(maps))
         tokens: list[Tokens | None] = [read_tokens(each, "the model") for each in self.backend.tokens(maps)]
         return [
