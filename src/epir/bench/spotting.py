@@ -182,6 +182,7 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
     repeats = 1 if quick else chosen.repeats
     stills = [path for path in inputs if Path(path).suffix.lower() in PICTURES]
     videos = [path for path in inputs if path not in stills]
+    seconds = STILL_SECONDS / 3 if quick else STILL_SECONDS
     lines: list[Ratio] = []
     known: list[KnownMovement] = []
     with one_thread():
@@ -191,35 +192,33 @@ def measure(*, quick: bool = False, inputs: Sequence[str] = (), changes: Sequenc
                 lines.append(alarm_line(recognizer, videos, films))
             lines += injected_lines("videos", films, recognizer, chosen, repeats, known)
             lines += size_lines(known)
-        for fps in chosen.rates if stills or chosen.table or not videos else ():
-            count = round((STILL_SECONDS / 3 if quick else STILL_SECONDS) * fps)
+        if stills or chosen.table or not videos:
             pictures = {Path(path).name: read_picture(Path(path)) for path in stills} or {"astronaut": astronaut()}
-            films = [SourceVideo(name, still_source(picture, count), count, fps) for name, picture in pictures.items()]
-            lines += injected_lines(f"stills, {fps:g} fps", films, recognizer, chosen, repeats, known)
+            for fps in chosen.rates:
+                films = [still_film(name, picture, seconds, fps) for name, picture in pictures.items()]
+                lines += injected_lines(f"stills, {fps:g} fps", films, recognizer, chosen, repeats, known)
         if chosen.table:
-            films = hard_stills(stills, STILL_SECONDS / 3 if quick else STILL_SECONDS)
+            films = [film for name, picture in pictures.items() for film in hard_stills(name, picture, seconds)]
             lines += injected_lines("slow, small and compressed stills", films, recognizer, chosen, repeats, known)
             write_text(Path(chosen.table), visibility_table(known, changes))
     return lines + scenes
 
 
-def hard_stills(paths: Sequence[str], seconds: float) -> list[SourceVideo]:
-    """Stills at a low rate, of small faces, and under strong compression."""
-    pictures = {Path(path).name: read_picture(Path(path)) for path in paths} or {"astronaut": astronaut()}
-    films = []
-    for name, picture in pictures.items():
-        count = round(SLOW_STILL * seconds)
-        films.append(SourceVideo(f"{name}, {SLOW_STILL:g} fps", still_source(picture, count), count, SLOW_STILL))
-        crop = find_crop_or_none(picture)
-        if crop is not None:
-            times = SMALL_STILL / crop.side
-            small = cv2.resize(picture, None, fx=times, fy=times, interpolation=cv2.INTER_AREA)
-            count = round(STILL_RATES[0] * seconds)
-            films.append(SourceVideo(f"{name}, small", still_source(small, count), count, STILL_RATES[0]))
-        count = round(STILL_RATES[0] * seconds)
-        source = still_source(picture, count)
-        films.append(SourceVideo(f"{name}, crf {COARSE_STILL}", source, count, STILL_RATES[0], COARSE_STILL))
-    return films
+def still_film(name: str, picture: np.ndarray, seconds: float, fps: float, quality: int = 0) -> SourceVideo:
+    """A picture as a camera would film a still face."""
+    count = round(seconds * fps)
+    return SourceVideo(name, lambda: still_frames(picture, count), count, fps, quality)
+
+
+def hard_stills(name: str, picture: np.ndarray, seconds: float) -> Iterator[SourceVideo]:
+    """A picture filmed at a low rate, with a small face, and under strong compression."""
+    yield still_film(f"{name}, {SLOW_STILL:g} fps", picture, seconds, SLOW_STILL)
+    crop = find_crop_or_none(picture)
+    if crop is not None:
+        times = SMALL_STILL / crop.side
+        small = cv2.resize(picture, None, fx=times, fy=times, interpolation=cv2.INTER_AREA)
+        yield still_film(f"{name}, small", small, seconds, STILL_RATES[0])
+    yield still_film(f"{name}, crf {COARSE_STILL}", picture, seconds, STILL_RATES[0], COARSE_STILL)
 
 
 def training_lines(folder: Path, scenes: int) -> list[Ratio]:
@@ -367,8 +366,3 @@ def astronaut() -> np.ndarray:
     except ImportError:
         raise MissingExtra.named("scikit-image", "dev") from None
     return cv2.resize(data.astronaut()[10:230, 110:330], None, fx=2, fy=2, interpolation=cv2.INTER_CUBIC)
-
-
-def still_source(picture: np.ndarray, count: int) -> Source:
-    """A picture as a camera would film a still face."""
-    return lambda: still_frames(picture, count)

@@ -1,7 +1,7 @@
 """Answers for a running camera, as soon as movements are certain.
 
 The tracker, spotter and model are those of a video: pushing frames here gives the same answers as `predict` on a file
-with these frames. A movement is certain two to four seconds after it ends.
+with these frames. A movement is certain after two to four seconds.
 """
 
 from collections.abc import Iterable, Iterator

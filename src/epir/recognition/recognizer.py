@@ -292,7 +292,7 @@ class Recognizer:
         return replace(strongest, all=_by_time(answers if run.apex is None else [strongest]))
 
     def pace(self, frames: Frames) -> Pace:
-        """The rate of the camera, measured at the beginning of a video; a folder has the rate that the user gave."""
+        """The rate of the camera, measured at the beginning of a video; for a folder, given by the user or assumed."""
         if isinstance(frames, VideoFrames):
             with VideoFrames(frames.path, frames.given_fps, frames.check) as beginning:
                 return measure_pace(beginning, frames.given_fps)
@@ -352,7 +352,7 @@ def _video_warnings(frames: Frames, pace: Pace, steps: TimeSteps, run: OnePass) 
 
 
 def _without_movement(run: OnePass, people: Sequence[Person], name: str, fps: float, warnings: list[str]) -> Answer:
-    """The answer if nothing was found; its timeline is that of the person with the longest, largest face."""
+    """The answer if nothing was found; its timeline is that of the person who is seen longest and largest."""
     if not people:
         reason = TOO_SMALL if run.tracker.reasons[TOO_SMALL] else NO_FACE
         return Answer(name, reason, fps=fps, warnings=tuple(warnings))

@@ -1,13 +1,13 @@
 """Find rises and falls in the displacement of the skin that may be micro-expressions.
 
-A micro-expression rises, may hold, and returns, and the skin is at rest before and after. For every group of regions,
-every instant and several durations, a straight line plus such a bump is fitted to the displacement. The amplitude of
-the bump relative to the residual says how clearly it stands out: speech, a turn of the head or a lasting expression
-leave a large residual whatever their size. Each group is fitted separately, so a lively one does not hide another.
+A micro-expression rises, may hold, and returns, and the skin is at rest before and after. For every region, every
+instant and several durations, a straight line plus a bump is fitted to the displacement. The amplitude of the bump
+relative to the residual says how clearly it stands out: speech, a turn of the head or a lasting expression leave a
+large residual whatever their size. Each region is fitted separately, so a lively one does not hide another.
 
-Movements of the whole face are found by a matched filter: at every instant, the amplitudes of all regions are compared
-with patterns of expressions. The covariance of the noise comes from the surrounding seconds, by the statistic of [R].
-Someone who talks moves mouth and chin a lot and together, so these count for little and quiet brows for much.
+Movements of the whole face are found by an adaptive matched filter [R]: at every instant, the amplitudes of all regions
+are compared with patterns of expressions, and the covariance of the noise comes from the surrounding seconds. Someone
+who talks moves mouth and chin a lot and together, so these count for little and quiet brows for much.
 
 Onset, apex and offset of a movement of the whole face are means over many courses, fast or slow to rise and to return,
 weighted by how well each fits and how common it is [Y]. Noise on one flank then moves them little.

@@ -137,7 +137,7 @@ def draw_patterns(count: int = PATTERNS) -> np.ndarray:
 def examples(kept: dict[str, np.ndarray], known: np.ndarray | None = None) -> Iterator[tuple[dict[str, float], int]]:
     """Measures of the candidates that no rule rejects, with 1 for a micro-expression and 0 for a false alarm.
 
-    Candidates that coincide with a micro-expression but differ in region or size are left out.
+    Candidates that overlap a micro-expression but differ from it in time, region or size are left out.
     """
     rate = float(kept["rate"])
     motion = Motion(kept["skin"], kept["head"], kept["mismatch"], np.zeros(len(kept["skin"])))
